@@ -1,0 +1,35 @@
+# The tasks of this repository. Every verb sets up what it needs in .venv, from nothing but Python 3.11 and an index.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test lint docs clean
+help:            ## what can be made
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Prowess needs Python 3.11 or newer; name one with `make PYTHON=/path/to/python3.11`")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) (once) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	@touch $@
+
+demo: $(READY)   ## see the skills of examples/ and of this machine
+	@$(BIN)/python examples/demo.py
+
+test: lint       ## all checks and tests, as CI runs them
+	$(BIN)/python -m pytest -q
+
+lint: $(READY)   ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+docs: $(READY)   ## write the parts of docs/ that come from the code
+	$(BIN)/python docs/generate.py
+
+clean:           ## forget everything that was set up
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

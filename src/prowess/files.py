@@ -1,0 +1,144 @@
+"""path -> bytes, without following, blocking or flooding
+
+Every file of a skill is opened here. The path may name a FIFO, a device or a link that someone put there to be
+opened, so the open never follows its last component, never waits, and what it got is looked at before it is read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["MAX_SKILL_FILE_BYTES", "UnreadableError", "read_file", "read_head"]
+
+MAX_SKILL_FILE_BYTES = 1024 * 1024
+"""The most a SKILL.md may hold: 1 MiB."""
+
+# Windows has neither flag: there a link is refused by name, and nothing that blocks can stand in a folder.
+_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_CHUNK = 4096
+
+
+class UnreadableError(Exception):
+    """A file that cannot be read, told as the finding it is."""
+
+    def __init__(self, code: str, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint = code, message, hint
+
+
+def _open(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
+    """Open a regular file.
+
+    Raises:
+        UnreadableError: it is missing, something else than a regular file, or may not be read.
+    """
+    if not _NOFOLLOW and not follow and os.path.islink(path):
+        raise UnreadableError("file-is-link", "SKILL.md is a link, which is not followed", "put the file itself there")
+    try:
+        fd = os.open(path, _FLAGS | (0 if follow else _NOFOLLOW))
+    except OSError as error:
+        raise _explained(error, path) from None
+    except ValueError:
+        raise UnreadableError("file-missing", "there is no such file", "check the path") from None
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(fd)
+        kind = _file_kind(status.st_mode)
+        raise UnreadableError("file-not-regular", f"it is {kind}, not a regular file", "put a text file there")
+    return fd, status
+
+
+def _explained(error: OSError, path: str) -> UnreadableError:
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return UnreadableError("file-missing", "there is no such file", "check the path")
+    if error.errno in (errno.ELOOP, errno.EMLINK):
+        return UnreadableError("file-is-link", "it is a link, which is not followed", "put the file itself there")
+    if error.errno in (errno.ENXIO, errno.EISDIR, errno.EOPNOTSUPP):
+        try:
+            kind = _file_kind(os.lstat(path).st_mode)
+        except OSError:
+            kind = "something else"
+        return UnreadableError("file-not-regular", f"it is {kind}, not a regular file", "put a text file there")
+    words = error.strerror or "it cannot be opened"
+    return UnreadableError("file-unreadable", f"it cannot be read: {words.lower()}", "mend its permissions")
+
+
+def _file_kind(mode: int) -> str:
+    for test, words in (
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a FIFO"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+        (stat.S_ISLNK, "a link"),
+    ):
+        if test(mode):
+            return words
+    return "a regular file" if stat.S_ISREG(mode) else "something else"
+
+
+def read_file(path: str, limit: int = MAX_SKILL_FILE_BYTES, *, follow: bool = False) -> bytes:
+    """Read a whole regular file of at most `limit` bytes.
+
+    Raises:
+        UnreadableError: it is missing, not a regular file, unreadable or larger than `limit`.
+    """
+    fd, status = _open(path, follow=follow)
+    try:
+        # The size is a hint only: a file may grow, and those of /proc say 0.
+        data = bytearray()
+        while len(data) <= limit and status.st_size <= limit:
+            chunk = os.read(fd, min(limit + 1 - len(data), 1 << 20))
+            if not chunk:
+                return bytes(data)
+            data += chunk
+    except OSError as error:
+        raise _explained(error, path) from None
+    finally:
+        os.close(fd)
+    size = f"{limit // 1024 // 1024} MiB" if limit >= 1 << 20 else f"{limit:,} bytes"
+    raise UnreadableError("file-too-large", f"it is larger than {size}", "move the text into files beside it")
+
+
+def read_head(path: str, end: Callable[[bytes], int], limit: int, *, follow: bool = False) -> tuple[bytes, bool]:
+    """Read a regular file only as far as `end` says is enough, at most `limit` bytes.
+
+    Args:
+        path: the file.
+        end: given what was read so far, returns the length that is enough, or -1 for "read on".
+        limit: bytes at most.
+        follow: whether `path` may be a link.
+
+    Returns:
+        The bytes read, and whether they are the whole file.
+
+    Raises:
+        UnreadableError: it is missing, not a regular file, unreadable or larger than 1 MiB.
+    """
+    fd, status = _open(path, follow=follow)
+    try:
+        if status.st_size > MAX_SKILL_FILE_BYTES:
+            raise UnreadableError("file-too-large", "it is larger than 1 MiB", "move the text into files beside it")
+        data = os.read(fd, _CHUNK)
+        wanted = _CHUNK
+        while True:
+            if len(data) < wanted:
+                # A regular file gives less than was asked for only at its end; the size says so without another read.
+                if len(data) >= status.st_size or not (more := os.read(fd, wanted - len(data))):
+                    return data, True
+                data += more
+            elif end(data) >= 0 or wanted >= limit:
+                return data, len(data) == status.st_size
+            else:
+                wanted = min(wanted * 4, limit)
+    except OSError as error:
+        raise _explained(error, path) from None
+    finally:
+        os.close(fd)

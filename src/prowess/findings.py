@@ -1,0 +1,235 @@
+"""what is wrong -> where, and what to do
+
+A finding is data: it never stops anything by itself. Each code has one row in `CODES`, with its severity under the
+two policies that are not a host's: `guide` (load what can be loaded; the default) and `spec` (agentskills.io to the
+letter). Under a host's policy a code is an error exactly where that host does not load the skill.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = [
+    "CODES",
+    "Code",
+    "Finding",
+    "Severity",
+    "finding",
+    "hidden",
+    "neutral",
+    "quoted",
+    "under_policy",
+    "without_hidden",
+]
+
+
+class Severity(StrEnum):
+    """How bad it is: an `error` rejects, a `warning` wants mending, an `info` is good to know."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One problem of one place."""
+
+    code: str
+    severity: Severity
+    path: str | None = None
+    """The file or folder it is about, as it was reached."""
+    line: int | None = None
+    """1-based."""
+    column: int | None = None
+    """1-based, in Unicode characters."""
+    message: str
+    hint: str | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the finding in the shape every `--json` of Prowess uses."""
+        return {
+            "code": self.code,
+            "severity": str(self.severity),
+            "path": self.path,
+            "line": self.line,
+            "column": self.column,
+            "message": self.message,
+            "hint": self.hint,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One kind of finding."""
+
+    code: str
+    guide: Severity
+    spec: Severity
+    title: str
+
+
+_E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+# The order is that of a reader's work: the file, its encoding, its fences, its YAML, its fields, its body; then where
+# it was found and what became of it.
+CODES: Mapping[str, Code] = {
+    row[0]: Code(*row)
+    for row in (
+        ("file-missing", _E, _E, "there is no SKILL.md"),
+        ("file-not-regular", _E, _E, "SKILL.md is not a regular file"),
+        ("file-is-link", _E, _W, "SKILL.md is a link that is not followed"),
+        ("file-unreadable", _E, _E, "SKILL.md cannot be opened or read"),
+        ("file-too-large", _E, _E, "SKILL.md is larger than 1 MiB"),
+        ("file-name-case", _W, _W, "a file is named almost, but not exactly, SKILL.md"),
+        ("encoding-bom", _W, _W, "the file begins with a byte order mark"),
+        ("encoding-not-utf8", _W, _E, "a byte is not UTF-8"),
+        ("encoding-utf16", _E, _E, "the file is UTF-16"),
+        ("encoding-nul", _W, _W, "the file holds a NUL byte"),
+        ("newline-cr", _W, _W, "the front matter's lines end in a lone carriage return"),
+        ("frontmatter-missing", _E, _E, "the file does not begin with a `---` line"),
+        ("frontmatter-not-first", _E, _E, "something stands before the front matter"),
+        ("frontmatter-unclosed", _E, _E, "no `---` line closes the front matter"),
+        ("frontmatter-too-large", _E, _E, "the front matter is larger than 64 KiB"),
+        ("fence-blanks", _W, _W, "a fence has blanks after its dashes"),
+        ("fence-dashes", _E, _E, "a fence has more than three dashes"),
+        ("control-character", _W, _E, "the front matter holds a control character"),
+        ("yaml-syntax", _E, _E, "the front matter is not valid YAML"),
+        ("yaml-not-mapping", _E, _E, "the front matter is not a mapping"),
+        ("yaml-duplicate-key", _E, _E, "a key stands twice"),
+        ("yaml-anchor", _E, _E, "the front matter uses a YAML anchor"),
+        ("yaml-alias", _E, _E, "the front matter uses a YAML alias"),
+        ("yaml-tag", _E, _E, "the front matter uses a YAML tag"),
+        ("yaml-too-deep", _E, _E, "the front matter nests more than 64 levels"),
+        ("yaml-too-long", _E, _E, "the front matter has more than 20,000 YAML events"),
+        ("repair-colon", _W, _E, "an unquoted value holds `: `"),
+        ("repair-indicator", _W, _E, "an unquoted value begins with a character YAML reserves"),
+        ("repair-tab", _W, _E, "a line is indented with a tab"),
+        ("name-missing", _W, _E, "there is no name"),
+        ("name-empty", _W, _E, "the name is empty"),
+        ("name-not-text", _E, _E, "the name is a list or a map"),
+        ("name-type", _I, _I, "the name is not text to a YAML parser"),
+        ("name-too-long", _W, _E, "the name is longer than 64 characters"),
+        ("name-case", _W, _E, "the name has upper case letters"),
+        ("name-characters", _W, _E, "the name has characters other than letters, digits and hyphens"),
+        ("name-hyphens", _W, _E, "the name begins or ends with a hyphen, or has two in a row"),
+        ("name-not-folder", _W, _E, "the name is not the folder's name"),
+        ("name-reserved", _I, _I, "the name holds a reserved word"),
+        ("description-missing", _E, _E, "there is no description"),
+        ("description-empty", _E, _E, "the description is empty"),
+        ("description-not-text", _E, _E, "the description is a list or a map"),
+        ("description-type", _W, _W, "the description is not text to a YAML parser"),
+        ("description-too-long", _W, _E, "the description is longer than 1,024 characters"),
+        ("description-hidden", _W, _W, "the description holds characters that do not show"),
+        ("description-markup", _I, _I, "the description holds `<` or `>`"),
+        ("license-type", _W, _W, "the licence is not text"),
+        ("compatibility-empty", _I, _W, "the compatibility note is empty"),
+        ("compatibility-type", _I, _E, "the compatibility note is not text"),
+        ("compatibility-too-long", _W, _E, "the compatibility note is longer than 500 characters"),
+        ("metadata-type", _W, _W, "the metadata is not a map"),
+        ("metadata-nested", _I, _W, "a metadata value is a list or a map"),
+        ("allowed-tools-type", _I, _W, "the allowed tools are not one line of text"),
+        ("field-type", _W, _W, "a field has the wrong type"),
+        ("field-unknown", _I, _E, "a field is not known"),
+        ("body-empty", _W, _I, "there are no instructions"),
+        ("body-too-long", _I, _I, "SKILL.md is longer than 500 lines"),
+        ("link-missing", _W, _I, "the body links to a file that is not there"),
+        ("link-escapes", _W, _I, "the body links to a file outside the skill"),
+        ("folder-unreadable", _W, _W, "a folder cannot be listed"),
+        ("folder-skipped", _I, _I, "a folder is skipped by rule though it holds a skill"),
+        ("folder-too-deep", _I, _I, "a skill lies deeper than the host looks"),
+        ("folder-limit", _W, _W, "a root holds more folders than are walked"),
+        ("folder-link", _W, _W, "a link is not followed"),
+        ("root-not-folder", _W, _W, "a skills folder is not a folder"),
+        ("path-not-utf8", _W, _E, "a path is not UTF-8"),
+        ("name-shadowed", _I, _I, "another skill of the same name wins"),
+        ("name-lookalike", _W, _W, "two names differ only in case or Unicode form"),
+        ("skill-copy", _I, _I, "a byte-identical copy of another skill"),
+        ("skill-limit", _W, _W, "more skills than the host takes"),
+        ("host-disabled", _I, _I, "skills are switched off for this host"),
+        ("host-trust", _I, _I, "the host shows project skills only in a trusted folder"),
+        ("config-invalid", _W, _W, "a settings file cannot be used"),
+    )
+}
+
+
+def finding(
+    code: str,
+    message: str,
+    *,
+    path: str | None = None,
+    line: int | None = None,
+    column: int | None = None,
+    hint: str | None = None,
+) -> Finding:
+    """Make a finding with the severity its code has under the `guide` policy.
+
+    Raises:
+        KeyError: the code has no row in `CODES`.
+    """
+    return Finding(
+        code=code, severity=CODES[code].guide, path=path, line=line, column=column, message=message, hint=hint
+    )
+
+
+def under_policy(found: Iterable[Finding], policy: str, rejects: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
+    """Give findings the severities of a policy: `guide`, `spec`, or any other name for a host's own.
+
+    Under a host's policy a finding is an error exactly where `rejects` holds its code, because that host then does
+    not load the skill; what is an error elsewhere is a warning there.
+    """
+    result = []
+    for item in found:
+        code = CODES[item.code]
+        if policy == "guide":
+            severity = code.guide
+        elif policy == "spec":
+            severity = code.spec
+        elif item.code in rejects:
+            severity = Severity.ERROR
+        else:
+            severity = Severity.WARNING if code.guide is Severity.ERROR else code.guide
+        result.append(item if severity is item.severity else replace(item, severity=severity))
+    return tuple(result)
+
+
+# C0 and C1 controls, soft hyphen, zero-width and bidirectional marks (not the joiners that Persian, Indic scripts and
+# emoji need), line and paragraph separators, variation
+# selectors' supplement and the tag characters that hide ASCII in plain sight, lone surrogates, byte order mark.
+_HIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+
+
+def _escape(match: re.Match[str]) -> str:
+    number = ord(match[0])
+    if 0xDC80 <= number <= 0xDCFF:
+        return f"\\x{number - 0xDC00:02x}"
+    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
+
+
+def hidden(text: str) -> list[str]:
+    """Return the characters of a text that do not show or that turn others around, line ends and tabs aside."""
+    return sorted({c for c in _HIDDEN.findall(text) if c not in "\n\t"})
+
+
+def without_hidden(text: str) -> str:
+    """Return the text without the characters `hidden` names, white space collapsed to single blanks."""
+    return " ".join(_HIDDEN.sub(lambda match: " " if match[0] in "\n\t\r\x85\u2028\u2029" else "", text).split())
+
+
+def neutral(text: str) -> str:
+    """Make foreign text safe to show on one line of a terminal: what does not show is written as an escape."""
+    return _HIDDEN.sub(_escape, text)
+
+
+def quoted(text: str, limit: int = 60) -> str:
+    """Quote foreign text for a message: on one line, harmless, at most `limit` characters of it."""
+    return f"`{neutral(text if len(text) <= limit else text[: limit - 1] + '…')}`"

@@ -1,0 +1,279 @@
+"""Skill -> findings
+
+Each limit of the specification is stated here, once. Every rule looks at one skill and nothing else; severities come
+from the policy (`findings.under_policy`). Sources: agentskills.io, "Specification" (2026-11), where not said otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from urllib.parse import unquote
+
+from .findings import Finding, finding, hidden, quoted
+from .skill import FIELDS, SPEC_FIELDS, Skill
+
+__all__ = [
+    "MAX_COMPATIBILITY",
+    "MAX_DESCRIPTION",
+    "MAX_LINES",
+    "MAX_NAME",
+    "RESERVED_WORDS",
+    "body_links",
+    "check_skill",
+    "same_name",
+]
+
+MAX_NAME = 64
+"""Characters; "name field"."""
+MAX_DESCRIPTION = 1024
+"""Characters; "description field"."""
+MAX_COMPATIBILITY = 500
+"""Characters; "compatibility field"."""
+MAX_LINES = 500
+"""Lines of a SKILL.md; "Progressive disclosure"."""
+RESERVED_WORDS = ("infer", "claude", "anthropic", "gemini", "openai")
+"""Not allowed in a name by the `infer` CLI; Anthropic's own limits forbid two of them, and Anthropic ships `claude-api`."""
+
+_KNOWN = frozenset((*FIELDS, "allowed_tools", "when_to_use", "hooks", "effort", "shell"))
+
+
+def same_name(name: str) -> str:
+    """Return the form in which names are compared: NFKC, case folded."""
+    if name.isascii():
+        return name.lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def check_skill(skill: Skill) -> tuple[Finding, ...]:
+    """Return what is wrong with a skill, reader's findings first, with severities of the `guide` policy."""
+    if skill.document is None or skill.document.front is None:
+        # A file that could not be opened, or has no front matter: everything after that would be an echo.
+        return skill.findings
+    return (*skill.findings, *_name(skill), *_description(skill), *_optional(skill), *_unknown(skill))
+
+
+def _at(skill: Skill, key: str, code: str, message: str, hint: str | None = None) -> Finding:
+    """Make a finding that points at a field."""
+    entry = skill.fields.get(key)
+    line, column = (entry.line, entry.column) if entry else (1, 1)
+    return finding(code, message, path=skill.path, line=line, column=column, hint=hint)
+
+
+def _name(skill: Skill) -> Iterator[Finding]:
+    """Specification, "name field"."""
+
+    def at(code: str, message: str, hint: str | None = None) -> Finding:
+        return _at(skill, "name", code, message, hint)
+
+    folder = skill.folder
+    entry = skill.fields.get("name")
+    if entry is None:
+        yield at("name-missing", "there is no `name`", f"add `name: {folder}`" if folder else "add `name:`")
+        return
+    name = skill.name
+    if name is None:
+        yield at(
+            "name-not-text", f"the name is a {entry.kind}, not text", f"write `name: {folder}`" if folder else None
+        )
+        return
+    if not name.strip():
+        yield at("name-empty", "the name is empty", f"write `name: {folder}`" if folder else "write a name")
+        return
+    if entry.kind != "text":
+        yield at("name-type", f"{quoted(name)} is a {entry.kind} to a YAML parser, not text", f'write `name: "{name}"`')
+    name = name.strip()
+    name = name if name.isascii() else unicodedata.normalize("NFKC", name)
+    if len(name) > MAX_NAME:
+        yield at("name-too-long", f"the name has {len(name)} characters; at most {MAX_NAME} are allowed", "shorten it")
+    if name != name.lower():
+        yield at("name-case", f"the name {quoted(name)} has upper case letters", f"write {quoted(name.lower())}")
+    bad = sorted({c for c in name if not (c.isalnum() or c == "-")})
+    if bad:
+        shown = " ".join(quoted(c) for c in bad[:8])
+        yield at("name-characters", f"the name {quoted(name)} holds {shown}", "use letters, digits and hyphens only")
+    if name[0] == "-" or name[-1] == "-" or "--" in name:
+        hint = "single hyphens between words only"
+        yield at("name-hyphens", f"the name {quoted(name)} begins or ends with a hyphen, or has two in a row", hint)
+    if folder and name != (folder if folder.isascii() else unicodedata.normalize("NFKC", folder)):
+        hint = f"rename the folder, or write `name: {folder}`"
+        yield at("name-not-folder", f"the name {quoted(name)} is not the folder's name {quoted(folder)}", hint)
+    words = [word for word in RESERVED_WORDS if word in name.lower()]
+    if words:
+        yield at(
+            "name-reserved", f"the name {quoted(name)} holds the reserved word {quoted(words[0])}", "choose another"
+        )
+
+
+def _description(skill: Skill) -> Iterator[Finding]:
+    """Specification, "description field"."""
+
+    def at(code: str, message: str, hint: str | None = None) -> Finding:
+        return _at(skill, "description", code, message, hint)
+
+    entry = skill.fields.get("description")
+    say = "say what the skill does and when to use it"
+    if entry is None:
+        yield at("description-missing", "there is no `description`", f"add `description:` and {say}")
+        return
+    text = skill.description
+    if text is None:
+        yield at("description-not-text", f"the description is a {entry.kind}, not text", "write it as one text")
+        return
+    if not text.strip():
+        yield at("description-empty", "the description is empty", say)
+        return
+    if entry.kind != "text":
+        yield at("description-type", f"{quoted(text)} is a {entry.kind} to a YAML parser, not text", say)
+    if len(text) > MAX_DESCRIPTION:
+        size = f"the description has {len(text):,} characters; at most {MAX_DESCRIPTION:,} are allowed"
+        yield at("description-too-long", size, "shorten it; move detail into the body")
+    unseen = hidden(text)
+    if unseen:
+        shown = " ".join(f"U+{ord(c):04X}" for c in unseen[:8])
+        yield at("description-hidden", f"the description holds characters that do not show: {shown}", "remove them")
+    if "<" in text or ">" in text:
+        hint = "some clients show a description inside XML; write it without tags"
+        yield at("description-markup", "the description holds `<` or `>`", hint)
+
+
+def _optional(skill: Skill) -> Iterator[Finding]:
+    """Specification, "license", "compatibility", "metadata" and "allowed-tools" fields; the fields of single clients."""
+    entry = skill.fields.get("license")
+    if entry is not None and skill.license is None:
+        yield _at(skill, "license", "license-type", f"the licence is a {entry.kind}, not text", "write its SPDX name")
+    entry = skill.fields.get("compatibility")
+    if entry is not None:
+        text = skill.compatibility
+        if text is None:
+            known = "; its `requires:` list is read" if skill.requirements.packages else ""
+            message = f"the compatibility note is a {entry.kind}, not text{known}"
+            yield _at(skill, "compatibility", "compatibility-type", message, "the specification wants text here")
+        elif not text.strip():
+            yield _at(skill, "compatibility", "compatibility-empty", "the compatibility note is empty", "remove it")
+        elif len(text) > MAX_COMPATIBILITY:
+            message = f"the compatibility note has {len(text):,} characters; at most {MAX_COMPATIBILITY} are allowed"
+            yield _at(skill, "compatibility", "compatibility-too-long", message, "shorten it")
+    if "metadata" in skill.extra:
+        message = f"the metadata is a {skill.fields['metadata'].kind}, not a map"
+        yield _at(skill, "metadata", "metadata-type", message, "write `key: value` lines below it")
+    for key, value in skill.metadata.items():
+        if not isinstance(value, str):
+            kind = "map" if isinstance(value, Mapping) else "list"
+            message = f"the metadata value {quoted(key)} is a {kind}, not text"
+            yield _at(skill, "metadata", "metadata-nested", message, "the specification maps text to text")
+    for key in ("allowed-tools", "allowed_tools"):
+        entry = skill.fields.get(key)
+        if entry is not None and (entry.kind != "text" or key == "allowed_tools"):
+            message = f"`{key}` is a {entry.kind}" if entry.kind != "text" else "the field is spelt `allowed_tools`"
+            yield _at(
+                skill, key, "allowed-tools-type", message, "write `allowed-tools: Read Grep Bash(git:*)` on one line"
+            )
+    for key in FIELDS[len(SPEC_FIELDS) :]:
+        entry = skill.fields.get(key)
+        if entry is not None and key in skill.extra and entry.kind != "null":
+            yield _at(
+                skill, key, "field-type", f"{quoted(_short(skill.extra[key]))} is not what `{key}` takes", _TAKES[key]
+            )
+
+
+_TAKES = {
+    "disable-model-invocation": "write `true` or `false`",
+    "user-invocable": "write `true` or `false`",
+    "context": "write one word of text",
+    "agent": "write the name of an agent",
+    "model": "write the name of a model",
+    "argument-hint": "write one line of text, in quotes if it begins with `[`",
+    "paths": "write a list of glob patterns",
+    "tools": "write a list of maps with `type:`, or one line of text",
+    "requires": "write `env:` and `bins:`, each with a list of names",
+}
+
+
+def _short(value: object) -> str:
+    return value if isinstance(value, str) else "a map" if isinstance(value, Mapping) else "a list"
+
+
+def _unknown(skill: Skill) -> Iterator[Finding]:
+    """Fields outside the specification: kept, and an error only to the letter of it."""
+    for key in skill.fields:
+        if key not in SPEC_FIELDS and key != "allowed_tools":
+            words = "is not a field of the specification" if key in _KNOWN else "is not known"
+            yield _at(
+                skill, key, "field-unknown", f"the field {quoted(key)} {words}", "keep own values below `metadata:`"
+            )
+
+
+def check_body(skill: Skill) -> Iterator[Finding]:
+    """Rules that need the whole file: specification, "Body content" and "Progressive disclosure"."""
+    document = skill.document
+    if document is None or document.front is None:
+        return
+    if not skill.body.strip():
+        yield finding(
+            "body-empty",
+            "there are no instructions below the front matter",
+            path=skill.path,
+            line=document.body_line,
+            hint="write what the agent should do",
+        )
+    if document.line_count > MAX_LINES:
+        yield finding(
+            "body-too-long",
+            f"SKILL.md has {document.line_count:,} lines; about {MAX_LINES} are advised",
+            path=skill.path,
+            line=MAX_LINES + 1,
+            hint="move detail into files below `references/`",
+        )
+
+
+_LINK = re.compile(r"(?<!!)\[[^\[\]\n]{0,200}\]\(\s*<?(?P<target>[^()\s<>\"]{1,300})>?(?:\s+\"[^\"\n]{0,200}\")?\s*\)")
+_FENCED = re.compile(r"^ {0,3}(```+|~~~+)")
+_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+
+
+def body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
+    """Yield the relative links of the body outside code: target, line, column.
+
+    The target is a path relative to the skill's folder; it may not be there and may lead out of it.
+    """
+    if skill.document is None:
+        return
+    fence = ""
+    for number, line in enumerate(skill.body.split("\n"), skill.document.body_line):
+        if mark := _FENCED.match(line):
+            if not fence:
+                fence = mark[1]
+            elif mark[1].startswith(fence):
+                fence = ""
+            continue
+        if fence or "](" not in line:
+            continue
+        plain = _CODE.sub(lambda code: " " * len(code[0]), line)
+        for match in _LINK.finditer(plain):
+            target = unquote(match["target"].split("#")[0].split("?")[0])
+            if not target or "\0" in target or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//|[{$]", target):
+                continue
+            yield target, number, match.start("target") + 1
+
+
+def link_findings(skill: Skill, exists: Callable[[str], bool]) -> Iterator[Finding]:
+    """Specification, "File references": a link of the body leads to a file of the skill.
+
+    Args:
+        skill: with its body.
+        exists: whether a path below the skill's folder is there.
+    """
+    for target, line, column in body_links(skill):
+        path = os.path.normpath(target)
+        if os.path.isabs(path) or path == ".." or path.startswith(".." + os.sep):
+            code, message = "link-escapes", f"the link {quoted(target)} leads out of the skill's folder"
+            hint = "move the file into the skill"
+        elif not exists(path):
+            code, message = "link-missing", f"the link {quoted(target)} leads to a file that is not there"
+            hint = "mend the link, or add the file"
+        else:
+            continue
+        yield finding(code, message, path=skill.path, line=line, column=column, hint=hint)
