@@ -142,3 +142,58 @@ def read_head(path: str, end: Callable[[bytes], int], limit: int, *, follow: boo
         raise _explained(error, path) from None
     finally:
         os.close(fd)
+
+
+MAX_SKILL_FILES = 10_000
+"""Files of one skill that are looked at."""
+MAX_DIGEST_BYTES = 64 * 1024 * 1024
+"""Bytes of one skill that are read for its digest."""
+
+
+def skill_files(folder: str) -> list[tuple[str, int]]:
+    """Return the regular files of a skill: path relative to `folder` with `/`, size in bytes; sorted by path.
+
+    Links are not followed and not listed. Names are compared as bytes. At most `MAX_SKILL_FILES`.
+    """
+    result: list[tuple[str, int]] = []
+    waiting = [""]
+    while waiting and len(result) < MAX_SKILL_FILES:
+        inner = waiting.pop()
+        try:
+            with os.scandir(os.path.join(folder, inner)) as entries:
+                for entry in entries:
+                    path = f"{inner}/{entry.name}" if inner else entry.name
+                    try:
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(path)
+                        elif entry.is_file(follow_symlinks=False):
+                            result.append((path, entry.stat(follow_symlinks=False).st_size))
+                    except OSError:
+                        continue
+        except OSError:
+            continue
+    result.sort(key=lambda item: os.fsencode(item[0]))
+    return result[:MAX_SKILL_FILES]
+
+
+def skill_digest(folder: str) -> str | None:
+    """Return the digest of a skill: `sha256:` over the sorted lines `PATH NUL SHA256HEX LF` of its regular files.
+
+    None where a file cannot be read, or the skill is larger than `MAX_DIGEST_BYTES` or has too many files: nothing is
+    to be trusted by a digest that did not see everything.
+    """
+    import hashlib
+
+    whole = hashlib.sha256()
+    left = MAX_DIGEST_BYTES
+    files = skill_files(folder)
+    if len(files) >= MAX_SKILL_FILES or sum(size for _, size in files) > left:
+        return None
+    for path, _ in files:
+        try:
+            data = read_file(os.path.join(folder, path), left)
+        except UnreadableError:
+            return None
+        left -= len(data)
+        whole.update(os.fsencode(path) + b"\0" + hashlib.sha256(data).hexdigest().encode() + b"\n")
+    return f"sha256:{whole.hexdigest()}"

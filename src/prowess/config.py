@@ -1,0 +1,250 @@
+"""files + environment -> Settings
+
+What a client's user has set about skills: which are off, whether they are on at all, which folders are trusted. Where
+to look is in the host's file; a settings file that cannot be used is a finding, never a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ._frontmatter import read_yaml
+from .files import UnreadableError, read_file
+from .findings import Finding, finding, quoted
+from .host import Host, Setting
+
+__all__ = ["Settings", "read_settings"]
+
+_MAX_SETTINGS_BYTES = 1024 * 1024
+_TRUE = frozenset(("true", "1", "yes", "on"))
+_FALSE = frozenset(("false", "0", "no", "off"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a host's settings say here."""
+
+    enabled: bool = True
+    enabled_by: str = "the default"
+    """The variable or file that decided, for reasons."""
+    effects: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Skill name to (`off`, `name-only` or `user-only`; the file that says so)."""
+    off_paths: Mapping[str, str] = field(default_factory=dict)
+    """SKILL.md path or folder to the file that switches it off."""
+    trust: str = "unknown"
+    """Of the project: `trusted`, `untrusted` or `unknown`."""
+    trust_by: str = ""
+    max_skills: int = 0
+    """0 is no limit."""
+    findings: tuple[Finding, ...] = ()
+
+
+def read_settings(
+    host: Host, *, project: str, cwd: str, home: str, env: Mapping[str, str], role: str | None = None
+) -> Settings:
+    """Read a host's settings.
+
+    Args:
+        host: whose.
+        project: the git root, or the working directory without one.
+        cwd: the working directory.
+        home: the user's home.
+        env: the environment.
+        role: an InitRunner role file, whose `spec.auto_skills` counts.
+    """
+    reader = _Reader()
+    enabled, enabled_by = host.enabled, "the default"
+    effects: dict[str, tuple[str, str]] = {}
+    off_paths: dict[str, str] = {}
+    trust, trust_by = "unknown", ""
+    switched = False
+    for row in host.settings:
+        for path in _files(row.file, project, cwd, home, env):
+            value = reader.value(path, row.key)
+            if value is None:
+                continue
+            if row.form == "switch":
+                answer = _truth(value)
+                if answer is None:
+                    reader.report(path, f"`{row.key}` is neither true nor false")
+                elif not switched:
+                    enabled, enabled_by, switched = answer, path, True
+            elif row.form == "folders":
+                if isinstance(value, Mapping) and trust == "unknown":
+                    trust, trust_by = _folder_trust(row, value, project, cwd), path
+            else:
+                for name, effect in _named(row, value):
+                    if row.form == "entries" and (os.sep in name or name.startswith("~")):
+                        off_paths[os.path.normpath(os.path.join(os.path.dirname(path), _home(name, home)))] = path
+                    else:
+                        effects.setdefault(name, (effect, path))
+    if host.switch_variable and (answer := _truth(env.get(host.switch_variable, ""))) is not None:
+        enabled, enabled_by = answer, host.switch_variable
+    if host.trust_variable and (answer := _truth(env.get(host.trust_variable, ""))) is not None:
+        trust, trust_by = ("trusted" if answer else "untrusted"), host.trust_variable
+    max_skills = host.max_skills
+    if role is not None:
+        enabled, enabled_by, max_skills = _role(reader, role, enabled, enabled_by, max_skills)
+    return Settings(
+        enabled=enabled,
+        enabled_by=enabled_by,
+        effects=effects,
+        off_paths=off_paths,
+        trust=trust,
+        trust_by=trust_by,
+        max_skills=max_skills,
+        findings=tuple(reader.findings),
+    )
+
+
+_ROLE_MAX_SKILLS = 200
+"""InitRunner, "Auto-Discovered Skills": `max_skills: 50   # default: 50, max: 200`."""
+
+
+def _role(reader: _Reader, role: str, enabled: bool, enabled_by: str, max_skills: int) -> tuple[bool, str, int]:  # noqa: FBT001
+    """Read `spec.auto_skills` of an InitRunner role."""
+    reader.must_exist = True
+    table = reader.table(role)
+    if not isinstance(table.get("spec"), Mapping) and "auto_skills" in table:
+        table = {"spec": table}
+    answer = _get(table, "spec.auto_skills.enabled")
+    if answer is not None:
+        truth = _truth(answer)
+        if truth is None:
+            reader.report(role, "`auto_skills.enabled` is neither true nor false")
+        else:
+            enabled, enabled_by = truth, role
+    limit = _get(table, "spec.auto_skills.max_skills")
+    if limit is not None:
+        number = int(limit) if isinstance(limit, str) and re.fullmatch(r"[0-9]{1,9}", limit) else 0
+        if 1 <= number <= _ROLE_MAX_SKILLS:
+            max_skills = number
+        else:
+            reader.report(role, f"`auto_skills.max_skills` is not a number from 1 to {_ROLE_MAX_SKILLS}")
+    return enabled, enabled_by, max_skills
+
+
+def _files(file: str, project: str, cwd: str, home: str, env: Mapping[str, str]) -> list[str]:
+    """Return where a settings file may be, the one that counts most first."""
+    if file.startswith("$"):
+        variable, _, file = file[1:].partition("|")
+        variable, _, rest = variable.partition("/")
+        if value := env.get(variable):
+            return [os.path.join(value, rest)]
+    if file.startswith("~/"):
+        return [os.path.join(home, file[2:])]
+    return list(dict.fromkeys((os.path.join(cwd, file), os.path.join(project, file))))
+
+
+def _home(path: str, home: str) -> str:
+    return os.path.join(home, path[2:]) if path.startswith("~/") else path
+
+
+def _truth(value: object) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    word = value.strip().lower() if isinstance(value, str) else ""
+    return True if word in _TRUE else False if word in _FALSE else None
+
+
+def _named(row: Setting, value: Any) -> list[tuple[str, str]]:
+    """Return the skills a value names, each with what becomes of it."""
+    if row.form == "names" and isinstance(value, list | tuple):
+        return [(name, "off") for name in value if isinstance(name, str)]
+    if row.form == "effects" and isinstance(value, Mapping):
+        return [
+            (name, row.effects[word]) for name, word in value.items() if isinstance(word, str) and word in row.effects
+        ]
+    if row.form == "entries" and isinstance(value, list):
+        off = [item for item in value if isinstance(item, Mapping) and item.get("enabled") is False]
+        return [(name, "off") for item in off if isinstance(name := item.get("name") or item.get("path"), str)]
+    return []
+
+
+def _folder_trust(row: Setting, value: Mapping[str, Any], project: str, cwd: str) -> str:
+    """Return what the nearest folder at or above the working directory is trusted as."""
+    directory = cwd
+    while True:
+        word = value.get(directory)
+        if isinstance(word, str) and word in row.effects:
+            return row.effects[word]
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return "unknown"
+        directory = parent
+
+
+def _get(table: Any, key: str) -> Any:
+    for part in key.split("."):
+        if not isinstance(table, Mapping):
+            return None
+        table = table.get(part)
+    return table
+
+
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+
+
+class _Reader:
+    """Reads each settings file once, and notes what is wrong with it."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.must_exist = False
+        self._tables: dict[str, Mapping[str, Any]] = {}
+
+    def report(self, path: str, message: str) -> None:
+        self.findings.append(
+            finding("config-invalid", message, path=path, hint="mend the file; until then it is ignored")
+        )
+
+    def value(self, path: str, key: str) -> Any:
+        return _get(self.table(path), key)
+
+    def table(self, path: str) -> Mapping[str, Any]:
+        if path not in self._tables:
+            self._tables[path] = {}
+            try:
+                # A settings file may well be a link: people keep them in a repository of dot files.
+                data = read_file(path, _MAX_SETTINGS_BYTES, follow=True)
+            except UnreadableError as error:
+                if error.code != "file-missing" or self.must_exist:
+                    self.report(path, f"the settings cannot be read: {error.message}")
+                return {}
+            try:
+                table = _parse(path, data)
+            except (ValueError, RecursionError) as error:
+                self.report(path, f"the settings cannot be read: {quoted(str(error), 120)}")
+                return {}
+            if isinstance(table, Mapping):
+                self._tables[path] = table
+            else:
+                self.report(path, "the settings are not a table of keys")
+        return self._tables[path]
+
+
+def _parse(path: str, data: bytes) -> Any:
+    if path.endswith((".yaml", ".yml")):
+        values, findings = read_yaml(data, path)
+        errors = [item for item in findings if item.severity == "error"]
+        if errors:
+            raise ValueError(errors[0].message)
+        return values
+    text = data.decode("utf-8-sig")
+    if path.endswith(".toml"):
+        import tomllib
+
+        return tomllib.loads(text)
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        # Several clients read comments and trailing commas in theirs.
+        plain = _COMMENT.sub(lambda match: match[1] or " ", text)
+        return json.loads(_TRAILING_COMMA.sub(lambda match: match[1] or "", plain))

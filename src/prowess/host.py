@@ -1,0 +1,299 @@
+"""host name -> Host
+
+A host is an agent client's conventions, read from one TOML file in `hosts/`; there is no class per host. What each key
+means is said here, and `docs/hosts.md` tells how to write one. A default is the convention most clients share.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from typing import Any
+
+from .errors import HostNotFoundError
+
+NAME_ON = {"missing": "folder", "null": "folder", "empty": "folder", "number": "text", "bool": "text"}
+"""What most clients do with a name that is not text; other kinds reject."""
+DESCRIPTION_ON = {"number": "text", "bool": "text"}
+"""The same for a description."""
+
+__all__ = [
+    "Budget",
+    "Description",
+    "Flag",
+    "Host",
+    "Name",
+    "Reading",
+    "Root",
+    "Setting",
+    "Template",
+    "host_names",
+    "load_host",
+]
+
+DEFAULT_HOST = "prowess"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """One directory to scan, and how."""
+
+    path: str
+    """Relative to a project folder, or `~/...`, or absolute; `$VAR/...|~/...` takes the second form where the variable
+    is not set; `$VAR` alone is a path list; `@skill-dir` stands for the directories the user named; one `*` is a
+    package's folder and gives the namespace."""
+    scope: str
+    """`managed`, `project`, `user`, `system`, `package` or `extra`."""
+    walk: str = "none"
+    """Which project folders a relative path is looked for in: `none` (the working directory), `git-root` (from there up
+    to the git root), `filesystem-root` (all the way up), `project` (the git root alone, else the working directory)."""
+    without_git: str = "none"
+    """`walk` where there is no git root above: `none` or `filesystem-root`."""
+    nested: str = "no"
+    """Skills folders below the project folder: `no`, `active`, or `deferred` (the client finds them later)."""
+    depth: int = 1
+    """How many levels of folders below the root may hold a skill; -1 is any."""
+    own: str = "no"
+    """A SKILL.md in the root itself: `no`, `yes`, or `alone` (nothing else of the root is then looked at)."""
+    inside: bool = False
+    """Whether folders of a skill are looked into for further skills."""
+    hidden: bool = False
+    """Whether folders whose name begins with a dot are entered."""
+    skip: tuple[str, ...] = (".git", "node_modules")
+    """Folder names that are never entered."""
+    linked_folders: str = "follow"
+    """`follow`, `skip`, or `bounded` (only to a target inside the project or a scanned root)."""
+    linked_files: str = "follow"
+    """The same for a SKILL.md that is a link."""
+    loose: bool = False
+    """Whether `*.md` files in the root itself are skills too."""
+    ignore_files: bool = False
+    """Whether `.gitignore`, `.ignore` and `.fdignore` inside the root are honoured."""
+    max_folders: int = 2000
+    """Folders entered at most; those that only hold a skill and are not looked into do not count."""
+    count_skills: bool = False
+    """Whether folders that hold a skill count too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the client does about the reader's findings."""
+
+    rejects: tuple[str, ...] = ()
+    """Codes with which it does not load the skill."""
+    as_body: tuple[str, ...] = ()
+    """Codes with which it takes the whole file for the body, as if there were no front matter."""
+    whole_file: bool = False
+    """Whether a fault in the body matters too (so the whole file is read)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name:
+    """How the client names a skill."""
+
+    identity: str = "name"
+    """What the client calls the skill: its `name` or its `folder`."""
+    on: Mapping[str, str] = field(default_factory=dict)
+    """What happens to a name that is `missing`, `null`, `empty`, a `number`, `bool`, `list` or `map`: `folder` (takes the
+    folder's name), `reject`, `text` (as it was typed), `join` (a list's items, joined by commas)."""
+    trim: bool = True
+    pattern: str = ""
+    """A regular expression the whole name must match, or the skill is rejected."""
+    max_length: int = 0
+    """Characters; longer names reject; 0 is no limit."""
+    must_equal_folder: bool = False
+    reserved: tuple[str, ...] = ()
+    """Words a name must not hold."""
+    replace: Mapping[str, str] = field(default_factory=dict)
+    """Characters the client replaces in what it calls the skill."""
+    replace_first: bool = False
+    """Whether it replaces before it looks at `pattern`."""
+    alias_pattern: str = ""
+    """Where identity is the folder: names that match are shown as an alias."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """How the client shows a description."""
+
+    on: Mapping[str, str] = field(default_factory=dict)
+    """What happens to one that is `missing`, `null`, `empty`, a `number`, `bool`, `list` or `map`: `reject`, `keep`
+    (shown empty), `hide` (listed, not shown to the model), `body` (taken from the body), `text`, `join`, `raw` (the line
+    as it stands in the file)."""
+    trim: bool = True
+    fallback: str = ""
+    """What `body` gives where the body has no text either."""
+    fallback_strips_heading: bool = False
+    """Whether `body` takes the dashes of a heading away: `# Title` is `Title`."""
+    fallback_length: int = 0
+    """Characters of the body's line; 0 is all."""
+    limit: int = 0
+    """Characters; 0 is no limit."""
+    past_limit: str = "keep"
+    """`keep`, `cut` (to the limit, `ellipsis` included) or `drop` (the skill is rejected)."""
+    ellipsis: str = "…"
+    one_line: bool = False
+    """Whether white space is collapsed."""
+    escape: str = ""
+    """Characters shown as XML entities."""
+    append: tuple[str, ...] = ()
+    """What is added, in order: `when_to_use` (as ` - TEXT`), `scope` (as ` (SCOPE)`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What the client does when the catalog is large."""
+
+    characters: int = 0
+    """Of the whole catalog; 0 is no budget."""
+    reserved: int = 0
+    """Characters that bundled skills take."""
+    line: int = 0
+    """Characters of an entry beside its name and description."""
+    name_line: int = 0
+    """Characters of an entry that is cut down to its name."""
+    degrade: str = ""
+    """`name-only` (in order, those that do not fit lose their description), `level` (all descriptions are cut evenly),
+    `name-list` (as `name-only`, names in one last line), `first-line` (all keep their first line only)."""
+    note: str = ""
+    """Where the figures come from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A file and key with which the client's user switches skills off."""
+
+    file: str
+    """Relative to the project, or `~/...`, or absolute, as in `Root.path`."""
+    key: str
+    """Dotted path of keys."""
+    form: str
+    """`names` (a list of names that are off), `effects` (name to what becomes of it), `entries` (a list of tables with
+    `name` or `path` and `enabled`), `switch` (false switches all skills off), `folders` (folder to trust word)."""
+    effects: Mapping[str, str] = field(default_factory=dict)
+    """For `effects`: the client's word to `off`, `name-only` or `user-only`; for `folders`: to `trusted`, `untrusted`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """A field, or a file beside SKILL.md, with which an author keeps a skill from the model. The first that fits counts."""
+
+    when: Mapping[str, str]
+    """Field to value, all of which must hold: `true`, `false` (an unquoted YAML boolean), `~true`, `~false` (as text too),
+    `not-bool`, `present`. In a file: dotted path of keys to text."""
+    state: str
+    reason: str
+    code: str = ""
+    """The finding that says so, where the skill is rejected."""
+    file: str = ""
+    """The YAML file, relative to the skill's folder; empty for the front matter."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """The text the client's model gets: `header`, `entry` per skill, `footer`."""
+
+    header: str = ""
+    entry: str = "- {name}: {description}"
+    name_only: str = ""
+    """The entry of a skill without description; empty means `entry`."""
+    rest: str = ""
+    """A last line with `{names}` of those left out."""
+    separator: str = "\n"
+    footer: str = ""
+    escape: str = ""
+    """Characters written as XML entities."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """An agent client's conventions."""
+
+    name: str
+    title: str
+    roots: tuple[Root, ...] = ()
+    """Highest precedence first. Roots in a row with the same scope and walk are looked for level by level."""
+    observed: str = ""
+    """`VERSION, DATE` where the real client was asked; else empty."""
+    documented: str = ""
+    """Where the rules were read, if the client was never run."""
+    links: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """What is not established."""
+    found_by: tuple[str, ...] = ()
+    """Folders or programs whose presence shows that the client is on a machine."""
+    collision: str = "first"
+    """Of skills with one name: `first` wins, `last` wins, `keep-all`, or `undefined` (a race)."""
+    compare: str = "exact"
+    """How names are compared: `exact`, or `folded` (NFKC and case folding)."""
+    name_rules: Name = Name()
+    description_rules: Description = Description()
+    reading: Reading = Reading()
+    budget: Budget = Budget()
+    template: Template = Template()
+    flags: tuple[Flag, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    switch_variable: str = ""
+    """An environment variable that switches all skills on or off, over any file."""
+    enabled: bool = True
+    """Whether skills are on where no setting says anything."""
+    trust_variable: str = ""
+    trust_note: str = ""
+    """Set where the client shows project skills only in folders its user trusts."""
+    max_skills: int = 0
+    suppressed_scopes: tuple[str, ...] = ()
+    """Scopes whose findings the client does not report."""
+    activation: str = ""
+    sorts: str = "precedence"
+    """Order of the catalog: `precedence` or `name`."""
+
+
+_TABLES: Mapping[str, Any] = {
+    "name_rules": Name,
+    "description_rules": Description,
+    "reading": Reading,
+    "budget": Budget,
+    "template": Template,
+}
+
+
+@cache
+def host_names() -> tuple[str, ...]:
+    """Return the names of all hosts: `prowess` first, the others in alphabetical order."""
+    files = os.listdir(os.path.join(os.path.dirname(__file__), "hosts"))
+    names = sorted(name[:-5] for name in files if name.endswith(".toml"))
+    return (DEFAULT_HOST, *(name for name in names if name != DEFAULT_HOST))
+
+
+@cache
+def load_host(name: str) -> Host:
+    """Read a host.
+
+    Raises:
+        HostNotFoundError: there is none of that name.
+    """
+    names = host_names()
+    if name not in names:
+        near = get_close_matches(name, names, n=1)
+        hint = f"did you mean `{near[0]}`?" if near else "`prowess hosts` lists them"
+        raise HostNotFoundError(f"there is no host `{name[:60]!s}`", hint=hint)
+    import tomllib
+
+    with open(os.path.join(os.path.dirname(__file__), "hosts", f"{name}.toml"), "rb") as file:
+        table = tomllib.load(file)
+    defaults = table.pop("walk", {})
+    table["roots"] = tuple(_make(Root, {**defaults, **root}) for root in table.get("roots", ()))
+    table["flags"] = tuple(_make(Flag, row) for row in table.get("flags", ()))
+    table["settings"] = tuple(_make(Setting, row) for row in table.get("settings", ()))
+    for key, cls in _TABLES.items():
+        if key in table:
+            table[key] = _make(cls, table[key])
+    host: Host = _make(Host, {"name": name, **table})
+    return host
+
+
+def _make(cls: Any, table: Mapping[str, Any]) -> Any:
+    return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
