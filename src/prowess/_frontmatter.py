@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .findings import Finding, finding, quoted
@@ -30,6 +30,7 @@ __all__ = [
     "front_end",
     "kind_of",
     "read",
+    "read_yaml",
 ]
 
 MAX_FRONTMATTER_BYTES = 64 * 1024
@@ -44,6 +45,8 @@ _Problem: TypeAlias = tuple[str, int, int, str, str]
 """Code, 0-based line and column within the front matter, message, hint."""
 
 _MAX_REPAIRS = 32
+_MAX_REPAIR_EVENTS = 4 * MAX_EVENTS
+"""YAML events over all attempts at one front matter: a long one with many mistakes is given up before it takes long."""
 _MAX_REPORTED = 20
 """Findings of one code in one file: the twentieth duplicate key tells nothing new."""
 
@@ -85,7 +88,8 @@ _CLOSE = re.compile(r"^-{3}[ \t]*$", re.MULTILINE)
 _CLOSE_LONG = re.compile(r"^-{3,}[ \t]*$", re.MULTILINE)
 _OPEN = re.compile(r"-{3}([ \t]*)(?:\n|\Z)")
 _OPEN_LONG = re.compile(r"-{4,}[ \t]*(?:\n|\Z)")
-_LATE = re.compile(r"(?:[ \t]*\n|[ \t]*<!--.*?-->[ \t]*\n|[ \t]*#[^\n]*\n)+---[ \t]*\n", re.DOTALL)
+# Atomic, or a file of nothing but comments takes for ever.
+_LATE = re.compile(r"(?>(?>[ \t]*)(?:\n|#[^\n]*\n|<!--(?>.*?-->)(?>[ \t]*)\n))++---[ \t]*\n", re.DOTALL)
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
 
 
@@ -96,13 +100,18 @@ def front_end(data: bytes) -> int:
     return -1 if match is None else match.end()
 
 
-def read(data: bytes, path: str | None = None) -> Document:
+def read(data: bytes, path: str | None = None, *, complete: bool = True) -> Document:
     """Take a SKILL.md apart. Never raises.
 
     Args:
         data: the file's bytes, or its beginning at least as far as `front_end`.
         path: what findings call the file.
+        complete: whether `data` is the whole file; if not, a missing closing fence means too much front matter.
     """
+    if not complete:
+        # What was read may end inside a character or beyond the fence: neither is a fault of the file's.
+        end = front_end(data)
+        data = data[:end] if end >= 0 else data[: data.rfind(b"\n") + 1] or data[:-3]
     found: list[Finding] = []
 
     def report(code: str, message: str, line: int | None = None, column: int | None = None, hint: str = "") -> None:
@@ -126,6 +135,9 @@ def read(data: bytes, path: str | None = None) -> Document:
         )
 
     bounds = _fences(text, report)
+    if bounds is None and not complete and found[-1].code == "frontmatter-unclosed":
+        found.pop()
+        report("frontmatter-too-large", "the front matter is larger than 64 KiB", 1, 1, "move the text into the body")
     if bounds is None:
         return document({}, text, 1, None)
     start, end, body_start = bounds
@@ -135,6 +147,20 @@ def read(data: bytes, path: str | None = None) -> Document:
         return document({}, text[body_start:], text.count("\n", 0, body_start) + 1, None)
     fields, front = _fields(front, report)
     return document(fields, text[body_start:], text.count("\n", 0, body_start) + 1, front)
+
+
+def read_yaml(data: bytes, path: str | None = None) -> tuple[Mapping[str, Value], tuple[Finding, ...]]:
+    """Read a YAML file that is a mapping, with the rules and findings of a front matter. Never raises."""
+    found: list[Finding] = []
+
+    def report(code: str, message: str, line: int | None = None, column: int | None = None, hint: str = "") -> None:
+        # Lines were counted for a text that stands below a fence.
+        line = max(line - 1, 1) if line is not None else None
+        found.append(finding(code, message, path=path, line=line, column=column, hint=hint or None))
+
+    text = _decode(data, report)
+    fields, _ = _fields(text.removeprefix("---\n"), report)
+    return {key: entry.value for key, entry in fields.items()}, tuple(found)
 
 
 def _decode(data: bytes, report: Report) -> str:
@@ -217,7 +243,8 @@ def _fences(text: str, report: Report) -> tuple[int, int, int] | None:
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOL = frozenset(("true", "True", "TRUE", "false", "False", "FALSE"))
 _NUMBER = re.compile(
-    r"[-+]?(?:0o[0-7]+|0x[0-9a-fA-F]+|(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|\.(?:inf|Inf|INF))|\.(?:nan|NaN|NAN)"
+    r"0o[0-7]+|0x[0-9a-fA-F]+|\.(?:nan|NaN|NAN)"
+    r"|[-+]?(?:(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|\.(?:inf|Inf|INF))"
 )
 
 
@@ -230,7 +257,7 @@ def kind_of(text: str) -> str:
     return "number" if _NUMBER.fullmatch(text) else "text"
 
 
-class _SyntaxProblem(Exception):
+class _NotYamlError(Exception):
     """Where YAML gave up: a 0-based line and column within the front matter."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
@@ -239,11 +266,13 @@ class _SyntaxProblem(Exception):
 
 
 def _fields(front: str, report: Report) -> tuple[dict[str, Field], str]:
-    """Read the YAML, repairing what is commonly left unquoted; return the fields and the text that was read."""
-    original = front
-    if _CONTROL.search(front):
-        match = _CONTROL.search(front)
-        assert match is not None
+    """Read the YAML, repairing what is commonly left unquoted; return the fields and the text that was read.
+
+    YAML has the first word: what it reads is never repaired. A repair is kept only where the text up to the end of
+    the repaired value could not be read before and can be read after it.
+    """
+    original = front.split("\n")
+    if match := _CONTROL.search(front):
         line = front.count("\n", 0, match.start())
         report(
             "control-character",
@@ -252,106 +281,185 @@ def _fields(front: str, report: Report) -> tuple[dict[str, Field], str]:
             match.start() - front.rfind("\n", 0, match.start()),
             "remove it",
         )
-        front = _CONTROL.sub("", front)
-    front = _retab(front, report)
-    tried: set[int] = set()
-    problem: _SyntaxProblem | None = None
-    for _ in range(_MAX_REPAIRS):
+    lines = _CONTROL.sub("", front).split("\n")
+
+    def place(line: int, column: int) -> tuple[int, int]:
+        """Tell where in the file a 0-based place of the repaired text is."""
+        if line >= len(lines):
+            line, column = len(lines) - 1, len(lines[-1])
+        return line + 2, _original_column(original[line], lines[line], column) + 1
+
+    reader = _Reader(original)
+    repairs: list[_Repair] = []
+    while True:
         try:
-            fields, problems = _compose(front, original)
-        except _SyntaxProblem as error:
-            problem = problem or error
-            repaired = _quote_values(front, error, tried)
-            if repaired is None:
-                break
-            front, repairs = repaired
-            for code, line, column, message in repairs:
-                report(
-                    code, message, line + 2, column + 1, "put the whole value in quotes; `prowess check --fix` does it"
-                )
+            fields, problems = reader.read(lines)
+        except _NotYamlError as error:
+            repair = _repair(lines, error, reader) if len(repairs) < _MAX_REPAIRS else None
+            if repair is None:
+                report("yaml-syntax", error.message, *place(error.line, error.column))
+                return _salvage(front), front
+            repairs.append(repair)
+            lines[repair.first : repair.first + len(repair.lines)] = repair.lines
         else:
-            for code, line, column, message, hint in problems:
-                report(code, message, line + 2, column + 1, hint)
-            return fields, front
-    assert problem is not None
-    report("yaml-syntax", problem.message, problem.line + 2, problem.column + 1)
-    return _salvage(original), original
+            break
+    for repair in repairs:
+        for code, line, message, hint in repair.findings:
+            report(code, message, *place(line, repair.column), hint)
+    for code, line, column, message, hint in problems:
+        report(code, message, *place(line, column), hint)
+    for key, entry in fields.items():
+        if original[entry.line - 2] != lines[entry.line - 2]:
+            fields[key] = replace(entry, column=place(entry.line - 2, entry.column - 1)[1])
+    return fields, "\n".join(lines)
 
 
-def _retab(front: str, report: Report) -> str:
-    """Turn tabs at the beginning of lines into two spaces each: YAML forbids them as indentation."""
-    if "\t" not in front:
-        return front
-    lines = front.split("\n")
-    for number, line in enumerate(lines):
-        if line.startswith((" ", "\t")) and (blanks := line[: len(line) - len(line.lstrip(" \t"))]).count("\t"):
-            if blanks != line:
-                report("repair-tab", "a line is indented with a tab", number + 2, 1, "indent with spaces")
-            lines[number] = blanks.replace("\t", "  ") + line[len(blanks) :]
-    return "\n".join(lines)
+def _original_column(original: str, repaired: str, column: int) -> int:
+    """Find the character of a line of the file that became the one at `column` of the repaired line."""
+    if original == repaired:
+        return column
+    at = here = 0
+    while here < column and at < len(original):
+        if here < len(repaired) and original[at] == repaired[here]:
+            at, here = at + 1, here + 1
+        elif _CONTROL.match(original[at]):
+            at += 1
+        elif original[at] == "\t" and repaired.startswith(_TAB, here):
+            at, here = at + 1, here + len(_TAB)
+        else:
+            here += 1
+    return at
 
 
+_TAB = "  "
+"""What a tab of indentation becomes."""
+
+# A key, or the dashes of a list, and what follows on the same line. Possessive, so that no line takes long.
 _ENTRY = re.compile(
-    r"(?P<key>[ ]*(?:-[ ]+)*[^\s:#'\"\[\]{},&*!|>%@`-][^:#'\"\[\]{}]*?[ ]*:[ ]+)(?P<value>\S.*?)[ \t]*$"
+    r"""
+    (?P<dashes>[ ]*+(?:-[ \t]++)*+)
+    (?:(?P<key>"[^"\\]*+"|'[^']*+'|[^\s\-?:,\[\]{}#&*!|>'"%@`](?:[^:]|:(?![ \t]))*+)(?P<colon>[ ]*+:[ \t]++))?+
+    (?P<value>[^\s].*+)?+
+    """,
+    re.VERBOSE,
 )
-_BLOCK = re.compile(r"[|>][-+0-9]*[ \t]*(?:#.*)?$")
+_RESERVED = "@*&%`"
 
 
-def _quote_values(
-    front: str, error: _SyntaxProblem, tried: set[int]
-) -> tuple[str, list[tuple[str, int, int, str]]] | None:
-    """Quote the value YAML stumbled over, if it is one line of plain text; None if that is not what is wrong.
+@dataclass(frozen=True, slots=True)
+class _Repair:
+    """Lines that YAML can read instead of some that it cannot."""
 
-    A value is looked for at the place of the problem and on the lines before it, since YAML notices some mistakes
-    only later. Lines of block scalars are text and never touched.
+    first: int
+    lines: list[str]
+    column: int
+    findings: list[tuple[str, int, str, str]]
+    """Code, line, message, hint."""
+
+
+def _repair(lines: list[str], error: _NotYamlError, reader: _Reader) -> _Repair | None:
+    """Mend what YAML stumbled over: a tab, or a value that wants quotes; None if it is neither.
+
+    The value is the one that the place of the problem belongs to. Only an opened `{{` is noticed later than it stands.
     """
-    lines = front.split("\n")
-    text_lines = _block_scalar_lines(lines)
-    for number in range(min(error.line, len(lines) - 1), -1, -1):
-        if number in tried or number in text_lines:
-            continue
-        match = _ENTRY.match(lines[number])
-        if match is None:
-            continue
-        value = match["value"]
-        repair = _reason_to_quote(value)
-        if repair is None:
-            continue
-        tried.add(number)
-        code, message = repair
-        lines[number] = match["key"] + single_quoted(value)
-        return "\n".join(lines), [(code, number, match.start("value"), message)]
+    number = min(error.line, len(lines) - 1)
+    if repair := _without_tabs(lines, number):
+        return repair
+    if (start := _entry_line(lines, number)) is not None:
+        repair = _quoted_value(lines, start, reader)
+        if repair is not None:
+            return repair
+    for start in range(number, -1, -1):
+        match = _ENTRY.match(lines[start])
+        if match and (match["value"] or "").startswith(("{{", "[[")):
+            return _quoted_value(lines, start, reader)
     return None
 
 
-def _reason_to_quote(value: str) -> tuple[str, str] | None:
-    if value[0] in "'\"" or _BLOCK.match(value):
+def _without_tabs(lines: list[str], number: int) -> _Repair | None:
+    """Turn the tabs that indent a line into spaces, and with them those at the very beginning of any other line.
+
+    A line that begins with a tab is either unreadable or inside quotes or brackets, where the blanks it begins with
+    mean nothing. A tab after a space may be text of a block scalar: it is left alone unless YAML stumbles there.
+    """
+    if "\t" not in lines[number][: _indent(lines[number], " \t")]:
         return None
-    if value[0] in "@*&%`" or value.startswith(("{{", "[[")):
+    mended, findings = list(lines), []
+    for at, line in enumerate(lines):
+        if at == number or line.startswith("\t"):
+            width = _indent(line, " \t")
+            mended[at] = line[:width].replace("\t", _TAB) + line[width:]
+            if len(line) > width:
+                findings.append(("repair-tab", at, "a line is indented with a tab", "indent with spaces"))
+    return _Repair(0, mended, 0, findings)
+
+
+def _indent(line: str, blanks: str = " ") -> int:
+    return len(line) - len(line.lstrip(blanks))
+
+
+def _entry_line(lines: list[str], number: int) -> int | None:
+    """Find the line on which the value begins that a line belongs to: its own, or one above with a smaller indent."""
+    found = None
+    least: int | None = None
+    for at in range(number, -1, -1):
+        line = lines[at]
+        if not line.strip():
+            continue
+        match = _ENTRY.match(line)
+        if match and match["value"] and (match["key"] or "-" in match["dashes"]):
+            column = match.start("key") if match["key"] else match["dashes"].rindex("-")
+            if least is None or (least > column and not match["value"].startswith("#")):
+                found = at
+        width = _indent(line)
+        least = width if least is None else min(least, width)
+        if least == 0:
+            break
+    return found
+
+
+def _quoted_value(lines: list[str], start: int, reader: _Reader) -> _Repair | None:
+    """Quote the plain value that begins on a line, with the lines that continue it, if that is what YAML needs."""
+    match = _ENTRY.match(lines[start])
+    if match is None or not match["value"]:
+        return None
+    column = match.start("key") if match["key"] else match["dashes"].rfind("-")
+    end = start + 1
+    for at in range(start + 1, len(lines)):
+        line = lines[at]
+        if line.strip():
+            if _indent(line) <= column or line.lstrip().startswith("#"):
+                break
+            end = at + 1
+    value = "\n".join([match["value"], *lines[start + 1 : end]]).rstrip(" \t")
+    reason = _reason_to_quote(value, keyed=match["key"] is not None)
+    if reason is None:
+        return None
+    code, message = reason
+    quoted_lines = (lines[start][: match.start("value")] + single_quoted(value)).split("\n")
+    before = lines[:start]
+    if reader.reads(before + lines[start:end]) or not reader.reads(before + quoted_lines):
+        return None
+    hint = "put the whole value in quotes; `prowess check --fix` does it"
+    return _Repair(start, quoted_lines, match.start("value"), [(code, start, message, hint)])
+
+
+_COLON = re.compile(r":(?:[ \t]|$)", re.MULTILINE)
+_COMMENT = re.compile(r"[ \t]#")
+
+
+def _reason_to_quote(value: str, *, keyed: bool) -> tuple[str, str] | None:
+    if value[0] in _RESERVED or value.startswith(("{{", "[[")):
         mark = value[:2] if value[0] in "{[" else value[0]
         return "repair-indicator", f"the value begins with {quoted(mark)}, which YAML reserves, and is not quoted"
-    if value[0] in "[{!|>":
+    if not keyed or value[0] in "'\"[{!|>#":
         return None
-    if ": " in value or value.endswith(":") or ":\t" in value:
+    comment = _COMMENT.search(value)
+    if comment and "\n" in value[comment.start() :]:
+        return None
+    if _COLON.search(value, 0, comment.start() if comment else len(value)):
         return "repair-colon", "the value holds `: ` and is not quoted"
     return None
-
-
-def _block_scalar_lines(lines: list[str]) -> set[int]:
-    """Number the lines that are the text of a block scalar (`|` or `>`)."""
-    inside: set[int] = set()
-    indent: int | None = None
-    for number, line in enumerate(lines):
-        width = len(line) - len(line.lstrip(" "))
-        if indent is not None:
-            if not line.strip() or width > indent:
-                inside.add(number)
-                continue
-            indent = None
-        match = _ENTRY.match(line)
-        if match is not None and _BLOCK.match(match["value"]):
-            indent = width
-    return inside
 
 
 def single_quoted(value: str) -> str:
@@ -368,15 +476,61 @@ def _events(front: str) -> Iterator[Any]:
         yield from yaml.parse(front, Loader=loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if error.problem == "found unexpected end of stream":
+            # A quote that nothing closes is mended where it is opened, not where the text ends.
+            mark = error.context_mark or mark
         words = " ".join(part for part in (error.problem, error.context) if part) or "it is not valid YAML"
         line, column = (mark.line, mark.column) if mark is not None else (0, 0)
-        raise _SyntaxProblem(f"the front matter is not valid YAML: {words}", line, column) from None
+        raise _NotYamlError(f"the front matter is not valid YAML: {words}", line, column) from None
     except yaml.YAMLError as error:
         words = getattr(error, "reason", None) or "it is not valid YAML"
-        raise _SyntaxProblem(f"the front matter is not valid YAML: {words}", 0, 0) from None
+        raise _NotYamlError(f"the front matter is not valid YAML: {words}", 0, 0) from None
     except (ValueError, OverflowError, RecursionError):
         # Number escapes past what a character can be: PyYAML's pure reader lets these through.
-        raise _SyntaxProblem("the front matter is not valid YAML: it cannot be read", 0, 0) from None
+        raise _NotYamlError("the front matter is not valid YAML: it cannot be read", 0, 0) from None
+
+
+# YAML 1.1 ends a line at these; YAML 1.2, and so everyone else, has them as text.
+_BREAKS = "\x85\u2028\u2029"
+
+
+class _Reader:
+    """Reads front matter, as often as repairs need it, until it has cost too much."""
+
+    def __init__(self, source: list[str]) -> None:
+        self._source = source
+        self._left = _MAX_REPAIR_EVENTS
+
+    def read(self, lines: list[str]) -> tuple[dict[str, Field], list[_Problem]]:
+        """Read lines of YAML.
+
+        Raises:
+            _NotYamlError: they are not YAML, or too much was read already.
+        """
+        front = "\n".join(lines)
+        restore: dict[int, str] = {}
+        if any(mark in front for mark in _BREAKS):
+            # Characters that are not there stand in for them: fewer than 65,534 fit into a front matter.
+            spare = (number for number in range(0xF0000, 0xFFFFE) if chr(number) not in front)
+            restore = dict(zip(spare, _BREAKS, strict=False))
+            front = front.translate({ord(mark): number for number, mark in restore.items()})
+        return _compose(self._counted(_events(front)), self._source, restore)
+
+    def reads(self, lines: list[str]) -> bool:
+        """Tell whether lines are YAML."""
+        try:
+            self.read(lines)
+        except _NotYamlError:
+            return False
+        return True
+
+    def _counted(self, events: Iterator[Any]) -> Iterator[Any]:
+        for event in events:
+            self._left -= 1
+            if self._left < 0:
+                mark = event.start_mark
+                raise _NotYamlError("the front matter has too many mistakes to be repaired", mark.line, mark.column)
+            yield event
 
 
 class _Frame:
@@ -391,14 +545,21 @@ class _Frame:
         self.line = self.column = 0
 
 
-def _compose(front: str, source: str) -> tuple[dict[str, Field], list[_Problem]]:
-    """Build the fields from YAML events, noting every feature that a skill must not use."""
+def _compose(
+    stream: Iterator[Any], sources: list[str], restore: Mapping[int, str]
+) -> tuple[dict[str, Field], list[_Problem]]:
+    """Build the fields from YAML events, noting every feature that a skill must not use.
+
+    Args:
+        stream: the events.
+        sources: the lines of the file's front matter.
+        restore: what to put back into the scalars.
+    """
     import yaml
 
     fields: dict[str, Field] = {}
     problems: list[_Problem] = []
     anchors: dict[str, Value] = {}
-    sources = source.split("\n")
     stack: list[_Frame] = []
     events = documents = 0
 
@@ -412,7 +573,7 @@ def _compose(front: str, source: str) -> tuple[dict[str, Field], list[_Problem]]
             frame.items.append(value)
         elif frame.key is None:
             if not isinstance(value, str):
-                raise _SyntaxProblem("the front matter has a list or a map as a key", mark.line, mark.column)
+                raise _NotYamlError("the front matter has a list or a map as a key", mark.line, mark.column)
             if value in frame.items:
                 problem("yaml-duplicate-key", mark, f"the key {quoted(value)} stands twice", "remove one of them")
             frame.key, frame.line, frame.column = value, mark.line, mark.column
@@ -426,7 +587,7 @@ def _compose(front: str, source: str) -> tuple[dict[str, Field], list[_Problem]]
                 frame.items[frame.key] = value
             frame.key = None
 
-    for event in _events(front):
+    for event in stream:
         mark = event.start_mark
         events += 1
         if events > MAX_EVENTS:
@@ -435,7 +596,7 @@ def _compose(front: str, source: str) -> tuple[dict[str, Field], list[_Problem]]
         anchor = getattr(event, "anchor", None)
         if isinstance(event, yaml.AliasEvent):
             if anchor not in anchors:
-                raise _SyntaxProblem(f"the alias {quoted(f'*{anchor}')} has no anchor", mark.line, mark.column)
+                raise _NotYamlError(f"the alias {quoted(f'*{anchor}')} has no anchor", mark.line, mark.column)
             problem("yaml-alias", mark, f"the alias {quoted(f'*{anchor}')} is not allowed", "write the value out")
             place(anchors[anchor], "text", mark)
             continue
@@ -449,10 +610,11 @@ def _compose(front: str, source: str) -> tuple[dict[str, Field], list[_Problem]]
             hint = "remove the tag, or put the value in quotes"
             problem("yaml-tag", mark, f"the tag {quoted(tag)} is not allowed", hint)
         if isinstance(event, yaml.ScalarEvent):
-            kind = kind_of(event.value) if event.style in (None, "") else "text"
+            value = event.value.translate(restore) if restore else event.value
+            kind = kind_of(value) if event.style in (None, "") else "text"
             if stack:
-                place(event.value, kind, mark)
-            elif event.value:
+                place(value, kind, mark)
+            elif value:
                 problem("yaml-not-mapping", mark, "the front matter is text, not `key: value` lines")
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             if len(stack) >= MAX_DEPTH:
@@ -475,18 +637,18 @@ def _compose(front: str, source: str) -> tuple[dict[str, Field], list[_Problem]]
         elif isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1 or event.explicit:
-                raise _SyntaxProblem("the front matter holds more than one YAML document", mark.line, mark.column)
+                raise _NotYamlError("the front matter holds more than one YAML document", mark.line, mark.column)
     return fields, problems
 
 
-_SALVAGE = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*?))?[ \t]*$")
+_SALVAGE = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?$")
 
 
 def _salvage(front: str) -> dict[str, Field]:
     """Read what looks like `key: value` from a text that is not YAML, for the clients that do the same."""
     fields: dict[str, Field] = {}
     for number, line in enumerate(front.split("\n")):
-        match = _SALVAGE.match(line)
+        match = _SALVAGE.match(line.rstrip(" \t"))
         if match is not None:
             value = match[2] or ""
             if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":

@@ -12,6 +12,7 @@ ProwessError
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -85,11 +86,37 @@ class SkillSyntaxError(SkillValidationError):
         """The line the finding points at, without its newline."""
 
     def __str__(self) -> str:
+        from .findings import neutral
+
         finding = self.finding
         where = ":".join(str(part) for part in (finding.path, finding.line, finding.column) if part is not None)
-        lines = [f"{where}: {finding.message}" if where else finding.message]
+        lines = [neutral(f"{where}: {finding.message}" if where else finding.message)]
         if self.source and finding.column is not None:
-            # The caret lines up under expanded tabs too: what stands before it is repeated as blanks.
-            before = "".join("\t" if c == "\t" else " " for c in self.source[: finding.column - 1])
-            lines += [f"    {self.source}", f"    {before}^"]
+            at = min(finding.column - 1, len(self.source))
+            # A window of a long line; what does not show is escaped, and tabs stay, so that the caret lines up.
+            start = 0 if at <= _SHOWN else at - _SHOWN // 2
+            shown = self.source[start : start + 2 * _SHOWN]
+            left = "…" if start else ""
+            right = "…" if start + 2 * _SHOWN < len(self.source) else ""
+            before = left + _visible(shown[: at - start])
+            lines += [f"    {left}{_visible(shown)}{right}", f"    {''.join(map(_blank, before))}^"]
         return "\n".join(lines)
+
+
+_SHOWN = 60
+"""Characters of a line before and after the place of an error."""
+
+
+def _visible(text: str) -> str:
+    from .findings import neutral
+
+    return "\t".join(neutral(part) for part in text.split("\t"))
+
+
+def _blank(character: str) -> str:
+    """Return blanks as wide as a character is on a terminal."""
+    if character == "\t":
+        return character
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return ""
+    return "  " if unicodedata.east_asian_width(character) in "WF" else " "

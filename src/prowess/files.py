@@ -44,7 +44,7 @@ def _open(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
     try:
         fd = os.open(path, _FLAGS | (0 if follow else _NOFOLLOW))
     except OSError as error:
-        raise _explained(error, path) from None
+        raise _explained(error, path, follow=follow) from None
     except ValueError:
         raise UnreadableError("file-missing", "there is no such file", "check the path") from None
     status = os.fstat(fd)
@@ -55,10 +55,13 @@ def _open(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
     return fd, status
 
 
-def _explained(error: OSError, path: str) -> UnreadableError:
+def _explained(error: OSError, path: str, *, follow: bool) -> UnreadableError:
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return UnreadableError("file-missing", "there is no such file", "check the path")
     if error.errno in (errno.ELOOP, errno.EMLINK):
+        if follow or not os.path.islink(path):
+            hint = "mend the links on the way to it"
+            return UnreadableError("file-unreadable", "it cannot be read: its links lead round in a circle", hint)
         return UnreadableError("file-is-link", "it is a link, which is not followed", "put the file itself there")
     if error.errno in (errno.ENXIO, errno.EISDIR, errno.EOPNOTSUPP):
         try:
@@ -100,7 +103,7 @@ def read_file(path: str, limit: int = MAX_SKILL_FILE_BYTES, *, follow: bool = Fa
                 return bytes(data)
             data += chunk
     except OSError as error:
-        raise _explained(error, path) from None
+        raise _explained(error, path, follow=follow) from None
     finally:
         os.close(fd)
     size = f"{limit // 1024 // 1024} MiB" if limit >= 1 << 20 else f"{limit:,} bytes"
@@ -130,8 +133,9 @@ def read_head(path: str, end: Callable[[bytes], int], limit: int, *, follow: boo
         wanted = _CHUNK
         while True:
             if len(data) < wanted:
-                # A regular file gives less than was asked for only at its end; the size says so without another read.
-                if len(data) >= status.st_size or not (more := os.read(fd, wanted - len(data))):
+                # A regular file gives less than was asked for only at its end; the size says so without another read,
+                # but those of /proc say 0 and give what they like.
+                if len(data) >= status.st_size > 0 or not (more := os.read(fd, wanted - len(data))):
                     return data, True
                 data += more
             elif end(data) >= 0 or wanted >= limit:
@@ -139,7 +143,7 @@ def read_head(path: str, end: Callable[[bytes], int], limit: int, *, follow: boo
             else:
                 wanted = min(wanted * 4, limit)
     except OSError as error:
-        raise _explained(error, path) from None
+        raise _explained(error, path, follow=follow) from None
     finally:
         os.close(fd)
 

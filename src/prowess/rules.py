@@ -35,7 +35,7 @@ MAX_COMPATIBILITY = 500
 MAX_LINES = 500
 """Lines of a SKILL.md; "Progressive disclosure"."""
 RESERVED_WORDS = ("infer", "claude", "anthropic", "gemini", "openai")
-"""Not allowed in a name by the `infer` CLI; Anthropic's own limits forbid two of them, and Anthropic ships `claude-api`."""
+"""Not allowed in a name by the `infer` CLI; Anthropic's limits forbid two of them, and Anthropic ships `claude-api`."""
 
 _KNOWN = frozenset((*FIELDS, "allowed_tools", "when_to_use", "hooks", "effort", "shell"))
 
@@ -140,7 +140,7 @@ def _description(skill: Skill) -> Iterator[Finding]:
 
 
 def _optional(skill: Skill) -> Iterator[Finding]:
-    """Specification, "license", "compatibility", "metadata" and "allowed-tools" fields; the fields of single clients."""
+    """Specification, "license" to "allowed-tools" fields; the fields of single clients."""
     entry = skill.fields.get("license")
     if entry is not None and skill.license is None:
         yield _at(skill, "license", "license-type", f"the licence is a {entry.kind}, not text", "write its SPDX name")
@@ -166,11 +166,9 @@ def _optional(skill: Skill) -> Iterator[Finding]:
             yield _at(skill, "metadata", "metadata-nested", message, "the specification maps text to text")
     for key in ("allowed-tools", "allowed_tools"):
         entry = skill.fields.get(key)
-        if entry is not None and (entry.kind != "text" or key == "allowed_tools"):
-            message = f"`{key}` is a {entry.kind}" if entry.kind != "text" else "the field is spelt `allowed_tools`"
-            yield _at(
-                skill, key, "allowed-tools-type", message, "write `allowed-tools: Read Grep Bash(git:*)` on one line"
-            )
+        if entry is not None and entry.kind != "text":
+            message, hint = f"`{key}` is a {entry.kind}", "write `allowed-tools: Read Grep Bash(git:*)` on one line"
+            yield _at(skill, key, "allowed-tools-type", message, hint)
     for key in FIELDS[len(SPEC_FIELDS) :]:
         entry = skill.fields.get(key)
         if entry is not None and key in skill.extra and entry.kind != "null":
@@ -199,11 +197,10 @@ def _short(value: object) -> str:
 def _unknown(skill: Skill) -> Iterator[Finding]:
     """Fields outside the specification: kept, and an error only to the letter of it."""
     for key in skill.fields:
-        if key not in SPEC_FIELDS and key != "allowed_tools":
+        if key not in SPEC_FIELDS:
             words = "is not a field of the specification" if key in _KNOWN else "is not known"
-            yield _at(
-                skill, key, "field-unknown", f"the field {quoted(key)} {words}", "keep own values below `metadata:`"
-            )
+            hint = "write `allowed-tools`" if key == "allowed_tools" else "keep own values below `metadata:`"
+            yield _at(skill, key, "field-unknown", f"the field {quoted(key)} {words}", hint)
 
 
 def check_body(skill: Skill) -> Iterator[Finding]:
@@ -231,7 +228,27 @@ def check_body(skill: Skill) -> Iterator[Finding]:
 
 _LINK = re.compile(r"(?<!!)\[[^\[\]\n]{0,200}\]\(\s*<?(?P<target>[^()\s<>\"]{1,300})>?(?:\s+\"[^\"\n]{0,200}\")?\s*\)")
 _FENCED = re.compile(r"^ {0,3}(```+|~~~+)")
-_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_TICKS = re.compile(r"`+")
+
+
+def _without_code(line: str) -> str:
+    """Blank out the code spans of a line: from a run of back-ticks to the next run as long."""
+    runs = [(run.start(), run.end()) for run in _TICKS.finditer(line)]
+    closing: list[int | None] = [None] * len(runs)
+    last: dict[int, int] = {}
+    for number in range(len(runs) - 1, -1, -1):
+        length = runs[number][1] - runs[number][0]
+        closing[number] = last.get(length)
+        last[length] = number
+    parts, at, number = [], 0, 0
+    while number < len(runs):
+        other = closing[number]
+        if other is not None:
+            start, end = runs[number][0], runs[other][1]
+            parts += [line[at:start], " " * (end - start)]
+            at, number = end, other
+        number += 1
+    return "".join([*parts, line[at:]])
 
 
 def body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
@@ -251,8 +268,7 @@ def body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
             continue
         if fence or "](" not in line:
             continue
-        plain = _CODE.sub(lambda code: " " * len(code[0]), line)
-        for match in _LINK.finditer(plain):
+        for match in _LINK.finditer(_without_code(line)):
             target = unquote(match["target"].split("#")[0].split("?")[0])
             if not target or "\0" in target or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//|[{$]", target):
                 continue
