@@ -33,6 +33,13 @@ def answers() -> dict[str, Any]:
     return loaded
 
 
+def repository(path: Path) -> None:
+    """What git looks for when it asks whether a folder is a repository."""
+    (path / "objects").mkdir(parents=True)
+    (path / "refs").mkdir()
+    (path / "HEAD").write_text("ref: refs/heads/main\n")
+
+
 def build(tree: dict[str, Any], root: Path, project: str, user: str) -> Tree:
     """Write a tree below `root`, with `{project}` and `{user}` in its paths standing for a client's own folders."""
 
@@ -42,10 +49,11 @@ def build(tree: dict[str, Any], root: Path, project: str, user: str) -> Tree:
     for folder in (tree["home"], tree["cwd"], *tree.get("folders", ())):
         path(folder).mkdir(parents=True, exist_ok=True)
     for folder in tree.get("git", ()):
-        (path(folder) / ".git").mkdir(parents=True)
+        repository(path(folder) / ".git")
     for folder in tree.get("git_file", ()):
         path(folder).mkdir(parents=True, exist_ok=True)
-        (path(folder) / ".git").write_text("gitdir: elsewhere\n")
+        repository(root / "gitdir")
+        (path(folder) / ".git").write_text(f"gitdir: {root / 'gitdir'}\n")
     for name, content in tree.get("files", {}).items():
         file = path(name)
         file.parent.mkdir(parents=True, exist_ok=True)

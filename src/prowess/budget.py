@@ -5,7 +5,10 @@ Pure arithmetic, used for a client's own budget (`catalog`) and for a user's (`p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["fit_in_order", "level"]
 
@@ -23,7 +26,7 @@ def fit_in_order(full: Sequence[int], least: Sequence[int], room: int) -> list[b
         more room never shows less.
     """
     left = room - sum(least)
-    shown = []
+    shown: list[bool] = []
     for whole, part in zip(full, least, strict=True):
         left -= whole - part
         shown.append(left >= 0 and (not shown or shown[-1]))
@@ -43,7 +46,7 @@ def level(lengths: Sequence[int], room: int) -> list[int]:
     kept = [0] * len(lengths)
     open_ = [index for index, length in enumerate(lengths) if length]
     while open_ and room >= len(open_):
-        step = min(room // len(open_), min(lengths[index] - kept[index] for index in open_))
+        step = min(room // len(open_), *(lengths[index] - kept[index] for index in open_))
         for index in open_:
             kept[index] += step
         room -= step * len(open_)

@@ -1,16 +1,15 @@
 """found skills -> Catalog
 
-The only place where precedence is decided. Everything that decides is in the host's file; this module applies it in
-one order: can it be read, what is it called, what is shown of it, is it switched off, does another one win.
+The only place where precedence is decided. What a host makes of one skill is `view`'s; here they meet: which wins, which
+are too many, how much is shown of each.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from .budget import fit_in_order, level
@@ -18,29 +17,17 @@ from .config import Settings, read_settings
 from .discovery import Disk, Found, Place, git_root, places, scan
 from .errors import AmbiguousSkillError, SkillNotFoundError
 from .files import skill_digest
-from .findings import Finding, Severity, finding, neutral, quoted, under_policy
-from .host import DESCRIPTION_ON, NAME_ON, Flag, Host, load_host
-from .rules import check_skill, same_name
-from .skill import Requirements, Skill
+from .findings import Finding, finding, neutral, quoted
+from .host import Host, Root, load_host
+from .rules import same_name
+from .view import State, Viewer, escaped
 
 if TYPE_CHECKING:
-    from ._frontmatter import Field
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["Catalog", "Entry", "State", "discover"]
+    from .skill import Requirements, Skill
 
-
-class State(StrEnum):
-    """What became of a skill; compares equal to its word."""
-
-    ACTIVE = "active"
-    USER_ONLY = "user-only"
-    """The model does not see it."""
-    DEFERRED = "deferred"
-    """The client shows it later: it is nested below the working directory, or bound to `paths`."""
-    SHADOWED = "shadowed"
-    DISABLED = "disabled"
-    UNTRUSTED = "untrusted"
-    REJECTED = "rejected"
+__all__ = ["Catalog", "Entry", "State", "discover", "judge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,231 +254,70 @@ def discover(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Verdict:
-    """A state with its reason, on the way to an entry."""
+def judge(path: str, host: str | Host, *, disk: Disk | None = None) -> Entry:
+    """Say what a host makes of one SKILL.md by itself, wherever it lies.
 
-    state: State
-    reason: str | None
-    rule: str
-    code: str | None = None
-    """The finding that rejects, where one does."""
+    Args:
+        path: of the file, absolute; a link is not followed.
+        host: the host or its name. Its settings do not count.
+        disk: what was already read.
+
+    Raises:
+        HostNotFoundError: there is no such host.
+    """
+    host = load_host(host) if isinstance(host, str) else host
+    disk = disk or Disk()
+    root = host.roots[0] if host.roots else Root(path="", scope="extra")
+    place = Place(os.path.dirname(os.path.dirname(path)), root.scope, root)
+    found = Found(path, path, place, disk.skill(path, whole=host.reading.whole_file))
+    return _Decision(host, Settings(), disk).entry(found)
 
 
 class _Decision:
-    """Applies one host's rules to what was found."""
+    """Decides among the skills one host found."""
 
     def __init__(self, host: Host, settings: Settings, disk: Disk) -> None:
-        self.host, self.settings, self.disk = host, settings, disk
+        self.host, self.settings = host, settings
+        self.viewer = Viewer(host, settings, disk)
         self.findings: list[Finding] = []
+        self.first_lines: dict[str, str] = {}
         self.nested: dict[str, str] = {}
         """Skills folders below the project, by path, with where they lie."""
-        self.rejects = frozenset(host.reading.rejects)
-        self.as_body = frozenset(host.reading.as_body)
-        self.name_on = {**NAME_ON, **host.name_rules.on}
-        self.description_on = {**DESCRIPTION_ON, **host.description_rules.on}
+        self.levels: dict[str, int] = {}
 
     def all(self, found: tuple[Found, ...]) -> tuple[Entry, ...]:
         entries = [self.entry(item) for item in found]
-        self.nested = {item.place.path: item.place.nested for item in found if item.place.nested is not None}
         entries = self.collide(entries)
         entries = self.aliases(entries)
         entries = self.limit(entries)
+        entries = self.ordered(entries)
         entries = self.shorten(entries)
         if self.host.trust_note and self.settings.trust != "trusted" and any(e.scope == "project" for e in entries):
             self.findings.append(finding("host-trust", self.host.trust_note))
         return tuple(entries)
 
-    # ── one skill ────────────────────────────────────────────────────────────────────────────────────────────────
-
     def entry(self, item: Found) -> Entry:
-        skill, place = item.skill, item.place
-        folder = os.path.basename(os.path.dirname(item.path))
-        findings = check_skill(skill)
-        codes = {problem.code for problem in findings}
-        no_front = skill.document is not None and (skill.document.front is None or bool(codes & self.as_body))
-        verdict = self.reading(skill, codes, no_front=no_front)
-        name, named = self.name(skill, folder, no_front=no_front)
-        verdict = verdict or named
-        description, described = self.description(item, no_front=no_front)
-        verdict = verdict or described or self.flags(item, no_front=no_front) or self.settings_say(item, name, folder)
-        if verdict is None and place.nested is not None and place.root.nested == "deferred":
-            words = f"it lies below {neutral(place.nested)} and appears when the client works there"
-            verdict = _Verdict(State.DEFERRED, words, "nested")
-        verdict = verdict or _Verdict(State.ACTIVE, None, "found")
-        if place.namespace is not None:
-            name = f"{place.namespace}:{name}"
-        shown = under_policy(findings, _policy(self.host), self.rejects)
-        if verdict.code is not None:
-            shown = _marked(shown, verdict, item.path)
-        if place.scope in self.host.suppressed_scopes:
-            shown = ()
+        seen, place = self.viewer.view(item), item.place
+        self.first_lines[item.path] = seen.first_line
+        self.levels[place.path] = place.level
+        if place.nested is not None:
+            self.nested[place.path] = place.nested
         return Entry(
-            name=name,
-            frontmatter_name=skill.name,
-            folder=folder,
-            description=description,
+            name=seen.name if place.namespace is None else f"{place.namespace}:{seen.name}",
+            frontmatter_name=item.skill.name,
+            folder=os.path.basename(os.path.dirname(item.path)),
+            description=seen.description,
             path=item.path,
             scope=place.scope,
             root=place.path,
             namespace=place.namespace,
-            state=verdict.state,
-            reason=verdict.reason,
-            rule=verdict.rule,
-            requirements=skill.requirements,
-            findings=shown,
-            skill=skill,
+            state=seen.verdict.state,
+            reason=seen.verdict.reason,
+            rule=seen.verdict.rule,
+            requirements=item.skill.requirements,
+            findings=seen.findings,
+            skill=item.skill,
         )
-
-    def reading(self, skill: Skill, codes: set[str], *, no_front: bool) -> _Verdict | None:
-        if skill.document is None:
-            problem = skill.findings[0]
-            return _rejected(problem.code, problem.message)
-        for problem in skill.findings:
-            if problem.code in self.rejects and not (no_front and problem.code in self.as_body):
-                return _rejected(problem.code, problem.message)
-        return None
-
-    def name(self, skill: Skill, folder: str, *, no_front: bool) -> tuple[str, _Verdict | None]:
-        """Return what the host calls a skill, and why it refuses it if it does."""
-        rules = self.host.name_rules
-        value = None if no_front else skill.fields.get("name")
-        kind = _kind_of(value)
-        verdict = None
-        if kind == "text":
-            name = str(value.value) if value is not None else ""
-            if rules.trim:
-                name = name.strip()
-        else:
-            action = self.name_on.get(kind, "reject")
-            name = folder
-            if action == "reject":
-                verdict = _rejected(
-                    f"name-{kind}" if kind in ("missing", "empty") else "name-not-text", f"its name is {_a(kind)}"
-                )
-                if kind in ("number", "bool", "null"):
-                    verdict = replace(verdict, code="name-type" if kind != "null" else "name-empty")
-            elif action == "text" and value is not None:
-                name = str(value.value) if isinstance(value.value, str) else _joined(value)
-            elif action == "join" and value is not None:
-                name = _joined(value)
-        if kind not in ("missing", "null", "empty") or rules.identity == "name":
-            verdict = verdict or self.name_limits(name, folder)
-        for old, new in rules.replace.items():
-            name = name.replace(old, new)
-        return (folder if rules.identity == "folder" else name), verdict
-
-    def name_limits(self, name: str, folder: str) -> _Verdict | None:
-        rules = self.host.name_rules
-        if rules.replace_first:
-            for old, new in rules.replace.items():
-                name = name.replace(old, new)
-        if rules.max_length and len(name) > rules.max_length:
-            return _rejected("name-too-long", f"its name has {len(name)} characters, more than {rules.max_length}")
-        if rules.pattern and not re.fullmatch(rules.pattern, name):
-            return _rejected("name-characters", f"{self.host.title} does not take the name {quoted(name)}")
-        if rules.must_equal_folder and name != folder:
-            return _rejected("name-not-folder", f"the name {quoted(name)} is not the folder's name {quoted(folder)}")
-        for word in rules.reserved:
-            if word in name.lower():
-                return _rejected("name-reserved", f"the name {quoted(name)} holds the reserved word `{word}`")
-        return None
-
-    def description(self, item: Found, *, no_front: bool) -> tuple[str, _Verdict | None]:
-        """Return the description the host shows before any budget, and why it refuses or hides the skill if it does."""
-        rules = self.host.description_rules
-        skill = item.skill
-        value = None if no_front else skill.fields.get("description")
-        kind = _kind_of(value)
-        verdict = None
-        text = str(value.value) if value is not None and isinstance(value.value, str) else ""
-        if kind != "text":
-            action = self.description_on.get(kind, "reject")
-            if action == "reject":
-                code = f"description-{kind}" if kind in ("missing", "empty") else "description-not-text"
-                if kind in ("number", "bool", "null"):
-                    code = "description-type" if kind != "null" else "description-empty"
-                verdict = _rejected(code, f"its description is {_a(kind)}")
-            elif action == "hide":
-                verdict = _Verdict(
-                    State.USER_ONLY,
-                    f"its description is {_a(kind)}, so the model is not told of it",
-                    f"description-{kind}",
-                )
-            elif action == "body":
-                text = self.from_body(item, no_front=no_front)
-            elif action == "join" and value is not None:
-                text = _joined(value)
-            elif action == "raw" and value is not None:
-                text = value.source.partition(":")[2].strip()
-        if rules.trim:
-            text = text.strip()
-        if rules.one_line:
-            text = " ".join(text.split())
-        parts = [text]
-        if (
-            "when_to_use" in rules.append
-            and isinstance(when := skill.extra.get("when_to_use"), str)
-            and when.strip()
-            and not no_front
-        ):
-            parts.append(f" - {when.strip()}")
-        text = "".join(parts)
-        if rules.limit and len(text) > rules.limit:
-            if rules.past_limit == "drop":
-                verdict = verdict or _rejected(
-                    "description-too-long", f"its description has {len(text):,} characters, more than {rules.limit:,}"
-                )
-            elif rules.past_limit == "cut":
-                text = text[: rules.limit - len(rules.ellipsis)] + rules.ellipsis
-        text = _escaped(text, rules.escape)
-        if "scope" in rules.append:
-            text = f"{text} ({item.place.scope})"
-        return text, verdict
-
-    def from_body(self, item: Found, *, no_front: bool) -> str:
-        """Take a description from the first line of the body that is not blank."""
-        rules = self.host.description_rules
-        follow = item.skill.document is not None and os.path.islink(item.path)
-        document = self.disk.skill(item.path, follow=follow, whole=True).document
-        text = "" if document is None else document.text if no_front else document.body
-        line = next((line.strip() for line in text.split("\n") if line.strip()), "")
-        if rules.fallback_strips_heading:
-            line = re.sub(r"^#+\s+", "", line)
-        return (line[: rules.fallback_length] if rules.fallback_length else line) or rules.fallback
-
-    def flags(self, item: Found, *, no_front: bool) -> _Verdict | None:
-        """Apply the fields with which an author keeps a skill from the model."""
-        if no_front:
-            return None
-        for flag in self.host.flags:
-            if flag.file:
-                if _sidecar(self.disk, item.path, flag):
-                    return _Verdict(State(flag.state), flag.reason, flag.file)
-            elif all(_matches(item.skill.fields.get(key), wanted) for key, wanted in flag.when.items()):
-                return _Verdict(State(flag.state), flag.reason, ", ".join(flag.when), flag.code or None)
-        return None
-
-    def settings_say(self, item: Found, name: str, folder: str) -> _Verdict | None:
-        if item.place.scope == "project" and self.settings.trust == "untrusted":
-            words = f"the folder is not trusted, says {neutral(self.settings.trust_by)}"
-            return _Verdict(State.UNTRUSTED, words, "trust")
-        for path in (item.path, os.path.dirname(item.path), item.real, os.path.dirname(item.real)):
-            if path in self.settings.off_paths:
-                return _Verdict(State.DISABLED, f"switched off in {neutral(self.settings.off_paths[path])}", "settings")
-        effect = self.settings.effects.get(name) or (
-            self.settings.effects.get(folder) if self.host.name_rules.identity == "folder" else None
-        )
-        if effect is None:
-            return None
-        what, by = effect
-        if what == "off":
-            return _Verdict(State.DISABLED, f"switched off in {neutral(by)}", "settings")
-        if what == "user-only":
-            return _Verdict(State.USER_ONLY, f"left to the user in {neutral(by)}", "settings")
-        return _Verdict(State.ACTIVE, f"cut down to its name in {neutral(by)}", "name-only")
-
-    # ── all skills together ──────────────────────────────────────────────────────────────────────────────────────
 
     def collide(self, entries: list[Entry]) -> list[Entry]:
         """Let one skill of each name win, as the host does."""
@@ -588,109 +414,61 @@ class _Decision:
             self.findings.append(finding("skill-limit", words, hint="raise `max_skills`, or remove some"))
         return result
 
+    def ordered(self, entries: list[Entry]) -> list[Entry]:
+        """Put the entries in the order in which the host shows them."""
+        if self.host.sorts == "name":
+            return sorted(entries, key=lambda entry: entry.name)
+        if self.host.sorts != "runs":
+            return entries
+        # Losers are not in the client's list, so they do not part a run.
+        losers = [entry for entry in entries if entry.state in (State.SHADOWED, State.REJECTED)]
+        listed = [entry for entry in entries if entry.state not in (State.SHADOWED, State.REJECTED)]
+        runs = groupby(listed, key=lambda entry: (entry.scope, self.levels[entry.root] > 0))
+        return [entry for _, run in runs for entry in sorted(run, key=lambda entry: entry.name)] + losers
+
     def shorten(self, entries: list[Entry]) -> list[Entry]:
         """Cut descriptions as the host does for its catalog to fit its budget."""
         budget = self.host.budget
         result = [replace(entry, description="") if entry.rule == "name-only" else entry for entry in entries]
         active = [index for index, entry in enumerate(result) if entry.state is State.ACTIVE]
-        if self.host.sorts == "name":
-            active.sort(key=lambda index: result[index].name)
         if not budget.characters or not active:
             return result
         shown = [result[index] for index in active]
         room = budget.characters - budget.reserved
-        names = [len(entry.name) for entry in shown]
-        texts = [len(entry.description) for entry in shown]
-        full = [budget.line + name + text for name, text in zip(names, texts, strict=True)]
+        fixed = [self.cost(entry) for entry in shown]
+        texts = [self.length(entry.description) for entry in shown]
+        full = [rest + text for rest, text in zip(fixed, texts, strict=True)]
         if sum(full) <= room:
             return result
         if budget.degrade == "level":
-            kept = level(texts, room - sum(budget.line + name for name in names))
+            kept = level(texts, room - sum(fixed))
             cut = [entry.description[:size] for entry, size in zip(shown, kept, strict=True)]
         elif budget.degrade == "first-line":
-            cut = [entry.description.split("\n", 1)[0] for entry in shown]
+            cut = [self.first_lines[entry.path] for entry in shown]
         else:
-            least = [budget.name_line + name for name in names] if budget.degrade == "name-only" else [0] * len(names)
+            names = [budget.name_line + self.length(entry.name) for entry in shown]
+            least = names if budget.degrade == "name-only" else [0] * len(shown)
             fits = fit_in_order(full, [min(pair) for pair in zip(least, full, strict=True)], room)
             cut = [entry.description if fit else "" for entry, fit in zip(shown, fits, strict=True)]
+        words = f"shortened: {self.host.title} gives its catalog {budget.characters:,} {budget.words}"
         for index, text in zip(active, cut, strict=True):
             if text != result[index].description:
-                result[index] = replace(
-                    result[index],
-                    description=text,
-                    reason=f"shortened: {self.host.title} shows at most {budget.characters:,} characters of skills",
-                    rule="budget",
-                )
+                result[index] = replace(result[index], description=text, reason=words, rule="budget")
         return result
 
+    def cost(self, entry: Entry) -> int:
+        """Return what an entry takes in the catalog beside its description."""
+        budget = self.host.budget
+        scope = len(self.host.scope_words.get(entry.scope, entry.scope)) if budget.counts_scope else 0
+        return budget.line + self.length(entry.name) + scope
 
-def _policy(host: Host) -> str:
-    return "guide" if host.name == "prowess" else host.name
-
-
-def _rejected(code: str, reason: str) -> _Verdict:
-    return _Verdict(State.REJECTED, reason, code, code)
-
-
-def _marked(findings: tuple[Finding, ...], verdict: _Verdict, path: str) -> tuple[Finding, ...]:
-    """Make the finding that rejects an error, whatever its code is elsewhere."""
-    for index, item in enumerate(findings):
-        if item.code == verdict.code:
-            return (*findings[:index], replace(item, severity=Severity.ERROR), *findings[index + 1 :])
-    extra = finding(verdict.code or verdict.rule, verdict.reason or "", path=path)
-    return (*findings, replace(extra, severity=Severity.ERROR))
-
-
-def _kind_of(value: Field | None) -> str:
-    if value is None:
-        return "missing"
-    if value.kind == "text" and not str(value.value).strip():
-        return "empty"
-    return value.kind
-
-
-def _a(kind: str) -> str:
-    words = {"missing": "missing", "null": "empty", "empty": "empty", "bool": "true or false, not text"}
-    return words.get(kind, f"a {kind}, not text")
-
-
-def _joined(value: Field) -> str:
-    if isinstance(value.value, tuple):
-        return ",".join(item if isinstance(item, str) else "[object Object]" for item in value.value)
-    return value.value if isinstance(value.value, str) else "[object Object]"
-
-
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
-
-
-def _escaped(text: str, characters: str) -> str:
-    return "".join(_ENTITIES[c] if c in characters else c for c in text) if characters else text
-
-
-def _matches(value: Field | None, wanted: str) -> bool:
-    """Say whether a field has the value a flag asks for: `true` or `false`, unquoted unless `~` stands before it."""
-    if value is None or not isinstance(value.value, str):
-        return wanted == "present" and value is not None and bool(value.value)
-    word = value.value.strip().lower()
-    if wanted == "present":
-        return bool(word)
-    if wanted == "not-bool":
-        return value.kind not in ("bool", "null")
-    if wanted.startswith("~"):
-        return word == wanted[1:]
-    return value.kind == "bool" and word == wanted
-
-
-def _sidecar(disk: Disk, path: str, flag: Flag) -> bool:
-    """Say whether a file beside SKILL.md sets what a flag asks for."""
-    table = disk.yaml(os.path.join(os.path.dirname(path), *flag.file.split("/")))
-    for key, wanted in flag.when.items():
-        value: object = table
-        for part in key.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
-        if not isinstance(value, str) or value.strip().lower() != wanted:
-            return False
-    return True
+    def length(self, text: str) -> int:
+        """Measure a text as the host's budget does."""
+        budget = self.host.budget
+        text = escaped(text, budget.escape)
+        if budget.unit == "bytes":
+            return len(text.encode("utf-8", "replace"))
+        return len(text) + (sum(c > "\uffff" for c in text) if budget.unit == "utf16" else 0)
 
 
 def _why_wins(entry: Entry, winner: Entry) -> str:

@@ -10,12 +10,14 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._frontmatter import read_yaml
 from .files import UnreadableError, read_file
 from .findings import Finding, finding, quoted
-from .host import Host, Setting
+
+if TYPE_CHECKING:
+    from .host import Host, Setting
 
 __all__ = ["Settings", "read_settings"]
 
@@ -33,6 +35,8 @@ class Settings:
     """The variable or file that decided, for reasons."""
     effects: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Skill name to (`off`, `name-only` or `user-only`; the file that says so)."""
+    folded: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """The same by lower-case name, where the host compares so."""
     off_paths: Mapping[str, str] = field(default_factory=dict)
     """SKILL.md path or folder to the file that switches it off."""
     trust: str = "unknown"
@@ -59,6 +63,7 @@ def read_settings(
     reader = _Reader()
     enabled, enabled_by = host.enabled, "the default"
     effects: dict[str, tuple[str, str]] = {}
+    folded: dict[str, tuple[str, str]] = {}
     off_paths: dict[str, str] = {}
     trust, trust_by = "unknown", ""
     switched = False
@@ -75,13 +80,20 @@ def read_settings(
                     enabled, enabled_by, switched = answer, path, True
             elif row.form == "folders":
                 if isinstance(value, Mapping) and trust == "unknown":
-                    trust, trust_by = _folder_trust(row, value, project, cwd), path
+                    trust, trust_by = _folder_trust(row, value, cwd), path
             else:
                 for name, effect in _named(row, value):
                     if row.form == "entries" and (os.sep in name or name.startswith("~")):
                         off_paths[os.path.normpath(os.path.join(os.path.dirname(path), _home(name, home)))] = path
                     else:
                         effects.setdefault(name, (effect, path))
+                        if row.fold:
+                            folded.setdefault(name.strip().lower(), (effect, path))
+    if host.trust_switch and trust == "unknown":
+        for row in host.settings:
+            for path in _files(row.file, project, cwd, home, env):
+                if row.form != "folders" and _truth(reader.value(path, host.trust_switch)) is False:
+                    trust, trust_by = "trusted", path
     if host.switch_variable and (answer := _truth(env.get(host.switch_variable, ""))) is not None:
         enabled, enabled_by = answer, host.switch_variable
     if host.trust_variable and (answer := _truth(env.get(host.trust_variable, ""))) is not None:
@@ -93,6 +105,7 @@ def read_settings(
         enabled=enabled,
         enabled_by=enabled_by,
         effects=effects,
+        folded=folded,
         off_paths=off_paths,
         trust=trust,
         trust_by=trust_by,
@@ -105,7 +118,7 @@ _ROLE_MAX_SKILLS = 200
 """InitRunner, "Auto-Discovered Skills": `max_skills: 50   # default: 50, max: 200`."""
 
 
-def _role(reader: _Reader, role: str, enabled: bool, enabled_by: str, max_skills: int) -> tuple[bool, str, int]:  # noqa: FBT001
+def _role(reader: _Reader, role: str, enabled: bool, enabled_by: str, max_skills: int) -> tuple[bool, str, int]:
     """Read `spec.auto_skills` of an InitRunner role."""
     reader.must_exist = True
     table = reader.table(role)
@@ -165,7 +178,7 @@ def _named(row: Setting, value: Any) -> list[tuple[str, str]]:
     return []
 
 
-def _folder_trust(row: Setting, value: Mapping[str, Any], project: str, cwd: str) -> str:
+def _folder_trust(row: Setting, value: Mapping[str, Any], cwd: str) -> str:
     """Return what the nearest folder at or above the working directory is trusted as."""
     directory = cwd
     while True:
@@ -179,7 +192,7 @@ def _folder_trust(row: Setting, value: Mapping[str, Any], project: str, cwd: str
 
 
 def _get(table: Any, key: str) -> Any:
-    for part in key.split("."):
+    for part in filter(None, key.split(".")):
         if not isinstance(table, Mapping):
             return None
         table = table.get(part)

@@ -7,14 +7,17 @@ once however it is reached, and turns everything it cannot do into a finding.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ._frontmatter import MAX_FRONTMATTER_BYTES, Value, front_end, read, read_yaml
 from .files import UnreadableError, read_file, read_head
 from .findings import Finding, finding, quoted
 from .host import Host, Root
 from .skill import Skill, from_document, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = ["Disk", "Found", "Place", "Scan", "git_root", "places", "scan"]
 
@@ -38,6 +41,8 @@ class Place:
     """Where a nested skills folder lies, relative to the project."""
     base: str | None = None
     """The project folder it belongs to, where there is one."""
+    level: int = 0
+    """How many folders above the working directory it belongs to."""
     named: bool = False
     """Whether the user named it, so that its absence is worth a word."""
 
@@ -140,15 +145,34 @@ def _letter(entry: os.DirEntry[str]) -> str:
         return "?"
 
 
-def git_root(directory: str) -> str | None:
-    """Return the nearest directory at or above this one that holds `.git`, be it a folder, a file or a worktree's."""
+def git_root(directory: str, marker: str = "exists") -> str | None:
+    """Return the nearest directory at or above this one that holds `.git`, be it a folder, or a worktree's file.
+
+    Args:
+        directory: an absolute path.
+        marker: `exists`, or `valid` where the client asks git and an empty `.git` does not count.
+    """
     while True:
-        if os.path.exists(os.path.join(directory, ".git")):
+        path = os.path.join(directory, ".git")
+        if os.path.exists(path) and (marker == "exists" or _is_repository(path)):
             return directory
         parent = os.path.dirname(directory)
         if parent == directory:
             return None
         directory = parent
+
+
+def _is_repository(path: str) -> bool:
+    """Say whether `.git` is a repository's folder, or a worktree's file that leads to one."""
+    if os.path.isfile(path):
+        try:
+            words = read_file(path, 4096, follow=True).decode("utf-8", "replace")
+        except UnreadableError:
+            return False
+        target = words.removeprefix("gitdir:").strip()
+        path = os.path.join(os.path.dirname(path), target) if words.startswith("gitdir:") and target else ""
+        return bool(path) and os.path.isfile(os.path.join(path, "HEAD"))
+    return all(os.path.exists(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
 
 
 def _levels(cwd: str, top: str | None) -> list[str]:
@@ -184,7 +208,7 @@ def places(
         disk: what was seen so far; needed for nested folders and packages.
     """
     disk = disk or Disk()
-    top = git_root(cwd)
+    top = git_root(cwd, host.git_marker)
     result: list[Place] = []
     roots = list(host.roots)
     if not any(root.path == "@skill-dir" for root in roots):
@@ -198,9 +222,14 @@ def places(
         while at < len(roots) and block[0].walk != "none" and _walks_with(block[0], roots[at]):
             block.append(roots[at])
             at += 1
-        for level in _walked(block[0], cwd, top):
-            for root in block:
-                result += _expand(root, level, home, skill_dirs, env if moved else {}, env, disk)
+        levels = list(enumerate(_walked(block[0], cwd, top)))
+        pairs = [(up, level, root) for up, level in levels for root in block]
+        if not host.levels_first:
+            pairs = [(up, level, root) for root in block for up, level in levels]
+        for up, level, root in pairs:
+            if not (root.not_home and level == home):
+                expanded = _expand(root, level, home, skill_dirs, env if moved else {}, env, disk)
+                result += [replace(place, level=up) for place in expanded] if up else expanded
         for root in block:
             if root.nested != "no":
                 result += _nested(root, top or cwd if root.walk == "project" else cwd, disk)
@@ -248,7 +277,7 @@ def _expand(
         variable, _, fallback = path[1:].partition("|")
         variable, slash, rest = variable.partition("/")
         if not slash and not fallback:
-            for directory in filter(None, env.get(variable, "").split(os.pathsep)):
+            for directory in filter(None, env.get(variable, "").split(root.separator)):
                 yield Place(os.path.abspath(os.path.join(level, directory)), root.scope, root, named=True)
             return
         value = moving.get(variable)
@@ -342,12 +371,13 @@ class _Walk:
         # Depth first in sorted order; an explicit stack, because a tree may be deeper than Python's.
         stack = [(place.path, real, 0)]
         listed = probes = 0
+        last: tuple[str, str] | None = None
         while stack:
             path, real, depth = stack.pop()
             if real in self.seen:
                 continue
             self.seen.add(real)
-            held = self.skill_in(place, path, real) if depth or root.own != "no" else False
+            held = self.skill_in(place, path, real) if depth or root.own in ("yes", "alone") else False
             if held and (root.own == "alone" if not depth else not root.inside):
                 if root.count_skills:
                     listed += 1
@@ -374,8 +404,12 @@ class _Walk:
                 self.almost(path, entries)
             if root.loose and not depth:
                 self.loose(place, path, real, entries)
+            if root.own == "last" and not depth:
+                last = (path, real)
             below = [self.child(place, path, real, depth, name, letter) for name, letter in entries if letter in "dl"]
             stack += reversed([entry for entry in below if entry is not None])
+        if last is not None:
+            self.skill_in(place, *last)
 
     def child(
         self, place: Place, path: str, real: str, depth: int, name: str, letter: str

@@ -7,13 +7,15 @@ means is said here, and `docs/hosts.md` tells how to write one. A default is the
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import HostNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 NAME_ON = {"missing": "folder", "null": "folder", "empty": "folder", "number": "text", "bool": "text"}
 """What most clients do with a name that is not text; other kinds reject."""
@@ -57,7 +59,11 @@ class Root:
     depth: int = 1
     """How many levels of folders below the root may hold a skill; -1 is any."""
     own: str = "no"
-    """A SKILL.md in the root itself: `no`, `yes`, or `alone` (nothing else of the root is then looked at)."""
+    """A SKILL.md in the root itself: `no`, `yes`, `last` (after those below it), or `alone` (it hides the rest)."""
+    not_home: bool = False
+    """Whether the root is left out where its project folder is the user's home."""
+    separator: str = os.pathsep
+    """Between the directories of a path list."""
     inside: bool = False
     """Whether folders of a skill are looked into for further skills."""
     hidden: bool = False
@@ -86,6 +92,11 @@ class Reading:
     """Codes with which it does not load the skill."""
     as_body: tuple[str, ...] = ()
     """Codes with which it takes the whole file for the body, as if there were no front matter."""
+    second_parser: str = ""
+    """Where YAML fails, fields are read line by line: `raw` (quotes and comments stay, indented lines that follow are
+    joined) or `values` (one line a field, double quotes are taken away)."""
+    second_for_types: bool = False
+    """Whether the second parser also reads a name or description that is not text, or missing."""
     whole_file: bool = False
     """Whether a fault in the body matters too (so the whole file is read)."""
 
@@ -97,8 +108,9 @@ class Name:
     identity: str = "name"
     """What the client calls the skill: its `name` or its `folder`."""
     on: Mapping[str, str] = field(default_factory=dict)
-    """What happens to a name that is `missing`, `null`, `empty`, a `number`, `bool`, `list` or `map`: `folder` (takes the
-    folder's name), `reject`, `text` (as it was typed), `join` (a list's items, joined by commas)."""
+    """What happens to a name that is `missing`, `null`, `empty`, `blank` (as `empty` if it is not listed), a `number`,
+    `bool`, `list` or `map`: `folder` (takes the folder's name), `reject`, `text` (as JavaScript writes it: a list's items
+    joined by commas)."""
     trim: bool = True
     pattern: str = ""
     """A regular expression the whole name must match, or the skill is rejected."""
@@ -108,9 +120,7 @@ class Name:
     reserved: tuple[str, ...] = ()
     """Words a name must not hold."""
     replace: Mapping[str, str] = field(default_factory=dict)
-    """Characters the client replaces in what it calls the skill."""
-    replace_first: bool = False
-    """Whether it replaces before it looks at `pattern`."""
+    """Regular expression to text: what the client replaces in what it calls the skill, after all limits."""
     alias_pattern: str = ""
     """Where identity is the folder: names that match are shown as an alias."""
 
@@ -120,16 +130,17 @@ class Description:
     """How the client shows a description."""
 
     on: Mapping[str, str] = field(default_factory=dict)
-    """What happens to one that is `missing`, `null`, `empty`, a `number`, `bool`, `list` or `map`: `reject`, `keep`
-    (shown empty), `hide` (listed, not shown to the model), `body` (taken from the body), `text`, `join`, `raw` (the line
-    as it stands in the file)."""
+    """What happens to one that is `missing`, `null`, `empty`, `blank`, a `number`, `bool`, `list` or `map`: `reject`, `keep`
+    (shown empty), `hide` (listed, not shown to the model), `body` (taken from the body), `text`."""
     trim: bool = True
     fallback: str = ""
     """What `body` gives where the body has no text either."""
-    fallback_strips_heading: bool = False
-    """Whether `body` takes the dashes of a heading away: `# Title` is `Title`."""
+    fallback_lines: int = 1
+    """How many lines of the body, blank ones aside, `body` joins."""
+    fallback_headings: str = "keep"
+    """What `body` does with a line that begins with `#`: `keep`, `strip` (`# Title` is `Title`) or `skip`."""
     fallback_length: int = 0
-    """Characters of the body's line; 0 is all."""
+    """Characters of what `body` takes; 0 is all."""
     limit: int = 0
     """Characters; 0 is no limit."""
     past_limit: str = "keep"
@@ -140,7 +151,10 @@ class Description:
     escape: str = ""
     """Characters shown as XML entities."""
     append: tuple[str, ...] = ()
-    """What is added, in order: `when_to_use` (as ` - TEXT`), `scope` (as ` (SCOPE)`)."""
+    """What is added, in order: `when_to_use` (after `joiner`), `scope` (as ` (SCOPE)`)."""
+    joiner: str = " - "
+    unit: str = "chars"
+    """What the limit counts: `chars` (Unicode) or `utf16` (units of UTF-16)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,11 +167,19 @@ class Budget:
     """Characters that bundled skills take."""
     line: int = 0
     """Characters of an entry beside its name and description."""
+    counts_scope: bool = False
+    """Whether the scope's word is part of an entry."""
+    unit: str = "chars"
+    """What a character is: `chars` (Unicode), `utf16` (units of UTF-16) or `bytes` (of UTF-8)."""
+    escape: str = ""
+    """Characters that are counted as XML entities."""
     name_line: int = 0
     """Characters of an entry that is cut down to its name."""
     degrade: str = ""
     """`name-only` (in order, those that do not fit lose their description), `level` (all descriptions are cut evenly),
     `name-list` (as `name-only`, names in one last line), `first-line` (all keep their first line only)."""
+    words: str = "characters"
+    """What the budget counts, for reasons."""
     note: str = ""
     """Where the figures come from."""
 
@@ -170,6 +192,8 @@ class Setting:
     """Relative to the project, or `~/...`, or absolute, as in `Root.path`."""
     key: str
     """Dotted path of keys."""
+    fold: bool = False
+    """Whether names are compared without regard to case."""
     form: str
     """`names` (a list of names that are off), `effects` (name to what becomes of it), `entries` (a list of tables with
     `name` or `path` and `enabled`), `switch` (false switches all skills off), `folders` (folder to trust word)."""
@@ -183,7 +207,8 @@ class Flag:
 
     when: Mapping[str, str]
     """Field to value, all of which must hold: `true`, `false` (an unquoted YAML boolean), `~true`, `~false` (as text too),
-    `not-bool`, `present`. In a file: dotted path of keys to text."""
+    `present` (not empty), or a type it is not: `not-bool`, `not-list`, `not-text`, `not-texts` (neither text nor a list of
+    texts). In a file: dotted path of keys to text."""
     state: str
     reason: str
     code: str = ""
@@ -241,6 +266,8 @@ class Host:
     enabled: bool = True
     """Whether skills are on where no setting says anything."""
     trust_variable: str = ""
+    trust_switch: str = ""
+    """A dotted key in the settings files of this host; false there means that every folder is trusted."""
     trust_note: str = ""
     """Set where the client shows project skills only in folders its user trusts."""
     max_skills: int = 0
@@ -248,7 +275,13 @@ class Host:
     """Scopes whose findings the client does not report."""
     activation: str = ""
     sorts: str = "precedence"
-    """Order of the catalog: `precedence` or `name`."""
+    """Order of the catalog: `precedence`, `name`, or `runs` (by name within neighbours of one scope, parents apart)."""
+    levels_first: bool = True
+    """Whether all roots of a nearer folder come before those of its parent; else each root goes all the way up first."""
+    git_marker: str = "exists"
+    """What makes a git root: that `.git` `exists`, or that it is a `valid` repository."""
+    scope_words: Mapping[str, str] = field(default_factory=dict)
+    """Scope to the client's own word for it."""
 
 
 _TABLES: Mapping[str, Any] = {

@@ -1,0 +1,92 @@
+"""argv -> exit code
+
+A table of commands. Only the chosen command's module is imported, and only its parser is built.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = {
+    "list": "every skill and its state; without --host, what each agent on this machine sees",
+    "why": "the whole chain behind one name",
+    "show": "one skill: fields, files, sizes, tokens, digest, findings",
+    "check": "what is wrong with skills, and how to mend it",
+    "prompt": "the catalog block a model would get",
+    "new": "write a new skill that passes `check`",
+    "init": "make a project's skills folder with an example",
+    "hosts": "the agents Prowess knows, their folders and the evidence",
+}
+"""Command to what it does; each is a module of this package."""
+
+OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes: fine; errors found or a failure; wrong use; a bug of Prowess; interrupted."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code. Nothing a user can cause ends in a traceback."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader, `head` for one, has seen enough. Python would complain once more when it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else USAGE
+    except Exception as error:  # noqa: BLE001 - the last resort that keeps tracebacks from users
+        return _failed(error)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    from .common import die, usage
+
+    name = arguments[0] if arguments else "--help"
+    if name in ("-h", "--help", "help"):
+        topic = arguments[1] if len(arguments) > 1 and name == "help" else None
+        if topic in COMMANDS:
+            return _dispatch([str(topic), "--help"])
+        print(usage(), end="")
+        return OK if arguments else USAGE
+    if name in ("-V", "--version"):
+        from .. import __version__
+
+        print(f"prowess {__version__}")
+        return OK
+    if name not in COMMANDS:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, COMMANDS, n=1)
+        die(
+            f"there is no command `{name[:40]}`",
+            f"did you mean `prowess {near[0]}`?" if near else "`prowess --help` lists them",
+        )
+        return USAGE
+    from importlib import import_module
+
+    module = import_module(f".{name}", __name__)
+    result: int = module.run(module.parser().parse_args(arguments[1:]))
+    return result
+
+
+def _failed(error: Exception) -> int:
+    from ..errors import ProwessError
+    from .common import die
+
+    if isinstance(error, ProwessError):
+        die(str(error), error.hint)
+        # Names of hosts, skills and options that do not exist are wrong use; what is wrong with a skill is a failure.
+        return USAGE if isinstance(error, LookupError) else FAILED
+    if os.environ.get("PROWESS_DEBUG"):
+        raise error
+    die(
+        f"this is a bug in Prowess: {type(error).__name__}: {error}",
+        "set PROWESS_DEBUG=1 to see where, and please report it",
+    )
+    return BUG

@@ -1,0 +1,234 @@
+"""what all commands share -> parsers, words and tables
+
+Data goes to stdout, words to stderr. Whatever comes from a file or a path passes `neutral` before a terminal sees it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..findings import Finding, Severity, neutral
+
+if TYPE_CHECKING:
+    from ..catalog import Catalog
+    from ..discovery import Disk
+
+__all__ = [
+    "catalog_of",
+    "columns",
+    "die",
+    "finding_lines",
+    "look_arguments",
+    "make_parser",
+    "print_json",
+    "say",
+    "skill_dirs",
+    "usage",
+]
+
+
+class _Parser(argparse.ArgumentParser):
+    """Speaks like the rest of Prowess when it is used wrongly."""
+
+    def error(self, message: str) -> Any:
+        die(neutral(message), f"`{self.prog} --help` shows how it is used")
+        self.exit(2)
+
+
+def usage() -> str:
+    """Return the help of the whole command line."""
+    from . import COMMANDS
+
+    width = max(map(len, COMMANDS)) + 2
+    lines = [
+        "Agent Skills: every skill on a machine, what each agent would make of it, and why",
+        "",
+        "usage: prowess COMMAND ...",
+        "",
+    ]
+    lines += [f"  {name:<{width}}{words}" for name, words in COMMANDS.items()]
+    return "\n".join([*lines, "", "`prowess COMMAND --help` tells more; `prowess --version` prints the version", ""])
+
+
+def make_parser(name: str, *, epilog: str = "") -> argparse.ArgumentParser:
+    """Start a command's parser."""
+    from . import COMMANDS
+
+    words = COMMANDS[name]
+    return _Parser(
+        prog=f"prowess {name}",
+        description=words[0].upper() + words[1:],
+        epilog=epilog or None,
+        formatter_class=_Formatter,
+        allow_abbrev=False,
+    )
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """The same width everywhere, so that help pages in the docs do not depend on a terminal."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=100)
+
+
+def look_arguments(parser: argparse.ArgumentParser, *, host: str = "one") -> None:
+    """Add the options of every command that looks at skills.
+
+    Args:
+        parser: the command's.
+        host: `one`, `many` or `none`: how often `--host` may be given.
+    """
+    group = parser.add_argument_group("where to look")
+    if host != "none":
+        group.add_argument(
+            "--host",
+            metavar="NAME",
+            action="append" if host == "many" else "store",
+            help="the agent whose rules count; `prowess hosts` lists them"
+            + (" (repeatable)" if host == "many" else ""),
+        )
+    group.add_argument("--cwd", metavar="DIR", help="the folder the agent is started in (default: this one)")
+    group.add_argument(
+        "--home",
+        metavar="DIR",
+        help="the user's home (default: yours); variables such as CODEX_HOME that move a client's folders then do not count",
+    )
+    group.add_argument(
+        "--skill-dir",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="a further folder of skills (repeatable; also a path list in PROWESS_SKILL_DIR)",
+    )
+    group.add_argument("--role", metavar="FILE", help="an InitRunner role: its folder and its `auto_skills` count")
+
+
+def skill_dirs(args: argparse.Namespace) -> list[str]:
+    """Return the directories the user named, options before the variable."""
+    listed = os.environ.get("PROWESS_SKILL_DIR", "")
+    return [*args.skill_dir, *(part for part in listed.split(os.pathsep) if part)]
+
+
+def catalog_of(args: argparse.Namespace, host: str | None = None, disk: Disk | None = None) -> Catalog:
+    """Return the catalog the options ask for.
+
+    Raises:
+        HostNotFoundError: there is no such host.
+        ConfigError: a folder that was named is not there.
+    """
+    from ..catalog import discover
+    from ..errors import ConfigError
+
+    for option in ("cwd", "home"):
+        value = getattr(args, option)
+        if value is not None and not os.path.isdir(value):
+            raise ConfigError(f"`--{option}` is not a folder: {neutral(value)}", hint="check the path")
+    if args.role is not None and not os.path.isfile(args.role):
+        raise ConfigError(f"`--role` is not a file: {neutral(args.role)}", hint="check the path")
+    return discover(
+        args.cwd or ".",
+        host=host or getattr(args, "host", None) or "prowess",
+        home=args.home,
+        skill_dirs=skill_dirs(args),
+        role=args.role,
+        disk=disk,
+    )
+
+
+def die(message: str, hint: str | None = None) -> None:
+    """Say on stderr what went wrong, and what to do."""
+    say(f"error: {message}")
+    if hint:
+        say(f"\nhint: {hint}")
+
+
+def say(words: str) -> None:
+    """Print words, not data: on stderr, whatever its encoding."""
+    _write(sys.stderr, words)
+
+
+def _write(stream: Any, text: str) -> None:
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+def tell(text: str) -> None:
+    """Print a line of data on stdout, whatever its encoding."""
+    _write(sys.stdout, text)
+
+
+def print_json(value: object) -> None:
+    """Print data as JSON. A byte of a path that is not UTF-8 is written as `\\xNN`, so that the output is."""
+    import json
+
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    # A terminal must not obey what a file says, so what does not show is left to JSON's own escapes.
+    text = "".join(
+        c if c == "\n" or c.isprintable() or "\ud800" <= c <= "\udfff" else json.dumps(c)[1:-1] for c in text
+    )
+    sys.stdout.flush()
+    out = text.encode("utf-8", "backslashreplace") + b"\n"
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(out.decode())
+    else:
+        buffer.write(out)
+
+
+def width_of(text: str) -> int:
+    """Return how many cells of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
+
+
+def fit(text: str, width: int) -> str:
+    """Cut or pad a text to a number of cells."""
+    if width_of(text) > width:
+        while width_of(text) > width - 1:
+            text = text[:-1]
+        text += "…"
+    return text + " " * (width - width_of(text))
+
+
+def terminal_width() -> int:
+    """Return the width to lay tables out for: the terminal's, 100 where there is none."""
+    return max(shutil.get_terminal_size((100, 24)).columns, 60) if sys.stdout.isatty() else 100
+
+
+def columns(rows: Iterable[Sequence[str]], *, last: bool = True) -> list[str]:
+    """Lay rows out as a table; the last column takes what is left of the terminal.
+
+    Args:
+        rows: of equal length; the first is the heading.
+        last: whether the last column is cut to the terminal.
+    """
+    rows = [[neutral(cell) for cell in row] for row in rows]
+    if not rows:
+        return []
+    widths = [max(width_of(row[index]) for row in rows) for index in range(len(rows[0]))]
+    if last:
+        left = terminal_width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
+        widths[-1] = min(widths[-1], max(left, 20))
+    return ["  ".join(fit(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+_WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "info"}
+
+
+def finding_lines(item: Finding, *, base: str = "") -> list[str]:
+    """Write a finding as people read it: where, how bad, what; the hint below."""
+    path = item.path or ""
+    if base and path.startswith(base + os.sep):
+        path = path[len(base) + 1 :]
+    place = ":".join(str(part) for part in (neutral(path), item.line, item.column) if part not in (None, ""))
+    lines = [f"{place + ': ' if place else ''}{_WORDS[item.severity]}: {neutral(item.message)} [{item.code}]"]
+    if item.hint:
+        lines.append(f"    hint: {neutral(item.hint)}")
+    return lines

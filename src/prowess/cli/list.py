@@ -1,0 +1,211 @@
+"""skills and their states -> a list, or a matrix of agents"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..discovery import Disk
+from ..findings import Severity, neutral
+from ..host import Host, host_names, load_host
+from .common import catalog_of, columns, finding_lines, look_arguments, make_parser, print_json, say, tell
+
+if TYPE_CHECKING:
+    from ..catalog import Catalog, Entry
+
+_EPILOG = """\
+Without --host, skills stand down and the agents found on this machine across:
+  yes  the model sees it       user  only the user can call it     later  it appears later
+  -    hidden by another one   off   switched off or not trusted   no     the agent does not load it
+An empty cell means that the agent does not look there. `prowess why NAME` tells the reason."""
+
+_SIGNS = {
+    "active": "yes",
+    "user-only": "user",
+    "deferred": "later",
+    "shadowed": "-",
+    "disabled": "off",
+    "untrusted": "off",
+    "rejected": "no",
+}
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command's parser."""
+    result = make_parser("list", epilog=_EPILOG)
+    look_arguments(result, host="many")
+    result.add_argument("--all", action="store_true", help="in the matrix: every agent Prowess knows")
+    result.add_argument("--digest", action="store_true", help="with --host: the digest over each skill's files")
+    result.add_argument("--json", action="store_true", help="print JSON")
+    return result
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the skills of one host, or the matrix."""
+    hosts = args.host or []
+    args.host = None
+    if len(hosts) == 1 and not args.all:
+        return _one(args, hosts[0])
+    return _matrix(args, hosts)
+
+
+def _one(args: argparse.Namespace, host: str) -> int:
+    catalog = catalog_of(args, host)
+    if args.digest:
+        from dataclasses import replace
+
+        from ..catalog import with_digest
+
+        catalog = replace(catalog, skills=tuple(with_digest(entry) for entry in catalog.skills))
+    if args.json:
+        print_json(
+            {
+                "host": catalog.host.name,
+                "cwd": catalog.cwd,
+                "home": catalog.home,
+                "skills": [entry.as_dict() for entry in catalog.skills],
+                "findings": [item.as_dict() for item in catalog.findings],
+                "counts": catalog.counts,
+            }
+        )
+        return 0
+    rows = [
+        ("NAME", "STATE", "SCOPE", "WHERE", "WHY OR WHAT"),
+        *(
+            (entry.name, str(entry.state), entry.scope, _short(entry.path, catalog), _words(entry))
+            for entry in catalog.skills
+        ),
+    ]
+    if len(rows) > 1:
+        for line in columns(rows):
+            tell(line)
+    if args.digest:
+        for entry in catalog.skills:
+            tell(f"{entry.digest or 'no digest'}  {neutral(_short(entry.path, catalog))}")
+    _findings(catalog.findings, catalog)
+    say(_summary(catalog))
+    if not catalog.skills:
+        _where_to_put(catalog)
+    return 0
+
+
+def _words(entry: Entry) -> str:
+    return " ".join((entry.reason or entry.description).split())
+
+
+def _short(path: str, catalog: Catalog) -> str:
+    """Write a path as people know it: relative to where they are, or to their home; without the file's own name."""
+    path = path.removesuffix("/SKILL.md")
+    if path.startswith(catalog.cwd + os.sep):
+        return path[len(catalog.cwd) + 1 :]
+    return "~" + path[len(catalog.home) :] if path.startswith(catalog.home + os.sep) else path
+
+
+def _summary(catalog: Catalog) -> str:
+    counts = catalog.counts
+    parts = [f"{count} {state}" for state, count in counts.items() if count and state != "found"]
+    return f"{catalog.host.title}: {counts['found']} found" + (f" ({', '.join(parts)})" if parts else "")
+
+
+def _findings(findings: Sequence[object], catalog: Catalog) -> None:
+    from ..findings import Finding
+
+    for item in findings:
+        if isinstance(item, Finding) and item.severity is not Severity.INFO:
+            for line in finding_lines(item, base=catalog.cwd):
+                say(line)
+
+
+def _where_to_put(catalog: Catalog) -> None:
+    roots = [place.path for place in catalog.places if place.scope in ("project", "user")]
+    if roots:
+        say(f"\nhint: put skills into {neutral(_short(roots[0], catalog))}, or try `prowess new my-skill`")
+
+
+def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
+    disk = Disk()
+    chosen = [load_host(name) for name in dict.fromkeys(names)] if names else _present(args)
+    catalogs = [catalog_of(args, host.name, disk) for host in chosen]
+    rows: dict[str, dict[str, Entry]] = {}
+    for catalog in catalogs:
+        for entry in catalog.skills:
+            rows.setdefault(os.path.realpath(entry.path), {})[catalog.host.name] = entry
+    skills = sorted(rows.values(), key=lambda row: (_first(row).folder.casefold(), _first(row).path))
+    if args.json:
+        print_json(_matrix_json(catalogs, skills))
+        return 0
+    base = catalogs[0]
+    if skills:
+        heading = ("SKILL", *(catalog.host.name for catalog in catalogs), "WHERE")
+        lines = [
+            (
+                _first(row).frontmatter_name or _first(row).folder,
+                *(_SIGNS[row[catalog.host.name].state] if catalog.host.name in row else "" for catalog in catalogs),
+                _short(_first(row).path, base),
+            )
+            for row in skills
+        ]
+        for line in columns([heading, *lines]):
+            tell(line)
+    problems = {(item.code, item.path, item.message): item for catalog in catalogs for item in catalog.findings}
+    _findings([item for item in problems.values() if item.code != "host-disabled"], base)
+    errors = sum(item.severity is Severity.ERROR for row in skills for item in _first(row).findings)
+    wrong = f"; {errors} errors, see `prowess check`" if errors else ""
+    say(f"{len(skills)} skills, {len(catalogs)} agents{wrong}; `prowess why NAME` tells why")
+    if not skills:
+        _where_to_put(base)
+    return 0
+
+
+def _first(row: dict[str, Entry]) -> Entry:
+    return next(iter(row.values()))
+
+
+def _matrix_json(catalogs: Sequence[Catalog], skills: Sequence[dict[str, Entry]]) -> dict[str, object]:
+    problems = {(item.code, item.path, item.message): item for catalog in catalogs for item in catalog.findings}
+    return {
+        "cwd": catalogs[0].cwd,
+        "home": catalogs[0].home,
+        "hosts": [catalog.host.name for catalog in catalogs],
+        "skills": [
+            {
+                "name": _first(row).frontmatter_name or _first(row).folder,
+                "path": _first(row).path,
+                "folder": _first(row).folder,
+                "description": (_first(row).skill.description or "").strip(),
+                "hosts": {
+                    host: {"state": str(entry.state), "reason": entry.reason, "name": entry.name}
+                    for host, entry in row.items()
+                },
+            }
+            for row in skills
+        ],
+        "findings": [item.as_dict() for item in problems.values()],
+        "counts": {catalog.host.name: catalog.counts for catalog in catalogs},
+    }
+
+
+def _present(args: argparse.Namespace) -> list[Host]:
+    """Return `prowess` and the hosts found on this machine; all whose clients were asked, where none is."""
+    home = os.path.abspath(args.home or os.path.expanduser("~"))
+    cwd = os.path.abspath(args.cwd or ".")
+    hosts = [load_host(name) for name in host_names()]
+    if args.all:
+        return hosts
+    found = [
+        host for host in hosts if host.name == "prowess" or any(_is_there(mark, cwd, home) for mark in host.found_by)
+    ]
+    if len(found) > 1:
+        return found
+    say("no agent was found on this machine; here is what those would see whose real clients were asked")
+    return [host for host in hosts if host.name == "prowess" or host.observed]
+
+
+def _is_there(mark: str, cwd: str, home: str) -> bool:
+    """Say whether a folder, relative to home or project, or a program is there."""
+    if mark.startswith("$"):
+        return shutil.which(mark[1:]) is not None
+    return os.path.isdir(os.path.join(home, mark[2:]) if mark.startswith("~/") else os.path.join(cwd, mark))

@@ -1,0 +1,61 @@
+"""a name -> every candidate behind it, and the rule that decided"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ..findings import neutral
+from .common import catalog_of, finding_lines, look_arguments, make_parser, print_json, tell
+
+if TYPE_CHECKING:
+    from ..catalog import Entry
+
+_EPILOG = """\
+NAME is what any agent calls the skill, its folder, `scope:name`, `package:name`, a path or the beginning of a digest."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command's parser."""
+    result = make_parser("why", epilog=_EPILOG)
+    result.add_argument("name", metavar="NAME", help="the skill to explain")
+    look_arguments(result)
+    result.add_argument("--json", action="store_true", help="print JSON")
+    return result
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the chain behind a name."""
+    catalog = catalog_of(args)
+    candidates = catalog.explain(args.name)
+    if args.json:
+        print_json(
+            {
+                "name": args.name,
+                "host": catalog.host.name,
+                "candidates": [{**entry.as_dict(), "rule": entry.rule} for entry in candidates],
+            }
+        )
+        return 0
+    count = f"{len(candidates)} candidate{'s' if len(candidates) != 1 else ''}"
+    tell(f"{neutral(args.name)} for {catalog.host.title}: {count}")
+    for number, entry in enumerate(candidates, 1):
+        tell("")
+        for line in _lines(number, entry):
+            tell(line)
+    return 0
+
+
+def _lines(number: int, entry: Entry) -> list[str]:
+    lines = [
+        f"{number}. {entry.state}: {neutral(entry.path)}",
+        f"   called  {neutral(entry.name)}" + (f" ({neutral(entry.alias)})" if entry.alias else ""),
+        f"   root    {neutral(entry.root)} ({entry.scope})",
+        f"   digest  {entry.digest or 'none: not all of its files can be read'}",
+        f"   rule    {entry.rule}",
+    ]
+    if entry.reason:
+        lines.append(f"   why     {neutral(entry.reason)}")
+    for item in entry.findings:
+        lines += [f"   {line}" for line in finding_lines(item)]
+    return lines

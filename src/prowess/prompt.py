@@ -1,0 +1,318 @@
+"""Catalog -> text under a budget
+
+What is shown is planned before it is written: every skill has a level of detail, levels are raised in a stated order
+as far as the budget reaches, and what was shortened or left out is in the result. Foreign text is escaped so that the
+block parses back to exactly the skills that went in. No skills, no text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .errors import ConfigError
+from .findings import neutral, without_hidden
+
+if TYPE_CHECKING:
+    from .catalog import Catalog, Entry
+
+__all__ = ["FORMATS", "LEVELS", "Prompt", "render", "tokens"]
+
+FORMATS = ("xml", "markdown", "json")
+LEVELS = ("off", "name-only", "short", "full", "pin")
+"""How much of a skill may be shown at most, least first; `pin` is `full`, whatever the budget."""
+
+_OFF, _NAME, _SHORT, _FULL = range(4)
+_SHORT_LENGTH = 120
+"""Characters of a shortened description."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """The block a model gets, and what is in it."""
+
+    text: str
+    """Empty where there are no skills to show."""
+    shown: tuple[str, ...]
+    """Names of the skills in the text, in its order, however short."""
+    shortened: tuple[str, ...]
+    """Those of them whose description was cut or left out."""
+    omitted: tuple[str, ...]
+    """Active skills that are not in the text."""
+    chars: int
+    """Unicode characters of the text."""
+    tokens: int
+    """An estimate, see `tokens`."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the prompt in the shape of `prompt --json`."""
+        return {
+            "text": self.text,
+            "shown": list(self.shown),
+            "shortened": list(self.shortened),
+            "omitted": list(self.omitted),
+            "chars": self.chars,
+            "tokens": self.tokens,
+        }
+
+
+def tokens(text: str) -> int:
+    """Estimate the tokens of a text: one for four bytes of UTF-8, rounded up. No model's tokenizer is asked."""
+    return -(-len(text.encode("utf-8", "replace")) // 4)
+
+
+def render(
+    catalog: Catalog,
+    *,
+    format: str | None = None,  # noqa: A002 - the option's own name
+    budget: int | None = None,
+    unit: str = "chars",
+    levels: Mapping[str, str] | None = None,
+) -> Prompt:
+    """Write the active skills of a catalog for a model.
+
+    Args:
+        catalog: of one host.
+        format: `xml` (the agentskills.io shape), `markdown` or `json`; by default the host's own text, which for
+            `prowess` is `xml`.
+        budget: the most the text may take; None is no limit.
+        unit: what the budget counts: `chars` (Unicode characters) or `tokens` (estimated, see `tokens`).
+        levels: skill name to the most that may be shown of it, one of `LEVELS`.
+
+    Raises:
+        ConfigError: an unknown format, unit or level, or pinned skills that alone exceed the budget.
+    """
+    levels = levels or {}
+    for name, level in levels.items():
+        if level not in LEVELS:
+            raise ConfigError(
+                f"`{level}` is not a level of detail for `{name}`", hint="use one of " + ", ".join(LEVELS)
+            )
+    if unit not in ("chars", "tokens"):
+        raise ConfigError(f"`{unit}` is not a unit", hint="use chars or tokens")
+    if budget is not None and budget < 0:
+        raise ConfigError("a budget cannot be negative")
+    if format is not None and format not in FORMATS:
+        raise ConfigError(f"`{format}` is not a format", hint="use one of " + ", ".join(FORMATS))
+    entries = sorted(catalog.active, key=lambda entry: entry.name) if catalog.host.sorts == "name" else catalog.active
+    unknown = [name for name in levels if all(entry.name != name for entry in entries)]
+    if unknown:
+        raise ConfigError(f"no active skill is called `{neutral(unknown[0])}`", hint="`prowess list` shows all skills")
+    if format is None and catalog.host.template.entry:
+        write: Writer = _host_writer(catalog)
+    else:
+        write = _WRITERS[format or "xml"]
+    ceilings = [_ceiling(levels.get(entry.name, "full")) for entry in entries]
+    pinned = [levels.get(entry.name) == "pin" for entry in entries]
+    plan = _plan(entries, ceilings, pinned, write, budget, tokens if unit == "tokens" else len)
+    text = write(entries, plan)
+    described = [entry.description for entry in entries]
+    return Prompt(
+        text=text,
+        shown=tuple(entry.name for entry, level in zip(entries, plan, strict=True) if level),
+        shortened=tuple(
+            entry.name
+            for entry, level, words in zip(entries, plan, described, strict=True)
+            if level and (_cut(words, level) != words or entry.rule == "budget")
+        ),
+        omitted=tuple(entry.name for entry, level in zip(entries, plan, strict=True) if not level),
+        chars=len(text),
+        tokens=tokens(text),
+    )
+
+
+Writer = Callable[[Sequence["Entry"], Sequence[int]], str]
+
+
+def _ceiling(level: str) -> int:
+    return min(LEVELS.index(level), _FULL)
+
+
+def _plan(
+    entries: Sequence[Entry],
+    ceilings: Sequence[int],
+    pinned: Sequence[bool],
+    write: Writer,
+    budget: int | None,
+    measure: Callable[[str], int],
+) -> list[int]:
+    """Choose a level for every skill.
+
+    The steps that raise levels stand in one fixed order: pinned skills in full; then every skill by name, in the
+    catalog's order; then every skill in short; then in full. The plan is the longest run of steps that fits, so more
+    budget never shows less.
+    """
+    if budget is None or measure(write(entries, ceilings)) <= budget:
+        return list(ceilings)
+    floor = [ceiling if pin else _OFF for ceiling, pin in zip(ceilings, pinned, strict=True)]
+    if any(pinned) and (needed := measure(write(entries, floor))) > budget:
+        raise ConfigError(
+            f"the pinned skills alone take {needed:,}, more than the budget of {budget:,}",
+            hint="pin fewer skills, or raise the budget",
+        )
+    steps = [
+        (index, level)
+        for level in (_NAME, _SHORT, _FULL)
+        for index, ceiling in enumerate(ceilings)
+        if level <= ceiling and not pinned[index]
+    ]
+
+    def plan(count: int) -> list[int]:
+        levels = list(floor)
+        for index, level in steps[:count]:
+            levels[index] = level
+        return levels
+
+    # The text grows with every step but for the last line, which names counts: so the length is near enough monotone
+    # to search, and what the search ends on is measured, not estimated.
+    low, high = 0, len(steps)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if measure(write(entries, plan(middle))) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    chosen = plan(low)
+    return chosen if measure(write(entries, chosen)) <= budget else [_OFF] * len(entries)
+
+
+def _cut(description: str, level: int) -> str:
+    """Return what a level shows of a description: all, its first sentence or 120 characters, or nothing."""
+    if level >= _FULL:
+        return description
+    if level < _SHORT:
+        return ""
+    words = " ".join(description.split())
+    if len(words) <= _SHORT_LENGTH:
+        return words
+    sentence = re.match(r".{20,119}?[.!?](?= )", words)
+    if sentence:
+        return sentence[0]
+    return words[: _SHORT_LENGTH - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+
+
+def _rest(plan: Sequence[int]) -> str:
+    """Say, for the model, that there is more than it is shown; always as long, so that a plan can be measured."""
+    omitted = sum(level == _OFF for level in plan)
+    shortened = sum(_OFF < level < _FULL for level in plan)
+    if not omitted and not shortened:
+        return ""
+    what = f"{shortened:>5} skills are shortened and {omitted:>5} left out"
+    return f"{what}; find them with search_skills, or list the folders above"
+
+
+def _xml(entries: Sequence[Entry], plan: Sequence[int]) -> str:
+    lines = []
+    for entry, level in zip(entries, plan, strict=True):
+        if level:
+            lines.append("  <skill>")
+            lines.append(f"    <name>{_xml_text(without_hidden(entry.name))}</name>")
+            if text := _cut(without_hidden(entry.description), level):
+                lines.append(f"    <description>{_xml_text(text)}</description>")
+            lines.append(f"    <location>{_xml_text(neutral(entry.path))}</location>")
+            lines.append("  </skill>")
+    if not lines:
+        return ""
+    rest = _rest(plan)
+    return (
+        "\n".join(["<available_skills>", *lines, "</available_skills>", *([f"<!-- {rest} -->"] if rest else [])]) + "\n"
+    )
+
+
+def _xml_text(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~])")
+
+
+def _marked_down(text: str) -> str:
+    return _MARKDOWN.sub(r"\\\1", text)
+
+
+def _markdown(entries: Sequence[Entry], plan: Sequence[int]) -> str:
+    lines = []
+    for entry, level in zip(entries, plan, strict=True):
+        if level:
+            text = _marked_down(_cut(without_hidden(entry.description), level))
+            name = _marked_down(without_hidden(entry.name))
+            lines.append(f"- **{name}**: {text}" if text else f"- **{name}**")
+            lines.append(f"  - location: {_marked_down(neutral(entry.path))}")
+    if not lines:
+        return ""
+    rest = _rest(plan)
+    return "\n".join(["## Available skills", "", *lines, *(["", rest.strip()] if rest else [])]) + "\n"
+
+
+def _json(entries: Sequence[Entry], plan: Sequence[int]) -> str:
+    skills = []
+    for entry, level in zip(entries, plan, strict=True):
+        if level:
+            text = _cut(without_hidden(entry.description), level)
+            skill = {"name": without_hidden(entry.name), "description": text, "location": neutral(entry.path)}
+            skills.append({key: value for key, value in skill.items() if value or key == "name"})
+    if not skills:
+        return ""
+    rest = _rest(plan)
+    return (
+        json.dumps({"available_skills": skills, **({"note": rest.strip()} if rest else {})}, ensure_ascii=False) + "\n"
+    )
+
+
+_WRITERS: Mapping[str, Writer] = {"xml": _xml, "markdown": _markdown, "json": _json}
+_HOLE = re.compile(r"\{(name|description|path|scope|folder|alias)\}")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
+
+
+def _host_writer(catalog: Catalog) -> Writer:
+    """Write as the host's own template does. The host's budget is in the descriptions already."""
+    template = catalog.host.template
+
+    def escape(text: str) -> str:
+        return "".join(_ENTITIES[c] if c in template.escape else c for c in text) if template.escape else text
+
+    def filled(pattern: str, entry: Entry, level: int) -> str:
+        # Foreign text is put in by one pass, so that a brace in a description is never a hole of the template. What does
+        # not show is left out: a client may pass it on, Prowess does not.
+        values = {
+            "name": without_hidden(entry.name),
+            "description": _cut(_lines_kept(entry.description), level),
+            "path": neutral(entry.path),
+            "scope": entry.scope,
+            "folder": neutral(entry.path.rpartition("/")[0]),
+            "alias": f" ({without_hidden(entry.alias)})" if entry.alias else "",
+        }
+        return _HOLE.sub(lambda hole: escape(values[hole[1]]), pattern)
+
+    def write(entries: Sequence[Entry], plan: Sequence[int]) -> str:
+        lines, named = [], []
+        for entry, level in zip(entries, plan, strict=True):
+            if not level:
+                continue
+            if level == _NAME or not entry.description:
+                if template.rest and entry.rule in ("budget", "name-only"):
+                    named.append(without_hidden(entry.name))
+                    continue
+                lines.append(filled(template.name_only or template.entry, entry, _NAME))
+            else:
+                lines.append(filled(template.entry, entry, level))
+        if not lines and not named:
+            return ""
+        if named:
+            lines.append(template.rest.replace("{names}", ", ".join(named)))
+        rest = _rest(plan)
+        text = template.header + template.separator.join(lines) + template.footer
+        return text + (f"\n{rest.strip()}\n" if rest else "")
+
+    return write
+
+
+def _lines_kept(text: str) -> str:
+    """Remove what does not show, but keep line ends: some clients show a description as it was written."""
+    return "\n".join(without_hidden(line) for line in text.split("\n"))

@@ -1,0 +1,345 @@
+"""found skill + Host -> what the host makes of it
+
+One skill at a time: can it be read, what is it called, what is shown of it, is it kept from the model or switched off.
+Which of several wins is decided in `catalog`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from .findings import Finding, Severity, finding, neutral, quoted, under_policy
+from .host import DESCRIPTION_ON, NAME_ON, Flag, Host
+from .lines import NOT_YAML, second_fields
+from .rules import check_skill
+
+if TYPE_CHECKING:
+    from ._frontmatter import Field
+    from .config import Settings
+    from .discovery import Disk, Found
+
+__all__ = ["State", "Verdict", "View", "Viewer", "escaped"]
+
+
+class State(StrEnum):
+    """What became of a skill; compares equal to its word."""
+
+    ACTIVE = "active"
+    USER_ONLY = "user-only"
+    """The model does not see it."""
+    DEFERRED = "deferred"
+    """The client shows it later: it is nested below the working directory, or bound to `paths`."""
+    SHADOWED = "shadowed"
+    DISABLED = "disabled"
+    UNTRUSTED = "untrusted"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A state, why, and by which rule."""
+
+    state: State
+    reason: str | None
+    rule: str
+    code: str | None = None
+    """The finding that rejects, where one does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What a host makes of one skill."""
+
+    name: str
+    description: str
+    """As the host shows it where its budget does not matter."""
+    first_line: str
+    """What is left of it where only the first line is shown."""
+    verdict: Verdict
+    findings: tuple[Finding, ...]
+
+
+class Viewer:
+    """One host's rules, ready to be applied to one skill after the other."""
+
+    def __init__(self, host: Host, settings: Settings, disk: Disk) -> None:
+        self.host, self.settings, self.disk = host, settings, disk
+        self._rejects = frozenset(host.reading.rejects)
+        self._as_body = frozenset(host.reading.as_body)
+        self._name_on = _with_blank({**NAME_ON, **host.name_rules.on})
+        self._description_on = _with_blank({**DESCRIPTION_ON, **host.description_rules.on})
+
+    def view(self, item: Found) -> View:
+        """Apply the host's rules to one skill."""
+        folder = os.path.basename(os.path.dirname(item.path))
+        findings = check_skill(item.skill)
+        codes = {problem.code for problem in item.skill.findings}
+        fields = self._fields(item, codes)
+        verdict = self._reading(item, codes)
+        name, named = self._name(fields, folder)
+        description, first_line, described = self._description(item, fields)
+        verdict = (
+            verdict
+            or named
+            or described
+            or self._flags(item, fields)
+            or self._settings(item, name, folder)
+            or self._nested(item)
+            or Verdict(State.ACTIVE, None, "found")
+        )
+        shown = under_policy(findings, "guide" if self.host.name == "prowess" else self.host.name, self._rejects)
+        if verdict.code is not None and verdict.state is State.REJECTED:
+            shown = _marked(shown, verdict, item.path)
+        if item.place.scope in self.host.suppressed_scopes:
+            shown = ()
+        return View(name=name, description=description, first_line=first_line, verdict=verdict, findings=shown)
+
+    def _fields(self, item: Found, codes: set[str]) -> Mapping[str, Field] | None:
+        """Return the front matter as the host reads it, or None where it sees none."""
+        document = item.skill.document
+        if document is None or document.front is None or codes & self._as_body:
+            return None
+        reading, fields = self.host.reading, item.skill.fields
+        if not reading.second_parser:
+            return fields
+        texts = (fields.get(key) for key in ("name", "description"))
+        wrong_types = reading.second_for_types and any(value is None or value.kind != "text" for value in texts)
+        return second_fields(document, reading.second_parser) if codes & NOT_YAML or wrong_types else fields
+
+    def _reading(self, item: Found, codes: set[str]) -> Verdict | None:
+        skill = item.skill
+        if skill.document is None:
+            return _rejected(skill.findings[0].code, skill.findings[0].message)
+        if codes & self._as_body:
+            return None
+        problem = next((problem for problem in skill.findings if problem.code in self._rejects), None)
+        return None if problem is None else _rejected(problem.code, problem.message)
+
+    def _name(self, fields: Mapping[str, Field] | None, folder: str) -> tuple[str, Verdict | None]:
+        """Return what the host calls a skill, and why it refuses it if it does."""
+        rules = self.host.name_rules
+        value = None if fields is None else fields.get("name")
+        kind = _kind(value)
+        action = "text" if kind == "text" else self._name_on.get(kind, "reject")
+        verdict = None
+        name = folder
+        if action == "reject":
+            verdict = _rejected(_code("name", kind), f"its name is {_a(kind)}")
+        elif action != "folder" and value is not None:
+            name = _text(value)
+        if rules.trim:
+            name = name.strip()
+        verdict = verdict or (self._name_limits(name, folder) if fields is not None or action != "folder" else None)
+        for old, new in rules.replace.items():
+            name = re.sub(old, new, name)
+        return (folder if rules.identity == "folder" else name), verdict
+
+    def _name_limits(self, name: str, folder: str) -> Verdict | None:
+        rules = self.host.name_rules
+        if rules.max_length and len(name) > rules.max_length:
+            return _rejected("name-too-long", f"its name has {len(name)} characters, more than {rules.max_length}")
+        if rules.pattern and not re.fullmatch(rules.pattern, name):
+            return _rejected("name-characters", f"{self.host.title} does not take the name {quoted(name)}")
+        if rules.must_equal_folder and name != folder:
+            return _rejected("name-not-folder", f"the name {quoted(name)} is not the folder's name {quoted(folder)}")
+        for word in rules.reserved:
+            if word in name.lower():
+                return _rejected("name-reserved", f"the name {quoted(name)} holds the reserved word `{word}`")
+        return None
+
+    def _description(self, item: Found, fields: Mapping[str, Field] | None) -> tuple[str, str, Verdict | None]:
+        """Return the description, its first line, and why the host refuses or hides the skill if it does."""
+        rules = self.host.description_rules
+        value = None if fields is None else fields.get("description")
+        kind = _kind(value)
+        action = "text" if kind == "text" else self._description_on.get(kind, "reject")
+        verdict = None
+        text = _text(value) if value is not None else ""
+        if action == "reject":
+            verdict = _rejected(_code("description", kind), f"its description is {_a(kind)}")
+        elif action == "hide":
+            words = f"its description is {_a(kind)}, so the model is not told of it"
+            verdict = Verdict(State.USER_ONLY, words, _code("description", kind))
+        elif action == "body":
+            text = self._from_body(item, whole=fields is None)
+        if rules.limit and rules.past_limit == "drop" and _units(text, rules.unit) > rules.limit:
+            words = f"its description has {_units(text, rules.unit):,} characters, more than {rules.limit:,}"
+            verdict = verdict or _rejected("description-too-long", words)
+        if rules.one_line:
+            text = " ".join(text.split())
+        elif rules.trim:
+            text = text.strip()
+        line = text.split("\n", 1)[0].strip()
+        when = fields.get("when_to_use") if fields is not None else None
+        if "when_to_use" in rules.append and when is not None and when.kind == "text" and str(when.value).strip():
+            text = f"{text}{rules.joiner}{str(when.value).strip()}"
+        if rules.limit and rules.past_limit == "cut" and len(text) > rules.limit:
+            text = text[: rules.limit - len(rules.ellipsis)] + rules.ellipsis
+        text = escaped(text, rules.escape)
+        if "scope" in rules.append:
+            word = self.host.scope_words.get(item.place.scope, item.place.scope)
+            text, line = f"{text} ({word})", f"{line} ({word})"
+        return text, line, verdict
+
+    def _from_body(self, item: Found, *, whole: bool) -> str:
+        """Take a description from the first lines of the body that are not blank."""
+        rules = self.host.description_rules
+        follow = os.path.islink(item.path)
+        document = self.disk.skill(item.path, follow=follow, whole=True).document
+        text = "" if document is None else document.text if whole else document.body
+        lines = [line.strip() for line in text.split("\n") if line.strip()]
+        if rules.fallback_headings == "skip":
+            lines = [line for line in lines if not line.startswith("#")]
+        joined = " ".join(lines[: rules.fallback_lines])
+        if rules.fallback_headings == "strip":
+            joined = re.sub(r"^#+\s+", "", joined)
+        return (joined[: rules.fallback_length] if rules.fallback_length else joined) or rules.fallback
+
+    def _flags(self, item: Found, fields: Mapping[str, Field] | None) -> Verdict | None:
+        """Apply the fields with which an author keeps a skill from the model."""
+        if fields is None:
+            return None
+        for flag in self.host.flags:
+            if flag.file:
+                if _beside(self.disk, item.path, flag):
+                    return Verdict(State(flag.state), flag.reason, flag.file)
+            elif all(_matches(fields.get(key), wanted) for key, wanted in flag.when.items()):
+                return Verdict(State(flag.state), flag.reason, ", ".join(flag.when), flag.code or None)
+        return None
+
+    def _settings(self, item: Found, name: str, folder: str) -> Verdict | None:
+        settings = self.settings
+        if item.place.scope == "project" and settings.trust == "untrusted":
+            words = f"the folder is not trusted, says {neutral(settings.trust_by)}"
+            return Verdict(State.UNTRUSTED, words, "trust")
+        for path in (item.path, os.path.dirname(item.path), item.real, os.path.dirname(item.real)):
+            if path in settings.off_paths:
+                return Verdict(State.DISABLED, f"switched off in {neutral(settings.off_paths[path])}", "settings")
+        effect = settings.effects.get(name) or settings.folded.get(name.lower())
+        if effect is None and self.host.name_rules.identity == "folder":
+            effect = settings.effects.get(folder)
+        if effect is None:
+            return None
+        what, by = effect
+        if what == "off":
+            return Verdict(State.DISABLED, f"switched off in {neutral(by)}", "settings")
+        if what == "user-only":
+            return Verdict(State.USER_ONLY, f"left to the user in {neutral(by)}", "settings")
+        return Verdict(State.ACTIVE, f"cut down to its name in {neutral(by)}", "name-only")
+
+    def _nested(self, item: Found) -> Verdict | None:
+        if item.place.nested is None or item.place.root.nested != "deferred":
+            return None
+        words = f"it lies below {neutral(item.place.nested)} and appears when the client works there"
+        return Verdict(State.DEFERRED, words, "nested")
+
+
+def _with_blank(actions: dict[str, str]) -> dict[str, str]:
+    """White space alone is as nothing, unless the host says otherwise."""
+    if "empty" in actions:
+        actions.setdefault("blank", actions["empty"])
+    return actions
+
+
+def _rejected(code: str, reason: str) -> Verdict:
+    return Verdict(State.REJECTED, reason, code, code)
+
+
+def _marked(findings: tuple[Finding, ...], verdict: Verdict, path: str) -> tuple[Finding, ...]:
+    """Make the finding that rejects an error, whatever its code is elsewhere."""
+    for index, item in enumerate(findings):
+        if item.code == verdict.code:
+            return (*findings[:index], replace(item, severity=Severity.ERROR), *findings[index + 1 :])
+    extra = finding(verdict.code or verdict.rule, verdict.reason or "", path=path)
+    return (*findings, replace(extra, severity=Severity.ERROR))
+
+
+def _kind(value: Field | None) -> str:
+    if value is None:
+        return "missing"
+    if value.kind == "text" and not str(value.value).strip():
+        return "blank" if value.value else "empty"
+    return value.kind
+
+
+def _code(field: str, kind: str) -> str:
+    """Name the finding for a name or description that is not the text it should be."""
+    suffix = {
+        "missing": "missing",
+        "null": "empty",
+        "empty": "empty",
+        "blank": "empty",
+        "list": "not-text",
+        "map": "not-text",
+    }
+    return f"{field}-{suffix.get(kind, 'type')}"
+
+
+def _a(kind: str) -> str:
+    words = {
+        "missing": "missing",
+        "null": "empty",
+        "empty": "empty",
+        "blank": "blank",
+        "bool": "true or false, not text",
+    }
+    return words.get(kind, f"a {kind}, not text")
+
+
+def _text(value: Field) -> str:
+    """Write a value as JavaScript's `String()` does, which is what most clients are written in."""
+    if isinstance(value.value, tuple):
+        return ",".join(item if isinstance(item, str) else "[object Object]" for item in value.value)
+    return value.value if isinstance(value.value, str) else "[object Object]"
+
+
+def _units(text: str, unit: str) -> int:
+    if unit == "utf16":
+        return len(text) + sum(c > "\uffff" for c in text)
+    return len(text.encode("utf-8", "replace")) if unit == "bytes" else len(text)
+
+
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
+
+
+def escaped(text: str, characters: str) -> str:
+    """Write the given characters of a text as XML entities."""
+    return "".join(_ENTITIES[c] if c in characters else c for c in text) if characters else text
+
+
+def _matches(value: Field | None, wanted: str) -> bool:
+    """Say whether a field has the value a flag asks for; see `host.Flag`."""
+    if value is None:
+        return False
+    if wanted == "present":
+        return bool(value.value) and str(value.value).strip() != ""
+    if wanted == "not-bool":
+        return value.kind != "bool"
+    if wanted == "not-list":
+        return value.kind not in ("list", "null")
+    if wanted == "not-text":
+        return value.kind not in ("text", "null")
+    if wanted == "not-texts":
+        texts = isinstance(value.value, tuple) and all(isinstance(item, str) for item in value.value)
+        return value.kind != "text" and not texts
+    word = value.value if isinstance(value.value, str) else ""
+    if value.kind == "bool":
+        return word.lower() == wanted.lstrip("~")
+    return wanted.startswith("~") and value.kind == "text" and word == wanted[1:]
+
+
+def _beside(disk: Disk, path: str, flag: Flag) -> bool:
+    """Say whether a file beside SKILL.md sets what a flag asks for."""
+    table = disk.yaml(os.path.join(os.path.dirname(path), *flag.file.split("/")))
+    for key, wanted in flag.when.items():
+        value: object = table
+        for part in key.split("."):
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if not isinstance(value, str) or value.strip().lower() != wanted:
+            return False
+    return True
