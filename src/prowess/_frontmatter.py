@@ -536,10 +536,11 @@ class _Reader:
 class _Frame:
     """A list or map that is still being read."""
 
-    __slots__ = ("column", "items", "key", "line")
+    __slots__ = ("column", "items", "key", "line", "start")
 
-    def __init__(self, items: Any) -> None:
+    def __init__(self, items: Any, start: Any) -> None:
         self.items = items
+        self.start = start
         self.key: str | None = None
         """The key that waits for its value."""
         self.line = self.column = 0
@@ -623,17 +624,18 @@ def _compose(
             if isinstance(event, yaml.SequenceStartEvent):
                 if not stack:
                     problem("yaml-not-mapping", mark, "the front matter is a list, not `key: value` lines")
-                stack.append(_Frame([]))
+                stack.append(_Frame([], mark))
             else:
-                stack.append(_Frame({} if stack else fields))
+                stack.append(_Frame({} if stack else fields, mark))
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            items = stack.pop().items
+            ended = stack.pop()
+            items = ended.items
             if not stack:
                 continue
             if isinstance(items, list):
-                place(tuple(items), "list", mark)
+                place(tuple(items), "list", ended.start)
             else:
-                place(items, "map", mark)
+                place(items, "map", ended.start)
         elif isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1 or event.explicit:

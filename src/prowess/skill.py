@@ -96,8 +96,11 @@ class Skill:
 
     @property
     def folder(self) -> str:
-        """The name of the folder it lies in, or an empty text if it came from nowhere."""
-        return os.path.basename(os.path.dirname(self.path)) if self.path else ""
+        """The name of the folder it lies in, of a flat `NAME.md` the NAME; an empty text if it came from nowhere."""
+        if not self.path:
+            return ""
+        folder, file = os.path.split(self.path)
+        return file[:-3] if file.endswith(".md") and file.lower() != "skill.md" else os.path.basename(folder)
 
     @property
     def short_description(self) -> str | None:
@@ -268,7 +271,8 @@ def render(skill: Skill) -> str:
         put("compatibility", {"requires": skill.requirements.packages})
     put("metadata", skill.metadata)
     line = " ".join(skill.allowed_tools)
-    put("allowed-tools", line if tuple(split_tools(line)) == skill.allowed_tools else skill.allowed_tools)
+    fits = line and tuple(split_tools(line)) == skill.allowed_tools
+    put("allowed-tools", line if fits else skill.allowed_tools)
     put("disable-model-invocation", True if skill.disable_model_invocation else None)
     put("user-invocable", None if skill.user_invocable else False)
     for key in ("context", "agent", "model"):

@@ -1,0 +1,72 @@
+"""Every file of the golden corpus is read as its author meant it.
+
+A case is a folder of `golden`: `SKILL.md`, or `SKILL.md.b64` where its bytes would not survive an editor, and
+`expected.json`, written by hand: the fields as they are read (null: not looked at), the body and the line it begins
+on (null: not looked at), and each finding of the reader as code, line and column. A bug is added as a folder.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prowess import rules, skill
+from prowess._frontmatter import MAX_FRONTMATTER_BYTES, Value, read
+
+GOLDEN = Path(__file__).parent / "golden"
+CASES = sorted(folder.name for folder in GOLDEN.iterdir() if folder.is_dir())
+
+
+def golden_bytes(name: str) -> bytes:
+    folder = GOLDEN / name
+    encoded = folder / "SKILL.md.b64"
+    return base64.b64decode(encoded.read_bytes()) if encoded.exists() else (folder / "SKILL.md").read_bytes()
+
+
+def as_json(value: Value) -> Any:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return {key: as_json(item) for key, item in value.items()}
+    return [as_json(item) for item in value]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_golden_file_is_read_as_expected(name: str) -> None:
+    """Fields, body and findings are those of `expected.json`."""
+    expected = json.loads((GOLDEN / name / "expected.json").read_text("utf-8"))
+    document = read(golden_bytes(name))
+    assert [[item.code, item.line, item.column] for item in document.findings] == expected["findings"]
+    if expected["fields"] is not None:
+        assert {key: as_json(entry.value) for key, entry in document.fields.items()} == expected["fields"]
+    if expected["body_line"] is not None:
+        assert document.body_line == expected["body_line"]
+    if expected["body"] is not None:
+        assert document.body == expected["body"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_golden_file_that_parses_survives_render(name: str) -> None:
+    """`parse(render(s)) == s`, and what was rendered has nothing to repair."""
+    one = skill.from_document(read(golden_bytes(name)))
+    if any(item.severity == "error" for item in one.findings):
+        return
+    text = skill.render(one)
+    if len(text) > MAX_FRONTMATTER_BYTES + len(one.body):
+        return  # a flow list of 40 KB is a block list of 80
+    again = skill.parse(text)
+    assert again == one
+    assert [item.code for item in again.findings if item.code != "encoding-nul"] == []
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_golden_file_can_be_checked(name: str) -> None:
+    """Whatever the reader made of a file, the rules say something and never fail."""
+    one = skill.from_document(read(golden_bytes(name), "x/SKILL.md"), "x/SKILL.md")
+    found = [*rules.check_skill(one), *rules.check_body(one), *rules.link_findings(one, lambda _: False)]
+    assert all(item.path == "x/SKILL.md" for item in found)
