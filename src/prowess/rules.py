@@ -98,8 +98,9 @@ def _name(skill: Skill) -> Iterator[Finding]:
         hint = "single hyphens between words only"
         yield at("name-hyphens", f"the name {quoted(name)} begins or ends with a hyphen, or has two in a row", hint)
     if folder and name != (folder if folder.isascii() else unicodedata.normalize("NFKC", folder)):
-        hint = f"rename the folder, or write `name: {folder}`"
-        yield at("name-not-folder", f"the name {quoted(name)} is not the folder's name {quoted(folder)}", hint)
+        what = "folder" if os.path.basename(os.path.dirname(skill.path or "")) == folder else "file"
+        hint = f"rename the {what}, or write `name: {folder}`"
+        yield at("name-not-folder", f"the name {quoted(name)} is not the {what}'s name {quoted(folder)}", hint)
     words = [word for word in RESERVED_WORDS if word in name.lower()]
     if words:
         yield at(

@@ -1,0 +1,379 @@
+"""`prowess check`: findings under a policy, in four formats, and repairs on the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess import check as spine
+from prowess.check import check
+from prowess.cli import main
+from prowess.findings import CODES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = "---\nname: {0}\ndescription: Does {0}.\n---\nDo it.\n"
+
+
+def write(top: Path, path: str, text: str | bytes) -> Path:
+    file = top / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return file
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    top = tmp_path / "project"
+    (top / ".git").mkdir(parents=True)
+    return top
+
+
+def run(project: Path, *arguments: str) -> int:
+    return main(["check", *arguments, "--cwd", str(project), "--home", str(project.parent / "home")])
+
+
+def codes(project: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]:
+    run(project, *arguments, "--json")
+    return [(item["severity"], item["code"]) for item in json.loads(capsys.readouterr().out)["findings"]]
+
+
+def test_a_good_skill_is_said_to_be_good(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing on stdout, one line of counts on stderr, exit code 0."""
+    write(project, ".agents/skills/pdf/SKILL.md", GOOD.format("pdf"))
+    assert run(project) == 0
+    assert capsys.readouterr() == ("", "1 skill checked: nothing wrong\n")
+
+
+def test_each_finding_shows_its_place_its_line_and_its_hint(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Findings stand file by file, from top to bottom, with a caret under the place."""
+    write(project, "skills/a/SKILL.md", "---\nname: b\ndescription: Use: it\n---\nSee [x](no.md), [y](../up.md).\n")
+    write(project, "skills/c/SKILL.md", "---\nname: c\n---\nDo it.\n")
+    assert run(project, ".") == 1
+    out, err = capsys.readouterr()
+    assert out == (
+        "skills/a/SKILL.md:2:1: warning: the name `b` is not the folder's name `a` [name-not-folder]\n"
+        "  2 | name: b\n"
+        "    | ^\n"
+        "    hint: rename the folder, or write `name: a`\n"
+        "skills/a/SKILL.md:3:14: warning: the value holds `: ` and is not quoted [repair-colon]\n"
+        "  3 | description: Use: it\n"
+        "    |              ^\n"
+        "    hint: put the whole value in quotes; `prowess check --fix` does it\n"
+        "skills/a/SKILL.md:5:9: warning: the link `no.md` leads to a file that is not there [link-missing]\n"
+        "  5 | See [x](no.md), [y](../up.md).\n"
+        "    |         ^\n"
+        "    hint: mend the link, or add the file\n"
+        "skills/a/SKILL.md:5:21: warning: the link `../up.md` leads out of the skill's folder [link-escapes]\n"
+        "  5 | See [x](no.md), [y](../up.md).\n"
+        "    |                     ^\n"
+        "    hint: move the file into the skill\n"
+        "\n"
+        "skills/c/SKILL.md:1:1: error: there is no `description` [description-missing]\n"
+        "  1 | ---\n"
+        "    | ^\n"
+        "    hint: add `description:` and say what the skill does and when to use it\n"
+    )
+    assert err == "2 skills checked: 1 error, 4 warnings\n"
+
+
+def test_json_is_findings_and_counts(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The shape of `--json` is a promise."""
+    file = write(project, "a/SKILL.md", "---\nname: b\ndescription: It does.\n---\nDo it.\n")
+    assert run(project, "a", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "findings": [
+            {
+                "code": "name-not-folder",
+                "severity": "warning",
+                "path": str(file),
+                "line": 2,
+                "column": 1,
+                "message": "the name `b` is not the folder's name `a`",
+                "hint": "rename the folder, or write `name: a`",
+            }
+        ],
+        "counts": {"skills": 1, "error": 0, "warning": 1, "info": 0},
+    }
+
+
+def test_sarif_has_rules_and_escaped_relative_places(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A place is relative to the git root, percent-encoded; a rule stands for each code."""
+    write(project, "my skills/é#1/SKILL.md", "---\nname: b\ndescription: It does.\n---\nDo it.\n")
+    assert main(["check", ".", "--cwd", str(project / "my skills"), "--format", "sarif"]) == 0
+    log: dict[str, Any] = json.loads(capsys.readouterr().out)
+    run = log["runs"][0]
+    assert (log["version"], run["tool"]["driver"]["name"]) == ("2.1.0", "prowess")
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == list(CODES)
+    assert run["originalUriBaseIds"] == {"SRCROOT": {"uri": f"{project.as_uri()}/"}}
+    place = {
+        "artifactLocation": {"uri": "my%20skills/%C3%A9%231/SKILL.md", "uriBaseId": "SRCROOT"},
+        "region": {"startLine": 2, "startColumn": 1},
+    }
+    assert run["results"] == [
+        {
+            "ruleId": "name-not-folder",
+            "ruleIndex": list(CODES).index("name-not-folder"),
+            "level": "warning",
+            "message": {"text": "the name `b` is not the folder's name `é#1`; rename the folder, or write `name: é#1`"},
+            "locations": [{"physicalLocation": place}],
+        }
+    ]
+
+
+def test_a_path_cannot_forge_a_workflow_command(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a folder is called is escaped as GitHub says, and no line begins that is not ours."""
+    write(project, "a,b:100%\n::error::x/SKILL.md", "---\nname: b\ndescription: It does.\n---\nDo it.\n")
+    assert run(project, ".", "--format", "github") == 0
+    assert capsys.readouterr().out == (
+        "::warning file=a%2Cb%3A100%25%0A%3A%3Aerror%3A%3Ax/SKILL.md,line=2,col=1,title=name-not-folder::"
+        "the name `b` is not the folder's name `a,b:100%25\\x0a::error::x`; "
+        "rename the folder, or write `name: a,b:100%25\\x0a::error::x`\n"
+    )
+
+
+def test_text_does_not_obey_what_a_file_says(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Escape sequences are shown, not sent; a path cannot look like a command at the beginning of a line."""
+    write(project, "::error::x/SKILL.md", "---\nname: x\ndescription: a: \x1b[31mred\n---\nDo it.\n")
+    run(project, ".", "--quiet", "--strict")
+    out, err = capsys.readouterr()
+    assert "\x1b" not in out
+    assert all(line.startswith(("./::error", "  ")) for line in out.splitlines())
+    assert err == ""
+
+
+def test_policies_differ(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`spec` goes by the letter; `guide` loads what can be loaded; a host rejects what it rejects."""
+    write(project, "a/SKILL.md", "---\nname: b\ndescription: It does: all\nmine: 1\n---\nDo it.\n")
+    assert codes(project, "a", capsys=capsys) == [
+        ("warning", "name-not-folder"),
+        ("warning", "repair-colon"),
+        ("info", "field-unknown"),
+    ]
+    assert codes(project, "a", "--policy", "spec", capsys=capsys) == [
+        ("error", "name-not-folder"),
+        ("error", "repair-colon"),
+        ("error", "field-unknown"),
+    ]
+
+
+def test_a_host_says_what_it_does_not_load(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An error for one host can be nothing to another; with two hosts each message names its host."""
+    write(project, "a/SKILL.md", b"\xef\xbb\xbf---\nname: a\ndescription: It does.\n---\nDo it.\n")
+    assert run(project, "a", "--host", "codex", "--host", "gemini-cli") == 1
+    out = capsys.readouterr().out
+    assert "a/SKILL.md:1:1: error: codex: the file begins with a byte order mark [encoding-bom]" in out
+    assert "warning: gemini-cli: the file begins" in out or "error: gemini-cli: the file begins" in out
+    assert run(project, "a", "--host", "copilot") == (1 if "encoding-bom" in _rejects("copilot") else 0)
+
+
+def _rejects(host: str) -> tuple[str, ...]:
+    from prowess.host import load_host
+
+    return load_host(host).reading.rejects
+
+
+def test_everything_below_a_folder_is_found(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Hidden folders too; `.git`, `node_modules` and links not."""
+    for folder in (".claude/skills/a", ".github/skills/b", "deep/er/c", ".git/d", "x/node_modules/e"):
+        write(project, f"{folder}/SKILL.md", GOOD.format(folder[-1]))
+    (project / "loop").symlink_to(project)
+    assert run(project, ".") == 0
+    assert capsys.readouterr().err == "3 skills checked: nothing wrong\n"
+
+
+def test_a_walk_ends(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Past the limit of folders there is a finding, not silence."""
+    monkeypatch.setattr(spine, "MAX_FOLDERS", 3)
+    for number in range(5):
+        (project / f"f{number}").mkdir()
+    assert codes(project, ".", capsys=capsys) == [("warning", "folder-limit")]
+
+
+def test_a_flat_file_is_named_like_a_folder(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`pdf.md` stands for `pdf/SKILL.md`, for a host too."""
+    write(project, "pdf.md", GOOD.format("pdf"))
+    assert run(project, "pdf.md", "--policy", "spec") == 0
+    assert run(project, "pdf.md", "--host", "claude-code") == 0
+    assert capsys.readouterr().err == "1 skill checked: nothing wrong\n" * 2
+    write(project, "doc.md", GOOD.format("pdf"))
+    assert run(project, "doc.md", "--quiet", "--strict") == 1
+    assert "the name `pdf` is not the file's name `doc`" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["empty", "notes.txt"])
+def test_a_path_without_skill_is_an_error(name: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was named, so it is not passed over in silence."""
+    (project / "empty").mkdir()
+    write(project, "notes.txt", "x")
+    assert run(project, name) == 1
+    assert "[file-missing]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nowhere"], "there is no `{project}/nowhere`"),
+        ([".", "--host", "codx"], "there is no host `codx`"),
+        (["--format", "xml"], "argument --format: invalid choice: 'xml'"),
+        (["a\0b"], "there is no `{project}/a\\x00b`"),
+    ],
+)
+def test_wrong_use_ends_with_2(
+    arguments: list[str], words: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A path or host that is not there is the caller's mistake, not the skill's."""
+    assert run(project, *arguments) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"error: {words.format(project=project)}")
+
+
+def test_strict_counts_warnings(project: Path) -> None:
+    """What `guide` only warns of fails a strict check."""
+    write(project, "a/SKILL.md", GOOD.format("b"))
+    assert (run(project, "a"), run(project, "a", "--strict")) == (0, 1)
+
+
+def test_no_skills_at_all_is_fine(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where no path is named, nothing has to be there."""
+    assert run(project, "--host", "codex") == 0
+    assert capsys.readouterr() == ("", "no skills found\n")
+
+
+def test_the_same_file_is_checked_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """However often and under whatever name it is reached."""
+    write(project, "a/SKILL.md", GOOD.format("a"))
+    run(project, ".", "a", "a/SKILL.md")
+    assert capsys.readouterr().err == "1 skill checked: nothing wrong\n"
+
+
+def test_an_unreadable_skill_file_is_a_finding(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A FIFO, a folder and a link called SKILL.md neither block nor end the check."""
+    for folder in ("a", "b", "c"):
+        (project / folder).mkdir()
+    os.mkfifo(project / "a" / "SKILL.md")
+    (project / "b" / "SKILL.md").mkdir()
+    (project / "c" / "SKILL.md").symlink_to("/etc/passwd")
+    found = codes(project, ".", capsys=capsys)
+    assert found == [("error", "file-not-regular"), ("error", "file-not-regular"), ("error", "file-is-link")]
+
+
+def test_a_link_inside_a_skill_is_not_followed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whether a file outside the skill exists is not told."""
+    write(project, "a/SKILL.md", GOOD.format("a") + "[x](out/passwd) [y](out/nothing)\n")
+    (project / "a" / "out").symlink_to("/etc")
+    assert codes(project, "a", capsys=capsys) == []
+
+
+def test_the_python_function_returns_findings(project: Path) -> None:
+    """`check` is what the command runs."""
+    write(project, "a/SKILL.md", GOOD.format("b"))
+    (found,) = check(project / "a", policy="spec")
+    assert (found.code, found.severity, found.path) == ("name-not-folder", "error", str(project / "a" / "SKILL.md"))
+    assert check(cwd=project, home=project.parent / "home", hosts=["codex"]) == ()
+
+
+# ── --fix ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+BROKEN = b"\xef\xbb\xbf---  \r\ndescription: Use: it\r\nallowed_tools: Read\r\n--- \r\nbody \r\n"
+MENDED = b"---\r\nname: a\r\ndescription: 'Use: it'\r\nallowed-tools: Read\r\n---\r\nbody \r\n"
+
+
+def test_fix_repairs_the_file_and_nothing_else(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Line ends, body and mode stay; a second time there is nothing to do."""
+    file = write(project, "a/skill.md", BROKEN)
+    file.chmod(0o640)
+    assert run(project, ".", "--fix", "--policy", "spec") == 0
+    assert capsys.readouterr() == (
+        "",
+        (
+            "fixed a/SKILL.md: removed the byte order mark, made the fences exactly `---`, quoted values, "
+            "wrote `allowed-tools` for `allowed_tools`, added `name: a`, renamed it from `skill.md`\n"
+            "1 skill checked: nothing wrong\n"
+        ),
+    )
+    assert os.listdir(project / "a") == ["SKILL.md"]
+    mended = project / "a" / "SKILL.md"
+    assert (mended.read_bytes(), stat.S_IMODE(mended.stat().st_mode)) == (MENDED, 0o640)
+    before = mended.stat()
+    assert run(project, ".", "--fix") == 0
+    assert capsys.readouterr() == ("", "1 skill checked: nothing wrong\n")
+    assert mended.stat().st_ino == before.st_ino
+
+
+def test_fix_says_in_json_what_it_did(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`fixed` is beside `findings` and `counts`."""
+    file = write(project, "a/SKILL.md", "---\nname: a\ndescription: @all\n---\nDo it.\n")
+    assert run(project, "a", "--fix", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "findings": [],
+        "counts": {"skills": 1, "error": 0, "warning": 0, "info": 0},
+        "fixed": [{"path": str(file), "done": ["quoted values"]}],
+    }
+
+
+def test_fix_does_not_write_through_links(project: Path) -> None:
+    """Neither a linked file nor a linked folder below the path is touched."""
+    outside = write(project.parent, "outside/SKILL.md", BROKEN)
+    (project / "a").mkdir()
+    (project / "a" / "SKILL.md").symlink_to(outside)
+    (project / "b").symlink_to(outside.parent)
+    assert run(project, ".", "--fix") == 1
+    assert outside.read_bytes() == BROKEN
+
+
+def test_fix_without_path_stays_in_the_project(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The user's own skills are checked, and repaired only where they are named."""
+    mine = write(project.parent, "home/.agents/skills/a/SKILL.md", BROKEN)
+    here = write(project, ".agents/skills/a/SKILL.md", BROKEN)
+    run(project, "--fix", "--quiet")
+    assert (mine.read_bytes(), here.read_bytes()) == (BROKEN, MENDED)
+    assert "1 skill outside the project left alone; name a path to repair it\n" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_fix_says_what_it_cannot_write(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder without permission is an error with a hint."""
+    file = write(project, "a/SKILL.md", BROKEN)
+    file.parent.chmod(0o555)
+    try:
+        assert run(project, "a", "--fix") == 1
+    finally:
+        file.parent.chmod(0o755)
+    assert f"error: {file} cannot be repaired: permission denied" in capsys.readouterr().err
+
+
+def test_fix_survives_a_full_disk(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is as it was, nothing is left beside it, and the rest goes on."""
+
+    def full(_source: str, _target: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("prowess.fix.os.replace", full)
+    file = write(project, "a/SKILL.md", BROKEN)
+    assert run(project, "a", "--fix", "--quiet") == 1
+    assert (file.read_bytes(), os.listdir(file.parent)) == (BROKEN, ["SKILL.md"])
+    assert capsys.readouterr().err == (
+        f"error: {file} cannot be repaired: no space left on device\n\n"
+        "hint: mend the permissions of its folder, or make room on the disk\n"
+    )
+
+
+def test_the_command_line_checks(project: Path) -> None:
+    """As a process: data on stdout, words on stderr, exit code 1 for an error."""
+    write(project, "a/SKILL.md", "no front matter\n")
+    command = [sys.executable, "-m", "prowess", "check", "a", "--cwd", str(project)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "1 skill checked: 1 error\n")
+    assert done.stdout.startswith("a/SKILL.md:1:1: error: the file does not begin with a `---` line")
