@@ -1,6 +1,6 @@
 """lengths + a limit -> what each entry may keep
 
-Pure arithmetic, used for a client's own budget (`catalog`) and for a user's (`prompt`).
+Pure arithmetic on what entries cost, for a client's own budget.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["fit_in_order", "level"]
 
@@ -22,8 +22,7 @@ def fit_in_order(full: Sequence[int], least: Sequence[int], room: int) -> list[b
         room: the limit for all of them.
 
     Returns:
-        For each entry whether it is shown in full. The first that does not fit ends the list of those that do, so that
-        more room never shows less.
+        For each entry whether it is shown in full. The first that does not fit ends the list of those that do.
     """
     left = room - sum(least)
     shown: list[bool] = []
@@ -33,24 +32,33 @@ def fit_in_order(full: Sequence[int], least: Sequence[int], room: int) -> list[b
     return shown
 
 
-def level(lengths: Sequence[int], room: int) -> list[int]:
-    """Cut lengths evenly, one unit at a time in rounds, until they fit: the short keep all, the long share the rest.
+def level(lengths: Sequence[int], cost: Callable[[int, int], int], room: int) -> list[int] | None:
+    """Cut texts evenly: round after round each gets one more character, as long as its cost fits.
 
     Args:
-        lengths: what each would take.
-        room: what all may take together.
+        lengths: what each text would take, in characters.
+        cost: of an entry, by its number, with so many characters of its text.
+        room: the limit for all of them.
 
     Returns:
-        What each may take; together at most `room`.
+        The characters each may keep, or None where they do not fit even without text.
     """
     kept = [0] * len(lengths)
-    open_ = [index for index, length in enumerate(lengths) if length]
-    while open_ and room >= len(open_):
-        step = min(room // len(open_), *(lengths[index] - kept[index] for index in open_))
-        for index in open_:
-            kept[index] += step
-        room -= step * len(open_)
-        open_ = [index for index in open_ if kept[index] < lengths[index]]
-    for index in open_[: max(room, 0)]:
-        kept[index] += 1
+    costs = [cost(index, 0) for index in range(len(lengths))]
+    left = room - sum(costs)
+    if left < 0:
+        return None
+    growing = [index for index, length in enumerate(lengths) if length]
+    while growing:
+        still = []
+        for index in growing:
+            more = cost(index, kept[index] + 1)
+            if more - costs[index] <= left:
+                left -= more - costs[index]
+                costs[index] = more
+                kept[index] += 1
+                if kept[index] < lengths[index]:
+                    still.append(index)
+        # One that did not fit now will not fit later: what is left only shrinks.
+        growing = still
     return kept

@@ -1,7 +1,7 @@
 """found skills -> Catalog
 
-The only place where precedence is decided. What a host makes of one skill is `view`'s; here they meet: which wins, which
-are too many, how much is shown of each.
+The only place where precedence is decided. What a host makes of one skill is `view`'s; here they meet: which wins,
+which are too many, how much is shown of each.
 """
 
 from __future__ import annotations
@@ -9,21 +9,24 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
 from .budget import fit_in_order, level
 from .config import Settings, read_settings
-from .discovery import Disk, Found, Place, git_root, places, scan
+from .discovery import Found, scan
+from .disk import Disk
 from .errors import AmbiguousSkillError, SkillNotFoundError
 from .files import skill_digest
 from .findings import Finding, finding, neutral, quoted
 from .host import Host, Root, load_host
+from .places import Place, git_root, places
 from .rules import same_name
-from .view import State, Viewer, escaped
+from .template import Roots, fill, measure, values_of
+from .view import State, Viewer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from .skill import Requirements, Skill
 
@@ -59,6 +62,19 @@ class Entry:
     requirements: Requirements
     findings: tuple[Finding, ...] = ()
     skill: Skill = field(repr=False)
+
+    def values(self, host: Host, roots: Roots) -> dict[str, str]:
+        """Return what fills the holes of a host's template."""
+        return values_of(
+            host,
+            name=self.name,
+            alias=self.alias,
+            description=self.description,
+            path=self.path,
+            root=self.root,
+            scope=self.scope,
+            roots=roots,
+        )
 
     def as_dict(self) -> dict[str, object]:
         """Return the entry in the shape of `list --json`."""
@@ -359,7 +375,8 @@ class _Decision:
         same = _same_bytes(entry, winner)
         reason = f"{neutral(winner.path)} wins: {_why_wins(entry, winner)}"
         if self.host.collision == "undefined":
-            reason = f"undefined: the client reads this and {neutral(winner.path)} in no fixed order, and the last to finish wins"
+            other = neutral(winner.path)
+            reason = f"undefined: the client reads this and {other} in no fixed order, and the last to finish wins"
         if same:
             words = f"a byte-identical copy of {neutral(winner.path)}"
             note = finding("skill-copy", words, path=entry.path, hint="remove one of the two")
@@ -418,6 +435,9 @@ class _Decision:
         """Put the entries in the order in which the host shows them."""
         if self.host.sorts == "name":
             return sorted(entries, key=lambda entry: entry.name)
+        if self.host.sorts == "scopes":
+            order = self.host.scope_order
+            return sorted(entries, key=lambda entry: (order.index(entry.scope), entry.name, entry.path))
         if self.host.sorts != "runs":
             return entries
         # Losers are not in the client's list, so they do not part a run.
@@ -431,44 +451,107 @@ class _Decision:
         budget = self.host.budget
         result = [replace(entry, description="") if entry.rule == "name-only" else entry for entry in entries]
         active = [index for index, entry in enumerate(result) if entry.state is State.ACTIVE]
-        if not budget.characters or not active:
+        if not budget.limit or not active:
             return result
         shown = [result[index] for index in active]
-        room = budget.characters - budget.reserved
-        fixed = [self.cost(entry) for entry in shown]
-        texts = [self.length(entry.description) for entry in shown]
-        full = [rest + text for rest, text in zip(fixed, texts, strict=True)]
-        if sum(full) <= room:
+        lines = _Lines(self.host, shown)
+        full = lines.full()
+        room = budget.limit - budget.reserved
+        if sum(full) + sum(lines.bundled_full()) <= room:
             return result
+        words = f"shortened: {self.host.title} gives its catalog {budget.limit:,} {_UNITS[budget.unit]}"
         if budget.degrade == "level":
-            kept = level(texts, room - sum(fixed))
+            kept = lines.levelled(room)
+            if kept is None:
+                return self.names_that_fit(result, active, lines, room)
             cut = [entry.description[:size] for entry, size in zip(shown, kept, strict=True)]
         elif budget.degrade == "first-line":
             cut = [self.first_lines[entry.path] for entry in shown]
         else:
-            names = [budget.name_line + self.length(entry.name) for entry in shown]
-            least = names if budget.degrade == "name-only" else [0] * len(shown)
-            fits = fit_in_order(full, [min(pair) for pair in zip(least, full, strict=True)], room)
+            least = lines.least() if budget.degrade == "name-only" else [0] * len(shown)
+            fits = fit_in_order(full, least, room)
             cut = [entry.description if fit else "" for entry, fit in zip(shown, fits, strict=True)]
-        words = f"shortened: {self.host.title} gives its catalog {budget.characters:,} {budget.words}"
         for index, text in zip(active, cut, strict=True):
             if text != result[index].description:
                 result[index] = replace(result[index], description=text, reason=words, rule="budget")
         return result
 
-    def cost(self, entry: Entry) -> int:
-        """Return what an entry takes in the catalog beside its description."""
-        budget = self.host.budget
-        scope = len(self.host.scope_words.get(entry.scope, entry.scope)) if budget.counts_scope else 0
-        return budget.line + self.length(entry.name) + scope
+    def names_that_fit(self, result: list[Entry], active: list[int], lines: _Lines, room: int) -> list[Entry]:
+        """Where not even the names fit, leave out those that do not; a later, shorter one may."""
+        words = f"{self.host.title} gives its catalog {self.host.budget.limit:,} {_UNITS[self.host.budget.unit]}"
+        left = room - sum(lines.bundled_least())
+        for index, cost in zip(active, lines.least(), strict=True):
+            if cost <= left:
+                left -= cost
+                change = replace(result[index], description="", reason=f"shortened: {words}", rule="budget")
+            else:
+                change = replace(result[index], state=State.USER_ONLY, reason=f"left out: {words}", rule="budget")
+            result[index] = change
+        return result
 
-    def length(self, text: str) -> int:
-        """Measure a text as the host's budget does."""
-        budget = self.host.budget
-        text = escaped(text, budget.escape)
-        if budget.unit == "bytes":
-            return len(text.encode("utf-8", "replace"))
-        return len(text) + (sum(c > "\uffff" for c in text) if budget.unit == "utf16" else 0)
+
+_UNITS = {"chars": "characters", "utf16": "characters", "bytes": "bytes", "tokens": "tokens"}
+
+
+class _Lines:
+    """What the entries of a catalog cost as lines of the host's own template."""
+
+    def __init__(self, host: Host, entries: list[Entry]) -> None:
+        self.host, self.entries = host, entries
+        template = host.template
+        roots = Roots((entry.root for entry in entries), first=1 if host.budget.bundled else 0)
+        self._values = [entry.values(host, roots) for entry in entries]
+        for name in host.budget.bundled:
+            values = {"name": name, "short_path": f"r0/{name}/SKILL.md"}
+            self._values.append(values)
+        self._count = len(entries)
+        self._entry, self._bare = template.entry, template.name_only or template.entry
+
+    def _cost(self, number: int, description: str) -> int:
+        pattern = self._entry if description else self._bare
+        line = fill(pattern, {**self._values[number], "description": description}, self.host.template.escape)
+        return measure(line, self.host.budget.unit)
+
+    def full(self) -> list[int]:
+        return [self._cost(number, entry.description) for number, entry in enumerate(self.entries)]
+
+    def least(self) -> list[int]:
+        return [self._cost(number, "") for number in range(self._count)]
+
+    def bundled_full(self) -> list[int]:
+        return [self._cost(self._count + at, "x" * size) for at, size in enumerate(self.host.budget.bundled.values())]
+
+    def bundled_least(self) -> list[int]:
+        return [self._cost(self._count + at, "") for at in range(len(self.host.budget.bundled))]
+
+    def levelled(self, room: int) -> list[int] | None:
+        """Level all descriptions; the client's own skills stand first."""
+        own = list(self.host.budget.bundled.values())
+        texts = ["x" * size for size in own] + [entry.description for entry in self.entries]
+        numbers = [*range(self._count, self._count + len(own)), *range(self._count)]
+        bare = [self._cost_bytes(number, "") for number in numbers]
+        first = [self._cost_bytes(number, "x") - 1 for number in numbers]
+        sizes = [_prefix_bytes(text) for text in texts]
+
+        def cost(at: int, characters: int) -> int:
+            size = first[at] + sizes[at](characters) if characters else bare[at]
+            return -(-size // 4) if self.host.budget.unit == "tokens" else size
+
+        kept = level([len(text) for text in texts], cost, room)
+        return None if kept is None else kept[len(own) :]
+
+    def _cost_bytes(self, number: int, description: str) -> int:
+        pattern = self._entry if description else self._bare
+        line = fill(pattern, {**self._values[number], "description": description}, self.host.template.escape)
+        return measure(line, "bytes")
+
+
+def _prefix_bytes(text: str) -> Callable[[int], int]:
+    """Return how many bytes the first so many characters of a text take."""
+    if text.isascii():
+        return lambda count: count
+    sizes = [0, *accumulate(len(c.encode("utf-8", "replace")) for c in text)]
+    return lambda count: sizes[count]
 
 
 def _why_wins(entry: Entry, winner: Entry) -> str:

@@ -112,6 +112,8 @@ class Name:
     `bool`, `list` or `map`: `folder` (takes the folder's name), `reject`, `text` (as JavaScript writes it: a list's items
     joined by commas)."""
     trim: bool = True
+    one_line: bool = False
+    """Whether white space is collapsed."""
     pattern: str = ""
     """A regular expression the whole name must match, or the skill is rejected."""
     max_length: int = 0
@@ -159,27 +161,20 @@ class Description:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What the client does when the catalog is large."""
+    """What the client does when the catalog is large. What an entry costs is the length of its line in `Template`."""
 
-    characters: int = 0
-    """Of the whole catalog; 0 is no budget."""
-    reserved: int = 0
-    """Characters that bundled skills take."""
-    line: int = 0
-    """Characters of an entry beside its name and description."""
-    counts_scope: bool = False
-    """Whether the scope's word is part of an entry."""
+    limit: int = 0
+    """For all entries together; 0 is no budget."""
     unit: str = "chars"
-    """What a character is: `chars` (Unicode), `utf16` (units of UTF-16) or `bytes` (of UTF-8)."""
-    escape: str = ""
-    """Characters that are counted as XML entities."""
-    name_line: int = 0
-    """Characters of an entry that is cut down to its name."""
+    """What the limit counts: `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8) or `tokens` (four bytes)."""
+    reserved: int = 0
+    """What the client's own skills take of it."""
+    bundled: Mapping[str, int] = field(default_factory=dict)
+    """The client's own skills that are shortened with the others: name to characters of the description."""
     degrade: str = ""
-    """`name-only` (in order, those that do not fit lose their description), `level` (all descriptions are cut evenly),
-    `name-list` (as `name-only`, names in one last line), `first-line` (all keep their first line only)."""
-    words: str = "characters"
-    """What the budget counts, for reasons."""
+    """`name-only` (in order, those that do not fit lose their description), `name-list` (the same, but what is left of
+    them stands in one last line that costs nothing), `level` (all are cut evenly), `first-line` (all keep their first
+    line)."""
     note: str = ""
     """Where the figures come from."""
 
@@ -222,12 +217,12 @@ class Template:
     """The text the client's model gets: `header`, `entry` per skill, `footer`."""
 
     header: str = ""
-    entry: str = "- {name}: {description}"
+    entry: str = "- {name}: {description}\n"
+    """With `{name}`, `{alias}`, `{description}`, `{path}`, `{short_path}` (below a root of the table `{roots}`), `{scope}`."""
     name_only: str = ""
     """The entry of a skill without description; empty means `entry`."""
     rest: str = ""
     """A last line with `{names}` of those left out."""
-    separator: str = "\n"
     footer: str = ""
     escape: str = ""
     """Characters written as XML entities."""
@@ -275,7 +270,9 @@ class Host:
     """Scopes whose findings the client does not report."""
     activation: str = ""
     sorts: str = "precedence"
-    """Order of the catalog: `precedence`, `name`, or `runs` (by name within neighbours of one scope, parents apart)."""
+    """Order of the catalog: `precedence`, `name`, `scopes` (by name within each scope, in `scope_order`), or `runs` (by
+    name within neighbours of one scope, parents apart)."""
+    scope_order: tuple[str, ...] = ()
     levels_first: bool = True
     """Whether all roots of a nearer folder come before those of its parent; else each root goes all the way up first."""
     git_marker: str = "exists"

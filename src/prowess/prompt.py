@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from .errors import ConfigError
 from .findings import neutral, without_hidden
+from .template import Roots, fill
 
 if TYPE_CHECKING:
     from .catalog import Catalog, Entry
@@ -100,7 +101,7 @@ def render(
         raise ConfigError("a budget cannot be negative")
     if format is not None and format not in FORMATS:
         raise ConfigError(f"`{format}` is not a format", hint="use one of " + ", ".join(FORMATS))
-    entries = sorted(catalog.active, key=lambda entry: entry.name) if catalog.host.sorts == "name" else catalog.active
+    entries = catalog.active
     unknown = [name for name in levels if all(entry.name != name for entry in entries)]
     if unknown:
         raise ConfigError(f"no active skill is called `{neutral(unknown[0])}`", hint="`prowess list` shows all skills")
@@ -266,53 +267,31 @@ def _json(entries: Sequence[Entry], plan: Sequence[int]) -> str:
 
 
 _WRITERS: Mapping[str, Writer] = {"xml": _xml, "markdown": _markdown, "json": _json}
-_HOLE = re.compile(r"\{(name|description|path|scope|folder|alias)\}")
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
 
 
 def _host_writer(catalog: Catalog) -> Writer:
     """Write as the host's own template does. The host's budget is in the descriptions already."""
     template = catalog.host.template
 
-    def escape(text: str) -> str:
-        return "".join(_ENTITIES[c] if c in template.escape else c for c in text) if template.escape else text
-
-    def filled(pattern: str, entry: Entry, level: int) -> str:
-        # Foreign text is put in by one pass, so that a brace in a description is never a hole of the template. What does
-        # not show is left out: a client may pass it on, Prowess does not.
-        values = {
-            "name": without_hidden(entry.name),
-            "description": _cut(_lines_kept(entry.description), level),
-            "path": neutral(entry.path),
-            "scope": entry.scope,
-            "folder": neutral(entry.path.rpartition("/")[0]),
-            "alias": f" ({without_hidden(entry.alias)})" if entry.alias else "",
-        }
-        return _HOLE.sub(lambda hole: escape(values[hole[1]]), pattern)
-
     def write(entries: Sequence[Entry], plan: Sequence[int]) -> str:
-        lines, named = [], []
-        for entry, level in zip(entries, plan, strict=True):
-            if not level:
-                continue
-            if level == _NAME or not entry.description:
-                if template.rest and entry.rule in ("budget", "name-only"):
-                    named.append(without_hidden(entry.name))
-                    continue
-                lines.append(filled(template.name_only or template.entry, entry, _NAME))
-            else:
-                lines.append(filled(template.entry, entry, level))
-        if not lines and not named:
+        chosen = [(entry, level) for entry, level in zip(entries, plan, strict=True) if level]
+        if not chosen:
             return ""
+        roots = Roots(entry.root for entry, _ in chosen)
+        lines, named = [], []
+        for entry, level in chosen:
+            values = entry.values(catalog.host, roots)
+            values["description"] = _cut(values["description"], level)
+            bare = level == _NAME or not entry.description
+            if bare and template.rest and entry.rule in ("budget", "name-only"):
+                named.append(values["name"])
+            else:
+                pattern = template.name_only if bare and template.name_only else template.entry
+                lines.append(fill(pattern, values, template.escape))
         if named:
-            lines.append(template.rest.replace("{names}", ", ".join(named)))
+            lines.append(fill(template.rest, {"names": ", ".join(named)}, template.escape))
         rest = _rest(plan)
-        text = template.header + template.separator.join(lines) + template.footer
-        return text + (f"\n{rest.strip()}\n" if rest else "")
+        header = template.header.replace("{roots}", roots.table())
+        return header + "".join(lines) + template.footer + (f"{rest.strip()}\n" if rest else "")
 
     return write
-
-
-def _lines_kept(text: str) -> str:
-    """Remove what does not show, but keep line ends: some clients show a description as it was written."""
-    return "\n".join(without_hidden(line) for line in text.split("\n"))

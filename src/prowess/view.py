@@ -17,13 +17,15 @@ from .findings import Finding, Severity, finding, neutral, quoted, under_policy
 from .host import DESCRIPTION_ON, NAME_ON, Flag, Host
 from .lines import NOT_YAML, second_fields
 from .rules import check_skill
+from .template import escaped, measure
 
 if TYPE_CHECKING:
     from ._frontmatter import Field
     from .config import Settings
-    from .discovery import Disk, Found
+    from .discovery import Found
+    from .disk import Disk
 
-__all__ = ["State", "Verdict", "View", "Viewer", "escaped"]
+__all__ = ["State", "Verdict", "View", "Viewer"]
 
 
 class State(StrEnum):
@@ -80,7 +82,7 @@ class Viewer:
         findings = check_skill(item.skill)
         codes = {problem.code for problem in item.skill.findings}
         fields = self._fields(item, codes)
-        verdict = self._reading(item, codes)
+        verdict = self._reading(item, findings, codes)
         name, named = self._name(fields, folder)
         description, first_line, described = self._description(item, fields)
         verdict = (
@@ -111,13 +113,12 @@ class Viewer:
         wrong_types = reading.second_for_types and any(value is None or value.kind != "text" for value in texts)
         return second_fields(document, reading.second_parser) if codes & NOT_YAML or wrong_types else fields
 
-    def _reading(self, item: Found, codes: set[str]) -> Verdict | None:
-        skill = item.skill
-        if skill.document is None:
-            return _rejected(skill.findings[0].code, skill.findings[0].message)
+    def _reading(self, item: Found, findings: tuple[Finding, ...], codes: set[str]) -> Verdict | None:
+        if item.skill.document is None:
+            return _rejected(findings[0].code, findings[0].message)
         if codes & self._as_body:
             return None
-        problem = next((problem for problem in skill.findings if problem.code in self._rejects), None)
+        problem = next((problem for problem in findings if problem.code in self._rejects), None)
         return None if problem is None else _rejected(problem.code, problem.message)
 
     def _name(self, fields: Mapping[str, Field] | None, folder: str) -> tuple[str, Verdict | None]:
@@ -132,7 +133,9 @@ class Viewer:
             verdict = _rejected(_code("name", kind), f"its name is {_a(kind)}")
         elif action != "folder" and value is not None:
             name = _text(value)
-        if rules.trim:
+        if rules.one_line:
+            name = " ".join(name.split())
+        elif rules.trim:
             name = name.strip()
         verdict = verdict or (self._name_limits(name, folder) if fields is not None or action != "folder" else None)
         for old, new in rules.replace.items():
@@ -167,8 +170,8 @@ class Viewer:
             verdict = Verdict(State.USER_ONLY, words, _code("description", kind))
         elif action == "body":
             text = self._from_body(item, whole=fields is None)
-        if rules.limit and rules.past_limit == "drop" and _units(text, rules.unit) > rules.limit:
-            words = f"its description has {_units(text, rules.unit):,} characters, more than {rules.limit:,}"
+        if rules.limit and rules.past_limit == "drop" and measure(text, rules.unit) > rules.limit:
+            words = f"its description has {measure(text, rules.unit):,} characters, more than {rules.limit:,}"
             verdict = verdict or _rejected("description-too-long", words)
         if rules.one_line:
             text = " ".join(text.split())
@@ -298,20 +301,6 @@ def _text(value: Field) -> str:
     return value.value if isinstance(value.value, str) else "[object Object]"
 
 
-def _units(text: str, unit: str) -> int:
-    if unit == "utf16":
-        return len(text) + sum(c > "\uffff" for c in text)
-    return len(text.encode("utf-8", "replace")) if unit == "bytes" else len(text)
-
-
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
-
-
-def escaped(text: str, characters: str) -> str:
-    """Write the given characters of a text as XML entities."""
-    return "".join(_ENTITIES[c] if c in characters else c for c in text) if characters else text
-
-
 def _matches(value: Field | None, wanted: str) -> bool:
     """Say whether a field has the value a flag asks for; see `host.Flag`."""
     if value is None:
@@ -320,6 +309,8 @@ def _matches(value: Field | None, wanted: str) -> bool:
         return bool(value.value) and str(value.value).strip() != ""
     if wanted == "not-bool":
         return value.kind != "bool"
+    if wanted == "not-map":
+        return value.kind not in ("map", "null")
     if wanted == "not-list":
         return value.kind not in ("list", "null")
     if wanted == "not-text":

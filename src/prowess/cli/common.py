@@ -17,7 +17,7 @@ from ..findings import Finding, Severity, neutral
 
 if TYPE_CHECKING:
     from ..catalog import Catalog
-    from ..discovery import Disk
+    from ..disk import Disk
 
 __all__ = [
     "catalog_of",

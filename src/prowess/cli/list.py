@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..discovery import Disk
+from ..disk import Disk
 from ..findings import Severity, neutral
 from ..host import Host, host_names, load_host
 from .common import catalog_of, columns, finding_lines, look_arguments, make_parser, print_json, say, tell

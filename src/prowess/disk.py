@@ -1,0 +1,95 @@
+"""path -> what one command has read of it
+
+The seam for a cache that outlives the process, and for tests.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ._frontmatter import MAX_FRONTMATTER_BYTES, front_end, read, read_yaml
+from .files import UnreadableError, read_file, read_head
+from .skill import Skill, from_document, unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ._frontmatter import Value
+
+__all__ = ["Disk"]
+
+
+class Disk:
+    """The file system as one command has seen it: each directory is listed and each file is read once."""
+
+    def __init__(self) -> None:
+        self._listings: dict[str, tuple[tuple[str, str], ...] | OSError] = {}
+        self._heads: dict[tuple[str, bool], tuple[Skill, bool]] = {}
+        self._tables: dict[str, Mapping[str, Value]] = {}
+
+    def listing(self, path: str) -> tuple[tuple[str, str], ...]:
+        """Return the names in a directory, sorted, each with `d` folder, `f` file, `l` link or `?` anything else.
+
+        Raises:
+            OSError: it cannot be listed.
+        """
+        known = self._listings.get(path)
+        if known is None:
+            try:
+                with os.scandir(path) as entries:
+                    known = tuple(sorted((entry.name, _letter(entry)) for entry in entries))
+            except OSError as error:
+                known = error
+            except ValueError:
+                known = FileNotFoundError(path)
+            self._listings[path] = known
+        if isinstance(known, OSError):
+            raise known
+        return known
+
+    def skill(self, path: str, *, follow: bool = False, whole: bool = False) -> Skill:
+        """Return the skill a SKILL.md holds, its body only if `whole`. Never raises.
+
+        `file-missing` among its findings says that there is no such file, `file-is-link` that it is a link and
+        `follow` was not given.
+        """
+        known = self._heads.get((path, follow))
+        if known is not None and (known[1] or not whole):
+            return known[0]
+        try:
+            if whole:
+                data, complete = read_file(path, follow=follow), True
+            else:
+                data, complete = read_head(path, _enough, MAX_FRONTMATTER_BYTES + 4096, follow=follow)
+        except UnreadableError as error:
+            skill, complete = unreadable(path, error), True
+        else:
+            skill = from_document(read(data, path, complete=complete), path)
+        self._heads[path, follow] = skill, complete
+        return skill
+
+    def yaml(self, path: str) -> Mapping[str, Value]:
+        """Return the mapping a small YAML file beside a SKILL.md holds; empty where there is none, or it is not one."""
+        known = self._tables.get(path)
+        if known is None:
+            try:
+                known, _ = read_yaml(read_file(path, MAX_FRONTMATTER_BYTES), path)
+            except UnreadableError:
+                known = {}
+            self._tables[path] = known
+        return known
+
+
+def _enough(data: bytes) -> int:
+    """Say how much of a file tells all about its front matter: no more is read where it does not begin with one."""
+    return front_end(data) if data.startswith((b"---", b"\xef\xbb\xbf---")) else len(data)
+
+
+def _letter(entry: os.DirEntry[str]) -> str:
+    try:
+        if entry.is_symlink():
+            return "l"
+        return "d" if entry.is_dir(follow_symlinks=False) else "f" if entry.is_file(follow_symlinks=False) else "?"
+    except OSError:
+        return "?"

@@ -1,0 +1,219 @@
+"""Host + directory -> the directories it scans
+
+Which folders a host's roots are on this machine: upwards from the working directory, below the user's home, named by
+variables, nested below the project. Nothing is read here but `.git` and the names of packages.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from .disk import Disk
+from .files import UnreadableError, read_file
+from .host import Host, Root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+__all__ = ["Place", "git_root", "places"]
+
+_MAX_NESTED_FOLDERS = 2000
+"""Folders below the project that are looked at for nested skills folders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A root of a host, on this machine."""
+
+    path: str
+    scope: str
+    root: Root
+    namespace: str | None = None
+    nested: str | None = None
+    """Where a nested skills folder lies, relative to the project."""
+    base: str | None = None
+    """The project folder it belongs to, where there is one."""
+    level: int = 0
+    """How many folders above the working directory it belongs to."""
+    named: bool = False
+    """Whether the user named it, so that its absence is worth a word."""
+
+
+def git_root(directory: str, marker: str = "exists") -> str | None:
+    """Return the nearest directory at or above this one that holds `.git`, be it a folder, or a worktree's file.
+
+    Args:
+        directory: an absolute path.
+        marker: `exists`, or `valid` where the client asks git and an empty `.git` does not count.
+    """
+    while True:
+        path = os.path.join(directory, ".git")
+        if os.path.exists(path) and (marker == "exists" or _is_repository(path)):
+            return directory
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return None
+        directory = parent
+
+
+def _is_repository(path: str) -> bool:
+    """Say whether `.git` is a repository's folder, or a worktree's file that leads to one."""
+    if os.path.isfile(path):
+        try:
+            words = read_file(path, 4096, follow=True).decode("utf-8", "replace")
+        except UnreadableError:
+            return False
+        target = words.removeprefix("gitdir:").strip()
+        path = os.path.join(os.path.dirname(path), target) if words.startswith("gitdir:") and target else ""
+        return bool(path) and os.path.isfile(os.path.join(path, "HEAD"))
+    return all(os.path.exists(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
+
+
+def _levels(cwd: str, top: str | None) -> list[str]:
+    """Return the folders from `cwd` up to `top`, nearest first; up to the file system's root if `top` is None."""
+    levels = [cwd]
+    while levels[-1] != top:
+        parent = os.path.dirname(levels[-1])
+        if parent == levels[-1]:
+            break
+        levels.append(parent)
+    return levels
+
+
+def places(
+    host: Host,
+    cwd: str,
+    home: str,
+    *,
+    skill_dirs: Iterable[str] = (),
+    env: Mapping[str, str],
+    moved: bool = True,
+    disk: Disk | None = None,
+) -> tuple[Place, ...]:
+    """Return the directories a host scans, highest precedence first, whether or not they are there.
+
+    Args:
+        host: whose.
+        cwd: the working directory, without links.
+        home: the user's home.
+        skill_dirs: directories the user named.
+        env: the environment.
+        moved: whether variables that move a client's folders (`CODEX_HOME`, ...) count.
+        disk: what was seen so far; needed for nested folders and packages.
+    """
+    disk = disk or Disk()
+    top = git_root(cwd, host.git_marker)
+    result: list[Place] = []
+    roots = list(host.roots)
+    if not any(root.path == "@skill-dir" for root in roots):
+        pattern = roots[0] if roots else Root(path="", scope="extra")
+        roots.append(_copy(pattern, path="@skill-dir", scope="extra", walk="none", nested="no"))
+    at = 0
+    while at < len(roots):
+        # Neighbours that walk upwards alike are looked for together, level by level.
+        block = [roots[at]]
+        at += 1
+        while at < len(roots) and block[0].walk != "none" and _walks_with(block[0], roots[at]):
+            block.append(roots[at])
+            at += 1
+        levels = list(enumerate(_walked(block[0], cwd, top)))
+        pairs = [(up, level, root) for up, level in levels for root in block]
+        if not host.levels_first:
+            pairs = [(up, level, root) for root in block for up, level in levels]
+        for up, level, root in pairs:
+            if not (root.not_home and level == home):
+                expanded = _expand(root, level, home, skill_dirs, env if moved else {}, env, disk)
+                result += [replace(place, level=up) for place in expanded] if up else expanded
+        for root in block:
+            if root.nested != "no":
+                result += _nested(root, top or cwd if root.walk == "project" else cwd, disk)
+    return tuple(result)
+
+
+def _copy(root: Root, **changes: object) -> Root:
+    values = {name: getattr(root, name) for name in Root.__slots__}
+    return Root(**{**values, **changes})
+
+
+def _walks_with(first: Root, other: Root) -> bool:
+    return (first.scope, first.walk, first.without_git) == (other.scope, other.walk, other.without_git) and not (
+        other.path.startswith(("~", "/", "$", "@"))
+    )
+
+
+def _walked(root: Root, cwd: str, top: str | None) -> list[str]:
+    if root.walk == "project":
+        return [top or cwd]
+    if root.walk == "filesystem-root" or (root.walk == "git-root" and not top and root.without_git != "none"):
+        return _levels(cwd, None)
+    return _levels(cwd, top) if root.walk == "git-root" and top else [cwd]
+
+
+def _expand(
+    root: Root,
+    level: str,
+    home: str,
+    skill_dirs: Iterable[str],
+    moving: Mapping[str, str],
+    env: Mapping[str, str],
+    disk: Disk,
+) -> Iterator[Place]:
+    """Turn one root's path into directories."""
+    path = root.path
+    if path == "@skill-dir":
+        own = root if root.own != "no" else _copy(root, own="yes")
+        for directory in skill_dirs:
+            yield Place(
+                os.path.abspath(os.path.join(level, os.path.expanduser(directory))), root.scope, own, named=True
+            )
+        return
+    if path.startswith("$"):
+        variable, _, fallback = path[1:].partition("|")
+        variable, slash, rest = variable.partition("/")
+        if not slash and not fallback:
+            for directory in filter(None, env.get(variable, "").split(root.separator)):
+                yield Place(os.path.abspath(os.path.join(level, directory)), root.scope, root, named=True)
+            return
+        value = moving.get(variable)
+        path = os.path.join(value, rest) if value else fallback
+    if path.startswith("~/"):
+        path = os.path.join(home, path[2:])
+        base = None
+    elif os.path.isabs(path):
+        base = None
+    else:
+        path = os.path.join(level, path)
+        base = level
+    if "*" not in path:
+        yield Place(os.path.normpath(path), root.scope, root, base=base)
+        return
+    before, _, after = path.partition("*")
+    try:
+        names = [name for name, letter in disk.listing(before) if letter in "dl"]
+    except OSError:
+        return
+    for name in names:
+        if not name.startswith("."):
+            yield Place(os.path.normpath(before + name + after), root.scope, root, namespace=name, base=base)
+
+
+def _nested(root: Root, project: str, disk: Disk) -> Iterator[Place]:
+    """Find skills folders below the project, but not the project's own."""
+    first = root.path.split("/", 1)[0]
+    waiting, seen = [project], 0
+    while waiting and seen < _MAX_NESTED_FOLDERS:
+        directory = waiting.pop(0)
+        seen += 1
+        try:
+            entries = disk.listing(directory)
+        except OSError:
+            continue
+        for name, letter in entries:
+            if name == first and directory != project:
+                path = os.path.join(directory, root.path)
+                if os.path.isdir(path):
+                    yield Place(path, root.scope, root, nested=os.path.relpath(directory, project), base=directory)
+            elif letter == "d" and not name.startswith(".") and name not in root.skip:
+                waiting.append(os.path.join(directory, name))

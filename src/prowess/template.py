@@ -1,0 +1,75 @@
+"""skill + a host's template -> the text its model gets
+
+One place fills templates, for the prompt that is shown and for the budget that is counted: what a client's catalog
+costs is what its own lines are long.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from .findings import neutral, without_hidden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .host import Host
+
+__all__ = ["Roots", "fill", "measure", "values_of"]
+
+_HOLE = re.compile(r"\{(name|alias|description|path|short_path|scope|roots|names)\}")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
+
+
+def escaped(text: str, characters: str) -> str:
+    """Write the given characters of a text as XML entities."""
+    return "".join(_ENTITIES[c] if c in characters else c for c in text) if characters else text
+
+
+def measure(text: str, unit: str) -> int:
+    """Measure a text in `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8) or `tokens` (four bytes)."""
+    if unit == "chars":
+        return len(text)
+    if unit == "utf16":
+        return len(text) + sum(c > "\uffff" for c in text)
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return size if unit == "bytes" else -(-size // 4)
+
+
+class Roots:
+    """The short names `r0`, `r1`, ... of the skills folders that have a skill in the catalog, in order."""
+
+    def __init__(self, roots: Iterable[str], first: int = 0) -> None:
+        self._numbers = {root: number for number, root in enumerate(dict.fromkeys(roots), first)}
+
+    def short(self, path: str, root: str) -> str:
+        """Write a path by its root's short name."""
+        return f"r{self._numbers.get(root, 0)}/{os.path.relpath(path, root)}"
+
+    def table(self) -> str:
+        """Write what each short name stands for, a line each."""
+        return "".join(f"- `r{number}` = `{neutral(root)}`\n" for root, number in self._numbers.items())
+
+
+def values_of(
+    host: Host, *, name: str, alias: str | None, description: str, path: str, root: str, scope: str, roots: Roots
+) -> dict[str, str]:
+    """Return what fills a template's holes for one skill.
+
+    What does not show is left out: a client may pass it on to its model, Prowess does not.
+    """
+    return {
+        "name": without_hidden(name),
+        "alias": f" ({without_hidden(alias)})" if alias else "",
+        "description": "\n".join(without_hidden(line) for line in description.split("\n")),
+        "path": neutral(path),
+        "short_path": neutral(roots.short(path, root)),
+        "scope": host.scope_words.get(scope, scope),
+    }
+
+
+def fill(pattern: str, values: Mapping[str, str], escape: str = "") -> str:
+    """Fill the holes of a pattern in one pass, so that a brace in foreign text is never a hole."""
+    return _HOLE.sub(lambda hole: escaped(values.get(hole[1], ""), escape), pattern)
