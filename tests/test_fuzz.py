@@ -1,0 +1,138 @@
+"""Half a minute of damaged skills: nothing but our own errors, and nothing takes long.
+
+`PROWESS_FUZZ_SEED` repeats a run, `PROWESS_FUZZ_SECONDS` makes it longer.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+
+from prowess import rules, skill
+from prowess._frontmatter import front_end, read
+from prowess.errors import SkillSyntaxError
+from test_golden import CASES, golden_bytes
+
+FUZZ_SECONDS = float(os.environ.get("PROWESS_FUZZ_SECONDS", "30"))
+MAX_SECONDS = 2.0
+SEED = int(os.environ.get("PROWESS_FUZZ_SEED", "20261121"))
+
+TOKENS = [
+    *(b": ", b"|- ", b"? ", b"@", b"*a", b"&a ", b"!", b"!!binary ", b"%", b"`", b"{{", b"}}", b"[", b"]", b"{", b"}"),
+    *(b",", b"#", b" #", b"'", b'"', b">", b">-", b"~", b"\t", b"  ", b"\n", b"\n  ", b"\n\t", b"\n- ", b"---"),
+    *(b"\n---\n", b"\\", b"<<: ", b"|\n", b"\x00", b"\r", b"\r\n", b"...\n", b"](a/../../b)", b"```", b"[" * 70),
+    *(b"a: b: c\n", b"\\U00110000", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"),
+    *(mark.encode() for mark in "\ufeff\u2028\x85\u202e\U000e0041"),
+]
+
+REAL = [
+    b"""---
+name: pdf-forms
+description: Fill and read forms. Use when: a form is a PDF.
+license: MIT
+allowed-tools: Read, Bash(python:*)
+metadata:
+  author: me
+  version: "1.0"
+---
+
+# Forms
+
+See [the guide](references/guide.md) and `[not](this)`.
+
+```sh
+run [a](b)
+```
+""",
+    b"""---
+name: review
+description: >-
+  Look at a change
+  and say what: is wrong.
+disable-model-invocation: true
+argument-hint: '[branch]'
+paths:
+  - src/**
+  - "*.py"
+---
+Do it.
+""",
+    b"""---
+name: tools
+description: |
+  One
+
+  - two: three
+tools:
+- type: git
+  read_only: true
+requires:
+  env: [KEY]
+  bins: [git]
+---
+Text
+""".replace(b"\n", b"\r\n"),
+]
+
+
+def mutated(data: bytes, other: bytes, chance: random.Random) -> bytes:
+    """Damage a file in one to six ways."""
+    text = bytearray(data)
+    for _ in range(chance.randint(1, 6)):
+        at = chance.randint(0, len(text))
+        to = min(len(text), at + chance.randint(0, 1 << chance.randint(0, 8)))
+        match chance.randint(0, 6):
+            case 0 if at < len(text):
+                text[at] ^= 1 << chance.randint(0, 7)
+            case 1:
+                del text[at:to]
+            case 2:
+                text[at:at] = text[at:to] * chance.randint(1, 20)
+            case 3:
+                start = chance.randint(0, len(other))
+                text[at:to] = other[start : start + chance.randint(0, 200)]
+            case 4:
+                text[at:at] = chance.choice(TOKENS) * chance.choice((1, 1, 1, 2, 30))
+            case 5:
+                # Where structure is: at the beginning of a line, or after a colon.
+                mark = text.find(chance.choice((b"\n", b": ", b"---")), at)
+                text[mark + 1 : mark + 1] = chance.choice(TOKENS)
+            case _:
+                text[at:at] = chance.randbytes(chance.randint(1, 8))
+    return bytes(text[: 1 << 20])
+
+
+def read_everything(data: bytes, path: str) -> None:
+    """Do all that is done with a SKILL.md before anyone uses it."""
+    front_end(data)
+    one = skill.from_document(read(data, path), path)
+    found = [*rules.check_skill(one), *rules.check_body(one), *rules.link_findings(one, os.path.isabs)]
+    assert all(item.path == path for item in found)
+    try:
+        parsed = skill.parse(data, path=path)
+    except SkillSyntaxError as error:
+        assert str(error)  # noqa: PT017
+        return
+    text = skill.render(parsed)
+    assert read(text.encode()).front is None or skill.parse(text) == parsed
+
+
+def test_damaged_skills_do_no_harm() -> None:
+    """Only own errors leave the reader, the model and the rules; no input takes two seconds."""
+    chance = random.Random(SEED)  # noqa: S311
+    seeds = [*REAL * 8, *(data for name in CASES if len(data := golden_bytes(name)) < 4000)]
+    end = time.monotonic() + FUZZ_SECONDS
+    count = 0
+    while time.monotonic() < end:
+        data = mutated(chance.choice(seeds), chance.choice(seeds), chance)
+        start = time.process_time()
+        try:
+            read_everything(data, "x/SKILL.md")
+        except BaseException:
+            print(f"seed {SEED}, input {count}: {data!r}")
+            raise
+        took = time.process_time() - start
+        assert took < MAX_SECONDS, f"seed {SEED}, input {count} took {took:.1f} s: {data[:2000]!r}"
+        count += 1
+    assert count > FUZZ_SECONDS * 10
