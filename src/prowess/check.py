@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from .catalog import Catalog, Entry, discover, judge
-from .discovery import SKILL_FILE, Disk
+from .discovery import SKILL_FILE
+from .disk import Disk
 from .errors import ConfigError, SkillNotFoundError
 from .findings import Finding, Severity, finding, neutral, quoted, under_policy
 from .host import load_host
 from .rules import check_body, check_skill, link_findings
 from .skill import Skill, load
 
-__all__ = ["MAX_FOLDERS", "Report", "check", "findings_of", "judged", "report", "skills_below"]
+__all__ = ["MAX_FOLDERS", "Report", "check", "entry_findings", "findings_of", "judged", "report", "skills_below"]
 
 MAX_FOLDERS = 20_000
 """Folders below one path that are looked into."""
@@ -148,7 +149,7 @@ class _Work:
         self.add(under_policy(catalog.findings, rule), rule)
         for entry in catalog.skills:
             self.checked(entry.path)
-            self.add(_of_entry(entry, rule, suppressed=entry.scope in catalog.host.suppressed_scopes), rule)
+            self.add(entry_findings(entry, rule, suppressed=entry.scope in catalog.host.suppressed_scopes), rule)
 
     def all(self) -> tuple[Finding, ...]:
         none = self.by_file.pop(None, [])
@@ -194,7 +195,14 @@ class _Flat(Disk):
         return super().skill(self._path, whole=whole)
 
 
-def _of_entry(entry: Entry, rule: str, *, suppressed: bool) -> tuple[Finding, ...]:
+def entry_findings(entry: Entry, rule: str, *, suppressed: bool = False) -> tuple[Finding, ...]:
+    """Return what is wrong with a skill of a catalog, its whole file and its place among the others included.
+
+    Args:
+        entry: of the catalog.
+        rule: `guide` or `spec` for one of host `prowess`, else the host's name.
+        suppressed: whether the host reports nothing of the skill's scope.
+    """
     if suppressed:
         return ()
     if entry.skill.document is None:

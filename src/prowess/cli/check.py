@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from prowess.check import Report, report, skills_below
 from prowess.cli import FAILED, OK
 from prowess.cli.common import catalog_of, die, look_arguments, make_parser, print_json, say, skill_dirs, tell
-from prowess.discovery import Disk, git_root
+from prowess.disk import Disk
 from prowess.errors import ConfigError
 from prowess.findings import Severity, neutral
+from prowess.places import git_root
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
