@@ -1,0 +1,78 @@
+"""The main job, on the example skills and on whatever this machine has: what each agent sees, and why.
+
+Run by `make demo`. It copies the examples into a project of its own, in the folders of several agents, the way
+installers leave them, and then types the commands a user would type.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parent / "skills"
+AGENTS = ("prowess", "claude-code", "codex", "gemini-cli", "opencode", "copilot", "qwen-code", "pi")
+
+
+def main() -> int:
+    """Show the demonstration; the exit code is the first one that is not 0."""
+    with tempfile.TemporaryDirectory(prefix="prowess-demo-") as folder:
+        root = Path(folder).resolve()
+        furnish(root)
+        where = ["--cwd", str(root / "project"), "--home", str(root / "home")]
+        hosts = [argument for agent in AGENTS for argument in ("--host", agent)]
+        print("A project with the example skills in .agents/skills, one of them linked into .claude/skills,")
+        print("one copied to the user's home and changed there, and one that was written in a hurry:\n")
+        codes = [
+            prowess("which agent sees which skill", ["list", *hosts, *where]),
+            prowess(
+                "why Claude Code takes the user's copy", ["why", "commit-message", "--host", "claude-code", *where]
+            ),
+            prowess("what is wrong, and how to mend it", ["check", str(root / "project/.agents/skills/release-notes")]),
+            prowess("what a model would be told, in 1,200 characters", ["prompt", "--budget", "1200", *where]),
+        ]
+    codes.append(prowess("and this machine, from this folder", ["list"]))
+    return next((code for code in codes if code), 0)
+
+
+def furnish(root: Path) -> None:
+    """Lay out a project and a home."""
+    skills = root / "project/.agents/skills"
+    shutil.copytree(EXAMPLES, skills)
+    (root / "project/.git").mkdir()
+    (root / "project/.git/HEAD").write_text("ref: refs/heads/main\n")
+    for name in ("objects", "refs"):
+        (root / "project/.git" / name).mkdir()
+    claude = root / "project/.claude/skills"
+    claude.mkdir(parents=True)
+    for name in ("csv-profile", "commit-message"):
+        (claude / name).symlink_to(Path("../../.agents/skills") / name)
+    for folder in (".codex", ".gemini", ".copilot", ".qwen", ".pi/agent", ".config/opencode"):
+        (root / "home" / folder).mkdir(parents=True)
+    changed = root / "home/.claude/skills/commit-message"
+    shutil.copytree(EXAMPLES / "commit-message", changed)
+    file = changed / "SKILL.md"
+    file.write_text(file.read_text(encoding="utf-8") + "\nAlways sign off.\n", encoding="utf-8")
+    hasty = skills / "release-notes"
+    hasty.mkdir()
+    (hasty / "SKILL.md").write_text(
+        "---\nname: release-notes\ndescription: Use when: a release is due\n---\nList what users notice.\n"
+    )
+
+
+def prowess(title: str, arguments: list[str]) -> int:
+    """Type one command, and show it."""
+    shown = " ".join(argument for argument in arguments if not argument.startswith(tempfile.gettempdir()))
+    shown = shown.replace("--cwd", "").replace("--home", "")
+    print(f"── {title}\n$ prowess {' '.join(shown.split())}", flush=True)
+    code = subprocess.run(
+        [sys.executable, "-m", "prowess", *arguments], stderr=subprocess.STDOUT, check=False
+    ).returncode
+    print(flush=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
