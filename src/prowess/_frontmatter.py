@@ -236,7 +236,7 @@ def _fences(text: str, report: Report) -> tuple[int, int, int] | None:
         return None
     if len(closing[0]) > 3 and closing_pattern is _CLOSE:
         line = text.count("\n", 0, closing.start()) + 1
-        report("fence-blanks", "the closing fence has blanks after its dashes", line, 4, "write exactly `---`")
+        report("fence-blanks-closing", "the closing fence has blanks after its dashes", line, 4, "write exactly `---`")
     return opening.end(), closing.start(), min(closing.end() + 1, len(text))
 
 
@@ -344,6 +344,8 @@ _ENTRY = re.compile(
     re.VERBOSE,
 )
 _RESERVED = "@*&%`"
+_SIGILS = "*&%"
+"""Those that clients which repair others leave alone: an alias, an anchor, a directive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,7 +453,8 @@ _COMMENT = re.compile(r"[ \t]#")
 def _reason_to_quote(value: str, *, keyed: bool) -> tuple[str, str] | None:
     if value[0] in _RESERVED or value.startswith(("{{", "[[")):
         mark = value[:2] if value[0] in "{[" else value[0]
-        return "repair-indicator", f"the value begins with {quoted(mark)}, which YAML reserves, and is not quoted"
+        code = "repair-sigil" if mark in _SIGILS else "repair-indicator"
+        return code, f"the value begins with {quoted(mark)}, which YAML reserves, and is not quoted"
     if not keyed or value[0] in "'\"[{!|>#":
         return None
     comment = _COMMENT.search(value)

@@ -69,6 +69,14 @@ class Disk:
         self._heads[path, follow] = skill, complete
         return skill
 
+    def text(self, path: str, *, follow: bool = False) -> str:
+        """Return a file's text with its own line ends, for clients that know but one; empty if it cannot be read."""
+        try:
+            data = read_file(path, follow=follow)
+        except UnreadableError:
+            return ""
+        return data.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
+
     def yaml(self, path: str) -> Mapping[str, Value]:
         """Return the mapping a small YAML file beside a SKILL.md holds; empty where there is none, or it is not one."""
         known = self._tables.get(path)

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 __all__ = ["NOT_YAML", "second_fields"]
 
 NOT_YAML = frozenset(
-    ("yaml-syntax", "yaml-duplicate-key", "yaml-not-mapping", "repair-colon", "repair-indicator", "repair-tab")
+    (
+        "yaml-syntax",
+        "yaml-duplicate-key",
+        "yaml-not-mapping",
+        "repair-colon",
+        "repair-indicator",
+        "repair-sigil",
+        "repair-tab",
+    )
 )
 """Findings with which a YAML parser would have given up."""
 

@@ -193,8 +193,11 @@ class Viewer:
         """Take a description from the first lines of the body that are not blank."""
         rules = self.host.description_rules
         follow = os.path.islink(item.path)
-        document = self.disk.skill(item.path, follow=follow, whole=True).document
-        text = "" if document is None else document.text if whole else document.body
+        if whole:
+            text = self.disk.text(item.path, follow=follow)
+        else:
+            document = self.disk.skill(item.path, follow=follow, whole=True).document
+            text = "" if document is None else document.body
         lines = [line.strip() for line in text.split("\n") if line.strip()]
         if rules.fallback_headings == "skip":
             lines = [line for line in lines if not line.startswith("#")]
