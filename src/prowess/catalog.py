@@ -47,6 +47,8 @@ class Entry:
     """As the host shows it to the model; as written where the host does not show it."""
     path: str
     """Absolute, of its SKILL.md, as the host reaches it."""
+    real: str
+    """The same without links."""
     scope: str
     root: str
     namespace: str | None = None
@@ -324,6 +326,7 @@ class _Decision:
             folder=os.path.basename(os.path.dirname(item.path)),
             description=seen.description,
             path=item.path,
+            real=item.real,
             scope=place.scope,
             root=place.path,
             namespace=place.namespace,

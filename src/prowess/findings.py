@@ -224,12 +224,14 @@ def hidden(text: str) -> list[str]:
 
 def without_hidden(text: str) -> str:
     """Return the text without the characters `hidden` names, white space collapsed to single blanks."""
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip()
     return " ".join(_HIDDEN.sub(lambda match: " " if match[0] in "\n\t\r\x85\u2028\u2029" else "", text).split())
 
 
 def neutral(text: str) -> str:
     """Make foreign text safe to show on one line of a terminal: what does not show is written as an escape."""
-    return _HIDDEN.sub(_escape, text)
+    return text if text.isascii() and text.isprintable() else _HIDDEN.sub(_escape, text)
 
 
 def quoted(text: str, limit: int = 60) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from .findings import neutral, without_hidden
@@ -23,9 +24,14 @@ _HOLE = re.compile(r"\{(name|alias|description|path|short_path|scope|roots|names
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
 
 
+@cache
+def _entities(characters: str) -> dict[int, str]:
+    return {ord(c): _ENTITIES[c] for c in characters}
+
+
 def escaped(text: str, characters: str) -> str:
     """Write the given characters of a text as XML entities."""
-    return "".join(_ENTITIES[c] if c in characters else c for c in text) if characters else text
+    return text.translate(_entities(characters)) if characters else text
 
 
 def measure(text: str, unit: str) -> int:
@@ -33,7 +39,7 @@ def measure(text: str, unit: str) -> int:
     if unit == "chars":
         return len(text)
     if unit == "utf16":
-        return len(text) + sum(c > "\uffff" for c in text)
+        return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
     size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
     return size if unit == "bytes" else -(-size // 4)
 

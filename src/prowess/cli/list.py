@@ -20,6 +20,7 @@ _EPILOG = """\
 Without --host, skills stand down and the agents found on this machine across:
   yes  the model sees it       user  only the user can call it     later  it appears later
   -    hidden by another one   off   switched off or not trusted   no     the agent does not load it
+  ?    one of several with that name, in no fixed order
 An empty cell means that the agent does not look there. `prowess why NAME` tells the reason."""
 
 _SIGNS = {
@@ -31,6 +32,7 @@ _SIGNS = {
     "untrusted": "off",
     "rejected": "no",
 }
+_RACE = "?"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -132,7 +134,7 @@ def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
     rows: dict[str, dict[str, Entry]] = {}
     for catalog in catalogs:
         for entry in catalog.skills:
-            rows.setdefault(os.path.realpath(entry.path), {})[catalog.host.name] = entry
+            rows.setdefault(entry.real, {})[catalog.host.name] = entry
     skills = sorted(rows.values(), key=lambda row: (_first(row).folder.casefold(), _first(row).path))
     if args.json:
         print_json(_matrix_json(catalogs, skills))
@@ -143,7 +145,7 @@ def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
         lines = [
             (
                 _first(row).frontmatter_name or _first(row).folder,
-                *(_SIGNS[row[catalog.host.name].state] if catalog.host.name in row else "" for catalog in catalogs),
+                *(_sign(row.get(catalog.host.name)) for catalog in catalogs),
                 _short(_first(row).path, base),
             )
             for row in skills
@@ -158,6 +160,12 @@ def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
     if not skills:
         _where_to_put(base)
     return 0
+
+
+def _sign(entry: Entry | None) -> str:
+    if entry is None:
+        return ""
+    return _RACE if entry.rule == "undefined" else _SIGNS[entry.state]
 
 
 def _first(row: dict[str, Entry]) -> Entry:
