@@ -29,7 +29,8 @@ OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code. Nothing a user can cause ends in a traceback."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    # Not `list(...)`: once the command of that name is imported, the word means its module here.
+    arguments = [*(sys.argv[1:] if argv is None else argv)]
     try:
         return _dispatch(arguments)
     except KeyboardInterrupt:

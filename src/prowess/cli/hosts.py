@@ -1,0 +1,270 @@
+"""prowess hosts -> the agents Prowess knows, and the rules of each in words"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, fields
+from typing import TYPE_CHECKING, Any
+
+from prowess.cli import OK
+from prowess.cli.common import columns, make_parser, print_json, tell
+from prowess.errors import ConfigError
+from prowess.findings import neutral
+from prowess.host import Host, Root, host_names, load_host
+from prowess.places import places
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
+
+    from prowess.places import Place
+
+
+def parser() -> ArgumentParser:
+    """Build the command's parser."""
+    result = make_parser(
+        "hosts",
+        epilog="rules that are `observed` were asked of the real client, those that are `documented` were read",
+    )
+    result.add_argument(
+        "name", metavar="NAME", nargs="?", help="one agent: all its rules, and which of its folders exist"
+    )
+    result.add_argument("--json", action="store_true", help="print JSON")
+    group = result.add_argument_group("where to look")
+    group.add_argument("--cwd", metavar="DIR", help="the folder the agent is started in (default: this one)")
+    group.add_argument("--home", metavar="DIR", help="the user's home (default: yours)")
+    return result
+
+
+def run(args: Namespace) -> int:
+    """Print the table, or one host."""
+    hosts = [load_host(name) for name in ([args.name] if args.name else host_names())]
+    here = {host.name: _places(host, args) for host in hosts} if args.name else {}
+    if args.json:
+        print_json([_as_dict(host, here.get(host.name)) for host in hosts])
+        return OK
+    if args.name:
+        for line in _words(hosts[0], here[args.name]):
+            tell(line)
+        return OK
+    heading = ("NAME", "TITLE", "EVIDENCE", "PROJECT FOLDERS", "USER FOLDERS")
+    rows = [(host.name, host.title, _evidence(host), _joined(host, False), _joined(host, True)) for host in hosts]
+    for line in columns([heading, *rows], last=False):
+        tell(line)
+    return OK
+
+
+def _places(host: Host, args: Namespace) -> tuple[Place, ...]:
+    """Return the host's folders on this machine, whether or not they are there."""
+    for option in ("cwd", "home"):
+        value = getattr(args, option)
+        if value is not None and not os.path.isdir(value):
+            raise ConfigError(f"`--{option}` is not a folder: {neutral(value)}", hint="check the path")
+    home = os.path.abspath(args.home or os.path.expanduser("~"))
+    return places(host, os.path.realpath(args.cwd or "."), home, env=os.environ, moved=args.home is None)
+
+
+def _evidence(host: Host) -> str:
+    return f"observed {host.observed}" if host.observed else "documented"
+
+
+def _of_user(root: Root) -> bool:
+    return root.path.startswith("~") or "|~" in root.path
+
+
+def _folders(host: Host, user: bool) -> list[str]:
+    """Return the folders of a project or of a user's home, as a host's file writes them."""
+    paths = [
+        root.path.partition("|")[2] or root.path
+        for root in host.roots
+        if _of_user(root) is user and (user or not root.path.startswith(("/", "$", "@")))
+    ]
+    return list(dict.fromkeys(paths))
+
+
+def _joined(host: Host, user: bool) -> str:
+    return ", ".join(_folders(host, user)) or "-"
+
+
+def _as_dict(host: Host, here: tuple[Place, ...] | None) -> dict[str, object]:
+    value: dict[str, object] = {
+        **asdict(host),
+        "evidence": "observed" if host.observed else "documented",
+        "project": _folders(host, False),
+        "user": _folders(host, True),
+    }
+    if here is not None:
+        value["places"] = [
+            {"path": place.path, "scope": place.scope, "exists": os.path.isdir(place.path)} for place in here
+        ]
+    return value
+
+
+# ── one host in words ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _words(host: Host, here: tuple[Place, ...]) -> Iterator[str]:
+    yield f"{host.title} (`--host {host.name}`)"
+    yield f"  {f'observed: {host.observed}' if host.observed else f'documented: {host.documented}'}"
+    yield from (f"  see {link}" for link in host.links)
+    if host.activation:
+        yield f"  activated by {host.activation}"
+    yield from _section("folders, highest precedence first", (_root(root) for root in host.roots))
+    found = [f"{neutral(place.path)} ({place.scope})" for place in here if os.path.isdir(place.path)]
+    yield from _section("of these exist here", found or ["none"])
+    yield from _section("which skill wins", _which(host))
+    yield from _section("names", _rules(host.name_rules, _NAME))
+    yield from _section("descriptions", _rules(host.description_rules, _DESCRIPTION))
+    yield from _section("reading a file", _rules(host.reading, _READING))
+    yield from _section("budget of the catalog", _rules(host.budget, _BUDGET))
+    flags = (_flag(flag.file, flag.when, flag.state, flag.reason) for flag in host.flags)
+    yield from _section("what an author can set", flags)
+    yield from _section("what a user can set", _settings(host))
+    yield from _section("not known", iter(host.unknown))
+
+
+def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
+    lines = list(lines)
+    if lines:
+        yield ""
+        yield title
+        yield from (f"  {line}" for line in lines)
+
+
+_WALKS = {
+    "none": "in the working directory",
+    "git-root": "from the working directory up to the git root",
+    "filesystem-root": "from the working directory all the way up",
+    "project": "in the git root, else in the working directory",
+}
+_LINKS = {"skip": "not followed", "bounded": "followed inside the project and the skills folders"}
+
+
+def _root(root: Root) -> str:
+    words = [root.scope]
+    if not root.path.startswith(("~", "/", "$", "@")):
+        words.append(_WALKS[root.walk])
+        if root.without_git != "none":
+            words.append("all the way up without git")
+    words.append("any depth" if root.depth < 0 else "1 level deep" if root.depth == 1 else f"{root.depth} levels deep")
+    own = {"yes": "itself may be a skill", "last": "itself may be a skill, the last", "alone": "or a skill itself"}
+    notes = {
+        "nested": {"active": "nested ones too", "deferred": "nested ones appear later"}.get(root.nested),
+        "own": own.get(root.own),
+        "inside": "skills inside skills too" if root.inside else None,
+        "hidden": "hidden folders too" if root.hidden else None,
+        "loose": "flat files too" if root.loose else None,
+        "ignore": "without what .gitignore leaves out" if root.ignore_files else None,
+        "home": "not where that is the home" if root.not_home else None,
+        "folders": f"linked folders {_LINKS[root.linked_folders]}" if root.linked_folders in _LINKS else None,
+        "files": f"a linked SKILL.md {_LINKS[root.linked_files]}" if root.linked_files in _LINKS else None,
+    }
+    return f"{root.path}: {', '.join([*words, *(note for note in notes.values() if note)])}"
+
+
+_COLLISIONS = {
+    "first": "of two with one name the first wins",
+    "last": "of two with one name the last wins",
+    "keep-all": "two with one name both stay",
+    "undefined": "of two with one name the last to be read wins, in no fixed order",
+}
+
+
+def _which(host: Host) -> Iterator[str]:
+    yield _COLLISIONS.get(host.collision, host.collision)
+    if host.compare == "folded":
+        yield "names are the same without regard to case and Unicode form"
+    if host.max_skills:
+        yield f"at most {host.max_skills} skills"
+    if host.suppressed_scopes:
+        yield f"findings in {', '.join(host.suppressed_scopes)} are not reported"
+
+
+_NAME = {
+    "identity": "a skill is called by its {}",
+    "trim": "white space around it is kept",
+    "on": "a name that is",
+    "one_line": "white space is collapsed",
+    "pattern": "must match {}",
+    "max_length": "at most {} characters",
+    "must_equal_folder": "must be the folder's name",
+    "reserved": "must not hold {}",
+    "replace": "replaced in it:",
+    "alias_pattern": "the front matter's name is an alias where it matches {}",
+}
+_DESCRIPTION = {
+    "on": "a description that is",
+    "trim": "white space around it is kept",
+    "joiner": "between the two: {}",
+    "unit": "counted in {}",
+    "fallback": "with an empty body: {}",
+    "fallback_lines": "{} lines of the body where it comes from there",
+    "fallback_headings": "headings of the body: {}",
+    "fallback_length": "at most {} characters of the body",
+    "limit": "at most {} characters",
+    "past_limit": "past the limit: {}",
+    "one_line": "white space is collapsed",
+    "escape": "written as entities: {}",
+    "append": "added to it: {}",
+}
+_READING = {
+    "rejects": "does not load a skill with {}",
+    "as_body": "takes the whole file for the body with {}",
+    "second_parser": "where YAML fails, fields are read line by line ({})",
+    "second_for_types": "so is a name or description that is not text, or missing",
+    "whole_file": "a fault in the body counts too",
+}
+_BUDGET = {
+    "limit": "at most {} in all",
+    "unit": "counted in {}",
+    "reserved": "{} of it taken by its own skills",
+    "bundled": "shortened with the others:",
+    "degrade": "past it: {}",
+    "note": "{}",
+}
+
+
+def _rules(table: Any, phrases: Mapping[str, str]) -> Iterator[str]:
+    """Tell what of a host's table is not the default; a field without a phrase is told by its name."""
+    for entry in fields(table):
+        value = getattr(table, entry.name)
+        default = entry.default if entry.default is not MISSING else {}
+        if value != default or (entry.name == "identity"):
+            yield from _phrase(phrases.get(entry.name, entry.name.replace("_", " ") + ": {}"), value)
+
+
+def _phrase(phrase: str, value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        start = phrase.replace(": {}", "")
+        yield from (f"{start} {key}: {item}" for key, item in value.items())
+    elif isinstance(value, bool):
+        yield phrase.replace("{}", "yes" if value else "no")
+    else:
+        shown = ", ".join(value) if isinstance(value, tuple) else f"{value:,}" if isinstance(value, int) else str(value)
+        yield phrase.replace("{}", neutral(shown))
+
+
+def _flag(file: str, when: Mapping[str, str], state: str, reason: str) -> str:
+    needed = " and ".join(f"{key}: {value.lstrip('~')}" for key, value in when.items())
+    return f"{needed}{f' in {file}' if file else ''} makes it {state}: {reason}"
+
+
+_FORMS = {
+    "names": "names of skills that are off",
+    "effects": "what becomes of a skill",
+    "entries": "skills with `enabled`",
+    "switch": "all skills on or off",
+    "folders": "folders that are trusted",
+}
+
+
+def _settings(host: Host) -> Iterator[str]:
+    for row in host.settings:
+        yield f"{f'{row.key} in ' if row.key else ''}{row.file}: {_FORMS.get(row.form, row.form)}"
+    if host.switch_variable:
+        yield f"the variable {host.switch_variable}: all skills on or off, over any file"
+    if not host.enabled:
+        yield "skills are off unless one of these says otherwise"
+    if host.trust_note:
+        yield host.trust_note

@@ -1,0 +1,113 @@
+"""prowess new -> a skill that passes `check`"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from prowess.cli import OK
+from prowess.cli.common import make_parser, print_json, say, tell
+from prowess.discovery import SKILL_FILE
+from prowess.errors import ConfigError
+from prowess.findings import neutral
+from prowess.host import load_host
+from prowess.scaffold import check_name, skill_text, skills_folder, write_skill
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from prowess.host import Host
+
+_BODY = """
+# {title}
+
+Say here what an agent should do, step by step, and how it can tell that it is done. Keep this file short: whatever is
+needed only sometimes belongs in files of its own, which are read when a step asks for them.
+{more}"""
+
+_FOLDERS = {
+    "scripts": ("scripts/run.sh", "#!/bin/sh\nset -eu\necho 'replace this with the work to do'\n"),
+    "references": ("references/details.md", "# Details\n\nWhat is needed only sometimes.\n"),
+    "assets": ("assets/template.md", "# Template\n\nWhat the skill fills in and hands out.\n"),
+}
+_LINKS = {
+    "scripts": "- Run `scripts/run.sh` from the skill's folder; see [the script](scripts/run.sh)",
+    "references": "- Read [the details](references/details.md) when a step needs them",
+    "assets": "- Start from [the template](assets/template.md)",
+}
+
+
+def parser() -> ArgumentParser:
+    """Build the command's parser."""
+    result = make_parser("new")
+    result.add_argument("name", metavar="NAME", help="the skill's name: lower case letters, digits and hyphens")
+    result.add_argument("--description", metavar="TEXT", help="what it does and when to use it")
+    result.add_argument("--dir", metavar="DIR", help="the folder of skills to put it in (default: .agents/skills)")
+    for folder, (path, _) in _FOLDERS.items():
+        result.add_argument(f"--{folder}", action="store_true", help=f"add `{path}` to start from")
+    project_arguments(result)
+    return result
+
+
+def project_arguments(parser: ArgumentParser) -> None:
+    """Add the options of the commands that write into a project."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    group = parser.add_argument_group("where to write")
+    group.add_argument("--host", metavar="NAME", help="the agent whose own folder is meant; `prowess hosts` lists them")
+    group.add_argument("--cwd", metavar="DIR", help="a folder of the project (default: this one)")
+    group.add_argument("--home", metavar="DIR", help="the user's home (default: yours)")
+
+
+def run(args: Namespace) -> int:
+    """Write the skill and say where it is."""
+    cwd, host = project(args)
+    check_name(args.name)
+    folder = os.path.abspath(os.path.join(cwd, os.path.expanduser(args.dir))) if args.dir else skills_folder(cwd, host)
+    path = write_skill(folder, args.name, _files(args), host)
+    if args.json:
+        print_json({"name": args.name, "path": path, "host": args.host, "state": state(args, path)})
+        return OK
+    tell(neutral(path))
+    say("edit its description first: it is all that an agent sees before it chooses the skill")
+    say_state(args, path)
+    return OK
+
+
+def project(args: Namespace) -> tuple[str, Host | None]:
+    """Return the folder to work in, and the host if one is named.
+
+    Raises:
+        ConfigError: the folder is not there.
+    """
+    if args.cwd is not None and not os.path.isdir(args.cwd):
+        raise ConfigError(f"`--cwd` is not a folder: {neutral(args.cwd)}", hint="check the path")
+    return os.path.realpath(args.cwd or "."), load_host(args.host) if args.host else None
+
+
+def state(args: Namespace, path: str) -> str | None:
+    """Return what `prowess list` says of the skill; None if it does not see it."""
+    from prowess.catalog import discover
+
+    catalog = discover(args.cwd or ".", host=args.host or "prowess", home=args.home)
+    real = os.path.realpath(path)
+    return next((str(entry.state) for entry in catalog.skills if os.path.realpath(entry.path) == real), None)
+
+
+def say_state(args: Namespace, path: str) -> None:
+    """Warn where the skill is written but not active."""
+    word = state(args, path)
+    if word is None:
+        say("\nhint: it is not among the skills seen from here; `prowess list --skill-dir DIR` looks there too")
+    elif word != "active":
+        say(f"\nhint: it is {word}; `prowess why {args.name}` says why")
+
+
+def _files(args: Namespace) -> dict[str, str]:
+    chosen = [folder for folder in _FOLDERS if getattr(args, folder)]
+    more = "\n" + "\n".join(_LINKS[folder] for folder in chosen) + "\n" if chosen else ""
+    title = args.name.replace("-", " ").capitalize()
+    description = args.description
+    if description is None:
+        description = f"Says in a sentence what {args.name} does. Use when the user asks for it."
+    text = skill_text(args.name, description, _BODY.format(title=title, more=more))
+    return {SKILL_FILE: text, **dict(_FOLDERS[folder] for folder in chosen)}

@@ -1,0 +1,170 @@
+"""prowess show -> all there is to know of one skill"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from prowess.catalog import with_digest
+from prowess.check import entry_findings, findings_of, judged
+from prowess.cli import OK
+from prowess.cli.common import catalog_of, finding_lines, look_arguments, make_parser, print_json, tell
+from prowess.discovery import SKILL_FILE
+from prowess.errors import AmbiguousSkillError, SkillNotFoundError
+from prowess.files import skill_files
+from prowess.findings import neutral, quoted
+from prowess.host import DEFAULT_HOST
+from prowess.skill import Skill, load
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from prowess._frontmatter import Value
+    from prowess.catalog import Catalog, Entry
+    from prowess.findings import Finding
+
+
+def parser() -> ArgumentParser:
+    """Build the command's parser."""
+    result = make_parser(
+        "show",
+        epilog="tokens are an estimate: characters divided by four, rounded up; no model's tokenizer is asked",
+    )
+    result.add_argument(
+        "skill",
+        metavar="NAME|PATH",
+        help="`name`, `scope:name`, `package:name`, the beginning of a digest, or the path of any skill",
+    )
+    result.add_argument("--json", action="store_true", help="print JSON")
+    look_arguments(result)
+    return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """A skill and what had to be read for showing it."""
+
+    entry: Entry
+    skill: Skill
+    """With its body."""
+    files: tuple[tuple[str, int], ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        catalog = f"{self.entry.name}: {self.entry.description}"
+        return {"catalog": _estimate(catalog), "body": _estimate(self.skill.body)}
+
+    @property
+    def lines(self) -> int:
+        return self.skill.document.line_count if self.skill.document else 0
+
+
+def run(args: Namespace) -> int:
+    """Show one skill."""
+    shown = _shown(catalog_of(args), args.skill)
+    if args.json:
+        print_json(
+            {
+                **replace(shown.entry, findings=shown.findings).as_dict(),
+                "files": [{"path": path, "bytes": size} for path, size in shown.files],
+                "fields": {key: _plain(field.value) for key, field in shown.skill.fields.items()},
+                "tokens": shown.tokens,
+                "lines": shown.lines,
+            }
+        )
+        return OK
+    for line in _text(shown):
+        tell(line)
+    return OK
+
+
+def _shown(catalog: Catalog, reference: str) -> _Shown:
+    """Find a skill in the catalog, or anywhere else by its path.
+
+    Raises:
+        SkillNotFoundError: there is none.
+    """
+    host = catalog.host.name
+    rule = "guide" if host == DEFAULT_HOST else host
+    try:
+        entry = with_digest(catalog.resolve(reference))
+    except AmbiguousSkillError:
+        raise
+    except SkillNotFoundError:
+        path = _file_at(os.path.abspath(os.path.join(catalog.cwd, os.path.expanduser(reference))))
+        if path is None:
+            raise
+        entry = replace(judged(path, host), scope="extra")
+        flat = os.path.basename(path).lower() != SKILL_FILE.lower()
+        files = [(os.path.basename(path), os.stat(path).st_size)] if flat else skill_files(os.path.dirname(path))
+        entry = entry if flat else with_digest(entry)
+        return _Shown(entry=entry, skill=load(path), files=tuple(files), findings=findings_of(path, rule))
+    suppressed = entry.scope in catalog.host.suppressed_scopes
+    return _Shown(
+        entry=entry,
+        skill=entry.skill if entry.skill.document is None else load(entry.path, follow=True),
+        files=tuple(skill_files(os.path.dirname(entry.path))),
+        findings=entry_findings(entry, rule, suppressed=suppressed),
+    )
+
+
+def _file_at(path: str) -> str | None:
+    """Return the file of the skill a path stands for, or None."""
+    try:
+        path = os.path.join(path, SKILL_FILE) if os.path.isdir(path) else path
+        return path if path.lower().endswith(".md") and os.path.isfile(path) else None
+    except ValueError:
+        return None
+
+
+def _estimate(text: str) -> int:
+    return -(-len(text) // 4)
+
+
+def _plain(value: Value) -> object:
+    """Return a value as JSON knows it."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return value if isinstance(value, str) else [_plain(item) for item in value]
+
+
+def _text(shown: _Shown) -> list[str]:
+    entry = shown.entry
+    place = f"{entry.scope}, {neutral(entry.root)}"
+    needs = [f"{key} {', '.join(items)}" for key, items in entry.requirements.as_dict().items() if items]
+    facts = {
+        "state": str(entry.state) + (f": {neutral(entry.reason)}" if entry.reason else ""),
+        "path": neutral(entry.path),
+        "found in": place,
+        "alias": neutral(entry.alias or ""),
+        "digest": entry.digest or "none: it has no folder of its own, or not all of its files can be read",
+        "needs": neutral("; ".join(needs)),
+        "tokens": f"about {shown.tokens['catalog']:,} in the catalog, {shown.tokens['body']:,} when it is activated "
+        "(characters divided by four)",
+        "lines": f"{shown.lines:,}",
+    }
+    lines = [neutral(entry.name), *(f"  {key:<10}{words}" for key, words in facts.items() if words)]
+    if shown.skill.fields:
+        lines += ["", "fields", *(f"  {neutral(key)}: {_short(f.value)}" for key, f in shown.skill.fields.items())]
+    if shown.files:
+        width = max(len(f"{size:,}") for _, size in shown.files)
+        lines += ["", f"files ({len(shown.files):,}, {sum(size for _, size in shown.files):,} bytes)"]
+        lines += [f"  {size:>{width},}  {neutral(path)}" for path, size in shown.files]
+    if shown.findings:
+        lines += ["", "findings"]
+        lines += [
+            f"  {line}" for item in shown.findings for line in finding_lines(item, base=os.path.dirname(entry.path))
+        ]
+    return lines
+
+
+def _short(value: Value) -> str:
+    """Write a value on one line: text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return neutral(value) if value.strip() == value and value else quoted(value, 200)
+    import json
+
+    return neutral(json.dumps(_plain(value), ensure_ascii=False))

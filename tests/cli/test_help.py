@@ -1,0 +1,60 @@
+"""Help pages: the same everywhere, and the same in docs/help.md."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from prowess.cli import COMMANDS, main
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_help_page_is_up_to_date() -> None:
+    """docs/help.md is what the commands print."""
+    page = runpy.run_path(str(DOCS / "generate.py"))["help_page"]()
+    assert (DOCS / "help.md").read_text(encoding="utf-8") == page, "run make docs"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_does_not_depend_on_the_terminal(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A narrow terminal gets the same lines as a wide one, none longer than 100 characters."""
+    pages = []
+    for width in ("40", "300"):
+        monkeypatch.setenv("COLUMNS", width)
+        assert main([command, "--help"]) == 0
+        pages.append(capsys.readouterr().out)
+    assert pages[0] == pages[1]
+    assert max(map(len, pages[0].splitlines())) <= 120
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["help"]])
+def test_help_names_every_command(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """And `prowess` alone is told what it could have been."""
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert all(f"\n  {command} " in out for command in COMMANDS)
+    assert main([]) == 2
+
+
+def test_help_of_a_command_is_asked_for_in_two_ways(capsys: pytest.CaptureFixture[str]) -> None:
+    """`prowess help check` is `prowess check --help`."""
+    main(["help", "check"])
+    first = capsys.readouterr().out
+    main(["check", "--help"])
+    assert capsys.readouterr().out == first
+
+
+def test_help_as_a_process() -> None:
+    """Help goes to stdout and ends with 0."""
+    command = [sys.executable, "-m", "prowess", "check", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "20"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: prowess check [-h]")

@@ -1,0 +1,57 @@
+"""`prowess init`: a project's skills folder with an example."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from prowess.check import check
+from prowess.cli import main
+from prowess.skill import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_the_example_is_a_skill_to_delete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It passes `check`, and the first thing it says is to delete it."""
+    assert main(["init", "--cwd", str(tmp_path), "--home", str(tmp_path)]) == 0
+    path = tmp_path / ".agents/skills/example/SKILL.md"
+    assert capsys.readouterr() == (f"{path}\n", "an example to read and delete\n")
+    assert check(path, policy="spec") == ()
+    assert load(str(path)).body.startswith("<!-- delete me: ")
+
+
+def test_a_second_time_it_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever has become of the example since."""
+    command = ["init", "--cwd", str(tmp_path), "--home", str(tmp_path), "--json"]
+    assert main(command) == 0
+    path = tmp_path / ".agents/skills/example/SKILL.md"
+    answer = {"name": "example", "path": str(path), "host": None, "created": True, "state": "active"}
+    assert json.loads(capsys.readouterr().out) == answer
+    path.write_text("---\nname: example\ndescription: Mine.\n---\nMine.\n")
+    assert main(command) == 0
+    assert json.loads(capsys.readouterr().out) == {**answer, "created": False}
+    assert path.read_text().endswith("Mine.\n")
+
+
+def test_a_host_gets_its_own_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`infer` has its skills switched off until its settings say otherwise, which is told."""
+    assert main(["init", "--host", "infer", "--cwd", str(tmp_path), "--home", str(tmp_path)]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{tmp_path}/.infer/skills/example/SKILL.md\n"
+    assert err.endswith("hint: it is not among the skills seen from here; `prowess list --host infer` says why\n")
+    assert check(tmp_path / ".infer", hosts=["infer"]) == ()
+
+
+def test_init_as_a_process(tmp_path: Path) -> None:
+    """A folder in the way that holds no skill is not overwritten."""
+    (tmp_path / ".agents/skills/example").mkdir(parents=True)
+    command = [sys.executable, "-m", "prowess", "init"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"error: {tmp_path}/.agents/skills/example is there already\n")

@@ -1,0 +1,184 @@
+"""`prowess new`: a skill that passes `check`, where `list` shows it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess.catalog import discover
+from prowess.check import check
+from prowess.cli import main
+from prowess.scaffold import proposed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "p" / ".git").mkdir(parents=True)
+    (tmp_path / "p" / "sub").mkdir()
+    (tmp_path / "home").mkdir()
+    return tmp_path / "p"
+
+
+def run(project: Path, *arguments: str) -> int:
+    return main(["new", *arguments, "--cwd", str(project / "sub"), "--home", str(project.parent / "home")])
+
+
+def below(top: Path) -> list[str]:
+    return sorted(str(path.relative_to(top)) for path in top.rglob("*") if path.is_file())
+
+
+def test_a_new_skill_passes_check_and_is_listed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In `.agents/skills` of the git root, whatever folder below it one stands in."""
+    assert run(project, "pdf-tools") == 0
+    path = project / ".agents/skills/pdf-tools/SKILL.md"
+    assert capsys.readouterr() == (
+        f"{path}\n",
+        "edit its description first: it is all that an agent sees before it chooses the skill\n",
+    )
+    assert below(project) == [".agents/skills/pdf-tools/SKILL.md"]
+    assert check(path, policy="spec") == ()
+    catalog = discover(project / "sub", home=project.parent / "home")
+    assert [(entry.name, entry.state) for entry in catalog.skills] == [("pdf-tools", "active")]
+
+
+def test_folders_come_with_something_to_start_from(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of it linked from the body, the script executable, and still without findings."""
+    assert run(project, "a", "--scripts", "--references", "--assets", "--description", "Does: a.", "--json") == 0
+    skill = project / ".agents/skills/a"
+    assert json.loads(capsys.readouterr().out) == {
+        "name": "a",
+        "path": str(skill / "SKILL.md"),
+        "host": None,
+        "state": "active",
+    }
+    assert below(skill) == ["SKILL.md", "assets/template.md", "references/details.md", "scripts/run.sh"]
+    assert check(skill, policy="spec") == ()
+    assert os.access(skill / "scripts/run.sh", os.X_OK)
+
+
+def test_a_host_has_its_own_folder(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first of the project that its file names; a host without one wants `--dir`."""
+    assert run(project, "a", "--host", "claude-code") == 0
+    assert run(project, "b", "--host", "infer") == 0
+    assert below(project) == [".claude/skills/a/SKILL.md", "sub/.infer/skills/b/SKILL.md"]
+    capsys.readouterr()
+    assert run(project, "c", "--host", "wink") == 1
+    assert capsys.readouterr().err == "error: WINK keeps no skills in a project\n\nhint: name a folder with `--dir`\n"
+
+
+def test_a_folder_anywhere(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """And a word where no agent looks there."""
+    assert run(project, "a", "--dir", "../my skills") == 0
+    assert below(project) == ["my skills/a/SKILL.md"]
+    assert "hint: it is not among the skills seen from here" in capsys.readouterr().err
+
+
+def test_nothing_is_overwritten(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither a skill nor a dangling link of that name."""
+    assert run(project, "a") == 0
+    skill = project / ".agents/skills/a/SKILL.md"
+    skill.write_text("mine")
+    (project / ".agents/skills/b").symlink_to("nowhere")
+    capsys.readouterr()
+    for name in ("a", "b"):
+        assert run(project, name) == 1
+        assert capsys.readouterr().err == (
+            f"error: {project}/.agents/skills/{name} is there already\n\n"
+            "hint: choose another name, or remove it first\n"
+        )
+    assert below(project) == [".agents/skills/a/SKILL.md"]
+    assert skill.read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "hint"),
+    [
+        ("PDF", "the name `PDF` has upper case letters", "`pdf` would do"),
+        ("a_b", "the name `a_b` holds `_`", "`a-b` would do"),
+        ("../x", "the name `../x` holds `.` `/`", "`x` would do"),
+        ("a--b-", "the name `a--b-` begins or ends with a hyphen, or has two in a row", "`a-b` would do"),
+        ("", "the name is empty", "use letters, digits and single hyphens"),
+        ("!", "the name `!` holds `!`", "use letters, digits and single hyphens"),
+        ("a" * 65, "the name has 65 characters; at most 64 are allowed", f"`{'a' * 64}` would do"),
+        ("a\x1b[31m", "the name `a\\x1b[31m` holds `\\x1b` `[`", "`a-31m` would do"),
+    ],
+)
+def test_a_wrong_name_is_told_and_a_right_one_proposed(
+    name: str, message: str, hint: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is written."""
+    assert run(project, name) == 1
+    assert capsys.readouterr() == ("", f"error: {message}\n\nhint: {hint}\n")
+    assert below(project) == []
+
+
+def test_a_host_may_refuse_a_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the specification allows, `infer` need not."""
+    assert run(project, "claude-x", "--host", "infer") == 1
+    assert "would reject it: the name `claude-x` holds the reserved word `claude`" in capsys.readouterr().err
+    assert below(project) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "better"),
+    [
+        ("My Café's PDF_tool", "my-cafes-pdf-tool"),
+        ("Übersicht", "ubersicht"),
+        ("  a  ", "a"),
+        ("…", ""),
+        ("日本", "日本"),
+    ],
+)
+def test_a_proposal_is_near(name: str, better: str) -> None:
+    """Accents go, words stay."""
+    assert proposed(name) == better
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "the description is empty"), ("x" * 1025, "1,025 characters")])
+def test_a_wrong_description_is_refused(
+    text: str, words: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is written."""
+    assert run(project, "a", "--description", text) == 1
+    assert words in capsys.readouterr().err
+    assert below(project) == []
+
+
+def test_a_folder_that_cannot_be_made(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file in the way is an error with a hint."""
+    (project / ".agents").write_text("a file")
+    assert run(project, "a") == 1
+    err = capsys.readouterr().err
+    assert err.startswith(f"error: {project}/.agents/skills/a cannot be written: ")
+    assert "hint: mend the permissions" in err
+
+
+def test_a_full_disk_leaves_nothing(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half a skill is taken away again."""
+
+    def full(_source: str, _target: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("prowess.scaffold.os.rename", full)
+    assert run(project, "a") == 1
+    assert "cannot be written: no space left on device" in capsys.readouterr().err
+    assert list((project / ".agents/skills").iterdir()) == []
+
+
+def test_new_as_a_process(project: Path) -> None:
+    """Without a git root the working directory is the project; stdout is the path alone."""
+    alone = project.parent / "alone"
+    alone.mkdir()
+    command = [sys.executable, "-m", "prowess", "new", "a"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=alone)
+    assert (done.returncode, done.stdout) == (0, f"{alone}/.agents/skills/a/SKILL.md\n")
