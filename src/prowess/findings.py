@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CODES",
+    "UNSEEN",
     "Code",
     "Finding",
     "Severity",
@@ -201,13 +202,14 @@ def under_policy(found: Iterable[Finding], policy: str, rejects: frozenset[str] 
     return tuple(result)
 
 
-# C0 and C1 controls, soft hyphen, zero-width and bidirectional marks (not the joiners that Persian, Indic scripts and
-# emoji need), line and paragraph separators, variation
-# selectors' supplement and the tag characters that hide ASCII in plain sight, lone surrogates, byte order mark.
-_HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
-    "\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+UNSEEN = (
+    "\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+"""Characters that do not show or turn others around, for a regular expression's brackets: C1 controls, soft hyphen,
+zero-width and bidirectional marks (not the joiners that Persian, Indic scripts and emoji need), line and paragraph
+separators, fillers, and the tag characters that hide ASCII in plain sight. The C0 controls come on top."""
+_HIDDEN = re.compile(f"[\x00-\x1f\ud800-\udfff{UNSEEN}]")
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..findings import Finding, Severity, neutral
+from ..findings import UNSEEN, Finding, Severity, neutral
 
 if TYPE_CHECKING:
     from ..catalog import Catalog
@@ -163,15 +164,16 @@ def tell(text: str) -> None:
     _write(sys.stdout, text)
 
 
+_UNSHOWN = re.compile(f"[{UNSEEN}]")
+
+
 def print_json(value: object) -> None:
     """Print data as JSON. A byte of a path that is not UTF-8 is written as `\\xNN`, so that the output is."""
     import json
 
     text = json.dumps(value, indent=2, ensure_ascii=False)
     # A terminal must not obey what a file says, so what does not show is left to JSON's own escapes.
-    text = "".join(
-        c if c == "\n" or c.isprintable() or "\ud800" <= c <= "\udfff" else json.dumps(c)[1:-1] for c in text
-    )
+    text = _UNSHOWN.sub(lambda match: json.dumps(match[0])[1:-1], text)
     sys.stdout.flush()
     out = text.encode("utf-8", "backslashreplace") + b"\n"
     buffer = getattr(sys.stdout, "buffer", None)
