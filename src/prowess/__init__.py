@@ -1,3 +1,101 @@
-"""Agent Skills: every skill on a machine, what each agent would make of it, and why."""
+"""Agent Skills: every skill on a machine, what each agent would make of it, and why.
+
+The names below are loaded on first use: `import prowess` itself reads no other file.
+"""
+
+import sys
+
+TYPE_CHECKING = False  # what type checkers believe to be true; `typing` itself would cost more than all of this file
+if TYPE_CHECKING:
+    from .catalog import Catalog, Entry, State, discover
+    from .check import check
+    from .errors import (
+        AmbiguousSkillError,
+        ConfigError,
+        HostNotFoundError,
+        ProwessError,
+        SkillError,
+        SkillNotFoundError,
+        SkillSyntaxError,
+        SkillValidationError,
+    )
+    from .files import MAX_SKILL_FILE_BYTES
+    from .findings import Finding, Severity
+    from .host import Host
+    from .prompt import render
+    from .skill import Skill, parse
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "discover",
+    "Catalog",
+    "Entry",
+    "State",
+    "Skill",
+    "parse",
+    "Finding",
+    "Severity",
+    "check",
+    "render",
+    "Host",
+    "ProwessError",
+    "ConfigError",
+    "HostNotFoundError",
+    "SkillError",
+    "SkillNotFoundError",
+    "AmbiguousSkillError",
+    "SkillValidationError",
+    "SkillSyntaxError",
+    "MAX_SKILL_FILE_BYTES",
+]
+
+_HOMES = {
+    "catalog": ("Catalog", "Entry", "State", "discover"),
+    "check": ("check",),
+    "errors": (
+        "AmbiguousSkillError",
+        "ConfigError",
+        "HostNotFoundError",
+        "ProwessError",
+        "SkillError",
+        "SkillNotFoundError",
+        "SkillSyntaxError",
+        "SkillValidationError",
+    ),
+    "files": ("MAX_SKILL_FILE_BYTES",),
+    "findings": ("Finding", "Severity"),
+    "host": ("Host",),
+    "prompt": ("render",),
+    "skill": ("Skill", "parse"),
+}
+"""Module to the public names that live in it."""
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+if not TYPE_CHECKING:  # or else every misspelt name would have a type
+
+    def __getattr__(name: str) -> object:
+        """Load a public name on first use."""
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        value: object = getattr(import_module(f".{_HOME[name]}", __name__), name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Face(type(sys)):  # type: ignore[misc]
+    """This module: `check` is the function, also after its module of the same name was imported somewhere."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOME and isinstance(value, type(sys))):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess import check as spine
 from prowess.check import check
 from prowess.cli import main
 from prowess.findings import CODES
@@ -192,7 +191,7 @@ def test_everything_below_a_folder_is_found(project: Path, capsys: pytest.Captur
 
 def test_a_walk_ends(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Past the limit of folders there is a finding, not silence."""
-    monkeypatch.setattr(spine, "MAX_FOLDERS", 3)
+    monkeypatch.setattr(sys.modules[check.__module__], "MAX_FOLDERS", 3)
     for number in range(5):
         (project / f"f{number}").mkdir()
     assert codes(project, ".", capsys=capsys) == [("warning", "folder-limit")]
