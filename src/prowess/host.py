@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -307,6 +306,8 @@ def load_host(name: str) -> Host:
     """
     names = host_names()
     if name not in names:
+        from difflib import get_close_matches
+
         near = get_close_matches(name, names, n=1)
         hint = f"did you mean `{near[0]}`?" if near else "`prowess hosts` lists them"
         raise HostNotFoundError(f"there is no host `{name[:60]!s}`", hint=hint)

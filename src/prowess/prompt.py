@@ -7,7 +7,6 @@ block parses back to exactly the skills that went in. No skills, no text.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -252,6 +251,8 @@ def _markdown(entries: Sequence[Entry], plan: Sequence[int]) -> str:
 
 
 def _json(entries: Sequence[Entry], plan: Sequence[int]) -> str:
+    import json
+
     skills = []
     for entry, level in zip(entries, plan, strict=True):
         if level:

@@ -10,7 +10,6 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from urllib.parse import unquote
 
 from .findings import Finding, finding, hidden, quoted
 from .skill import FIELDS, SPEC_FIELDS, Skill
@@ -270,7 +269,11 @@ def body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
         if fence or "](" not in line:
             continue
         for match in _LINK.finditer(_without_code(line)):
-            target = unquote(match["target"].split("#")[0].split("?")[0])
+            target = match["target"].split("#")[0].split("?")[0]
+            if "%" in target:
+                from urllib.parse import unquote
+
+                target = unquote(target)
             if not target or "\0" in target or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//|[{$]", target):
                 continue
             yield target, number, match.start("target") + 1

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["COMMANDS", "main"]
 
@@ -46,20 +49,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    name = arguments[0] if arguments else "--help"
+    if name in ("-V", "--version"):
+        from .. import __version__
+
+        print(f"prowess {__version__}")
+        return OK
     from .common import die, usage
 
-    name = arguments[0] if arguments else "--help"
     if name in ("-h", "--help", "help"):
         topic = arguments[1] if len(arguments) > 1 and name == "help" else None
         if topic in COMMANDS:
             return _dispatch([str(topic), "--help"])
         print(usage(), end="")
         return OK if arguments else USAGE
-    if name in ("-V", "--version"):
-        from .. import __version__
-
-        print(f"prowess {__version__}")
-        return OK
     if name not in COMMANDS:
         from difflib import get_close_matches
 

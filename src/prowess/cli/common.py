@@ -8,15 +8,15 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shutil
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..findings import UNSEEN, Finding, Severity, neutral
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from ..catalog import Catalog
     from ..disk import Disk
 
@@ -98,7 +98,8 @@ def look_arguments(parser: argparse.ArgumentParser, *, host: str = "one") -> Non
     group.add_argument(
         "--home",
         metavar="DIR",
-        help="the user's home (default: yours); variables such as CODEX_HOME that move a client's folders then do not count",
+        help="the user's home (default: yours); variables that move a client's folders, such as CODEX_HOME, "
+        "then do not count",
     )
     group.add_argument(
         "--skill-dir",
@@ -168,7 +169,7 @@ _UNSHOWN = re.compile(f"[{UNSEEN}]")
 
 
 def print_json(value: object) -> None:
-    """Print data as JSON. A byte of a path that is not UTF-8 is written as `\\xNN`, so that the output is."""
+    r"""Print data as JSON. A byte of a path that is not UTF-8 is written as `\\xNN`, so that the output is."""
     import json
 
     text = json.dumps(value, indent=2, ensure_ascii=False)
@@ -201,7 +202,11 @@ def fit(text: str, width: int) -> str:
 
 def terminal_width() -> int:
     """Return the width to lay tables out for: the terminal's, 100 where there is none."""
-    return max(shutil.get_terminal_size((100, 24)).columns, 60) if sys.stdout.isatty() else 100
+    if not sys.stdout.isatty():
+        return 100
+    import shutil
+
+    return max(shutil.get_terminal_size((100, 24)).columns, 60)
 
 
 def columns(rows: Iterable[Sequence[str]], *, last: bool = True) -> list[str]:

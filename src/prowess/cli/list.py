@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-import shutil
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..disk import Disk
@@ -14,6 +11,9 @@ from ..host import Host, host_names, load_host
 from .common import catalog_of, columns, finding_lines, look_arguments, make_parser, print_json, say, tell
 
 if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
     from ..catalog import Catalog, Entry
 
 _EPILOG = """\
@@ -77,7 +77,7 @@ def _one(args: argparse.Namespace, host: str) -> int:
     rows = [
         ("NAME", "STATE", "SCOPE", "WHERE", "WHY OR WHAT"),
         *(
-            (entry.name, str(entry.state), entry.scope, _short(entry.path, catalog), _words(entry))
+            (entry.name, str(entry.state), entry.scope, _short(entry.path, catalog, entry.name), _words(entry))
             for entry in catalog.skills
         ),
     ]
@@ -98,9 +98,12 @@ def _words(entry: Entry) -> str:
     return " ".join((entry.reason or entry.description).split())
 
 
-def _short(path: str, catalog: Catalog) -> str:
-    """Write a path as people know it: relative to where they are, or to their home; without the file's own name."""
-    path = path.removesuffix("/SKILL.md")
+def _short(path: str, catalog: Catalog, name: str = "") -> str:
+    """Write a path as people know it: relative to where they are, or to their home.
+
+    The file's own name is left out, and its folder's where that is the `name` that stands beside it.
+    """
+    path = path.removesuffix("/SKILL.md").removesuffix(f"/{name}" if name else "")
     if path.startswith(catalog.cwd + os.sep):
         return path[len(catalog.cwd) + 1 :]
     return "~" + path[len(catalog.home) :] if path.startswith(catalog.home + os.sep) else path
@@ -144,9 +147,9 @@ def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
         heading = ("SKILL", *(catalog.host.name for catalog in catalogs), "WHERE")
         lines = [
             (
-                _first(row).frontmatter_name or _first(row).folder,
+                _called(row),
                 *(_sign(row.get(catalog.host.name)) for catalog in catalogs),
-                _short(_first(row).path, base),
+                _short(_first(row).path, base, _called(row)),
             )
             for row in skills
         ]
@@ -168,6 +171,10 @@ def _sign(entry: Entry | None) -> str:
     return _RACE if entry.rule == "undefined" else _SIGNS[entry.state]
 
 
+def _called(row: dict[str, Entry]) -> str:
+    return _first(row).frontmatter_name or _first(row).folder
+
+
 def _first(row: dict[str, Entry]) -> Entry:
     return next(iter(row.values()))
 
@@ -180,7 +187,7 @@ def _matrix_json(catalogs: Sequence[Catalog], skills: Sequence[dict[str, Entry]]
         "hosts": [catalog.host.name for catalog in catalogs],
         "skills": [
             {
-                "name": _first(row).frontmatter_name or _first(row).folder,
+                "name": _called(row),
                 "path": _first(row).path,
                 "folder": _first(row).folder,
                 "description": (_first(row).skill.description or "").strip(),
@@ -215,5 +222,7 @@ def _present(args: argparse.Namespace) -> list[Host]:
 def _is_there(mark: str, cwd: str, home: str) -> bool:
     """Say whether a folder, relative to home or project, or a program is there."""
     if mark.startswith("$"):
-        return shutil.which(mark[1:]) is not None
+        from shutil import which
+
+        return which(mark[1:]) is not None
     return os.path.isdir(os.path.join(home, mark[2:]) if mark.startswith("~/") else os.path.join(cwd, mark))
