@@ -23,7 +23,7 @@ def main() -> int:
         furnish(root)
         where = ["--cwd", str(root / "project"), "--home", str(root / "home")]
         hosts = [argument for agent in AGENTS for argument in ("--host", agent)]
-        print("A project with the example skills in .agents/skills, one of them linked into .claude/skills,")
+        print("A project with the example skills in .agents/skills, two of them linked into .claude/skills,")
         print("one copied to the user's home and changed there, and one that was written in a hurry:\n")
         codes = [
             prowess("which agent sees which skill", ["list", *hosts, *where]),

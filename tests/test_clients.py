@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.catalog import Entry, State, discover
 from trees import answers, build, trees
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TREES = trees()
 ANSWERS = answers()
@@ -62,7 +64,7 @@ def test_every_cell_is_the_clients_own_answer(client: str, scenario: str, tmp_pa
 
 
 def test_the_survey_is_whole() -> None:
-    """Seven clients, twenty-three trees each: a tree or client lost from the data would make the tests above vacuous."""
+    """Seven clients, twenty-three trees each: one lost from the data would make the tests above vacuous."""
     assert len(TREES) == 23
     assert len(ANSWERS["clients"]) == 7
     assert all(set(cells) == set(TREES) for cells in ANSWERS["clients"].values())

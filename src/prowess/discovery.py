@@ -207,7 +207,7 @@ class _Walk:
             if not self.inside(target) and (
                 place.root.linked_files == "bounded" or os.path.basename(target) != SKILL_FILE
             ):
-                # A client may read any file through such a link. Prowess does not: its text would be shown as a skill's.
+                # A client may read any file through such a link. Prowess does not: its text would show as a skill's.
                 message = "SKILL.md is a link that leads out of the project and the skills folders, and is not read"
                 skill = replace(skill, findings=(finding("file-is-link", message, path=path, hint=_PUT_THERE),))
             else:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
+from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from ..prompt import FORMATS, LEVELS, render
 from .common import catalog_of, look_arguments, make_parser, print_json, say
+
+if TYPE_CHECKING:
+    import argparse
 
 _EPILOG = """\
 Levels of detail: pin (in full whatever the budget), full, short, name-only, off. When the budget does not reach, first
