@@ -110,6 +110,8 @@ def _named_folders(args: Namespace) -> None:
         value = getattr(args, option)
         if value is not None and not os.path.isdir(value):
             raise ConfigError(f"`--{option}` is not a folder: {neutral(value)}", hint="check the path")
+    if args.role is not None and not os.path.isfile(args.role):
+        raise ConfigError(f"`--role` is not a file: {neutral(args.role)}", hint="check the path")
 
 
 def _repair(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool]:
