@@ -175,9 +175,9 @@ def test_tools_of_published_skills_are_kept_as_text() -> None:
             id="duplicate-key",
         ),
         pytest.param(
-            "---\nname: x\ndescription: [a] b\n---\n",
+            '---\nname: x\ndescription: "a" b\n---\n',
             "a/SKILL.md:3:18: the front matter is not valid YAML: did not find expected key while parsing a block "
-            "mapping\n    description: [a] b\n                     ^",
+            'mapping\n    description: "a" b\n                     ^',
             id="syntax",
         ),
         pytest.param(

@@ -451,8 +451,10 @@ _COMMENT = re.compile(r"[ \t]#")
 
 
 def _reason_to_quote(value: str, *, keyed: bool) -> tuple[str, str] | None:
-    if value[0] in _RESERVED or value.startswith(("{{", "[[")):
-        mark = value[:2] if value[0] in "{[" else value[0]
+    # What begins with a bracket and ends with its fellow is meant as a list or a map, and is not made text.
+    bracket = value.startswith(("{{", "[[")) or (value[0] in "[{" and value[-1] not in "]}" and "\n" not in value)
+    if value[0] in _RESERVED or bracket:
+        mark = value[:2] if value.startswith(("{{", "[[")) else value[0]
         code = "repair-sigil" if mark in _SIGILS else "repair-indicator"
         return code, f"the value begins with {quoted(mark)}, which YAML reserves, and is not quoted"
     if not keyed or value[0] in "'\"[{!|>#":
