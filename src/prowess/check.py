@@ -224,7 +224,10 @@ def _completed(entry: Entry, skill: Skill, rule: str) -> tuple[Finding, ...]:
 
 
 def _below(skill: Skill) -> Iterator[Finding]:
-    """Check the body, and the files it links to."""
+    """Check the body, the files it links to, and the path itself."""
+    if any("\ud800" <= character <= "\udfff" for character in skill.path or ""):
+        words = f"the path is not UTF-8: {quoted(skill.path or '', 200)}"
+        yield finding("path-not-utf8", words, path=skill.path, hint="rename the folder")
     yield from check_body(skill)
     folder = os.path.dirname(skill.path or "")
     yield from link_findings(skill, lambda path: _is_there(folder, path))
@@ -265,9 +268,9 @@ def skills_below(path: str) -> tuple[list[str], list[Finding]]:
         files, problems = _walk(path)
     else:
         files, problems = ([path] if path.lower().endswith(".md") else []), []
-    if not files and not problems:
+    if not files:
         words = "there is no SKILL.md here or below" if os.path.isdir(path) else "it is neither a SKILL.md nor a folder"
-        problems = [finding("file-missing", words, path=path, hint="`prowess new NAME` writes a skill")]
+        problems.append(finding("file-missing", words, path=path, hint="`prowess new NAME` writes a skill"))
     return files, problems
 
 

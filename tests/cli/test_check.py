@@ -194,7 +194,9 @@ def test_a_walk_ends(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setattr(sys.modules[check.__module__], "MAX_FOLDERS", 3)
     for number in range(5):
         (project / f"f{number}").mkdir()
-    assert codes(project, ".", capsys=capsys) == [("warning", "folder-limit")]
+    write(project, ".a/SKILL.md", GOOD.format("b"))
+    found = codes(project, ".", capsys=capsys)
+    assert found == [("warning", "name-not-folder"), ("warning", "folder-limit")]
 
 
 def test_a_flat_file_is_named_like_a_folder(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,6 +236,36 @@ def test_wrong_use_ends_with_2(
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"error: {words.format(project=project)}")
+
+
+def test_a_folder_that_cannot_be_listed(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Named, it is an error; below another one, a warning."""
+
+    def refused(path: str) -> Any:
+        if path.endswith("closed"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    scandir = os.scandir
+    monkeypatch.setattr("os.scandir", refused)
+    write(project, "a/SKILL.md", GOOD.format("a"))
+    (project / "closed").mkdir()
+    assert codes(project, ".", capsys=capsys) == [("warning", "folder-unreadable")]
+    assert codes(project, "closed", capsys=capsys) == [("warning", "folder-unreadable"), ("error", "file-missing")]
+
+
+def test_a_path_that_is_not_utf8(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its bytes are shown as escapes in every format."""
+    write(project, os.fsdecode(b"a\xff/SKILL.md"), GOOD.format("a"))
+    assert codes(project, ".", capsys=capsys) == [("warning", "path-not-utf8"), ("warning", "name-not-folder")]
+    for form in ("text", "github"):
+        run(project, ".", "--format", form)
+        assert "a\\xff/SKILL.md" in capsys.readouterr().out
+    run(project, ".", "--format", "sarif")
+    result = json.loads(capsys.readouterr().out)["runs"][0]["results"][0]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "a%FF/SKILL.md"
 
 
 def test_strict_counts_warnings(project: Path) -> None:
