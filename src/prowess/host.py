@@ -108,8 +108,8 @@ class Name:
     """What the client calls the skill: its `name` or its `folder`."""
     on: Mapping[str, str] = field(default_factory=dict)
     """What happens to a name that is `missing`, `null`, `empty`, `blank` (as `empty` if it is not listed), a `number`,
-    `bool`, `list` or `map`: `folder` (takes the folder's name), `reject`, `text` (as JavaScript writes it: a list's items
-    joined by commas)."""
+    `bool`, `list` or `map`: `folder` (takes the folder's name), `reject`, `text` (as JavaScript writes it: a list's
+    items joined by commas)."""
     trim: bool = True
     one_line: bool = False
     """Whether white space is collapsed."""
@@ -131,8 +131,8 @@ class Description:
     """How the client shows a description."""
 
     on: Mapping[str, str] = field(default_factory=dict)
-    """What happens to one that is `missing`, `null`, `empty`, `blank`, a `number`, `bool`, `list` or `map`: `reject`, `keep`
-    (shown empty), `hide` (listed, not shown to the model), `body` (taken from the body), `text`."""
+    """What happens to one that is `missing`, `null`, `empty`, `blank`, a `number`, `bool`, `list` or `map`: `reject`,
+    `keep` (shown empty), `hide` (listed, not shown to the model), `body` (taken from the body), `text`."""
     trim: bool = True
     fallback: str = ""
     """What `body` gives where the body has no text either."""
@@ -165,7 +165,8 @@ class Budget:
     limit: int = 0
     """For all entries together; 0 is no budget."""
     unit: str = "chars"
-    """What the limit counts: `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8) or `tokens` (four bytes)."""
+    """What the limit counts: `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8) or `tokens` (four
+    bytes)."""
     reserved: int = 0
     """What the client's own skills take of it."""
     bundled: Mapping[str, int] = field(default_factory=dict)
@@ -192,17 +193,20 @@ class Setting:
     """`names` (a list of names that are off), `effects` (name to what becomes of it), `entries` (a list of tables with
     `name` or `path` and `enabled`), `switch` (false switches all skills off), `folders` (folder to trust word)."""
     effects: Mapping[str, str] = field(default_factory=dict)
-    """For `effects`: the client's word to `off`, `name-only` or `user-only`; for `folders`: to `trusted`, `untrusted`."""
+    """For `effects`: the client's word to `off`, `name-only` or `user-only`; for `folders`: to `trusted`,
+    `untrusted`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """A field, or a file beside SKILL.md, with which an author keeps a skill from the model. The first that fits counts."""
+    """A field, or a file beside SKILL.md, with which an author keeps a skill from the model. The first that fits
+    counts.
+    """
 
     when: Mapping[str, str]
-    """Field to value, all of which must hold: `true`, `false` (an unquoted YAML boolean), `~true`, `~false` (as text too),
-    `present` (not empty), or a type it is not: `not-bool`, `not-list`, `not-text`, `not-texts` (neither text nor a list of
-    texts). In a file: dotted path of keys to text."""
+    """Field to value, all of which must hold: `true`, `false` (an unquoted YAML boolean), `~true`, `~false` (as text
+    too), `present` (not empty), or a type it is not: `not-bool`, `not-list`, `not-text`, `not-texts` (neither text nor
+    a list of texts). In a file: dotted path of keys to text."""
     state: str
     reason: str
     code: str = ""
@@ -217,7 +221,8 @@ class Template:
 
     header: str = ""
     entry: str = "- {name}: {description}\n"
-    """With `{name}`, `{alias}`, `{description}`, `{path}`, `{short_path}` (below a root of the table `{roots}`), `{scope}`."""
+    """With `{name}`, `{alias}`, `{description}`, `{path}`, `{short_path}` (below a root of the table `{roots}`),
+    `{scope}`."""
     name_only: str = ""
     """The entry of a skill without description; empty means `entry`."""
     rest: str = ""
@@ -273,7 +278,8 @@ class Host:
     name within neighbours of one scope, parents apart)."""
     scope_order: tuple[str, ...] = ()
     levels_first: bool = True
-    """Whether all roots of a nearer folder come before those of its parent; else each root goes all the way up first."""
+    """Whether all roots of a nearer folder come before those of its parent; else each root goes all the way up
+    first."""
     git_marker: str = "exists"
     """What makes a git root: that `.git` `exists`, or that it is a `valid` repository."""
     scope_words: Mapping[str, str] = field(default_factory=dict)
