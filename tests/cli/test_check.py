@@ -371,6 +371,18 @@ def test_fix_without_path_stays_in_the_project(project: Path, capsys: pytest.Cap
     assert "1 skill outside the project left alone; name a path to repair it\n" in capsys.readouterr().err
 
 
+def test_fix_without_path_takes_no_link_out(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor does it where a linked folder is in a directory the user named."""
+    outside = write(project.parent, "outside/a/SKILL.md", BROKEN)
+    named = write(project.parent, "named/b/SKILL.md", BROKEN)
+    (project.parent / "named" / "a").symlink_to(outside.parent)
+    (project / ".claude").mkdir()
+    (project / ".claude" / "skills").symlink_to(outside.parent.parent)
+    run(project, "--fix", "--host", "claude-code", "--skill-dir", str(project.parent / "named"))
+    assert outside.read_bytes() == BROKEN
+    assert named.read_bytes() == MENDED.replace(b"name: a", b"name: b")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_fix_says_what_it_cannot_write(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder without permission is an error with a hint."""

@@ -151,8 +151,9 @@ def _repairable(args: Namespace) -> Iterator[str]:
         catalog = catalog_of(args, host=host, disk=disk)
         project = git_root(catalog.cwd) or catalog.cwd
         for entry in catalog.skills:
-            real = os.path.realpath(entry.path)
-            if entry.scope == "extra" or (real == entry.path and real.startswith(project + os.sep)):
+            top = entry.root if entry.scope == "extra" else project
+            inside = os.path.join(os.path.realpath(top), os.path.relpath(entry.path, top))
+            if entry.path.startswith(top + os.sep) and os.path.realpath(entry.path) == inside:
                 yield entry.path
             else:
                 left += 1
