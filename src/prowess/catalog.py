@@ -244,7 +244,7 @@ def discover(
     cwd = os.path.realpath(os.path.dirname(os.fspath(role)) or "." if role is not None else cwd)
     moved = home is None
     home = os.path.abspath(os.path.expanduser("~") if home is None else home)
-    project = git_root(cwd) or cwd
+    project = git_root(cwd, host.git_marker) or cwd
     settings = read_settings(
         host,
         project=project,
@@ -343,14 +343,16 @@ class _Decision:
         if self.host.collision == "keep-all":
             return entries
         result = list(entries)
-        winners: dict[str, int] = {}
+        winners: dict[tuple[bool, str], int] = {}
         spelt: dict[str, Entry] = {}
         order = range(len(entries)) if self.host.collision != "last" else range(len(entries) - 1, -1, -1)
         for index in order:
             entry = entries[index]
             if entry.state in (State.REJECTED, State.UNTRUSTED):
                 continue
-            key = same_name(entry.name) if self.host.compare == "folded" else entry.name
+            # What a package names never meets a bare name, also where that is written to look like it.
+            name = same_name(entry.name) if self.host.compare == "folded" else entry.name
+            key = (entry.namespace is not None, name)
             first = winners.setdefault(key, index)
             if first == index:
                 twin = spelt.setdefault(same_name(entry.name), entry)

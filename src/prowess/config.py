@@ -94,9 +94,9 @@ def read_settings(
             for path in _files(row.file, project, cwd, home, env):
                 if row.form != "folders" and _truth(reader.value(path, host.trust_switch)) is False:
                     trust, trust_by = "trusted", path
-    if host.switch_variable and (answer := _truth(env.get(host.switch_variable, ""))) is not None:
+    if (answer := reader.variable(env, host.switch_variable)) is not None:
         enabled, enabled_by = answer, host.switch_variable
-    if host.trust_variable and (answer := _truth(env.get(host.trust_variable, ""))) is not None:
+    if (answer := reader.variable(env, host.trust_variable)) is not None:
         trust, trust_by = ("trusted" if answer else "untrusted"), host.trust_variable
     max_skills = host.max_skills
     if role is not None:
@@ -216,6 +216,15 @@ class _Reader:
             finding("config-invalid", message, path=path, hint="mend the file; until then it is ignored")
         )
 
+    def variable(self, env: Mapping[str, str], name: str) -> bool | None:
+        """Return what an environment variable says; one that is empty says nothing."""
+        word = env.get(name, "").strip() if name else ""
+        answer = _truth(word)
+        if word and answer is None:
+            words = f"the variable `{name}` is neither true nor false: {quoted(word)}"
+            self.findings.append(finding("config-invalid", words, hint="set it to `true` or `false`"))
+        return answer
+
     def value(self, path: str, key: str) -> Any:
         return _get(self.table(path), key)
 
@@ -244,7 +253,8 @@ class _Reader:
 def _parse(path: str, data: bytes) -> Any:
     if path.endswith((".yaml", ".yml")):
         values, findings = read_yaml(data, path)
-        errors = [item for item in findings if item.severity == "error"]
+        # A skill is repaired, settings are not: what a client cannot read there has no effect.
+        errors = [item for item in findings if item.severity == "error" or item.code.startswith("repair-")]
         if errors:
             raise ValueError(errors[0].message)
         return values

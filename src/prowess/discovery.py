@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from .disk import Disk
 from .findings import Finding, finding, quoted
+from .ignore import Ignored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,6 +65,16 @@ def scan(host: Host, where: Iterable[Place], *, project: str, disk: Disk | None 
     return Scan(where, tuple(walk.found), tuple(walk.findings))
 
 
+def _bound(path: str) -> str:
+    """Return what the real paths inside a directory begin with."""
+    return os.path.join(os.path.realpath(path), "")
+
+
+def _below(place: Place, path: str) -> str:
+    """Write a path relative to its root, as patterns see it."""
+    return path[len(place.path) :].strip(os.sep).replace(os.sep, "/")
+
+
 class _Walk:
     """One host's walk over its places."""
 
@@ -73,7 +84,11 @@ class _Walk:
         self.findings: list[Finding] = []
         self.seen: set[str] = set()
         """Real paths of the directories that were visited and the files that were found."""
-        self.bounds = tuple(os.path.realpath(path) + os.sep for path in (project, *(place.path for place in where)))
+        self.ignored = Ignored()
+        """What the ignore files of the root that is walked leave out."""
+        # A project cannot widen its own bounds with a root that is itself a link to somewhere else.
+        real = [(_bound(place.path), "" if place.base is None else _bound(place.base)) for place in where]
+        self.bounds = (_bound(project), *(path for path, base in real if path.startswith(base)))
 
     def report(self, code: str, message: str, path: str, hint: str | None = None) -> None:
         self.findings.append(finding(code, message, path=path, hint=hint))
@@ -89,10 +104,18 @@ class _Walk:
                 return
         except (OSError, ValueError):
             return
+        if place.root.linked_folders == "bounded" and not self.inside(real):
+            hint = "copy the skills here, or name their folder with `--skill-dir`"
+            self.report("folder-link", "the link leads out of the project and the skills folders", place.path, hint)
+            return
+        told = len(self.findings)
         self.walk(place, real)
+        if place.scope in self.host.suppressed_scopes:
+            del self.findings[told:]
 
     def walk(self, place: Place, real: str) -> None:
         root = place.root
+        self.ignored = Ignored()
         # Depth first in sorted order; an explicit stack, because a tree may be deeper than Python's.
         stack = [(place.path, real, 0)]
         listed = probes = 0
@@ -102,6 +125,8 @@ class _Walk:
             if real in self.seen:
                 continue
             self.seen.add(real)
+            if root.ignore_files:
+                self.ignored.read(path, _below(place, path))
             held = self.skill_in(place, path, real) if depth or root.own in ("yes", "alone") else False
             if held and (root.own == "alone" if not depth else not root.inside):
                 if root.count_skills:
@@ -127,6 +152,8 @@ class _Walk:
             listed += 1
             if not held:
                 self.almost(path, entries)
+            if not depth and root.own == "no":
+                self.in_root(path, entries)
             if root.loose and not depth:
                 self.loose(place, path, real, entries)
             if root.own == "last" and not depth:
@@ -160,6 +187,9 @@ class _Walk:
         if name in root.skip or (name.startswith(".") and not root.hidden):
             self.skipped(inner, "its name" if name in root.skip else "it is hidden")
             return None
+        if self.ignored(_below(place, inner), folder=True):
+            self.skipped(inner, "an ignore file")
+            return None
         return inner, target, depth + 1
 
     def skipped(self, path: str, why: str) -> None:
@@ -192,12 +222,20 @@ class _Walk:
                 message = f"the file is named {quoted(name)}; clients look for `{SKILL_FILE}` exactly"
                 self.report("file-name-case", message, os.path.join(path, name), f"rename it to `{SKILL_FILE}`")
 
+    def in_root(self, path: str, entries: tuple[tuple[str, str], ...]) -> None:
+        """Report a skill in the skills folder itself, where the host looks in the folders below only."""
+        if any(name == SKILL_FILE and letter in "fl" for name, letter in entries):
+            message = f"the skill lies in the skills folder itself; {self.host.title} looks in the folders below it"
+            self.report("folder-skipped", message, os.path.join(path, SKILL_FILE), "give it a folder of its own")
+
     def skill_in(self, place: Place, path: str, real: str) -> bool:
         """Take the SKILL.md of a folder, if it has one; return whether the folder is a skill's."""
         return self.take(place, os.path.join(path, SKILL_FILE), os.path.join(real, SKILL_FILE))
 
     def take(self, place: Place, path: str, real: str) -> bool:
         """Take one file as a skill; return whether there is one, so that its folder is a skill's."""
+        if self.ignored(_below(place, path), folder=False):
+            return False
         skill = self.disk.skill(path, whole=self.host.reading.whole_file)
         problem = skill.findings[0].code if skill.document is None else ""
         if problem == "file-missing":
@@ -223,5 +261,5 @@ class _Walk:
 
     def loose(self, place: Place, path: str, real: str, entries: tuple[tuple[str, str], ...]) -> None:
         for name, letter in entries:
-            if letter == "f" and name.endswith(".md") and name != SKILL_FILE:
+            if letter == "f" and name.endswith(".md") and name != SKILL_FILE and not name.startswith("."):
                 self.take(place, os.path.join(path, name), os.path.join(real, name))

@@ -210,6 +210,8 @@ def _nested(root: Root, project: str, disk: Disk) -> Iterator[Place]:
             entries = disk.listing(directory)
         except OSError:
             continue
+        if directory != project and root.nested == "active" and any(name == "SKILL.md" for name, _ in entries):
+            continue  # what lies inside a skill is the skill's
         for name, letter in entries:
             if name == first and directory != project:
                 path = os.path.join(directory, root.path)

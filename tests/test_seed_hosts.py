@@ -1,0 +1,862 @@
+"""The hosts of the documents that asked for Prowess: a test for every rule they state about finding skills."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prowess import prompt
+from prowess.catalog import discover
+from prowess.host import load_host
+from skills import World, codes, one, skill, world
+
+GIVEN = {"infer": {"INFER_AGENT_SKILLS_ENABLED": "true"}}
+
+
+@pytest.fixture
+def here(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+    host = request.node.get_closest_marker("parametrize") and request.node.callspec.params.get("host")
+    name = host or request.node.name.split("_")[1]
+    return world(tmp_path, name, **GIVEN.get(name, {}))
+
+
+def reason(here: World, folder: str) -> str:
+    entry = one(here.see(), folder)
+    return f"{entry.state}: {entry.reason}"
+
+
+class Listings:
+    """Counts what is listed and opened below a folder."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, below: Path) -> None:
+        self.names: list[str] = []
+        for function in ("scandir", "open", "listdir"):
+            monkeypatch.setattr(os, function, self.counting(getattr(os, function), str(below)))
+
+    def counting(self, real: Any, below: str) -> Any:
+        def call(path: Any, *rest: Any, **named: Any) -> Any:
+            if str(path).startswith(below):
+                self.names.append(os.path.relpath(path, below))
+            return real(path, *rest, **named)
+
+        return call
+
+
+# infer
+
+
+def test_infer_looks_in_two_places_one_level_deep(here: World) -> None:
+    """`.infer/skills/<name>/SKILL.md` and `~/.infer/skills/<name>/SKILL.md`; the project's come first."""
+    skill(here.repo / ".infer/skills/mine")
+    skill(here.home / ".infer/skills/yours")
+    deeper = skill(here.repo / ".infer/skills/group/deeper")
+    skill(here.repo / ".claude/skills/other")
+    assert here.active() == {"mine": "repo/.infer/skills/mine", "yours": "home/.infer/skills/yours"}
+    (note,) = here.see().findings
+    assert (note.code, note.path) == ("folder-too-deep", str(deeper))
+
+
+def test_infer_looks_from_the_working_directory_not_above(here: World) -> None:
+    """The document names the project's own folder, and no other."""
+    skill(here.repo / ".infer/skills/above")
+    (here.repo / "below").mkdir()
+    assert here.active(here.repo / "below") == {}
+
+
+def test_infer_project_wins_over_user(here: World) -> None:
+    """Project wins on name collision."""
+    skill(here.home / ".infer/skills/pdf", description="the user's")
+    mine = skill(here.repo / ".infer/skills/pdf", description="the project's")
+    assert here.states() == {"repo/.infer/skills/pdf": "active", "home/.infer/skills/pdf": "shadowed"}
+    loser = here.see().skills[1]
+    assert loser.shadowed_by == str(mine)
+    assert loser.reason == f"{mine} wins: project before user"
+
+
+ON_OFF = [
+    pytest.param(None, None, False, id="default-off"),
+    pytest.param("true", None, True, id="file-on"),
+    pytest.param("false", None, False, id="file-off"),
+    pytest.param(None, "true", True, id="variable-on"),
+    pytest.param(None, "false", False, id="variable-off"),
+    pytest.param("false", "true", True, id="variable-on-over-file"),
+    pytest.param("true", "false", False, id="variable-off-over-file"),
+    pytest.param("true", "", True, id="empty-variable-is-none"),
+    pytest.param("true", "perhaps", True, id="variable-that-is-neither"),
+    pytest.param("'true'", None, True, id="quoted"),
+    pytest.param("perhaps", None, False, id="file-that-is-neither"),
+]
+
+
+@pytest.mark.parametrize(("file", "variable", "on"), ON_OFF)
+def test_infer_is_off_unless_enabled(
+    file: str | None, variable: str | None, on: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`agent.skills.enabled: true` in the file switches it on; the variable wins both ways; off is no scan."""
+    here = world(tmp_path, "infer", **({} if variable is None else {"INFER_AGENT_SKILLS_ENABLED": variable}))
+    skill(here.repo / ".infer/skills/pdf")
+    skill(here.home / ".infer/skills/doc")
+    if file is not None:
+        (here.repo / ".infer/config.yaml").write_text(f"agent:\n  skills:\n    enabled: {file}\n")
+    seen = Listings(monkeypatch, here.top)
+    catalog = here.see()
+    assert [entry.name for entry in catalog.skills] == (["pdf", "doc"] if on else [])
+    looked = [name for name in seen.names if not name.endswith("config.yaml")]
+    if on:
+        assert len(looked) == 4
+        assert "host-disabled" not in codes(catalog)
+    else:
+        assert looked == []
+        note = next(item for item in catalog.findings if item.code == "host-disabled")
+        assert "nothing was scanned" in note.message
+        assert note.hint == "set INFER_AGENT_SKILLS_ENABLED=true to switch them on"
+        assert prompt.render(catalog).text == ""
+    assert ("config-invalid" in codes(catalog)) == ("perhaps" in (file, variable))
+
+
+def test_infer_project_settings_count_before_the_users(tmp_path: Path) -> None:
+    """Where both files say something, the project's does."""
+    here = world(tmp_path, "infer")
+    skill(here.repo / ".infer/skills/pdf")
+    (here.home / ".infer").mkdir()
+    (here.home / ".infer/config.yaml").write_text("agent: {skills: {enabled: true}}\n")
+    assert list(here.active()) == ["pdf"]
+    (here.repo / ".infer/config.yaml").write_text("agent: {skills: {enabled: false}}\n")
+    assert list(here.active()) == []
+
+
+@pytest.mark.parametrize("form", ["[foo, bar]", "\n    - foo\n    - 'bar'"], ids=["flow", "block"])
+def test_infer_disabled_skills_are_off_by_name(form: str, tmp_path: Path) -> None:
+    """`disabled_skills: [foo, bar]` skips those skills by name; the others stay."""
+    here = world(tmp_path, "infer")
+    for name in ("foo", "bar", "baz"):
+        skill(here.repo / ".infer/skills" / name)
+    config = here.repo / ".infer/config.yaml"
+    config.write_text(f"agent:\n  skills:\n    enabled: true\n    disabled_skills: {form}\n")
+    catalog = here.see()
+    assert {entry.name: str(entry.state) for entry in catalog.skills} == {
+        "bar": "disabled",
+        "baz": "active",
+        "foo": "disabled",
+    }
+    assert one(catalog, "foo").reason == f"switched off in {config}"
+
+
+def test_infer_without_a_skills_folder_sees_nothing(here: World) -> None:
+    """No folder is no problem."""
+    assert here.see().skills == ()
+    assert here.see().findings == ()
+
+
+BAD_FOR_INFER = [
+    pytest.param("other", "d", "name-not-folder", id="name-is-not-folder"),
+    pytest.param("", "d", "name-empty", id="no-name"),
+    pytest.param("Pdf", "d", "name-characters", id="upper-case"),
+    pytest.param("pdf_x", "d", "name-characters", id="underscore"),
+    pytest.param("a" * 65, "d", "name-too-long", id="65-characters"),
+    pytest.param("my-infer-tool", "d", "name-reserved", id="infer"),
+    pytest.param("claude-api", "d", "name-reserved", id="claude"),
+    pytest.param("anthropic", "d", "name-reserved", id="anthropic"),
+    pytest.param("use-gemini", "d", "name-reserved", id="gemini"),
+    pytest.param("openai-docs", "d", "name-reserved", id="openai"),
+    pytest.param("pdf", "", "description-empty", id="empty-description"),
+    pytest.param("pdf", "d" * 1025, "description-too-long", id="1025-characters"),
+]
+
+
+@pytest.mark.parametrize(("name", "description", "code"), BAD_FOR_INFER)
+def test_infer_skips_what_breaks_its_rules(name: str, description: str, code: str, tmp_path: Path) -> None:
+    """Invalid skills are skipped with a warning, never a crash; their neighbours load."""
+    here = world(tmp_path, "infer", INFER_AGENT_SKILLS_ENABLED="true")
+    folder = "folder" if code == "name-not-folder" else name or "folder"
+    skill(here.repo / ".infer/skills" / folder, name, description)
+    skill(here.repo / ".infer/skills/zz")
+    catalog = here.see()
+    entry = one(catalog, folder)
+    assert str(entry.state) == "rejected"
+    assert (code, "error") in [(item.code, item.severity) for item in entry.findings]
+    assert list(here.active()) == ["zz"]
+
+
+def test_infer_takes_what_just_keeps_its_limits(here: World) -> None:
+    """64 characters of name, 1,024 of description, keys of other vendors."""
+    skill(here.repo / ".infer/skills" / ("a" * 64), description="é" * 1024, more="disabled: true\nversion: 1.10\n")
+    assert list(here.active()) == ["a" * 64]
+
+
+def test_infer_catalog_gives_name_description_path_and_how_to_activate(here: World) -> None:
+    """A block with each skill's name, description and absolute path, and a short instruction; no body."""
+    file = skill(here.repo / ".infer/skills/pdf", description="Reads <PDF> & more.", body="SECRET BODY")
+    text = prompt.render(here.see()).text
+    assert text == (
+        "The following skills are available.\n"
+        "When a task matches a skill's description, read the file at its path first, then follow its instructions.\n"
+        "\n"
+        "<available_skills>\n"
+        "  <skill>\n"
+        "    <name>pdf</name>\n"
+        "    <description>Reads &lt;PDF&gt; &amp; more.</description>\n"
+        f"    <location>{file}</location>\n"
+        "  </skill>\n"
+        "</available_skills>\n"
+    )
+
+
+def test_infer_takes_a_published_skill_without_modification(here: World) -> None:
+    """A folder in the shape of github.com/anthropics/skills, with a licence and files beside."""
+    folder = here.repo / ".infer/skills/webapp-testing"
+    skill(folder, more="license: Complete terms in LICENSE.txt\n", body="# Web\n\nSee [x](references/x.md).")
+    (folder / "LICENSE.txt").write_text("terms")
+    (folder / "references").mkdir()
+    (folder / "references/x.md").write_text("x")
+    entry = one(here.see(), "webapp-testing")
+    assert (str(entry.state), entry.findings) == ("active", ())
+
+
+# camel
+
+
+def test_camel_ranks_repo_user_system_external(here: World) -> None:
+    """Dedupe by name with priority repo > user > system > external."""
+    paths = [
+        here.repo / ".camel/skills/pdf",
+        here.home / ".camel/skills/pdf",
+        here.etc / "camel/skills/pdf",
+        here.top / "external/pdf",
+    ]
+    for rank, path in enumerate(paths):
+        skill(path, description=str(rank))
+    want = ["active", "shadowed", "shadowed", "shadowed"]
+    while paths:
+        catalog = here.see(skill_dirs=[here.top / "external"])
+        assert [entry.path for entry in catalog.skills] == [str(path / "SKILL.md") for path in paths]
+        assert [str(entry.state) for entry in catalog.skills] == want
+        assert {entry.scope for entry in catalog.skills} <= {"project", "user", "system", "extra"}
+        (paths.pop(0) / "SKILL.md").unlink()
+        want.pop()
+
+
+def test_camel_looks_at_the_git_root(here: World) -> None:
+    """`<repo>/.camel/skills` is the git root's, from any folder below it, and no other's."""
+    skill(here.repo / ".camel/skills/top")
+    skill(here.repo / "a/.camel/skills/between")
+    (here.repo / "a/b").mkdir()
+    assert here.active(here.repo / "a/b") == {"top": "repo/.camel/skills/top"}
+
+
+def test_camel_without_a_repository_looks_at_the_working_directory(here: World) -> None:
+    """No git root: the folder it is started in, not its parents."""
+    skill(here.top / "plain/.camel/skills/above")
+    skill(here.top / "plain/inner/.camel/skills/mine")
+    assert here.active(here.top / "plain/inner") == {"mine": "plain/inner/.camel/skills/mine"}
+
+
+def test_camel_scans_recursively_but_not_below_a_skill(here: World) -> None:
+    """SKILL.md files are found however deep; a folder of a skill is not looked into."""
+    skill(here.repo / ".camel/skills/a/b/c/d/e/f/deep")
+    skill(here.repo / ".camel/skills/outer")
+    skill(here.repo / ".camel/skills/outer/inner")
+    assert sorted(here.active()) == ["deep", "outer"]
+
+
+def test_camel_skips_hidden_folders_and_links_and_says_so(here: World) -> None:
+    """Skip hidden dirs and symlinks: each is told as a finding."""
+    root = here.repo / ".camel/skills"
+    skill(root / ".hidden/secret")
+    skill(root / ".alone")
+    elsewhere = skill(here.repo / "elsewhere/linked")
+    (root / "linked").symlink_to(elsewhere.parent)
+    (root / "file").mkdir()
+    (root / "file/SKILL.md").symlink_to(elsewhere)
+    skill(root / "plain")
+    catalog = here.see()
+    assert here.states() == {"repo/.camel/skills/file": "rejected", "repo/.camel/skills/plain": "active"}
+    assert [item.code for item in one(catalog, "file").findings] == ["file-is-link"]
+    assert [(item.code, here.below(item.path or "")) for item in catalog.findings] == [
+        ("folder-skipped", "repo/.camel/skills/.alone"),
+        ("folder-skipped", "repo/.camel/skills/.hidden/secret"),
+        ("folder-skipped", "repo/.camel/skills/linked"),
+    ]
+
+
+def test_camel_suppresses_findings_of_the_system(here: World) -> None:
+    """System-scope errors are suppressed; the state still tells, and other scopes' findings stay."""
+    for folder in (here.etc / "camel/skills/bad", here.repo / ".camel/skills/wrong"):
+        folder.mkdir(parents=True)
+        (folder / "SKILL.md").write_text('---\nname: "\n---\n')
+    skill(here.etc / "camel/skills/.hidden/x")
+    catalog = here.see()
+    assert one(catalog, "bad").findings == ()
+    assert str(one(catalog, "bad").state) == "rejected"
+    assert one(catalog, "wrong").findings != ()
+    assert catalog.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "state"),
+    [
+        pytest.param("a" * 64, "d", "active", id="name-64"),
+        pytest.param("a" * 65, "d", "rejected", id="name-65"),
+        pytest.param("pdf", "d" * 1024, "active", id="description-1024"),
+        pytest.param("pdf", "d" * 1025, "rejected", id="description-1025"),
+        pytest.param("", "d", "rejected", id="no-name"),
+        pytest.param("pdf", "", "rejected", id="no-description"),
+        pytest.param("Any Name", "d", "active", id="any-characters"),
+    ],
+)
+def test_camel_validates_length_limits(name: str, description: str, state: str, tmp_path: Path) -> None:
+    """Name and description are required and limited; a bad one is recorded, not fatal."""
+    here = world(tmp_path, "camel")
+    skill(here.repo / ".camel/skills/x", name, description)
+    skill(here.repo / ".camel/skills/y")
+    assert here.states() == {"repo/.camel/skills/x": state, "repo/.camel/skills/y": "active"}
+
+
+def test_camel_reads_the_short_description(here: World) -> None:
+    """`metadata.short-description` is kept for those who want it."""
+    skill(here.repo / ".camel/skills/pdf", more="metadata:\n  short-description: PDF parsing\n")
+    assert one(here.see(), "pdf").skill.short_description == "PDF parsing"
+
+
+# aam
+
+
+def test_aam_ranks_managed_project_user(here: World) -> None:
+    """Enterprise overrides all others; project before personal."""
+    paths = [
+        here.etc / "aam/skills/pdf",
+        here.repo / "skills/pdf",
+        here.repo / ".claude/skills/pdf",
+        here.repo / ".github/skills/pdf",
+        here.repo / "packages/x/skills/pdf",
+        here.repo / "packages/x/.claude/skills/pdf",
+        here.repo / "packages/x/.github/skills/pdf",
+        here.home / ".claude/skills/pdf",
+        here.home / ".github/skills/pdf",
+    ]
+    for rank, path in enumerate(paths):
+        skill(path, description=str(rank))
+    states = here.states()
+    assert list(states) == [here.below(str(path)) for path in paths]
+    assert list(states.values()) == ["active", *["shadowed"] * 8]
+    while len(paths) > 1:
+        (paths.pop(0) / "SKILL.md").unlink()
+        assert here.active() == {"pdf": here.below(str(paths[0]))}
+
+
+def test_aam_nested_skills_are_active(here: World) -> None:
+    """Skills in nested `.claude/skills` and `.github/skills` of a monorepo are discovered, from anywhere in it."""
+    skill(here.repo / "services/a/.claude/skills/one")
+    skill(here.repo / "services/b/.github/skills/two")
+    skill(here.repo / "c/skills/three")
+    skill(here.repo / ".hidden/.claude/skills/no")
+    skill(here.repo / "node_modules/m/.claude/skills/no2")
+    want = {"one", "two", "three"}
+    assert set(here.active()) == want
+    assert set(here.active(here.repo / "services/a")) == want
+
+
+def test_aam_does_not_take_a_folder_of_a_skill_for_a_skills_folder(here: World) -> None:
+    """What lies inside a skill is the skill's, also a folder called `skills`."""
+    skill(here.repo / "skills/pdf")
+    skill(here.repo / "skills/pdf/skills/example")
+    skill(here.repo / "skills/pdf/.claude/skills/example2")
+    assert list(here.active()) == ["pdf"]
+
+
+def test_aam_packages_are_always_namespaced(here: World) -> None:
+    """Package skills are `package:skill` and never conflict with those that have no namespace."""
+    skill(here.repo / "skills/pdf", description="the project's")
+    skill(here.repo / ".aam/packages/tools/skills/pdf", description="the package's")
+    skill(here.repo / ".aam/packages/tools/skills/doc")
+    skill(here.repo / ".aam/packages/other/skills/pdf")
+    assert here.active() == {
+        "pdf": "repo/skills/pdf",
+        "other:pdf": "repo/.aam/packages/other/skills/pdf",
+        "tools:doc": "repo/.aam/packages/tools/skills/doc",
+        "tools:pdf": "repo/.aam/packages/tools/skills/pdf",
+    }
+    assert one(here.see(), "doc").namespace == "tools"
+
+
+@pytest.mark.parametrize("host", ["aam", "prowess"])
+@pytest.mark.parametrize("forged", ["tools:pdf", '"tools:pdf"', "TOOLS:PDF"])
+def test_a_bare_name_never_hides_a_packages(host: str, forged: str, here: World) -> None:
+    """A skill that calls itself `package:skill` does not become that package's."""
+    packages = here.repo / f".{host}/packages"
+    skill(here.repo / f"{'' if host == 'aam' else '.prowess/'}skills/forged", forged)
+    skill(packages / "tools/skills/pdf")
+    catalog = here.see()
+    real = one(catalog, "pdf")
+    assert (real.name, str(real.state)) == ("tools:pdf", "active")
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "more", "state"),
+    [
+        pytest.param("a" * 64, "d", "", "active", id="name-64"),
+        pytest.param("a" * 65, "d", "", "rejected", id="name-65"),
+        pytest.param("My-Skill", "d", "", "rejected", id="upper-case"),
+        pytest.param("pdf", "d" * 1025, "", "rejected", id="description-1025"),
+        pytest.param("pdf", "d", "disable-model-invocation: true\n", "user-only", id="user-only"),
+        pytest.param("pdf", "d", "compatibility:\n  requires:\n    - python>=3.10\n    - pypdf\n", "active", id="map"),
+    ],
+)
+def test_aam_validates_fields(name: str, description: str, more: str, state: str, tmp_path: Path) -> None:
+    """`[a-z0-9-]`, 64 and 1,024 characters; user-only skills; compatibility as a map."""
+    here = world(tmp_path, "aam")
+    skill(here.repo / "skills/x", name, description, more=more)
+    assert here.states() == {"repo/skills/x": state}
+    if "compat" in more:
+        assert one(here.see(), "x").requirements.packages == ("python>=3.10", "pypdf")
+        assert one(here.see(), "x").findings[0].code == "name-not-folder"
+
+
+# initrunner
+
+
+def initrunner(here: World) -> list[Path]:
+    return [
+        here.repo / "skills/pdf",
+        here.repo / ".agents/skills/pdf",
+        here.top / "option/pdf",
+        here.top / "variable/pdf",
+        here.home / ".agents/skills/pdf",
+        here.home / ".initrunner/skills/pdf",
+    ]
+
+
+def test_initrunner_looks_in_six_places_and_the_first_wins(tmp_path: Path) -> None:
+    """Role-local, `.agents`, `--skill-dir`, `INITRUNNER_SKILL_DIR`, and the two of the user."""
+    here = world(tmp_path, "initrunner", INITRUNNER_SKILL_DIR=str(tmp_path / "variable"))
+    paths = initrunner(here)
+    for rank, path in enumerate(paths):
+        skill(path, description=str(rank))
+    option: dict[str, Any] = {"skill_dirs": [here.top / "option"]}
+    assert list(here.states(**option)) == [here.below(str(path)) for path in paths]
+    while paths:
+        assert here.active(**option) == {"pdf": here.below(str(paths[0]))}
+        (paths.pop(0) / "SKILL.md").unlink()
+
+
+def test_initrunner_shadowing_is_said(here: World) -> None:
+    """A warning is logged when shadowing occurs."""
+    skill(here.repo / "skills/pdf", description="one")
+    skill(here.home / ".agents/skills/pdf", description="two")
+    assert [item.code for item in here.see().skills[1].findings] == ["name-shadowed"]
+
+
+def test_initrunner_variable_may_hold_several_folders(tmp_path: Path) -> None:
+    """Folders in a path list, in their order; one that is not there is a finding."""
+    names = os.pathsep.join(str(tmp_path / name) for name in ("one", "absent", "two"))
+    here = world(tmp_path, "initrunner", INITRUNNER_SKILL_DIR=names)
+    skill(here.top / "one/ab")
+    skill(here.top / "two/cd")
+    assert list(here.active()) == ["ab", "cd"]
+    assert codes(here.see()) == ["root-not-folder"]
+
+
+def test_initrunner_looks_one_level_deep_and_not_above(here: World) -> None:
+    """Only `{name}/SKILL.md`, from the role's folder."""
+    skill(here.repo / "skills/group/deep")
+    skill(here.repo / ".agents/skills/top")
+    assert list(here.active()) == ["top"]
+    assert codes(here.see()) == ["folder-too-deep"]
+    (here.repo / "below").mkdir()
+    assert here.active(here.repo / "below") == {}
+
+
+@pytest.mark.parametrize("name", [".git", "node_modules", "__pycache__", ".venv", "dist"])
+def test_initrunner_skips_by_name(name: str, tmp_path: Path) -> None:
+    """Five names are skipped, and it is said where one of them holds a skill."""
+    here = world(tmp_path, "initrunner")
+    skill(here.repo / "skills" / name, "ab")
+    skill(here.repo / "skills/cd")
+    assert here.active() == {"cd": "repo/skills/cd"}
+    assert codes(here.see()) == ["folder-skipped"]
+
+
+def test_initrunner_does_not_discover_flat_files(here: World) -> None:
+    """`NAME.md` stays available for explicit references only."""
+    skill(here.repo / "skills/dir")
+    (here.repo / "skills/flat.md").write_text("---\nname: flat\ndescription: Flat.\n---\nDo it.\n")
+    assert list(here.states()) == ["repo/skills/dir"]
+
+
+def test_initrunner_skips_a_skill_without_description(here: World) -> None:
+    """Skills without a description in front matter are skipped."""
+    for folder, text in {"none": "name: none\n", "empty": "name: empty\ndescription:\n"}.items():
+        (here.repo / "skills" / folder).mkdir(parents=True)
+        (here.repo / "skills" / folder / "SKILL.md").write_text(f"---\n{text}---\nBody.\n")
+    skill(here.repo / "skills/good")
+    assert here.states() == {
+        "repo/skills/empty": "rejected",
+        "repo/skills/good": "active",
+        "repo/skills/none": "rejected",
+    }
+    assert reason(here, "none") == "rejected: its description is missing"
+
+
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        ("ab", "active"),
+        ("a-b", "active"),
+        ("a", "rejected"),
+        ("-ab", "rejected"),
+        ("ab-", "rejected"),
+        ("Ab", "rejected"),
+    ],
+)
+def test_initrunner_name_pattern(name: str, state: str, tmp_path: Path) -> None:
+    """`^[a-z0-9][a-z0-9-]*[a-z0-9]$`."""
+    here = world(tmp_path, "initrunner")
+    skill(here.repo / "skills/x", f'"{name}"')
+    assert here.states() == {"repo/skills/x": state}
+
+
+def many(here: World, count: int) -> None:
+    for number in range(count):
+        skill(here.repo / f"skills/s{number:03}")
+
+
+def test_initrunner_takes_fifty_and_says_what_it_left(here: World) -> None:
+    """Total discovered skills capped at 50: the first in order; the rest are `disabled` with that reason."""
+    many(here, 53)
+    skill(here.home / ".agents/skills/last")
+    catalog = here.see()
+    assert catalog.counts["active"] == 50
+    assert [entry.folder for entry in catalog.skills if entry.state == "disabled"] == ["s050", "s051", "s052", "last"]
+    assert catalog.skills[-1].reason == "only the first 50 skills are taken (`max_skills`)"
+    assert [(item.code, item.message) for item in catalog.findings] == [
+        ("skill-limit", "54 skills were found, and only the first 50 are taken (`max_skills`)")
+    ]
+
+
+def test_initrunner_shadowed_skills_do_not_use_up_the_limit(here: World) -> None:
+    """Only what would be in the catalog counts."""
+    many(here, 40)
+    for number in range(40):
+        skill(here.home / f".agents/skills/s{number:03}", description="other")
+    for number in range(10):
+        skill(here.home / f".initrunner/skills/t{number:03}")
+    assert here.see().counts["active"] == 50
+
+
+LIMITS = [
+    pytest.param("1", 1, False, id="1"),
+    pytest.param("3", 3, False, id="3"),
+    pytest.param("'3'", 3, False, id="quoted"),
+    pytest.param("200", 60, False, id="200"),
+    pytest.param("201", 50, True, id="201-is-too-many"),
+    pytest.param("0", 50, True, id="0-is-too-few"),
+    pytest.param("-1", 50, True, id="negative"),
+    pytest.param("many", 50, True, id="not-a-number"),
+    pytest.param("[3]", 50, True, id="a-list"),
+    pytest.param("9999999999999999999999", 50, True, id="huge"),
+]
+
+
+@pytest.mark.parametrize(("value", "taken", "wrong"), LIMITS)
+def test_initrunner_limit_of_a_role(value: str, taken: int, wrong: bool, tmp_path: Path) -> None:
+    """`auto_skills.max_skills` from 1 to 200; anything else is a finding, and 50 stays."""
+    here = world(tmp_path, "initrunner")
+    many(here, 60)
+    role = here.repo / "role.yaml"
+    role.write_text(f"kind: Agent\nspec:\n  auto_skills:\n    max_skills: {value}\n")
+    catalog = here.see(role=role)
+    assert catalog.counts["active"] == taken
+    assert catalog.counts["disabled"] == 60 - taken
+    assert ("config-invalid" in codes(catalog)) == wrong
+
+
+def test_initrunner_role_may_switch_discovery_off(here: World) -> None:
+    """`auto_skills.enabled: false`; the default is on."""
+    skill(here.repo / "skills/pdf")
+    role = here.repo / "role.yaml"
+    role.write_text("spec:\n  auto_skills:\n    enabled: false\n")
+    catalog = here.see(role=role)
+    assert (catalog.skills, codes(catalog)) == ((), ["host-disabled"])
+    role.write_text("spec:\n  role: hello\n")
+    assert list(here.active(role=role)) == ["pdf"]
+
+
+def test_initrunner_looks_beside_the_role(here: World) -> None:
+    """The folder of `--role FILE` is where `skills` and `.agents/skills` are, wherever one stands."""
+    skill(here.repo / "roles/skills/local")
+    skill(here.repo / "roles/.agents/skills/agents")
+    skill(here.repo / "skills/cwd")
+    role = here.repo / "roles/demo.yaml"
+    role.write_text("spec: {role: hello}\n")
+    assert list(here.active(role=role)) == ["local", "agents"]
+    assert list(here.active()) == ["cwd"]
+
+
+def test_initrunner_broken_role_is_a_finding(here: World) -> None:
+    """A role that is not YAML, or not there, does not hide skills silently."""
+    skill(here.repo / "skills/pdf")
+    role = here.repo / "role.yaml"
+    role.write_text("spec: [\n")
+    assert codes(here.see(role=role)) == ["config-invalid"]
+    role.unlink()
+    assert codes(here.see(role=role)) == ["config-invalid"]
+
+
+def test_initrunner_does_not_mind_unknown_fields(here: World) -> None:
+    """Unknown fields are ignored; `tools` and `requires` are read."""
+    skill(
+        here.repo / "skills/research",
+        more="color: blue\ntools:\n  - type: http\n    base_url: https://x\nrequires:\n  env: [KEY]\n  bins: [curl]\n",
+    )
+    entry = one(here.see(), "research")
+    assert str(entry.state) == "active"
+    assert (entry.requirements.env, entry.requirements.bins) == (("KEY",), ("curl",))
+
+
+# wink
+
+
+def test_wink_finds_nothing_by_itself(here: World) -> None:
+    """Skills are mounted explicitly: no folder is scanned."""
+    for folder in (".claude/skills/a", ".agents/skills/a", "skills/a"):
+        skill(here.repo / folder)
+        skill(here.home / folder)
+    assert load_host("wink").roots == ()
+    assert here.see().skills == ()
+
+
+STRICT = [
+    pytest.param("pdf-processing", True, id="good"),
+    pytest.param("skill2", True, id="digit"),
+    pytest.param("PDF-Processing", False, id="upper-case"),
+    pytest.param("-pdf", False, id="leading-hyphen"),
+    pytest.param("pdf-", False, id="trailing-hyphen"),
+    pytest.param("pdf--process", False, id="two-hyphens"),
+    pytest.param("skill_v2", False, id="underscore"),
+    pytest.param("a" * 65, False, id="too-long"),
+    pytest.param("a" * 64, True, id="64"),
+]
+
+
+@pytest.mark.parametrize(("name", "good"), STRICT)
+def test_wink_names_are_strict(name: str, good: bool, tmp_path: Path) -> None:
+    """The document's own examples, in a folder of that name that was named explicitly."""
+    here = world(tmp_path, "wink")
+    skill(here.top / "dir" / name, f'"{name}"')
+    assert here.states(skill_dirs=[here.top / "dir"]) == {f"dir/{name}": "active" if good else "rejected"}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        pytest.param("name: other\ndescription: d", "name-not-folder", id="name-not-folder"),
+        pytest.param("description: d", "name-missing", id="no-name"),
+        pytest.param("name: x", "description-missing", id="no-description"),
+        pytest.param("name: x\ndescription: ''", "description-empty", id="empty-description"),
+        pytest.param("name: x\ndescription: 12", "description-type", id="description-type"),
+        pytest.param("name: x\ndescription: " + "d" * 1025, "description-too-long", id="long-description"),
+        pytest.param("name: x\ndescription: d\ncompatibility: " + "d" * 501, "compatibility-too-long", id="compat"),
+        pytest.param("name: x\ndescription: d\ncompatibility: [a]", "compatibility-type", id="compat-type"),
+        pytest.param("name: x\ndescription: d\nmetadata: text", "metadata-type", id="metadata"),
+        pytest.param("name: x\ndescription: d\nmetadata: {a: [b]}", "metadata-nested", id="metadata-nested"),
+        pytest.param("name: x\ndescription: d\nlicense: [MIT]", "license-type", id="license"),
+        pytest.param("name: x\ndescription: d\nallowed-tools: {a: b}", "allowed-tools-type", id="allowed-tools"),
+        pytest.param('name: "x', "yaml-syntax", id="yaml"),
+    ],
+)
+def test_wink_validates_all_fields(text: str, code: str, tmp_path: Path) -> None:
+    """Field type mismatch or constraint violation is a validation error."""
+    here = world(tmp_path, "wink")
+    (here.top / "dir/x").mkdir(parents=True)
+    (here.top / "dir/x/SKILL.md").write_text(f"---\n{text}\n---\nBody.\n")
+    entry = one(here.see(skill_dirs=[here.top / "dir"]), "x")
+    assert str(entry.state) == "rejected"
+    assert (code, "error") in [(item.code, item.severity) for item in entry.findings]
+
+
+def test_wink_takes_at_most_one_mebibyte(here: World) -> None:
+    """1 MiB a file: one byte more is an error."""
+    file = skill(here.top / "dir/big")
+    text = file.read_bytes()
+    file.write_bytes(text + b"x" * (1024 * 1024 - len(text)))
+    assert here.states(skill_dirs=[here.top / "dir"]) == {"dir/big": "active"}
+    file.write_bytes(text + b"x" * (1024 * 1024 - len(text) + 1))
+    assert codes(here.see(skill_dirs=[here.top / "dir"])) == ["file-too-large"]
+
+
+# prowess
+
+
+def test_prowess_ranks_managed_project_extra_user(here: World) -> None:
+    """The order of its thirteen roots; the nearest folder comes before its parents."""
+    paths = [
+        here.etc / "prowess/skills/pdf",
+        *(here.repo / "a/b" / root / "skills/pdf" for root in (".prowess", ".agents", ".claude")),
+        *(here.repo / "a" / root / "skills/pdf" for root in (".prowess", ".agents", ".claude")),
+        *(here.repo / root / "skills/pdf" for root in (".prowess", ".agents", ".claude")),
+        here.top / "extra/pdf",
+        *(here.home / root / "skills/pdf" for root in (".prowess", ".agents", ".claude")),
+    ]
+    for rank, path in enumerate(paths):
+        skill(path, description=str(rank))
+    skill(here.top / ".agents/skills/outside")
+    cwd, option = here.repo / "a/b", dict[str, Any](skill_dirs=[here.top / "extra"])
+    assert list(here.states(cwd, **option)) == [here.below(str(path)) for path in paths]
+    while paths:
+        assert here.active(cwd, **option) == {"pdf": here.below(str(paths[0]))}
+        (paths.pop(0) / "SKILL.md").unlink()
+
+
+def test_prowess_scopes(here: World) -> None:
+    """Each root says where it belongs."""
+    skill(here.etc / "prowess/skills/a")
+    skill(here.repo / ".agents/skills/b")
+    skill(here.top / "extra/c")
+    skill(here.home / ".claude/skills/d")
+    skill(here.repo / ".prowess/packages/p/skills/e")
+    scopes = {entry.name: entry.scope for entry in here.see(skill_dirs=[here.top / "extra"]).skills}
+    assert scopes == {"a": "managed", "b": "project", "c": "extra", "d": "user", "p:e": "package"}
+
+
+def test_prowess_without_a_repository_looks_at_the_working_directory(here: World) -> None:
+    """Without a git root there is no way up."""
+    skill(here.top / "plain/.agents/skills/above")
+    skill(here.top / "plain/in/.agents/skills/mine")
+    assert list(here.active(here.top / "plain/in")) == ["mine"]
+
+
+def test_prowess_looks_four_levels_deep(here: World) -> None:
+    """A skill on the fourth level is found, on the fifth it is a finding."""
+    root = here.repo / ".agents/skills"
+    skill(root / "1/2/3/four")
+    five = skill(root / "a/b/c/d/five")
+    assert list(here.active()) == ["four"]
+    assert [(item.code, item.path) for item in here.see().findings] == [("folder-too-deep", str(five))]
+
+
+def test_prowess_does_not_look_into_a_skill(here: World) -> None:
+    """What lies in a skill's folder is the skill's own."""
+    skill(here.repo / ".agents/skills/outer")
+    skill(here.repo / ".agents/skills/outer/examples/inner")
+    assert list(here.states()) == ["repo/.agents/skills/outer"]
+
+
+def test_prowess_links_may_point_inside_the_project_or_a_scanned_root(here: World) -> None:
+    """A link out of both is a finding and is not followed, be it a folder's or a file's."""
+    root = here.repo / ".agents/skills"
+    inside = skill(here.repo / "shared/inside")
+    user = skill(here.home / ".claude/skills/users")
+    out = skill(here.top / "out/outside")
+    root.mkdir(parents=True)
+    (root / "inside").symlink_to(inside.parent)
+    (root / "outside").symlink_to(out.parent)
+    (root / "users").symlink_to(user.parent)
+    (root / "nowhere").symlink_to(here.top / "absent")
+    (root / "file").mkdir()
+    (root / "file/SKILL.md").symlink_to(out)
+    catalog = here.see()
+    assert here.states() == {
+        "repo/.agents/skills/file": "rejected",
+        "repo/.agents/skills/inside": "active",
+        "repo/.agents/skills/users": "active",
+    }
+    assert [(item.code, os.path.basename(item.path or "")) for item in catalog.findings] == [
+        ("folder-link", "nowhere"),
+        ("folder-link", "outside"),
+    ]
+
+
+def test_prowess_a_root_that_leads_out_of_the_project_does_not_widen_its_bounds(here: World) -> None:
+    """A project cannot make the whole disk a scanned root by a link in the root's place; the user can."""
+    secret = here.top / "vault/secret.md"
+    secret.parent.mkdir()
+    secret.write_text("---\nname: stolen\ndescription: CANARY\n---\n")
+    skill(here.top / "vault/real")
+    (here.repo / ".agents").mkdir()
+    (here.repo / ".agents/skills").symlink_to(secret.parent)
+    (here.repo / ".claude/skills/x").mkdir(parents=True)
+    (here.repo / ".claude/skills/x/SKILL.md").symlink_to(secret)
+    catalog = here.see()
+    assert [(entry.folder, str(entry.state)) for entry in catalog.skills] == [("x", "rejected")]
+    assert "CANARY" not in repr(catalog)
+    assert "folder-link" in codes(catalog)
+    (here.repo / ".claude/skills/x/SKILL.md").unlink()
+    (here.home / ".claude").mkdir()
+    (here.home / ".claude/skills").symlink_to(secret.parent)
+    assert list(here.active()) == ["real"]
+
+
+def test_prowess_names_compare_folded(here: World) -> None:
+    """Names that differ in case or in Unicode form only are one name: the first wins."""
+    skill(here.repo / ".prowess/skills/one", "ﬁle", description="1")
+    skill(here.repo / ".agents/skills/two", "FILE", description="2")
+    assert here.states() == {"repo/.prowess/skills/one": "active", "repo/.agents/skills/two": "shadowed"}
+
+
+def test_prowess_packages_never_collide(here: World) -> None:
+    """`package:skill`, from the nearest folder."""
+    skill(here.repo / ".agents/skills/pdf")
+    skill(here.repo / ".prowess/packages/tools/skills/pdf")
+    skill(here.repo / "a/.prowess/packages/tools/skills/pdf", description="nearer")
+    assert here.active(here.repo / "a") == {
+        "pdf": "repo/.agents/skills/pdf",
+        "tools:pdf": "repo/a/.prowess/packages/tools/skills/pdf",
+    }
+
+
+def test_prowess_disabled_by_settings(here: World) -> None:
+    """`skills.disabled` in `.prowess/config.toml` of the project or of the user."""
+    for name in ("a", "b", "c"):
+        skill(here.repo / ".agents/skills" / name)
+    for top, name in ((here.repo, "a"), (here.home, "b")):
+        (top / ".prowess").mkdir(exist_ok=True)
+        (top / ".prowess/config.toml").write_text(f'[skills]\ndisabled = ["{name}"]\n')
+    assert [(e.name, str(e.state)) for e in here.see().skills] == [
+        ("a", "disabled"),
+        ("b", "disabled"),
+        ("c", "active"),
+    ]
+
+
+# All of them
+
+
+@pytest.mark.parametrize("host", ["infer", "camel", "aam", "initrunner", "wink", "prowess"])
+def test_a_skill_in_the_root_itself_is_not_silently_dropped(host: str, here: World) -> None:
+    """Every SKILL.md in a place that is scanned is an entry or a finding."""
+    agent = here.agent()
+    for root in agent.roots:
+        if not root.path.startswith(("@", "$")) and "*" not in root.path:
+            path = root.path.replace("~", str(here.home))
+            skill(Path(path) if path.startswith("/") else here.repo / path)
+    told = {entry.path for entry in here.see().skills} | {item.path for item in here.see().findings}
+    written = {str(path) for path in here.top.rglob("SKILL.md") if "etc/camel" not in str(path)}
+    assert written <= told
+
+
+@pytest.mark.parametrize("host", ["infer", "camel", "aam", "initrunner", "wink", "prowess"])
+def test_a_named_folder_may_be_a_skill_itself(host: str, here: World) -> None:
+    """`--skill-dir` takes a folder of skills or one skill's own folder."""
+    skill(here.top / "one")
+    assert here.active(skill_dirs=[here.top / "one"]) == ({"one": "one"})
+
+
+@pytest.mark.parametrize("host", ["infer", "camel", "aam", "initrunner", "wink"])
+def test_a_seed_says_where_it_was_read(host: str) -> None:
+    """The evidence is a document: none of these clients was run."""
+    loaded = load_host(host)
+    assert loaded.documented
+    assert not loaded.observed
+
+
+def test_a_managed_skill_is_read_from_etc() -> None:
+    """The hosts as they are shipped look in the real `/etc`: the tests above move it."""
+    scopes = {root.path: root.scope for name in ("aam", "camel", "prowess") for root in load_host(name).roots}
+    assert scopes["/etc/aam/skills"] == scopes["/etc/prowess/skills"] == "managed"
+    assert scopes["/etc/camel/skills"] == "system"
+    moved = replace(load_host("prowess"), roots=())
+    assert discover("/", host=moved, home="/nonexistent", env={}).skills == ()
