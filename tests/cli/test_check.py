@@ -383,15 +383,18 @@ def test_fix_without_path_takes_no_link_out(project: Path, capsys: pytest.Captur
     assert named.read_bytes() == MENDED.replace(b"name: a", b"name: b")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_fix_says_what_it_cannot_write(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder without permission is an error with a hint."""
+def test_fix_says_what_it_cannot_write(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder without permission is an error with a hint; permissions do not bind root, so the refusal is played."""
     file = write(project, "a/SKILL.md", BROKEN)
-    file.parent.chmod(0o555)
-    try:
-        assert run(project, "a", "--fix") == 1
-    finally:
-        file.parent.chmod(0o755)
+
+    def refuse(*_arguments: object, **_options: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr("prowess.fix.os.replace", refuse)
+    assert run(project, "a", "--fix") == 1
     assert f"error: {file} cannot be repaired: permission denied" in capsys.readouterr().err
 
 

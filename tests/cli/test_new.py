@@ -70,7 +70,7 @@ def test_a_host_has_its_own_folder(project: Path, capsys: pytest.CaptureFixture[
     assert run(project, "b", "--host", "infer") == 0
     assert below(project) == [".claude/skills/a/SKILL.md", "sub/.infer/skills/b/SKILL.md"]
     capsys.readouterr()
-    assert run(project, "c", "--host", "wink") == 1
+    assert run(project, "c", "--host", "wink") == 2
     assert capsys.readouterr().err == "error: WINK keeps no skills in a project\n\nhint: name a folder with `--dir`\n"
 
 

@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _dispatch(arguments: list[str]) -> int:
     name = arguments[0] if arguments else "--help"
     if name in ("-V", "--version"):
-        from .. import __version__
+        from prowess import __version__
 
         print(f"prowess {__version__}")
         return OK
@@ -80,13 +80,14 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _failed(error: Exception) -> int:
-    from ..errors import ProwessError
+    from prowess.errors import ConfigError, ProwessError
+
     from .common import die
 
     if isinstance(error, ProwessError):
         die(str(error), error.hint)
         # Names of hosts, skills and options that do not exist are wrong use; what is wrong with a skill is a failure.
-        return USAGE if isinstance(error, LookupError) else FAILED
+        return USAGE if isinstance(error, LookupError | ConfigError) else FAILED
     if os.environ.get("PROWESS_DEBUG"):
         raise error
     die(

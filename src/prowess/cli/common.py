@@ -12,13 +12,13 @@ import sys
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from ..findings import UNSEEN, Finding, Severity, neutral
+from prowess.findings import UNSEEN, Finding, Severity, neutral
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ..catalog import Catalog
-    from ..disk import Disk
+    from prowess.catalog import Catalog
+    from prowess.disk import Disk
 
 __all__ = [
     "catalog_of",
@@ -124,8 +124,8 @@ def catalog_of(args: argparse.Namespace, host: str | None = None, disk: Disk | N
         HostNotFoundError: there is no such host.
         ConfigError: a folder that was named is not there.
     """
-    from ..catalog import discover
-    from ..errors import ConfigError
+    from prowess.catalog import discover
+    from prowess.errors import ConfigError
 
     for option in ("cwd", "home"):
         value = getattr(args, option)

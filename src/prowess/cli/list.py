@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..disk import Disk
-from ..findings import Severity, neutral
-from ..host import Host, host_names, load_host
+from prowess.disk import Disk
+from prowess.findings import Severity, neutral
+from prowess.host import Host, host_names, load_host
+
 from .common import catalog_of, columns, finding_lines, look_arguments, make_parser, print_json, say, tell
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from ..catalog import Catalog, Entry
+    from prowess.catalog import Catalog, Entry
 
 _EPILOG = """\
 Without --host, skills stand down and the agents found on this machine across:
@@ -59,7 +60,7 @@ def _one(args: argparse.Namespace, host: str) -> int:
     if args.digest:
         from dataclasses import replace
 
-        from ..catalog import with_digest
+        from prowess.catalog import with_digest
 
         catalog = replace(catalog, skills=tuple(with_digest(entry) for entry in catalog.skills))
     if args.json:
@@ -116,7 +117,7 @@ def _summary(catalog: Catalog) -> str:
 
 
 def _findings(findings: Sequence[object], catalog: Catalog) -> None:
-    from ..findings import Finding
+    from prowess.findings import Finding
 
     for item in findings:
         if isinstance(item, Finding) and item.severity is not Severity.INFO:

@@ -6,8 +6,9 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from ..errors import ConfigError
-from ..prompt import FORMATS, LEVELS, render
+from prowess.errors import ConfigError
+from prowess.prompt import FORMATS, LEVELS, render
+
 from .common import catalog_of, look_arguments, make_parser, print_json, say
 
 if TYPE_CHECKING:

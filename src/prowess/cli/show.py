@@ -16,6 +16,7 @@ from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 from prowess.files import skill_files
 from prowess.findings import neutral, quoted
 from prowess.host import DEFAULT_HOST
+from prowess.prompt import tokens
 from prowess.skill import Skill, load
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser(
         "show",
-        epilog="tokens are an estimate: characters divided by four, rounded up; no model's tokenizer is asked",
+        epilog="tokens are an estimate: bytes of UTF-8 divided by four, rounded up; no model's tokenizer is asked",
     )
     result.add_argument(
         "skill",
@@ -53,9 +54,9 @@ class _Shown:
     findings: tuple[Finding, ...]
 
     @property
-    def tokens(self) -> dict[str, int]:
+    def cost(self) -> dict[str, int]:
         catalog = f"{self.entry.name}: {self.entry.description}"
-        return {"catalog": _estimate(catalog), "body": _estimate(self.skill.body)}
+        return {"catalog": tokens(catalog), "body": tokens(self.skill.body)}
 
     @property
     def lines(self) -> int:
@@ -71,7 +72,7 @@ def run(args: Namespace) -> int:
                 **replace(shown.entry, findings=shown.findings).as_dict(),
                 "files": [{"path": path, "bytes": size} for path, size in shown.files],
                 "fields": {key: _plain(field.value) for key, field in shown.skill.fields.items()},
-                "tokens": shown.tokens,
+                "tokens": shown.cost,
                 "lines": shown.lines,
             }
         )
@@ -120,10 +121,6 @@ def _file_at(path: str) -> str | None:
         return None
 
 
-def _estimate(text: str) -> int:
-    return -(-len(text) // 4)
-
-
 def _plain(value: Value) -> object:
     """Return a value as JSON knows it."""
     if isinstance(value, Mapping):
@@ -142,7 +139,7 @@ def _text(shown: _Shown) -> list[str]:
         "alias": neutral(entry.alias or ""),
         "digest": entry.digest or "none: it has no folder of its own, or not all of its files can be read",
         "needs": neutral("; ".join(needs)),
-        "tokens": f"about {shown.tokens['catalog']:,} in the catalog, {shown.tokens['body']:,} when it is activated "
+        "tokens": f"about {shown.cost['catalog']:,} in the catalog, {shown.cost['body']:,} when it is activated "
         "(characters divided by four)",
         "lines": f"{shown.lines:,}",
     }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..findings import neutral
+from prowess.findings import neutral
+
 from .common import catalog_of, finding_lines, look_arguments, make_parser, print_json, tell
 
 if TYPE_CHECKING:
     import argparse
 
-    from ..catalog import Entry
+    from prowess.catalog import Entry
 
 _EPILOG = """\
 NAME is what the agent calls the skill, its folder, `scope:name`, `package:name`, a path or the start of a digest."""
