@@ -102,7 +102,7 @@ def test_a_name_that_breaks_a_rule_is_told(front: str, found: list[tuple[str, in
         ),
         pytest.param("a" * 65, "name-too-long", "the name has 65 characters; at most 64 are allowed", id="too-long"),
         pytest.param("123", "name-type", "`123` is a number to a YAML parser, not text", id="number"),
-        pytest.param("true", "name-type", "`true` is a bool to a YAML parser, not text", id="truth"),
+        pytest.param("true", "name-type", "`true` is true or false to a YAML parser, not text", id="truth"),
         pytest.param(
             "claude-api", "name-reserved", "the name `claude-api` holds the reserved word `claude`", id="word"
         ),
@@ -163,7 +163,7 @@ def test_a_name_that_breaks_one_rule_has_one_finding(name: str, code: str, messa
             "the compatibility note has 501 characters; at most 500 are allowed",
             id="compat-too-long",
         ),
-        pytest.param(GOOD + "\nmetadata: a", "metadata-type", 4, "the metadata is a text, not a map", id="metadata"),
+        pytest.param(GOOD + "\nmetadata: a", "metadata-type", 4, "the metadata is text, not a map", id="metadata"),
         pytest.param(
             GOOD + "\nmetadata: {a: [b]}",
             "metadata-nested",
@@ -172,7 +172,11 @@ def test_a_name_that_breaks_one_rule_has_one_finding(name: str, code: str, messa
             id="nested",
         ),
         pytest.param(
-            GOOD + "\nallowed-tools: [Read]", "allowed-tools-type", 4, "`allowed-tools` is a list", id="tools-list"
+            GOOD + "\nallowed-tools: [Read]",
+            "allowed-tools-type",
+            4,
+            "`allowed-tools` is a list, not one line of text",
+            id="tools-list",
         ),
         pytest.param(
             GOOD + "\nallowed_tools: Read",

@@ -75,14 +75,16 @@ def _name(skill: Skill) -> Iterator[Finding]:
     name = skill.name
     if name is None:
         yield at(
-            "name-not-text", f"the name is a {entry.kind}, not text", f"write `name: {folder}`" if folder else None
+            "name-not-text", f"the name is {_a(entry.kind)}, not text", f"write `name: {folder}`" if folder else None
         )
         return
     if not name.strip():
         yield at("name-empty", "the name is empty", f"write `name: {folder}`" if folder else "write a name")
         return
     if entry.kind != "text":
-        yield at("name-type", f"{quoted(name)} is a {entry.kind} to a YAML parser, not text", f'write `name: "{name}"`')
+        yield at(
+            "name-type", f"{quoted(name)} is {_a(entry.kind)} to a YAML parser, not text", f'write `name: "{name}"`'
+        )
     name = name.strip()
     name = name if name.isascii() else unicodedata.normalize("NFKC", name)
     if len(name) > MAX_NAME:
@@ -92,9 +94,13 @@ def _name(skill: Skill) -> Iterator[Finding]:
     bad = sorted({c for c in name if not (c.isalnum() or c == "-")})
     if bad:
         shown = " ".join(quoted(c) for c in bad[:8])
-        yield at("name-characters", f"the name {quoted(name)} holds {shown}", "use letters, digits and hyphens only")
+        yield at(
+            "name-characters",
+            f"the name {quoted(name)} holds {shown}",
+            "use lower case letters, digits and hyphens only",
+        )
     if name[0] == "-" or name[-1] == "-" or "--" in name:
-        hint = "single hyphens between words only"
+        hint = "put single hyphens between words"
         yield at("name-hyphens", f"the name {quoted(name)} begins or ends with a hyphen, or has two in a row", hint)
     if folder and name != (folder if folder.isascii() else unicodedata.normalize("NFKC", folder)):
         what = "folder" if os.path.basename(os.path.dirname(skill.path or "")) == folder else "file"
@@ -120,13 +126,13 @@ def _description(skill: Skill) -> Iterator[Finding]:
         return
     text = skill.description
     if text is None:
-        yield at("description-not-text", f"the description is a {entry.kind}, not text", "write it as one text")
+        yield at("description-not-text", f"the description is {_a(entry.kind)}, not text", "write it as one text")
         return
     if not text.strip():
         yield at("description-empty", "the description is empty", say)
         return
     if entry.kind != "text":
-        yield at("description-type", f"{quoted(text)} is a {entry.kind} to a YAML parser, not text", say)
+        yield at("description-type", f"{quoted(text)} is {_a(entry.kind)} to a YAML parser, not text", say)
     if len(text) > MAX_DESCRIPTION:
         size = f"the description has {len(text):,} characters; at most {MAX_DESCRIPTION:,} are allowed"
         yield at("description-too-long", size, "shorten it; move detail into the body")
@@ -135,7 +141,7 @@ def _description(skill: Skill) -> Iterator[Finding]:
         shown = " ".join(f"U+{ord(c):04X}" for c in unseen[:8])
         yield at("description-hidden", f"the description holds characters that do not show: {shown}", "remove them")
     if "<" in text or ">" in text:
-        hint = "some clients show a description inside XML; write it without tags"
+        hint = "write it without them: some clients show a description inside XML"
         yield at("description-markup", "the description holds `<` or `>`", hint)
 
 
@@ -143,31 +149,34 @@ def _optional(skill: Skill) -> Iterator[Finding]:
     """Specification, "license" to "allowed-tools" fields; the fields of single clients."""
     entry = skill.fields.get("license")
     if entry is not None and skill.license is None:
-        yield _at(skill, "license", "license-type", f"the licence is a {entry.kind}, not text", "write its SPDX name")
+        yield _at(skill, "license", "license-type", f"the licence is {_a(entry.kind)}, not text", "write its SPDX name")
     entry = skill.fields.get("compatibility")
     if entry is not None:
         text = skill.compatibility
         if text is None:
             known = "; its `requires:` list is read" if skill.requirements.packages else ""
-            message = f"the compatibility note is a {entry.kind}, not text{known}"
-            yield _at(skill, "compatibility", "compatibility-type", message, "the specification wants text here")
+            message = f"the compatibility note is {_a(entry.kind)}, not text{known}"
+            yield _at(skill, "compatibility", "compatibility-type", message, "write it as one text")
         elif not text.strip():
             yield _at(skill, "compatibility", "compatibility-empty", "the compatibility note is empty", "remove it")
         elif len(text) > MAX_COMPATIBILITY:
             message = f"the compatibility note has {len(text):,} characters; at most {MAX_COMPATIBILITY} are allowed"
             yield _at(skill, "compatibility", "compatibility-too-long", message, "shorten it")
     if "metadata" in skill.extra:
-        message = f"the metadata is a {skill.fields['metadata'].kind}, not a map"
+        message = f"the metadata is {_a(skill.fields['metadata'].kind)}, not a map"
         yield _at(skill, "metadata", "metadata-type", message, "write `key: value` lines below it")
     for key, value in skill.metadata.items():
         if not isinstance(value, str):
             kind = "map" if isinstance(value, Mapping) else "list"
             message = f"the metadata value {quoted(key)} is a {kind}, not text"
-            yield _at(skill, "metadata", "metadata-nested", message, "the specification maps text to text")
+            yield _at(skill, "metadata", "metadata-nested", message, "write it as one text")
     for key in ("allowed-tools", "allowed_tools"):
         entry = skill.fields.get(key)
         if entry is not None and entry.kind != "text":
-            message, hint = f"`{key}` is a {entry.kind}", "write `allowed-tools: Read Grep Bash(git:*)` on one line"
+            message, hint = (
+                f"`{key}` is {_a(entry.kind)}, not one line of text",
+                "write `allowed-tools: Read Grep Bash(git:*)` on one line",
+            )
             yield _at(skill, key, "allowed-tools-type", message, hint)
     for key in FIELDS[len(SPEC_FIELDS) :]:
         entry = skill.fields.get(key)
@@ -190,6 +199,11 @@ _TAKES = {
 }
 
 
+def _a(kind: str) -> str:
+    """Say what YAML makes of a value."""
+    return {"null": "empty", "bool": "true or false", "text": "text"}.get(kind, f"a {kind}")
+
+
 def _short(value: object) -> str:
     return value if isinstance(value, str) else "a map" if isinstance(value, Mapping) else "a list"
 
@@ -199,7 +213,7 @@ def _unknown(skill: Skill) -> Iterator[Finding]:
     for key in skill.fields:
         if key not in SPEC_FIELDS:
             words = "is not a field of the specification" if key in _KNOWN else "is not known"
-            hint = "write `allowed-tools`" if key == "allowed_tools" else "keep own values below `metadata:`"
+            hint = "write `allowed-tools`" if key == "allowed_tools" else "put values of your own below `metadata:`"
             yield _at(skill, key, "field-unknown", f"the field {quoted(key)} {words}", hint)
 
 

@@ -68,7 +68,7 @@ files (2, 1,377 bytes)
 
 findings
   SKILL.md:5:1: info: the field `requires` is not a field of the specification [field-unknown]
-      hint: keep own values below `metadata:`
+      hint: put values of your own below `metadata:`
   SKILL.md:7:40: warning: the link `no.md` leads to a file that is not there [link-missing]
       hint: mend the link, or add the file
 """,

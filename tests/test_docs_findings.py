@@ -1,0 +1,326 @@
+"""The pages of `docs/findings`: one for each code, and each says what is so."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import io
+import json
+import os
+import re
+import shlex
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prowess.catalog import judge
+from prowess.cli import main
+from prowess.findings import CODES
+from prowess.host import host_names, load_host
+from prowess.view import State
+
+TOP = Path(__file__).parent.parent
+PAGES = TOP / "docs" / "findings"
+SOURCE = TOP / "src" / "prowess"
+
+ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|([trn\\])|\(([^()]*)\)\*([0-9]+))")
+REPORTED = re.compile(
+    r"Reported (?:for `(?P<path>[^`]+)`(?:, line (?P<line>\d+))?"
+    r"|at line (?P<at>\d+)(?:, column (?P<column>\d+))?)\.$"
+)
+LETTERS = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An example: ```` ```skill ```` or ```` ```tree ````, with words that say how its text becomes bytes."""
+
+    kind: str
+    words: tuple[str, ...]
+    lines: tuple[str, ...]
+
+    def encoded(self, text: str) -> bytes:
+        """Return the text as the file holds it."""
+        if "escapes" not in self.words:
+            return text.encode(next(iter(self.words), "utf-8"))
+        parts, at = [], 0
+        for match in ESCAPE.finditer(text):
+            parts.append(text[at : match.start()].encode())
+            byte, character, letter, repeated, times = match.groups()
+            if byte:
+                parts.append(bytes([int(byte, 16)]))
+            elif character:
+                parts.append(chr(int(character, 16)).encode())
+            else:
+                parts.append(LETTERS[letter].encode() if letter else self.encoded(repeated) * int(times))
+            at = match.end()
+        return b"".join([*parts, text[at:].encode()])
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page, taken apart."""
+
+    code: str
+    text: str
+    blocks: tuple[Block, ...]
+
+    def line(self, start: str) -> str | None:
+        """Return the one line that begins so."""
+        found = [line for line in self.text.split("\n") if line.startswith(start)]
+        assert len(found) <= 1, f"{self.code}: {start!r} stands {len(found)} times"
+        return found[0] if found else None
+
+
+@cache
+def page(code: str) -> Page:
+    text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
+    blocks = []
+    for info, inside in re.findall(r"^```(.*)\n((?:(?!```).*\n)*)```$", text, re.MULTILINE):
+        kind, *words = info.split()
+        if kind in ("skill", "tree"):
+            blocks.append(Block(kind, tuple(words), tuple(inside.split("\n")[:-1])))
+    return Page(code, text, tuple(blocks))
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An example on the disk, and the command that shows its finding."""
+
+    project: Path
+    home: Path
+    argv: tuple[str, ...]
+    unreadable: frozenset[str]
+
+
+def placed(block: Block, text: str, project: Path, home: Path) -> Path:
+    """Return where a path of an example is."""
+    text = os.fsdecode(block.encoded(text))
+    if sys.platform == "darwin" and not text.isprintable():
+        pytest.skip("macOS has no such names")
+    return home / text[2:] if text.startswith("~/") else Path(os.path.normpath(project / text))
+
+
+def build(block: Block, top: Path) -> Built:
+    """Write an example below `top`; see "How the examples are written" in docs/findings/README.md."""
+    project, home = top.resolve() / "project", top.resolve() / "home"
+    (project / ".git").mkdir(parents=True)
+    home.mkdir()
+    lines = list(block.lines)
+    if block.kind == "skill":
+        comment = re.fullmatch(r"<!-- (.+) -->", lines[0])
+        path = comment[1] if comment else "pdf-forms/SKILL.md"
+        put(project / path, block.encoded("".join(line + "\n" for line in lines[1 if comment else 0 :])))
+        return Built(project, home, ("check", f"./{path}"), frozenset())
+    assert lines[0].startswith("$ prowess "), "a tree begins with its command"
+    unreadable = set()
+    entries: list[tuple[str, list[str]]] = []
+    for line in lines[1:]:
+        if line.startswith("    ") or not line:
+            entries[-1][1].append(line[4:])
+        else:
+            entries.append((line, []))
+    for line, content in entries:
+        if match := re.fullmatch(r"(\S+) \* ([0-9]+)", line):
+            for number in range(1, int(match[2]) + 1):
+                placed(block, match[1].replace("N", str(number)), project, home).mkdir(parents=True)
+            continue
+        name, _, what = line.partition(" ")
+        path = placed(block, name, project, home)
+        if what.startswith("-> "):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to(what[3:])
+        elif what == "fifo":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.mkfifo(path)
+        elif name.endswith("/"):
+            path.mkdir(parents=True, exist_ok=True)
+        elif content:
+            put(path, block.encoded("".join(text + "\n" for text in content)))
+        else:
+            put(path, f"---\nname: {path.parent.name}\ndescription: Does it.\n---\nDo it.\n".encode())
+        if what == "unreadable":
+            unreadable.add(str(path))
+        else:
+            assert what in ("", "fifo") or what.startswith("-> "), line
+    return Built(project, home, tuple(shlex.split(lines[0])[2:]), frozenset(unreadable))
+
+
+def put(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def told(built: Built, *options: str) -> list[dict[str, Any]]:
+    """Run the example's command and return its findings."""
+    real: dict[str, Any] = {"scandir": os.scandir, "open": os.open}
+
+    def refusing(name: str) -> Any:
+        # Permissions mean nothing to the user who runs everything in a container: root.
+        def call(path: Any, *rest: Any, **named: Any) -> Any:
+            if isinstance(path, str) and path in built.unreadable:
+                raise PermissionError(13, "Permission denied", path)
+            return real[name](path, *rest, **named)
+
+        return call
+
+    output = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(output), redirect_stderr(io.StringIO()):
+        for name in real if built.unreadable else ():
+            patch.setattr(os, name, refusing(name))
+        for name in ("INFER_AGENT_SKILLS_ENABLED", "GEMINI_CLI_TRUST_WORKSPACE", "PROWESS_SKILL_DIR"):
+            patch.delenv(name, raising=False)
+        patch.chdir(built.project)
+        main([*built.argv, *options, "--home", str(built.home), "--json"])
+    value: dict[str, Any] = json.loads(output.getvalue())
+    own = value["findings"]
+    return [*own, *(item for entry in value.get("skills", ()) for item in entry["findings"])]
+
+
+def codes(findings: list[dict[str, Any]]) -> set[str]:
+    return {item["code"] for item in findings}
+
+
+def established(name: str) -> bool:
+    """Say whether it is known what a host does to a broken skill; five clients were never run."""
+    return not any("broken front matter" in words for words in load_host(name).unknown)
+
+
+def rejecting(path: Path) -> str:
+    """Write the line that tells which hosts do not load a file."""
+    hosts = [name for name in host_names() if established(name) and judge(str(path), name).state is State.REJECTED]
+    return f"Rejected by: {', '.join(hosts) or 'no host'}."
+
+
+every_code = pytest.mark.parametrize("code", CODES)
+
+
+def test_every_code_has_a_page_and_every_page_a_code() -> None:
+    """A code is added with its page, and renamed with it."""
+    assert sorted(path.stem for path in PAGES.glob("*.md") if path.stem != "README") == sorted(CODES)
+
+
+def test_the_index_is_the_table_of_codes() -> None:
+    """In its order, with severities and titles."""
+    index = (PAGES / "README.md").read_text(encoding="utf-8")
+    rows = [line for line in index.split("\n") if line.startswith("| [`")]
+    assert rows == [
+        f"| [`{code.code}`]({code.code}.md) | {code.guide} | {code.spec} | {code.title} |" for code in CODES.values()
+    ]
+
+
+@every_code
+def test_a_page_begins_with_its_code_and_its_severities(code: str) -> None:
+    """And is short."""
+    lines = page(code).text.split("\n")
+    assert lines[:3] == [f"# {code}", "", f"guide: {CODES[code].guide} · spec: {CODES[code].spec}"]
+    assert len(lines) <= 60
+
+
+@every_code
+def test_a_page_is_for_those_who_installed_prowess(code: str) -> None:
+    """No path of ours, and every link leads to a page."""
+    text = page(code).text
+    assert "/work" not in text
+    assert "shared/" not in text
+    for link in re.findall(r"\]\(([a-z0-9-]+\.md)\)", text):
+        assert (PAGES / link).is_file(), link
+
+
+@every_code
+def test_the_example_produces_the_code(code: str, tmp_path: Path) -> None:
+    """That code and those the page names beside it, at the place that the page names."""
+    this = page(code)
+    assert this.blocks, "there is no example"
+    built = build(this.blocks[0], tmp_path)
+    found = told(built)
+    beside = set(re.findall(r"`([a-z0-9-]+)`", this.line("Comes with ") or ""))
+    assert codes(found) == {code} | beside, found
+    reported = REPORTED.match(this.line("Reported ") or "")
+    if reported is None:
+        assert this.line("Reported ") is None, "the place is written otherwise"
+        return
+    mine = [item for item in found if item["code"] == code]
+    if reported["path"]:
+        path = placed(this.blocks[0], reported["path"], built.project, built.home)
+        mine = [item for item in mine if item["path"] == str(path)]
+    line = reported["line"] or reported["at"]
+    mine = [item for item in mine if item["line"] == (int(line) if line else item["line"])]
+    if reported["column"]:
+        mine = [item for item in mine if item["column"] == int(reported["column"])]
+    assert mine, found
+
+
+@every_code
+def test_the_mended_example_does_not(code: str, tmp_path: Path) -> None:
+    """It has no finding at all, unless the page says which."""
+    this = page(code)
+    assert len(this.blocks) <= 2
+    if len(this.blocks) == 2:
+        left = set(re.findall(r"`([a-z0-9-]+)`", this.line("Left: ") or ""))
+        assert codes(told(build(this.blocks[1], tmp_path))) == left
+
+
+@every_code
+def test_the_page_says_who_rejects_the_example(code: str, tmp_path: Path) -> None:
+    """Kept right by asking every host whose rules are known."""
+    this = page(code)
+    if this.blocks[0].kind == "tree":
+        assert this.line("Rejected by: ") is None
+        return
+    built = build(this.blocks[0], tmp_path)
+    assert this.line("Rejected by: ") == rejecting(built.project / built.argv[1])
+
+
+@every_code
+def test_the_page_says_whether_fix_mends_it(code: str, tmp_path: Path) -> None:
+    """Where it speaks of `--fix`, it is so on the example."""
+    this = page(code)
+    text = " ".join(this.text.split())
+    does, leaves = "`prowess check --fix` does this" in text, "`prowess check --fix` leaves it alone" in text
+    assert does != leaves, "say one of the two"
+    built = build(this.blocks[0], tmp_path)
+    if built.argv[0] != "check":
+        assert leaves
+        return
+    before = codes(told(built))
+    told(built, "--fix")
+    after = codes(told(built))
+    assert (after < before and code not in after) is does
+
+
+def raised() -> set[str]:
+    """Every code that the source gives to a finding literally."""
+    found = set()
+    makers = {"finding", "report", "at", "_at", "problem", "UnreadableError", "_rejected"}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+            if name not in makers:
+                continue
+            for argument in node.args[:3]:
+                match argument:
+                    case ast.Constant(value=builtins.str(text)) if re.fullmatch(r"[a-z]+(-[a-z0-9]+)+", text):
+                        found.add(text)
+    return found
+
+
+def test_every_code_that_is_raised_has_a_row() -> None:
+    """That every row is raised is what the examples show."""
+    assert len(raised()) > 50
+    assert raised() <= CODES.keys()
+
+
+@pytest.mark.parametrize("host", host_names())
+def test_every_code_that_a_host_names_has_a_row(host: str) -> None:
+    """A code that nobody raises would never reject."""
+    rules = load_host(host)
+    named = {*rules.reading.rejects, *rules.reading.as_body, *(flag.code for flag in rules.flags if flag.code)}
+    assert named <= CODES.keys()
