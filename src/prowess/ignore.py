@@ -1,0 +1,106 @@
+"""ignore files below a skills folder -> which paths are left out
+
+As pi 0.73.1 reads `.gitignore`, `.ignore` and `.fdignore`: git's patterns, without regard to case; a leading `/` means
+nothing, and a pattern of a folder below the root stands for that folder alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from fnmatch import translate
+from functools import lru_cache
+
+from .files import UnreadableError, read_file
+
+__all__ = ["IGNORE_FILES", "Ignored"]
+
+IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
+_MAX_BYTES = 64 * 1024
+_MAX_RULES = 1000
+"""Of one skills folder: what further lines say is not heeded, so that no file takes long."""
+
+
+class Ignored:
+    """The rules met so far on one walk; the last that fits a path decides."""
+
+    def __init__(self) -> None:
+        self._rules: list[tuple[bool, bool, tuple[re.Pattern[str] | None, ...]]] = []
+        """Negated; for folders only; a pattern for each part of the path, None for any number of parts."""
+
+    def read(self, folder: str, relative: str) -> None:
+        """Take in the ignore files of a folder.
+
+        Args:
+            folder: where they lie.
+            relative: the same, relative to the skills folder, with `/`; empty for that folder itself.
+        """
+        for name in IGNORE_FILES:
+            try:
+                data = read_file(os.path.join(folder, name), _MAX_BYTES, follow=True)
+            except UnreadableError:
+                continue
+            for line in data.decode(errors="replace").replace("\r\n", "\n").split("\n"):
+                if len(self._rules) < _MAX_RULES:
+                    self._add(line, f"{relative}/" if relative else "")
+
+    def _add(self, line: str, prefix: str) -> None:
+        if not line.strip() or line.strip().startswith("#"):
+            return
+        # pi drops the backslash of `\!`; in the root, with nothing before it, the `!` then negates after all.
+        negated = line.startswith("!") or (line.startswith("\\!") and not prefix)
+        pattern = prefix + re.sub(r"^(?:!|\\!)", "" if negated else "!", line, count=1).removeprefix("/")
+        # Blanks at the end count only where a backslash keeps them.
+        pattern = re.sub(r"(?<!\\)[ \t]+$", "", pattern)
+        only_folders = pattern.endswith("/")
+        parts = pattern.rstrip("/").split("/")
+        if not parts[0] and len(parts) == 1:
+            return
+        if len(parts) == 1:
+            parts = ["**", *parts]
+        self._rules.append((negated, only_folders, tuple(None if part == "**" else _glob(part) for part in parts)))
+
+    def __call__(self, relative: str, *, folder: bool) -> bool:
+        """Say whether a path is left out: itself, or a folder it lies in.
+
+        Args:
+            relative: to the skills folder, with `/`.
+            folder: whether it is one.
+        """
+        if not self._rules:
+            return False
+        parts = relative.split("/")
+        return any(self._last(parts[:count], folder=folder or count < len(parts)) for count in range(1, len(parts) + 1))
+
+    def _last(self, parts: list[str], *, folder: bool) -> bool:
+        for negated, only_folders, patterns in reversed(self._rules):
+            if (folder or not only_folders) and _fits(patterns, parts):
+                return not negated
+        return False
+
+
+def _fits(patterns: tuple[re.Pattern[str] | None, ...], parts: list[str]) -> bool:
+    """Match part by part. Where it fails, the last `**` takes one part more; earlier ones never need to."""
+    at = here = 0
+    again: tuple[int, int] | None = None
+    while here < len(parts):
+        pattern = patterns[at] if at < len(patterns) else None
+        if at < len(patterns) and pattern is None:
+            # At the end it stands for what is inside: at least one part.
+            again = (at + 1, here + (at + 1 == len(patterns)))
+            at, here = again
+        elif pattern is not None and pattern.match(parts[here]):
+            at, here = at + 1, here + 1
+        elif again is not None and again[1] < len(parts):
+            again = (again[0], again[1] + 1)
+            at, here = again
+        else:
+            return False
+    return at == len(patterns)
+
+
+@lru_cache(maxsize=1024)
+def _glob(part: str) -> re.Pattern[str]:
+    """Compile one part; a backslash keeps the character after it plain."""
+    plain = re.sub(r"\\(.)", lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], part)
+    return re.compile(translate(plain.replace("[^", "[!")), re.IGNORECASE)
