@@ -112,14 +112,13 @@ def render(
     pinned = [levels.get(entry.name) == "pin" for entry in entries]
     plan = _plan(entries, ceilings, pinned, write, budget, tokens if unit == "tokens" else len)
     text = write(entries, plan)
-    described = [entry.description for entry in entries]
     return Prompt(
         text=text,
         shown=tuple(entry.name for entry, level in zip(entries, plan, strict=True) if level),
         shortened=tuple(
             entry.name
-            for entry, level, words in zip(entries, plan, described, strict=True)
-            if level and (_cut(words, level) != words or entry.rule == "budget")
+            for entry, level in zip(entries, plan, strict=True)
+            if level and (_lessened(entry, level) or entry.rule == "budget")
         ),
         omitted=tuple(entry.name for entry, level in zip(entries, plan, strict=True) if not level),
         chars=len(text),
@@ -146,7 +145,9 @@ def _plan(
 
     The steps that raise levels stand in one fixed order: pinned skills in full; then every skill by name, in the
     catalog's order; then every skill in short; then in full. The plan is the longest run of steps that fits, so more
-    budget never shows less.
+    budget never shows less. No step makes the text shorter, so that run can be searched for by halves: a short text
+    takes less than what it stands for in any unit, and of the last line only the digits of its counts change, which
+    is less than the step adds. Where that line falls away the text is the whole text, which was tried first.
     """
     if budget is None or measure(write(entries, ceilings)) <= budget:
         return list(ceilings)
@@ -169,8 +170,6 @@ def _plan(
             levels[index] = level
         return levels
 
-    # The text grows with every step but for the last line, which names counts: so the length is near enough monotone
-    # to search, and what the search ends on is measured, not estimated.
     low, high = 0, len(steps)
     while low < high:
         middle = (low + high + 1) // 2
@@ -178,8 +177,7 @@ def _plan(
             low = middle
         else:
             high = middle - 1
-    chosen = plan(low)
-    return chosen if measure(write(entries, chosen)) <= budget else [_OFF] * len(entries)
+    return plan(low)
 
 
 def _cut(description: str, level: int) -> str:
@@ -194,17 +192,24 @@ def _cut(description: str, level: int) -> str:
     sentence = re.match(r".{20,119}?[.!?](?= )", words)
     if sentence:
         return sentence[0]
-    return words[: _SHORT_LENGTH - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    # Three less, as the ellipsis takes three bytes: what is cut must be shorter in bytes too.
+    return words[: _SHORT_LENGTH - 3].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
-def _rest(plan: Sequence[int]) -> str:
-    """Say, for the model, that there is more than it is shown; always as long, so that a plan can be measured."""
+def _lessened(entry: Entry, level: int) -> bool:
+    """Say whether a level shows less than all of a skill's description."""
+    words = without_hidden(entry.description)
+    return _cut(words, level) != words
+
+
+def _rest(entries: Sequence[Entry], plan: Sequence[int]) -> str:
+    """Say, for the model, that there is more than it is shown."""
     omitted = sum(level == _OFF for level in plan)
-    shortened = sum(_OFF < level < _FULL for level in plan)
+    shortened = sum(level > _OFF and _lessened(entry, level) for entry, level in zip(entries, plan, strict=True))
     if not omitted and not shortened:
         return ""
-    what = f"{shortened:>5} skills are shortened and {omitted:>5} left out"
-    return f"{what}; find them with search_skills, or list the folders above"
+    counts = f"Skills shortened: {shortened}; left out: {omitted}"
+    return f"{counts}; find them with search_skills, or list the folders above"
 
 
 def _xml(entries: Sequence[Entry], plan: Sequence[int]) -> str:
@@ -219,17 +224,16 @@ def _xml(entries: Sequence[Entry], plan: Sequence[int]) -> str:
             lines.append("  </skill>")
     if not lines:
         return ""
-    rest = _rest(plan)
-    return (
-        "\n".join(["<available_skills>", *lines, "</available_skills>", *([f"<!-- {rest} -->"] if rest else [])]) + "\n"
-    )
+    rest = _rest(entries, plan)
+    last = [f"<!-- {rest} -->"] if rest else []
+    return "\n".join(["<available_skills>", *lines, "</available_skills>", *last, ""])
 
 
 def _xml_text(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~])")
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~&])")
 
 
 def _marked_down(text: str) -> str:
@@ -246,8 +250,8 @@ def _markdown(entries: Sequence[Entry], plan: Sequence[int]) -> str:
             lines.append(f"  - location: {_marked_down(neutral(entry.path))}")
     if not lines:
         return ""
-    rest = _rest(plan)
-    return "\n".join(["## Available skills", "", *lines, *(["", rest.strip()] if rest else [])]) + "\n"
+    rest = _rest(entries, plan)
+    return "\n".join(["## Available skills", "", *lines, *(["", rest] if rest else []), ""])
 
 
 def _json(entries: Sequence[Entry], plan: Sequence[int]) -> str:
@@ -261,10 +265,9 @@ def _json(entries: Sequence[Entry], plan: Sequence[int]) -> str:
             skills.append({key: value for key, value in skill.items() if value or key == "name"})
     if not skills:
         return ""
-    rest = _rest(plan)
-    return (
-        json.dumps({"available_skills": skills, **({"note": rest.strip()} if rest else {})}, ensure_ascii=False) + "\n"
-    )
+    rest = _rest(entries, plan)
+    note = {"note": rest} if rest else {}
+    return json.dumps({"available_skills": skills, **note}, ensure_ascii=False) + "\n"
 
 
 _WRITERS: Mapping[str, Writer] = {"xml": _xml, "markdown": _markdown, "json": _json}
@@ -273,6 +276,15 @@ _WRITERS: Mapping[str, Writer] = {"xml": _xml, "markdown": _markdown, "json": _j
 def _host_writer(catalog: Catalog) -> Writer:
     """Write as the host's own template does. The host's budget is in the descriptions already."""
     template = catalog.host.template
+    tags = "|".join(sorted(set(re.findall(r"</?([a-z_-]+)", template.header + template.entry + template.footer))))
+    forged = re.compile(rf"<(?=\s*/?\s*(?:{tags})\b)", re.IGNORECASE) if tags and not template.escape else None
+
+    def harmless(text: str) -> str:
+        """Keep foreign text from looking like an entry, also where the client itself lets it."""
+        if template.escape:
+            return text
+        text = forged.sub("&lt;", text) if forged else text
+        return re.sub(r"\n(?=\s*[-*+#<])", " ", text)
 
     def write(entries: Sequence[Entry], plan: Sequence[int]) -> str:
         chosen = [(entry, level) for entry, level in zip(entries, plan, strict=True) if level]
@@ -282,17 +294,17 @@ def _host_writer(catalog: Catalog) -> Writer:
         lines, named = [], []
         for entry, level in chosen:
             values = entry.values(catalog.host, roots)
-            values["description"] = _cut(values["description"], level)
-            bare = level == _NAME or not entry.description
-            if bare and template.rest and entry.rule in ("budget", "name-only"):
+            values["name"] = harmless(values["name"])
+            values["description"] = harmless(_cut(values["description"], level))
+            if not entry.description and template.rest and entry.rule in ("budget", "name-only"):
                 named.append(values["name"])
             else:
-                pattern = template.name_only if bare and template.name_only else template.entry
+                pattern = template.entry if values["description"] else template.name_only or template.entry
                 lines.append(fill(pattern, values, template.escape))
         if named:
             lines.append(fill(template.rest, {"names": ", ".join(named)}, template.escape))
-        rest = _rest(plan)
+        rest = _rest(entries, plan)
         header = template.header.replace("{roots}", roots.table())
-        return header + "".join(lines) + template.footer + (f"{rest.strip()}\n" if rest else "")
+        return header + "".join(lines) + template.footer + (f"{rest}\n" if rest else "")
 
     return write
