@@ -47,6 +47,8 @@ _Problem: TypeAlias = tuple[str, int, int, str, str]
 _MAX_REPAIRS = 32
 _MAX_REPAIR_EVENTS = 4 * MAX_EVENTS
 """YAML events over all attempts at one front matter: a long one with many mistakes is given up before it takes long."""
+_NO_LINES = "not `key: value` lines"
+_BESIDE = "keep data in a file beside SKILL.md"
 _MAX_REPORTED = 20
 """Findings of one code in one file: the twentieth duplicate key tells nothing new."""
 
@@ -297,7 +299,8 @@ def _fields(front: str, report: Report) -> tuple[dict[str, Field], str]:
         except _NotYamlError as error:
             repair = _repair(lines, error, reader) if len(repairs) < _MAX_REPAIRS else None
             if repair is None:
-                report("yaml-syntax", error.message, *place(error.line, error.column))
+                hint = "close every quote and bracket, or put the whole value in quotes"
+                report("yaml-syntax", error.message, *place(error.line, error.column), hint)
                 return _salvage(front), front
             repairs.append(repair)
             lines[repair.first : repair.first + len(repair.lines)] = repair.lines
@@ -597,7 +600,7 @@ def _compose(
         mark = event.start_mark
         events += 1
         if events > MAX_EVENTS:
-            problem("yaml-too-long", mark, f"the front matter has more than {MAX_EVENTS:,} YAML events")
+            problem("yaml-too-long", mark, f"the front matter has more than {MAX_EVENTS:,} YAML events", _BESIDE)
             break
         anchor = getattr(event, "anchor", None)
         if isinstance(event, yaml.AliasEvent):
@@ -621,14 +624,21 @@ def _compose(
             if stack:
                 place(value, kind, mark)
             elif value:
-                problem("yaml-not-mapping", mark, "the front matter is text, not `key: value` lines")
+                problem(
+                    "yaml-not-mapping", mark, "the front matter is text, not `key: value` lines", "write `name: ...`"
+                )
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             if len(stack) >= MAX_DEPTH:
-                problem("yaml-too-deep", mark, f"the front matter nests more than {MAX_DEPTH} levels")
+                problem("yaml-too-deep", mark, f"the front matter nests more than {MAX_DEPTH} levels", _BESIDE)
                 break
             if isinstance(event, yaml.SequenceStartEvent):
                 if not stack:
-                    problem("yaml-not-mapping", mark, "the front matter is a list, not `key: value` lines")
+                    problem(
+                        "yaml-not-mapping",
+                        mark,
+                        "the front matter is a list, not `key: value` lines",
+                        "remove the dash",
+                    )
                 stack.append(_Frame([], mark))
             else:
                 stack.append(_Frame({} if stack else fields, mark))

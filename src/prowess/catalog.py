@@ -311,7 +311,7 @@ class _Decision:
         entries = self.ordered(entries)
         entries = self.shorten(entries)
         if self.host.trust_note and self.settings.trust != "trusted" and any(e.scope == "project" for e in entries):
-            self.findings.append(finding("host-trust", self.host.trust_note))
+            self.findings.append(finding("host-trust", self.host.trust_note, hint="trust the folder in the client"))
         return tuple(entries)
 
     def entry(self, item: Found) -> Entry:
