@@ -273,18 +273,21 @@ def _json(entries: Sequence[Entry], plan: Sequence[int]) -> str:
 _WRITERS: Mapping[str, Writer] = {"xml": _xml, "markdown": _markdown, "json": _json}
 
 
+_TAGS = ("available_skills", "skill", "skills", "system-reminder")
+"""What the blocks are wrapped in that clients show their models."""
+
+
 def _host_writer(catalog: Catalog) -> Writer:
     """Write as the host's own template does. The host's budget is in the descriptions already."""
     template = catalog.host.template
-    tags = "|".join(sorted(set(re.findall(r"</?([a-z_-]+)", template.header + template.entry + template.footer))))
-    forged = re.compile(rf"<(?=\s*/?\s*(?:{tags})\b)", re.IGNORECASE) if tags and not template.escape else None
+    tags = {*_TAGS, *re.findall(r"</?([a-z_-]+)", template.header + template.entry + template.footer)}
+    forged = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(sorted(tags))})\b)", re.IGNORECASE)
 
     def harmless(text: str) -> str:
         """Keep foreign text from looking like an entry, also where the client itself lets it."""
         if template.escape:
             return text
-        text = forged.sub("&lt;", text) if forged else text
-        return re.sub(r"\n(?=\s*[-*+#<])", " ", text)
+        return re.sub(r"\n(?=\s*[-*+#<])", " ", forged.sub("&lt;", text))
 
     def write(entries: Sequence[Entry], plan: Sequence[int]) -> str:
         chosen = [(entry, level) for entry, level in zip(entries, plan, strict=True) if level]
