@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from .disk import Disk
 from .findings import Finding, finding, quoted
 from .ignore import Ignored
+from .template import collation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -158,7 +159,10 @@ class _Walk:
                 self.loose(place, path, real, entries)
             if root.own == "last" and not depth:
                 last = (path, real)
-            below = [self.child(place, path, real, depth, name, letter) for name, letter in entries if letter in "dl"]
+            folders = [entry for entry in entries if entry[1] in "dl"]
+            if root.collated:
+                folders.sort(key=lambda entry: collation(entry[0]))
+            below = [self.child(place, path, real, depth, name, letter) for name, letter in folders]
             stack += reversed([entry for entry in below if entry is not None])
         if last is not None:
             self.skill_in(place, *last)
@@ -242,11 +246,13 @@ class _Walk:
             return False
         if problem == "file-is-link" and place.root.linked_files != "skip":
             target = os.path.realpath(path)
-            if not self.inside(target) and (
-                place.root.linked_files == "bounded" or os.path.basename(target) != SKILL_FILE
-            ):
-                # A client may read any file through such a link. Prowess does not: its text would show as a skill's.
+            name, message = os.path.basename(target), ""
+            # A client may read any file through such a link. Prowess does not: its text would show as a skill's.
+            if not self.inside(target) and (place.root.linked_files == "bounded" or name != SKILL_FILE):
                 message = "SKILL.md is a link that leads out of the project and the skills folders, and is not read"
+            elif not name.lower().endswith(".md"):
+                message = "SKILL.md is a link to a file that is not a `.md` file, and is not read"
+            if message:
                 skill = replace(skill, findings=(finding("file-is-link", message, path=path, hint=_PUT_THERE),))
             else:
                 skill = self.disk.skill(path, follow=True, whole=self.host.reading.whole_file)

@@ -13,17 +13,19 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from .findings import Finding, Severity, finding, neutral, quoted, under_policy
+from .findings import Finding, Severity, finding, neutral, quoted, under_policy, without_runs
 from .host import DESCRIPTION_ON, NAME_ON, Flag, Host
 from .lines import NOT_YAML, second_fields
+from .reread import reread
 from .rules import check_skill
 from .template import escaped, measure
 
 if TYPE_CHECKING:
-    from ._frontmatter import Field
+    from ._frontmatter import Field, Value
     from .config import Settings
     from .discovery import Found
     from .disk import Disk
+    from .skill import Skill
 
 __all__ = ["State", "Verdict", "View", "Viewer"]
 
@@ -73,16 +75,22 @@ class Viewer:
         self.host, self.settings, self.disk = host, settings, disk
         self._rejects = frozenset(host.reading.rejects)
         self._as_body = frozenset(host.reading.as_body)
+        self._as_empty = frozenset(host.reading.as_empty)
         self._name_on = _with_blank({**NAME_ON, **host.name_rules.on})
         self._description_on = _with_blank({**DESCRIPTION_ON, **host.description_rules.on})
 
     def view(self, item: Found) -> View:
         """Apply the host's rules to one skill."""
         folder = os.path.basename(os.path.dirname(item.path))
-        findings = check_skill(item.skill)
+        findings = own = check_skill(item.skill)
+        skill = self._reread(item, item.skill)
+        if skill is not item.skill:
+            item = replace(item, skill=skill)
+            own = check_skill(skill)
         codes = {problem.code for problem in item.skill.findings}
         fields = self._fields(item, codes)
-        verdict = self._reading(item, findings, codes)
+        verdict = self._reading(item, own, codes)
+        rejects = self._rejects if verdict is not None else frozenset[str]()
         name, named = self._name(fields, folder)
         description, first_line, described = self._description(item, fields)
         verdict = (
@@ -94,18 +102,25 @@ class Viewer:
             or self._nested(item)
             or Verdict(State.ACTIVE, None, "found")
         )
-        shown = under_policy(findings, "guide" if self.host.name == "prowess" else self.host.name, self._rejects)
+        shown = under_policy(findings, "guide" if self.host.name == "prowess" else self.host.name, rejects)
         if verdict.code is not None and verdict.state is State.REJECTED:
             shown = _marked(shown, verdict, item.path)
         if item.place.scope in self.host.suppressed_scopes:
             shown = ()
         return View(name=name, description=description, first_line=first_line, verdict=verdict, findings=shown)
 
+    def _reread(self, item: Found, skill: Skill) -> Skill:
+        """Return a skill as it reads between the host's own fences, after its own repairs."""
+        follow = os.path.islink(item.path)
+        return reread(skill, item.path, self.host.reading, lambda: self.disk.text(item.path, follow=follow))
+
     def _fields(self, item: Found, codes: set[str]) -> Mapping[str, Field] | None:
         """Return the front matter as the host reads it, or None where it sees none."""
         document = item.skill.document
         if document is None or document.front is None or codes & self._as_body:
             return None
+        if codes & self._as_empty:
+            return {}
         reading, fields = self.host.reading, item.skill.fields
         if not reading.second_parser:
             return fields
@@ -118,15 +133,27 @@ class Viewer:
             return _rejected(findings[0].code, findings[0].message)
         if codes & self._as_body:
             return None
-        problem = next((problem for problem in findings if problem.code in self._rejects), None)
+        if codes & self._as_empty:
+            return None
+        problem = next((one for one in findings if one.code in self._rejects and self._minds(one, item.skill)), None)
         return None if problem is None else _rejected(problem.code, problem.message)
+
+    def _minds(self, problem: Finding, skill: Skill) -> bool:
+        """Say whether the host minds this finding: some let fields stand twice that they do not know."""
+        known = self.host.reading.duplicates
+        if problem.code != "yaml-duplicate-key" or not known or problem.line is None or skill.document is None:
+            return True
+        line = skill.document.text.split("\n")[problem.line - 1]
+        return problem.column == 1 and line.split(":")[0].strip(" \"'") in known
 
     def _name(self, fields: Mapping[str, Field] | None, folder: str) -> tuple[str, Verdict | None]:
         """Return what the host calls a skill, and why it refuses it if it does."""
         rules = self.host.name_rules
         value = None if fields is None else fields.get("name")
-        kind = _kind(value)
+        kind = self._kind(value)
         action = "text" if kind == "text" else self._name_on.get(kind, "reject")
+        if action == "value" and value is not None:
+            value = replace(value, value=_js_value(str(value.value)))
         verdict = None
         name = folder
         if action == "reject":
@@ -141,6 +168,16 @@ class Viewer:
         for old, new in rules.replace.items():
             name = re.sub(old, new, name)
         return (folder if rules.identity == "folder" else name), verdict
+
+    def _kind(self, value: Field | None) -> str:
+        """Name the kind of a value as the host's parser has it."""
+        kind, reading = _kind(value), self.host.reading
+        if value is None or not isinstance(value.value, str):
+            return kind
+        if kind == "number" and reading.texts and re.fullmatch(reading.texts, value.value):
+            return "text"
+        plain = value.source.partition(":")[2].strip() == value.value
+        return "number" if kind == "text" and plain and re.fullmatch(reading.not_texts or "(?!)", value.value) else kind
 
     def _name_limits(self, name: str, folder: str) -> Verdict | None:
         rules = self.host.name_rules
@@ -159,8 +196,10 @@ class Viewer:
         """Return the description, its first line, and why the host refuses or hides the skill if it does."""
         rules = self.host.description_rules
         value = None if fields is None else fields.get("description")
-        kind = _kind(value)
+        kind = self._kind(value)
         action = "text" if kind == "text" else self._description_on.get(kind, "reject")
+        if action == "value" and value is not None:
+            value = replace(value, value=_js_value(str(value.value)))
         verdict = None
         text = _text(value) if value is not None else ""
         if action == "reject":
@@ -181,9 +220,11 @@ class Viewer:
         when = fields.get("when_to_use") if fields is not None else None
         if "when_to_use" in rules.append and when is not None and when.kind == "text" and str(when.value).strip():
             text = f"{text}{rules.joiner}{str(when.value).strip()}"
-        if rules.limit and rules.past_limit == "cut" and len(text) > rules.limit:
-            text = text[: rules.limit - len(rules.ellipsis)] + rules.ellipsis
+        if rules.clean:
+            text = without_runs(text)
         text = escaped(text, rules.escape)
+        if rules.limit and rules.past_limit == "cut" and measure(text, rules.unit) > rules.limit:
+            text = _cut(text, rules.limit, rules.ellipsis, rules.unit)
         if "scope" in rules.append:
             word = self.host.scope_words.get(item.place.scope, item.place.scope)
             text, line = f"{text} ({word})", f"{line} ({word})"
@@ -191,12 +232,14 @@ class Viewer:
 
     def _from_body(self, item: Found, *, whole: bool) -> str:
         """Take a description from the first lines of the body that are not blank."""
+        if item.skill.document is None:
+            return ""  # what was not read, perhaps because it is a link to elsewhere, is not read here either
         rules = self.host.description_rules
         follow = os.path.islink(item.path)
         if whole:
             text = self.disk.text(item.path, follow=follow)
         else:
-            document = self.disk.skill(item.path, follow=follow, whole=True).document
+            document = self._reread(item, self.disk.skill(item.path, follow=follow, whole=True)).document
             text = "" if document is None else document.body
         lines = [line.strip() for line in text.split("\n") if line.strip()]
         if rules.fallback_headings == "skip":
@@ -204,7 +247,9 @@ class Viewer:
         joined = " ".join(lines[: rules.fallback_lines])
         if rules.fallback_headings == "strip":
             joined = re.sub(r"^#+\s+", "", joined)
-        return (joined[: rules.fallback_length] if rules.fallback_length else joined) or rules.fallback
+        if rules.fallback_length and measure(joined, rules.unit) > rules.fallback_length:
+            joined = _cut(joined, rules.fallback_length, rules.fallback_ellipsis, rules.unit)
+        return joined or rules.fallback
 
     def _flags(self, item: Found, fields: Mapping[str, Field] | None) -> Verdict | None:
         """Apply the fields with which an author keeps a skill from the model."""
@@ -300,8 +345,39 @@ def _a(kind: str) -> str:
 def _text(value: Field) -> str:
     """Write a value as JavaScript's `String()` does, which is what most clients are written in."""
     if isinstance(value.value, tuple):
-        return ",".join(item if isinstance(item, str) else "[object Object]" for item in value.value)
+        return ",".join(_item(item) for item in value.value)
     return value.value if isinstance(value.value, str) else "[object Object]"
+
+
+def _cut(text: str, limit: int, ellipsis: str, unit: str) -> str:
+    """Cut a text to a limit, what stands for the rest included."""
+    room = limit - len(ellipsis)
+    if unit == "utf16":
+        while measure(text[:room], unit) > limit - len(ellipsis):
+            room -= measure(text[:room], unit) - (limit - len(ellipsis)) + 1 >> 1
+    return text[:room] + ellipsis
+
+
+def _item(item: Value) -> str:
+    if isinstance(item, tuple):
+        return ",".join(_item(inner) for inner in item)
+    return item if isinstance(item, str) else "[object Object]"
+
+
+def _js_value(text: str) -> str:
+    """Write a number or boolean of YAML 1.2 as JavaScript writes what it is worth: `1.50` is `1.5`."""
+    word = text.lower()
+    if word in ("true", "false"):
+        return word
+    if word.lstrip("+-") in (".inf", ".nan"):
+        return "NaN" if word == ".nan" else "-Infinity" if word[0] == "-" else "Infinity"
+    number = float(int(text, 0)) if word.startswith(("0x", "0o")) else float(text)
+    if number == int(number) and abs(number) < 1e21 if abs(number) != float("inf") else False:
+        # Of a large number JavaScript writes the digits that tell it apart, and zeros.
+        digits = repr(number).split("e")[0].replace(".", "").lstrip("-") if abs(number) >= 1e16 else str(abs(int(number)))
+        digits = digits if abs(number) < 1e16 else digits.ljust(len(str(abs(int(number)))), "0")
+        return f"{'-' if number < 0 else ''}{digits}"
+    return repr(number).replace("inf", "Infinity").replace("e-0", "e-")
 
 
 def _matches(value: Field | None, wanted: str) -> bool:
