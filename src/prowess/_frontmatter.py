@@ -620,7 +620,7 @@ def _compose(
             problem("yaml-tag", mark, f"the tag {quoted(tag)} is not allowed", hint)
         if isinstance(event, yaml.ScalarEvent):
             value = event.value.translate(restore) if restore else event.value
-            kind = kind_of(value) if event.style in (None, "") else "text"
+            kind = kind_of(value) if event.style in (None, "") and tag != "tag:yaml.org,2002:str" else "text"
             if stack:
                 place(value, kind, mark)
             elif value:

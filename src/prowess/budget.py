@@ -13,22 +13,25 @@ if TYPE_CHECKING:
 __all__ = ["fit_in_order", "level"]
 
 
-def fit_in_order(full: Sequence[int], least: Sequence[int], room: int) -> list[bool]:
+def fit_in_order(full: Sequence[int], least: Sequence[int], room: int, *, greedy: bool = False) -> list[bool]:
     """Say which entries may be shown in full when all are shown at least, going by their order.
 
     Args:
         full: the cost of each entry in full.
         least: the cost of each entry cut down to its name; no more than its `full`.
         room: the limit for all of them.
+        greedy: whether an entry that does not fit leaves its room to later, shorter ones.
 
     Returns:
-        For each entry whether it is shown in full. The first that does not fit ends the list of those that do.
+        For each entry whether it is shown in full. The first that does not fit ends the list of those that do, if not
+        `greedy`.
     """
     left = room - sum(least)
     shown: list[bool] = []
     for whole, part in zip(full, least, strict=True):
-        left -= whole - part
-        shown.append(left >= 0 and (not shown or shown[-1]))
+        fits = whole - part <= left and (greedy or not shown or shown[-1])
+        shown.append(fits)
+        left -= whole - part if fits else 0
     return shown
 
 

@@ -474,7 +474,7 @@ class _Decision:
             cut = [self.first_lines[entry.path] for entry in shown]
         else:
             least = lines.least() if budget.degrade == "name-only" else [0] * len(shown)
-            fits = fit_in_order(full, least, room)
+            fits = fit_in_order(full, least, room, greedy=budget.greedy)
             cut = [entry.description if fit else "" for entry, fit in zip(shown, fits, strict=True)]
         for index, text in zip(active, cut, strict=True):
             if text != result[index].description:
@@ -495,7 +495,7 @@ class _Decision:
         return result
 
 
-_UNITS = {"chars": "characters", "utf16": "characters", "bytes": "bytes", "tokens": "tokens"}
+_UNITS = {"chars": "characters", "utf16": "characters", "bytes": "bytes", "width": "characters", "tokens": "tokens"}
 
 
 class _Lines:

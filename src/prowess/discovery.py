@@ -258,7 +258,9 @@ class _Walk:
                 skill = self.disk.skill(path, follow=True, whole=self.host.reading.whole_file)
                 real = target
         if real not in self.seen:
-            self.seen.add(real)
+            if problem != "file-not-regular":
+                # A folder of that name may be entered yet.
+                self.seen.add(real)
             self.found.append(Found(path, real, place, skill))
         return problem != "file-not-regular"
 

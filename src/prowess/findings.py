@@ -27,6 +27,7 @@ __all__ = [
     "quoted",
     "under_policy",
     "without_hidden",
+    "without_runs",
 ]
 
 
@@ -212,6 +213,9 @@ separators, fillers, and the tag characters that hide ASCII in plain sight. The 
 _HIDDEN = re.compile(f"[\x00-\x1f\ud800-\udfff{UNSEEN}]")
 
 
+_HIDDEN_RUN = re.compile(f"(?:{_HIDDEN.pattern})+(?!{_HIDDEN.pattern}|$)")
+
+
 def _escape(match: re.Match[str]) -> str:
     number = ord(match[0])
     if 0xDC80 <= number <= 0xDCFF:
@@ -229,6 +233,11 @@ def without_hidden(text: str) -> str:
     if text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
     return " ".join(_HIDDEN.sub(lambda match: " " if match[0] in "\n\t\r\x85\u2028\u2029" else "", text).split())
+
+
+def without_runs(text: str) -> str:
+    """Return the text with one blank for each run of characters that do not show, a last one aside."""
+    return _HIDDEN_RUN.sub(" ", text)
 
 
 def neutral(text: str) -> str:

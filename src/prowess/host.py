@@ -28,6 +28,7 @@ __all__ = [
     "Host",
     "Name",
     "Reading",
+    "Repair",
     "Root",
     "Setting",
     "Template",
@@ -59,6 +60,10 @@ class Root:
     """How many levels of folders below the root may hold a skill; -1 is any."""
     own: str = "no"
     """A SKILL.md in the root itself: `no`, `yes`, `last` (after those below it), or `alone` (it hides the rest)."""
+    git_marker: str = ""
+    """`Host.git_marker` for this root, where it differs."""
+    home_stops: bool = False
+    """Whether the way upwards ends below the user's home."""
     not_home: bool = False
     """Whether the root is left out where its project folder is the user's home."""
     separator: str = os.pathsep
@@ -69,6 +74,8 @@ class Root:
     """Whether folders whose name begins with a dot are entered."""
     skip: tuple[str, ...] = (".git", "node_modules")
     """Folder names that are never entered."""
+    collated: bool = False
+    """Whether folders come in the order of a dictionary (punctuation, digits, letters of either case), not of bytes."""
     linked_folders: str = "follow"
     """`follow`, `skip`, or `bounded` (only to a target inside the project or a scanned root)."""
     linked_files: str = "follow"
@@ -84,6 +91,24 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """What the client does to each line of a front matter that its YAML parser gives up on, before it tries again."""
+
+    line: str
+    """A regular expression with the groups `key`, `gap` and `value`, and `rest` if what follows stays outside."""
+    when: str
+    """A value is put in quotes where this is found in it."""
+    unless: str = "(?!)"
+    """And where this is not."""
+    quote: str = "single"
+    """`single`, `double`, or `block` (it becomes a block scalar, `|-`)."""
+    types: bool = False
+    """Whether a name or description that is not text is mended so too."""
+    blocks: bool = False
+    """Whether the lines of block scalars are left alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What the client does about the reader's findings."""
 
@@ -91,6 +116,21 @@ class Reading:
     """Codes with which it does not load the skill."""
     as_body: tuple[str, ...] = ()
     """Codes with which it takes the whole file for the body, as if there were no front matter."""
+    as_empty: tuple[str, ...] = ()
+    """Codes with which it takes the front matter for empty."""
+    opening: str = ""
+    """A regular expression for the opening fence, where it is not simply `---` and blanks; matched at the beginning."""
+    closing: str = ""
+    """The same for the closing one; the first that is found. Both see LF where the file has CRLF."""
+    refuses: tuple[str, ...] = ()
+    """Regular expressions for front matter that its YAML parser gives up on, though it is YAML."""
+    texts: str = ""
+    """A regular expression for plain scalars that are text to it, though numbers by YAML 1.2."""
+    not_texts: str = ""
+    """The same for those that are numbers or dates to it, though text by YAML 1.2."""
+    repair: Repair | None = None
+    duplicates: tuple[str, ...] = ()
+    """The only fields which must not stand twice; empty for all."""
     second_parser: str = ""
     """Where YAML fails, fields are read line by line: `raw` (quotes and comments stay, indented lines that follow are
     joined) or `values` (one line a field, double quotes are taken away)."""
@@ -109,7 +149,7 @@ class Name:
     on: Mapping[str, str] = field(default_factory=dict)
     """What happens to a name that is `missing`, `null`, `empty`, `blank` (as `empty` if it is not listed), a `number`,
     `bool`, `list` or `map`: `folder` (takes the folder's name), `reject`, `text` (as JavaScript writes it: a list's
-    items joined by commas)."""
+    items joined by commas), `value` (a number or boolean as JavaScript writes what it is worth)."""
     trim: bool = True
     one_line: bool = False
     """Whether white space is collapsed."""
@@ -132,7 +172,8 @@ class Description:
 
     on: Mapping[str, str] = field(default_factory=dict)
     """What happens to one that is `missing`, `null`, `empty`, `blank`, a `number`, `bool`, `list` or `map`: `reject`,
-    `keep` (shown empty), `hide` (listed, not shown to the model), `body` (taken from the body), `text`."""
+    `keep` (shown empty), `hide` (listed, not shown to the model), `body` (taken from the body), `text`,
+    `value` (as for a name)."""
     trim: bool = True
     fallback: str = ""
     """What `body` gives where the body has no text either."""
@@ -141,7 +182,8 @@ class Description:
     fallback_headings: str = "keep"
     """What `body` does with a line that begins with `#`: `keep`, `strip` (`# Title` is `Title`) or `skip`."""
     fallback_length: int = 0
-    """Characters of what `body` takes; 0 is all."""
+    """Characters of what `body` takes, `fallback_ellipsis` included; 0 is all."""
+    fallback_ellipsis: str = ""
     limit: int = 0
     """Characters; 0 is no limit."""
     past_limit: str = "keep"
@@ -149,6 +191,8 @@ class Description:
     ellipsis: str = "…"
     one_line: bool = False
     """Whether white space is collapsed."""
+    clean: bool = False
+    """Whether characters that do not show, line ends among them, become one blank for each run of them."""
     escape: str = ""
     """Characters shown as XML entities."""
     append: tuple[str, ...] = ()
@@ -165,8 +209,10 @@ class Budget:
     limit: int = 0
     """For all entries together; 0 is no budget."""
     unit: str = "chars"
-    """What the limit counts: `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8) or `tokens` (four
-    bytes)."""
+    """What the limit counts: `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8), `tokens` (four
+    bytes) or `width` (cells of a terminal)."""
+    greedy: bool = False
+    """With `name-only`: whether an entry that does not fit leaves its room to later, shorter ones."""
     reserved: int = 0
     """What the client's own skills take of it."""
     bundled: Mapping[str, int] = field(default_factory=dict)
@@ -281,7 +327,7 @@ class Host:
     """Whether all roots of a nearer folder come before those of its parent; else each root goes all the way up
     first."""
     git_marker: str = "exists"
-    """What makes a git root: that `.git` `exists`, or that it is a `valid` repository."""
+    """What makes a git root: that `.git` `exists`, that a folder `.git` has a `head`, or that it is a `valid` repository."""
     scope_words: Mapping[str, str] = field(default_factory=dict)
     """Scope to the client's own word for it."""
 
@@ -325,6 +371,8 @@ def load_host(name: str) -> Host:
     table["roots"] = tuple(_make(Root, {**defaults, **root}) for root in table.get("roots", ()))
     table["flags"] = tuple(_make(Flag, row) for row in table.get("flags", ()))
     table["settings"] = tuple(_make(Setting, row) for row in table.get("settings", ()))
+    if "repair" in table.get("reading", {}):
+        table["reading"]["repair"] = _make(Repair, table["reading"]["repair"])
     for key, cls in _TABLES.items():
         if key in table:
             table[key] = _make(cls, table[key])

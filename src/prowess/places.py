@@ -46,11 +46,16 @@ def git_root(directory: str, marker: str = "exists") -> str | None:
 
     Args:
         directory: an absolute path.
-        marker: `exists`, or `valid` where the client asks git and an empty `.git` does not count.
+        marker: `exists`; `head` where a folder `.git` needs a HEAD; or `valid` where the client asks git.
     """
     while True:
         path = os.path.join(directory, ".git")
-        if os.path.exists(path) and (marker == "exists" or _is_repository(path)):
+        if os.path.exists(path) and (
+            marker == "exists"
+            or (
+                _is_repository(path) if marker == "valid" else not os.path.isdir(path) or os.path.exists(f"{path}/HEAD")
+            )
+        ):
             return directory
         parent = os.path.dirname(directory)
         if parent == directory:
@@ -118,7 +123,11 @@ def places(
         while at < len(roots) and block[0].walk != "none" and _walks_with(block[0], roots[at]):
             block.append(roots[at])
             at += 1
-        levels = list(enumerate(_walked(block[0], cwd, top)))
+        marked = git_root(cwd, block[0].git_marker) if block[0].git_marker else top
+        folders = _walked(block[0], cwd, marked)
+        if block[0].home_stops and home in folders:
+            folders = folders[: folders.index(home)]
+        levels = list(enumerate(folders))
         pairs = [(up, level, root) for up, level in levels for root in block]
         if not host.levels_first:
             pairs = [(up, level, root) for root in block for up, level in levels]
@@ -138,9 +147,8 @@ def _copy(root: Root, **changes: object) -> Root:
 
 
 def _walks_with(first: Root, other: Root) -> bool:
-    return (first.scope, first.walk, first.without_git) == (other.scope, other.walk, other.without_git) and not (
-        other.path.startswith(("~", "/", "$", "@"))
-    )
+    same = all(getattr(first, name) == getattr(other, name) for name in ("scope", "walk", "without_git", "git_marker"))
+    return same and not (other.path.startswith(("~", "/", "$", "@")))
 
 
 def _walked(root: Root, cwd: str, top: str | None) -> list[str]:

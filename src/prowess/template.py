@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from .host import Host
 
-__all__ = ["Roots", "fill", "measure", "values_of"]
+__all__ = ["Roots", "collation", "fill", "measure", "values_of"]
 
 _HOLE = re.compile(r"\{(name|alias|description|path|short_path|scope|roots|names)\}")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
@@ -35,13 +36,39 @@ def escaped(text: str, characters: str) -> str:
 
 
 def measure(text: str, unit: str) -> int:
-    """Measure a text in `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8) or `tokens` (four bytes)."""
+    """Measure a text in `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8), `tokens` (four bytes)
+    or `width` (cells of a terminal).
+    """
     if unit == "chars":
         return len(text)
     if unit == "utf16":
         return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+    if unit == "width":
+        return len(text) if text.isascii() else sum(_cells(c) for c in text)
     size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
     return size if unit == "bytes" else -(-size // 4)
+
+
+def _cells(character: str) -> int:
+    """Count the cells of a terminal that a character takes."""
+    if unicodedata.combining(character) or unicodedata.category(character) == "Cf":
+        return 0
+    return 1 + (unicodedata.east_asian_width(character) in "WF")
+
+
+_PUNCTUATION = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
+
+
+def collation(name: str) -> tuple[tuple[tuple[int, int, str], ...], str, str]:
+    """Return a key that sorts as a dictionary does: punctuation, digits, letters; then accents; then case."""
+    plain = [c for c in unicodedata.normalize("NFD", name) if not unicodedata.combining(c)]
+
+    def rank(c: str) -> tuple[int, int, str]:
+        if c.isalpha():
+            return 2, 0, c.casefold()
+        return (1, 0, c) if c.isdigit() else (0, _PUNCTUATION.find(c), c)
+
+    return tuple(rank(c) for c in plain), unicodedata.normalize("NFD", name).casefold(), name.swapcase()
 
 
 class Roots:

@@ -111,8 +111,11 @@ class Viewer:
 
     def _reread(self, item: Found, skill: Skill) -> Skill:
         """Return a skill as it reads between the host's own fences, after its own repairs."""
-        follow = os.path.islink(item.path)
-        return reread(skill, item.path, self.host.reading, lambda: self.disk.text(item.path, follow=follow))
+
+        def text() -> str:
+            return self.disk.text(item.path, follow=os.path.islink(item.path))
+
+        return reread(skill, item.path, self.host.reading, text)
 
     def _fields(self, item: Found, codes: set[str]) -> Mapping[str, Field] | None:
         """Return the front matter as the host reads it, or None where it sees none."""
@@ -374,7 +377,9 @@ def _js_value(text: str) -> str:
     number = float(int(text, 0)) if word.startswith(("0x", "0o")) else float(text)
     if number == int(number) and abs(number) < 1e21 if abs(number) != float("inf") else False:
         # Of a large number JavaScript writes the digits that tell it apart, and zeros.
-        digits = repr(number).split("e")[0].replace(".", "").lstrip("-") if abs(number) >= 1e16 else str(abs(int(number)))
+        digits = (
+            repr(number).split("e")[0].replace(".", "").lstrip("-") if abs(number) >= 1e16 else str(abs(int(number)))
+        )
         digits = digits if abs(number) < 1e16 else digits.ljust(len(str(abs(int(number)))), "0")
         return f"{'-' if number < 0 else ''}{digits}"
     return repr(number).replace("inf", "Infinity").replace("e-0", "e-")
