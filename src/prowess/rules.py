@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 
-from .findings import Finding, finding, hidden, quoted
+from .findings import Finding, finding, hidden, quoted, without_hidden
 from .skill import FIELDS, SPEC_FIELDS, Skill
 
 __all__ = [
@@ -40,9 +40,10 @@ _KNOWN = frozenset((*FIELDS, "allowed_tools", "when_to_use", "hooks", "effort", 
 
 
 def same_name(name: str) -> str:
-    """Return the form in which names are compared: NFKC, case folded."""
+    """Return the form in which names are compared: NFKC, case folded, without what does not show."""
     if name.isascii():
         return name.lower()
+    name = without_hidden(name) or name
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 

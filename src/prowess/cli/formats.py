@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from itertools import groupby
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from prowess import __version__
 from prowess.cli.common import finding_lines, width_of
@@ -119,6 +118,8 @@ def _artifact(path: str, base: str) -> dict[str, str]:
 
 def _uri(path: str) -> str:
     path = path.replace(os.sep, "/")
+    from urllib.parse import quote
+
     return quote(os.fsencode(path if path.startswith("/") or ":" not in path[:2] else f"/{path}"), safe="/")
 
 
