@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, groupby
+from itertools import accumulate, groupby, product
 from typing import TYPE_CHECKING
 
 from .budget import fit_in_order, level
@@ -135,7 +135,8 @@ class Catalog:
         if not found:
             raise self._not_found(reference)
         order = {State.ACTIVE: 0, State.USER_ONLY: 1, State.DEFERRED: 2}
-        found.sort(key=lambda entry: order.get(entry.state, 3))
+        key = same_name(reference)
+        found.sort(key=lambda entry: (order.get(entry.state, 3), same_name(entry.name) != key))
         return tuple(with_digest(entry) for entry in found)
 
     def resolve(self, reference: str) -> Entry:
@@ -148,8 +149,11 @@ class Catalog:
             AmbiguousSkillError: there are several, and no rule chooses.
         """
         found = self._candidates(reference)
-        for state in (State.ACTIVE, State.USER_ONLY, None):
-            chosen = [entry for entry in found if state is None or entry.state is state]
+        # A skill of that very name is meant rather than one whose folder, or whose name in its package, is so called.
+        key = same_name(reference)
+        named = [entry for entry in found if same_name(entry.name) == key]
+        for state, those in product((State.ACTIVE, State.USER_ONLY, None), (named, found)):
+            chosen = [entry for entry in those if state is None or entry.state is state]
             if len(chosen) == 1:
                 return chosen[0]
             if chosen:
@@ -171,10 +175,9 @@ class Catalog:
             return exact
         scope, colon, rest = reference.partition(":")
         if colon:
-            if scope == "sha256" or (scope == "" and rest):
-                return [
-                    entry for entry in self.skills if (with_digest(entry).digest or "").startswith(f"sha256:{rest}")
-                ]
+            if scope == "sha256" and rest:
+                start = f"sha256:{rest.lower()}"
+                return [entry for entry in self.skills if (with_digest(entry).digest or "").startswith(start)]
             inner = same_name(rest)
             return [entry for entry in self.skills if entry.scope == scope and inner in _names(entry)]
         path = os.path.abspath(os.path.join(self.cwd, os.path.expanduser(reference)))
@@ -299,6 +302,7 @@ class _Decision:
         self.viewer = Viewer(host, settings, disk)
         self.findings: list[Finding] = []
         self.first_lines: dict[str, str] = {}
+        self.second_names: dict[str, str] = {}
         self.nested: dict[str, str] = {}
         """Skills folders below the project, by path, with where they lie."""
         self.levels: dict[str, int] = {}
@@ -317,6 +321,7 @@ class _Decision:
     def entry(self, item: Found) -> Entry:
         seen, place = self.viewer.view(item), item.place
         self.first_lines[item.path] = seen.first_line
+        self.second_names[item.path] = seen.alias
         self.levels[place.path] = place.level
         if place.nested is not None:
             self.nested[place.path] = place.nested
@@ -363,7 +368,7 @@ class _Decision:
                     self.findings.append(finding("name-lookalike", words, path=entry.path, hint="rename one of them"))
                 continue
             winner = entries[first]
-            if entry.state is State.DEFERRED:
+            if entry.state is State.DEFERRED and entry.root in self.nested:
                 # A nested skill stays beside the one above it, under a name that tells where it applies.
                 result[index] = replace(entry, name=f"{self.nested[entry.root]}:{entry.name}")
                 continue
@@ -406,7 +411,7 @@ class _Decision:
         taken = {entry.name for entry in entries if entry.state not in (State.REJECTED, State.SHADOWED)}
         result = []
         for entry in entries:
-            alias = (entry.frontmatter_name or "").strip()
+            alias = self.second_names.get(entry.path, "")
             if (
                 alias
                 and alias not in taken

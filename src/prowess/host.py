@@ -1,7 +1,7 @@
 """host name -> Host
 
 A host is an agent client's conventions, read from one TOML file in `hosts/`; there is no class per host. What each key
-means is said here, and `docs/hosts.md` tells how to write one. A default is the convention most clients share.
+means is said here, and `docs/hosts/README.md` tells how to write one. A default is the convention most clients share.
 """
 
 from __future__ import annotations
@@ -129,6 +129,7 @@ class Reading:
     not_texts: str = ""
     """The same for those that are numbers or dates to it, though text by YAML 1.2."""
     repair: Repair | None = None
+    """What it mends before it tries again; a table of its own."""
     duplicates: tuple[str, ...] = ()
     """The only fields which must not stand twice; empty for all."""
     second_parser: str = ""
@@ -151,6 +152,7 @@ class Name:
     `bool`, `list` or `map`: `folder` (takes the folder's name), `reject`, `text` (as JavaScript writes it: a list's
     items joined by commas), `value` (a number or boolean as JavaScript writes what it is worth)."""
     trim: bool = True
+    """Whether white space around it is taken away."""
     one_line: bool = False
     """Whether white space is collapsed."""
     pattern: str = ""
@@ -158,6 +160,7 @@ class Name:
     max_length: int = 0
     """Characters; longer names reject; 0 is no limit."""
     must_equal_folder: bool = False
+    """Whether another name than the folder's rejects."""
     reserved: tuple[str, ...] = ()
     """Words a name must not hold."""
     replace: Mapping[str, str] = field(default_factory=dict)
@@ -175,6 +178,7 @@ class Description:
     `keep` (shown empty), `hide` (listed, not shown to the model), `body` (taken from the body), `text`,
     `value` (as for a name)."""
     trim: bool = True
+    """Whether white space around it is taken away."""
     fallback: str = ""
     """What `body` gives where the body has no text either."""
     fallback_lines: int = 1
@@ -184,11 +188,13 @@ class Description:
     fallback_length: int = 0
     """Characters of what `body` takes, `fallback_ellipsis` included; 0 is all."""
     fallback_ellipsis: str = ""
+    """What it ends in where it is cut to `fallback_length`."""
     limit: int = 0
     """Characters; 0 is no limit."""
     past_limit: str = "keep"
     """`keep`, `cut` (to the limit, `ellipsis` included) or `drop` (the skill is rejected)."""
     ellipsis: str = "…"
+    """What a description ends in that is cut to the limit."""
     one_line: bool = False
     """Whether white space is collapsed."""
     clean: bool = False
@@ -198,6 +204,7 @@ class Description:
     append: tuple[str, ...] = ()
     """What is added, in order: `when_to_use` (after `joiner`), `scope` (as ` (SCOPE)`)."""
     joiner: str = " - "
+    """What stands before `when_to_use`."""
     unit: str = "chars"
     """What the limit counts: `chars` (Unicode) or `utf16` (units of UTF-16)."""
 
@@ -251,10 +258,13 @@ class Flag:
 
     when: Mapping[str, str]
     """Field to value, all of which must hold: `true`, `false` (an unquoted YAML boolean), `~true`, `~false` (as text
-    too), `present` (not empty), or a type it is not: `not-bool`, `not-list`, `not-text`, `not-texts` (neither text nor
-    a list of texts). In a file: dotted path of keys to text."""
+    too), `truthy` (a boolean, text or number that says yes), `falsy` (anything else), `present` (not empty), `globs`
+    (text, or a list with one, that is not `**`), or a type it is not: `not-bool`, `not-map`, `not-list`, `not-text`,
+    `not-texts` (neither text nor a list of texts). In a file: dotted path of keys to text."""
     state: str
+    """What becomes of the skill: `user-only`, `deferred`, `disabled` or `rejected`."""
     reason: str
+    """Why, in the words that `list` and `why` show."""
     code: str = ""
     """The finding that says so, where the skill is rejected."""
     file: str = ""
@@ -266,6 +276,7 @@ class Template:
     """The text the client's model gets: `header`, `entry` per skill, `footer`."""
 
     header: str = ""
+    """What stands before the first entry."""
     entry: str = "- {name}: {description}\n"
     """With `{name}`, `{alias}`, `{description}`, `{path}`, `{short_path}` (below a root of the table `{roots}`),
     `{scope}`."""
@@ -274,6 +285,7 @@ class Template:
     rest: str = ""
     """A last line with `{names}` of those left out."""
     footer: str = ""
+    """What stands after the last one."""
     escape: str = ""
     """Characters written as XML entities."""
 
@@ -283,7 +295,9 @@ class Host:
     """An agent client's conventions."""
 
     name: str
+    """The file's own name, without `.toml`; it is not written in the file."""
     title: str
+    """What people call the client."""
     roots: tuple[Root, ...] = ()
     """Highest precedence first. Roots in a row with the same scope and walk are looked for level by level."""
     observed: str = ""
@@ -291,6 +305,7 @@ class Host:
     documented: str = ""
     """Where the rules were read, if the client was never run."""
     links: tuple[str, ...] = ()
+    """Where to read more."""
     unknown: tuple[str, ...] = ()
     """What is not established."""
     found_by: tuple[str, ...] = ()
@@ -300,34 +315,45 @@ class Host:
     compare: str = "exact"
     """How names are compared: `exact`, or `folded` (NFKC and case folding)."""
     name_rules: Name = Name()
+    """A table of its own, below; so are the next six."""
     description_rules: Description = Description()
+    """How descriptions are shown."""
     reading: Reading = Reading()
+    """What it does about the reader's findings."""
     budget: Budget = Budget()
+    """What it does when there are many skills."""
     template: Template = Template()
+    """What its model gets."""
     flags: tuple[Flag, ...] = ()
+    """What an author can set."""
     settings: tuple[Setting, ...] = ()
+    """What a user can set."""
     switch_variable: str = ""
     """An environment variable that switches all skills on or off, over any file."""
     enabled: bool = True
     """Whether skills are on where no setting says anything."""
     trust_variable: str = ""
+    """An environment variable that says whether the project is trusted, over any file."""
     trust_switch: str = ""
     """A dotted key in the settings files of this host; false there means that every folder is trusted."""
     trust_note: str = ""
     """Set where the client shows project skills only in folders its user trusts."""
     max_skills: int = 0
+    """Skills at most; the rest are `disabled`. 0 is no limit."""
     suppressed_scopes: tuple[str, ...] = ()
     """Scopes whose findings the client does not report."""
     activation: str = ""
+    """How a skill is chosen, in words."""
     sorts: str = "precedence"
     """Order of the catalog: `precedence`, `name`, `scopes` (by name within each scope, in `scope_order`), or `runs` (by
     name within neighbours of one scope, parents apart)."""
     scope_order: tuple[str, ...] = ()
+    """For `sorts = "scopes"`: the scopes, first to last."""
     levels_first: bool = True
     """Whether all roots of a nearer folder come before those of its parent; else each root goes all the way up
     first."""
     git_marker: str = "exists"
-    """What makes a git root: that `.git` `exists`, that a folder `.git` has a `head`, or that it is a `valid` repository."""
+    """What makes a git root: that `.git` `exists`, has a `head` if it is a folder, or is a `valid` repository."""
     scope_words: Mapping[str, str] = field(default_factory=dict)
     """Scope to the client's own word for it."""
 

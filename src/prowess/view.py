@@ -64,6 +64,8 @@ class View:
     """As the host shows it where its budget does not matter."""
     first_line: str
     """What is left of it where only the first line is shown."""
+    alias: str
+    """What a host that goes by folders reads as the name; empty where it reads none."""
     verdict: Verdict
     findings: tuple[Finding, ...]
 
@@ -92,6 +94,7 @@ class Viewer:
         verdict = self._reading(item, own, codes)
         rejects = self._rejects if verdict is not None else frozenset[str]()
         name, named = self._name(fields, folder)
+        alias = self._alias(fields)
         description, first_line, described = self._description(item, fields)
         verdict = (
             verdict
@@ -107,7 +110,9 @@ class Viewer:
             shown = _marked(shown, verdict, item.path)
         if item.place.scope in self.host.suppressed_scopes:
             shown = ()
-        return View(name=name, description=description, first_line=first_line, verdict=verdict, findings=shown)
+        return View(
+            name=name, alias=alias, description=description, first_line=first_line, verdict=verdict, findings=shown
+        )
 
     def _reread(self, item: Found, skill: Skill) -> Skill:
         """Return a skill as it reads between the host's own fences, after its own repairs."""
@@ -171,6 +176,15 @@ class Viewer:
         for old, new in rules.replace.items():
             name = re.sub(old, new, name)
         return (folder if rules.identity == "folder" else name), verdict
+
+    def _alias(self, fields: Mapping[str, Field] | None) -> str:
+        """Return the front matter's name as the host writes it."""
+        value = None if fields is None else fields.get("name")
+        kind = self._kind(value)
+        action = "text" if kind == "text" else self._name_on.get(kind, "reject")
+        if value is None or action not in ("text", "value"):
+            return ""
+        return _js_value(str(value.value)) if action == "value" else _text(value)
 
     def _kind(self, value: Field | None) -> str:
         """Name the kind of a value as the host's parser has it."""
@@ -375,14 +389,17 @@ def _js_value(text: str) -> str:
     if word.lstrip("+-") in (".inf", ".nan"):
         return "NaN" if word == ".nan" else "-Infinity" if word[0] == "-" else "Infinity"
     number = float(int(text, 0)) if word.startswith(("0x", "0o")) else float(text)
-    if number == int(number) and abs(number) < 1e21 if abs(number) != float("inf") else False:
-        # Of a large number JavaScript writes the digits that tell it apart, and zeros.
-        digits = (
-            repr(number).split("e")[0].replace(".", "").lstrip("-") if abs(number) >= 1e16 else str(abs(int(number)))
-        )
-        digits = digits if abs(number) < 1e16 else digits.ljust(len(str(abs(int(number)))), "0")
+    size = abs(number)
+    if size < 1e21 and size == int(size):
+        digits = str(int(size))
+        if size >= 1e16:
+            # Of a large number JavaScript writes the digits that tell it apart, and zeros.
+            digits = repr(size).split("e")[0].replace(".", "").ljust(len(digits), "0")
         return f"{'-' if number < 0 else ''}{digits}"
     return repr(number).replace("inf", "Infinity").replace("e-0", "e-")
+
+
+_YES = frozenset(("1", "true", "yes", "on"))
 
 
 def _matches(value: Field | None, wanted: str) -> bool:
@@ -390,7 +407,14 @@ def _matches(value: Field | None, wanted: str) -> bool:
     if value is None:
         return False
     if wanted == "present":
-        return bool(value.value) and str(value.value).strip() != ""
+        items = value.value if isinstance(value.value, tuple) else (value.value,)
+        return any(bool(item) and str(item).strip() != "" for item in items)
+    if wanted in ("truthy", "falsy"):
+        return (str(value.value).strip().lower() in _YES) is (wanted == "truthy")
+    if wanted == "globs":
+        items = value.value if isinstance(value.value, tuple) else (value.value,) if value.kind == "text" else ()
+        globs = [item.strip().removesuffix("/**") for item in items if isinstance(item, str)]
+        return any(glob not in ("", "**") for glob in globs)
     if wanted == "not-bool":
         return value.kind != "bool"
     if wanted == "not-map":
