@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.catalog import Entry, State, discover
-from trees import answers, build, trees
+from trees import answers, build, more, trees
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 TREES = trees()
 ANSWERS = answers()
+MORE = more()
 NO_LIST = ("qwen-code", "pi")
 """Clients without a list of their own: what they do not show to the model cannot be told from what they do not know."""
 
@@ -61,6 +62,36 @@ def test_every_cell_is_the_clients_own_answer(client: str, scenario: str, tmp_pa
         if problem := disagreement(client, cells.get(variant), entries):
             wrong[variant] = problem
     assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("client", "tree"),
+    [pytest.param(client, tree, id=f"{client}-{tree}") for client, cells in MORE["clients"].items() for tree in cells],
+)
+def test_more_trees_are_answered_as_the_client_did(client: str, tree: str, tmp_path: Path) -> None:
+    """Roots, walks, fences, YAML, names, descriptions, fields, collisions, budgets: one matter a tree; and mixtures."""
+    built = build(MORE["trees"][tree], tmp_path, ANSWERS["project"][client], ANSWERS["user"][client])
+    catalog = discover(built.cwd, host=client, home=built.home, env={})
+    by_file: dict[str, list[Entry]] = {}
+    for entry in catalog.skills:
+        by_file.setdefault(os.path.realpath(entry.path), []).append(entry)
+    cells = MORE["clients"][client][tree]
+    aside = MORE["aside"][client].get(tree, ())
+    wrong = {}
+    for variant, path in built.skills.items():
+        problem = disagreement(client, cells.get(variant), by_file.get(os.path.realpath(path), []))
+        if problem and variant not in aside:
+            wrong[variant] = problem
+    assert wrong == {}
+
+
+def test_the_further_trees_are_many() -> None:
+    """Some sixty trees; what is known to differ is a small part of them."""
+    assert len(MORE["trees"]) >= 60
+    cells = sum(len(MORE["trees"][tree]["skills"]) for answers in MORE["clients"].values() for tree in answers)
+    aside = sum(len(variants) for trees in MORE["aside"].values() for variants in trees.values())
+    assert cells > 10_000
+    assert aside < cells // 100
 
 
 def test_the_survey_is_whole() -> None:

@@ -33,6 +33,12 @@ def answers() -> dict[str, Any]:
     return loaded
 
 
+def more() -> dict[str, Any]:
+    """Further trees with what each client answered; what the file says itself is under `about`."""
+    loaded: dict[str, Any] = json.loads((CLIENTS / "more.json").read_text(encoding="utf-8"))
+    return loaded
+
+
 def repository(path: Path) -> None:
     """What git looks for when it asks whether a folder is a repository."""
     (path / "objects").mkdir(parents=True)
@@ -58,7 +64,7 @@ def build(tree: dict[str, Any], root: Path, project: str, user: str) -> Tree:
         file = path(name)
         file.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(content, str):
-            file.write_bytes(content.replace("{project-parent}", project.split("/")[0]).encode())
+            file.write_bytes(content.replace("{project-parent}", project.split("/", maxsplit=1)[0]).encode())
         else:
             file.write_bytes(base64.b64decode(content["base64"]))
     for name, target in tree.get("links", {}).items():
