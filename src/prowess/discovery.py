@@ -125,6 +125,9 @@ class _Walk:
             path, real, depth = stack.pop()
             if real in self.seen:
                 continue
+            if root.count_skills and listed >= root.max_folders:
+                self.too_many(place)
+                return
             self.seen.add(real)
             if root.ignore_files:
                 self.ignored.read(path, _below(place, path))
@@ -137,8 +140,7 @@ class _Walk:
             if at_bottom and (held or probes >= _MAX_PROBES):
                 continue
             if not at_bottom and listed >= root.max_folders:
-                limit = f"more than {root.max_folders:,} folders: the rest of this root is not looked at"
-                self.report("folder-limit", limit, place.path, "move skills into fewer folders")
+                self.too_many(place)
                 return
             try:
                 entries = self.disk.listing(path)
@@ -195,6 +197,10 @@ class _Walk:
             self.skipped(inner, "an ignore file")
             return None
         return inner, target, depth + 1
+
+    def too_many(self, place: Place) -> None:
+        limit = f"more than {place.root.max_folders:,} folders: the rest of this root is not looked at"
+        self.report("folder-limit", limit, place.path, "move skills into fewer folders")
 
     def skipped(self, path: str, why: str) -> None:
         """Report a folder that is not entered, if it holds a skill: itself, or one of its folders."""
