@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
+from errno import EDQUOT, EFBIG, EIO, ENOSPC
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,17 +37,38 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Not `list(...)`: once the command of that name is imported, the word means its module here.
     arguments = [*(sys.argv[1:] if argv is None else argv)]
     try:
-        return _dispatch(arguments)
+        code = _ended(arguments)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader, `head` for one, has seen enough. Python would complain once more when it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader, `head` for one, has seen enough.
+        _close()
         return OK
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else USAGE
+    except OSError as error:
+        if not error.filename and error.errno in (ENOSPC, EDQUOT, EFBIG, EIO):
+            from .common import die
+
+            _close()
+            die(f"the output cannot be written: {error.strerror}")
+            return FAILED
+        return _failed(error)
     except Exception as error:  # noqa: BLE001 - the last resort that keeps tracebacks from users
         return _failed(error)
+    return code
+
+
+def _ended(arguments: list[str]) -> int:
+    try:
+        return _dispatch(arguments)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else USAGE
+
+
+def _close() -> None:
+    """Send what is still to be written nowhere; Python would complain once more when it closes stdout."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _dispatch(arguments: list[str]) -> int:

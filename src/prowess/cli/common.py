@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import unicodedata
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any
 
 from prowess.findings import UNSEEN, Finding, Severity, neutral
@@ -27,6 +28,7 @@ __all__ = [
     "finding_lines",
     "look_arguments",
     "make_parser",
+    "many",
     "print_json",
     "say",
     "skill_dirs",
@@ -184,19 +186,25 @@ def print_json(value: object) -> None:
         buffer.write(out)
 
 
+def many(count: int, word: str) -> str:
+    """Write a number of things: `1 skill`, `2 skills`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _cells(character: str) -> int:
+    return 2 if unicodedata.east_asian_width(character) in "WF" else not unicodedata.combining(character)
+
+
 def width_of(text: str) -> int:
     """Return how many cells of a terminal a text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
+    return len(text) if text.isascii() else sum(map(_cells, text))
 
 
 def fit(text: str, width: int) -> str:
     """Cut or pad a text to a number of cells."""
     if width_of(text) > width:
-        while width_of(text) > width - 1:
-            text = text[:-1]
-        text += "…"
+        taken = accumulate(map(_cells, text))
+        text = text[: sum(1 for _ in takewhile(lambda cells: cells < width, taken))] + "…"
     return text + " " * (width - width_of(text))
 
 
@@ -209,18 +217,23 @@ def terminal_width() -> int:
     return max(shutil.get_terminal_size((100, 24)).columns, 60)
 
 
+_WIDEST = 64
+"""Cells of a column in a table that is cut: the longest name the specification allows."""
+
+
 def columns(rows: Iterable[Sequence[str]], *, last: bool = True) -> list[str]:
     """Lay rows out as a table; the last column takes what is left of the terminal.
 
     Args:
         rows: of equal length; the first is the heading.
-        last: whether the last column is cut to the terminal.
+        last: whether the last column is cut to the terminal, and the others where they are very wide.
     """
     rows = [[neutral(cell) for cell in row] for row in rows]
     if not rows:
         return []
     widths = [max(width_of(row[index]) for row in rows) for index in range(len(rows[0]))]
     if last:
+        widths = [min(width, _WIDEST) for width in widths[:-1]] + widths[-1:]
         left = terminal_width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
         widths[-1] = min(widths[-1], max(left, 20))
     return ["  ".join(fit(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

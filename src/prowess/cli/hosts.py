@@ -11,7 +11,7 @@ from prowess.cli import OK
 from prowess.cli.common import columns, make_parser, print_json, tell
 from prowess.errors import ConfigError
 from prowess.findings import neutral
-from prowess.host import Host, Root, host_names, load_host
+from prowess.host import DESCRIPTION_ON, NAME_ON, Flag, Host, Root, host_names, load_host
 from prowess.places import places
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _of_user(root: Root) -> bool:
     return root.path.startswith("~") or "|~" in root.path
 
 
-def _folders(host: Host, user: bool) -> list[str]:
+def folders(host: Host, user: bool) -> list[str]:
     """Return the folders of a project or of a user's home, as a host's file writes them."""
     paths = [
         root.path.partition("|")[2] or root.path
@@ -84,15 +84,15 @@ def _folders(host: Host, user: bool) -> list[str]:
 
 
 def _joined(host: Host, user: bool) -> str:
-    return ", ".join(_folders(host, user)) or "-"
+    return ", ".join(folders(host, user)) or "-"
 
 
 def _as_dict(host: Host, here: tuple[Place, ...] | None) -> dict[str, object]:
     value: dict[str, object] = {
         **asdict(host),
         "evidence": "observed" if host.observed else "documented",
-        "project": _folders(host, False),
-        "user": _folders(host, True),
+        "project": folders(host, False),
+        "user": folders(host, True),
     }
     if here is not None:
         value["places"] = [
@@ -109,27 +109,35 @@ def _words(host: Host, here: tuple[Place, ...]) -> Iterator[str]:
     yield f"  {f'observed: {host.observed}' if host.observed else f'documented: {host.documented}'}"
     yield from (f"  see {link}" for link in host.links)
     if host.activation:
-        yield f"  activated by {host.activation}"
-    yield from _section("folders, highest precedence first", (_root(root) for root in host.roots))
+        yield f"  activation: {host.activation}"
     found = [f"{neutral(place.path)} ({place.scope})" for place in here if os.path.isdir(place.path)]
-    yield from _section("of these exist here", found or ["none"])
-    yield from _section("which skill wins", _which(host))
-    yield from _section("names", _rules(host.name_rules, _NAME))
-    yield from _section("descriptions", _rules(host.description_rules, _DESCRIPTION))
-    yield from _section("reading a file", _rules(host.reading, _READING))
-    yield from _section("budget of the catalog", _rules(host.budget, _BUDGET))
-    flags = (_flag(flag.file, flag.when, flag.state, flag.reason) for flag in host.flags)
-    yield from _section("what an author can set", flags)
-    yield from _section("what a user can set", _settings(host))
-    yield from _section("not known", iter(host.unknown))
-
-
-def _section(title: str, lines: Iterator[str] | list[str]) -> Iterator[str]:
-    lines = list(lines)
-    if lines:
-        yield ""
-        yield title
+    for title, lines in sections(host):
+        yield from ("", title)
         yield from (f"  {line}" for line in lines)
+        if title == FOLDERS:
+            yield from ("", "of these exist here", *(f"  {line}" for line in found or ["none"]))
+
+
+FOLDERS = "folders, highest precedence first"
+
+
+def sections(host: Host) -> Iterator[tuple[str, list[str]]]:
+    """Yield a host's rules in words: a title, and its lines. `docs/hosts` has the same."""
+    flags = (_flag(flag) for flag in host.flags)
+    for title, lines in (
+        (FOLDERS, (_root(root) for root in host.roots)),
+        ("which skill wins", _which(host)),
+        ("names", _rules(host.name_rules, _NAME, NAME_ON)),
+        ("descriptions", _rules(host.description_rules, _DESCRIPTION, DESCRIPTION_ON)),
+        ("reading a file", _rules(host.reading, _READING)),
+        ("budget of the catalog", _rules(host.budget, _BUDGET)),
+        ("what an author can set", flags),
+        ("what a user can set", _settings(host)),
+        ("not known", iter(host.unknown)),
+    ):
+        told = list(lines) or (["none: skills are mounted, never found"] if title == FOLDERS else [])
+        if told:
+            yield title, told
 
 
 _WALKS = {
@@ -147,8 +155,14 @@ def _root(root: Root) -> str:
         words.append(_WALKS[root.walk])
         if root.without_git != "none":
             words.append("all the way up without git")
+        if root.home_stops:
+            words.append("not as far as the home")
     words.append("any depth" if root.depth < 0 else "1 level deep" if root.depth == 1 else f"{root.depth} levels deep")
-    own = {"yes": "itself may be a skill", "last": "itself may be a skill, the last", "alone": "or a skill itself"}
+    own = {
+        "yes": "a SKILL.md in it counts too",
+        "last": "a SKILL.md in it counts last",
+        "alone": "a SKILL.md in it hides the rest",
+    }
     notes = {
         "nested": {"active": "nested ones too", "deferred": "nested ones appear later"}.get(root.nested),
         "own": own.get(root.own),
@@ -173,6 +187,8 @@ _COLLISIONS = {
 
 def _which(host: Host) -> Iterator[str]:
     yield _COLLISIONS.get(host.collision, host.collision)
+    if not host.levels_first and any(root.walk != "none" for root in host.roots):
+        yield "a folder's place in the list counts before how near it is"
     if host.compare == "folded":
         yield "names are the same without regard to case and Unicode form"
     if host.max_skills:
@@ -181,36 +197,71 @@ def _which(host: Host) -> Iterator[str]:
         yield f"findings in {', '.join(host.suppressed_scopes)} are not reported"
 
 
+_ON = {
+    "body": "is taken from the body",
+    "folder": "becomes the folder's name",
+    "hide": "keeps the skill in the list and from the model",
+    "keep": "is shown empty",
+    "reject": "keeps the skill from being loaded",
+    "text": "is taken as it is written",
+    "value": "is taken as what it is worth in JavaScript",
+}
+_KINDS = dict.fromkeys(("missing", "null", "empty", "number", "bool", "list", "map"), "reject")
+_VALUES = {
+    "cut": "cut",
+    "drop": "the skill is not loaded",
+    "first-line": "every description keeps its first line",
+    "level": "all descriptions are cut evenly",
+    "name-list": "the first that does not fit and all after it are named in one last line",
+    "name-only": "those that do not fit lose their description",
+    "skip": "left out",
+    "strip": "taken without `#`",
+    "tokens": "tokens of four bytes",
+    "utf16": "units of UTF-16",
+    "width": "cells of a terminal",
+}
+"""What words of a host's file mean, where they are told."""
 _NAME = {
     "identity": "a skill is called by its {}",
-    "trim": "white space around it is kept",
     "on": "a name that is",
+    "trim": "white space around it is kept",
     "one_line": "white space is collapsed",
-    "pattern": "must match {}",
+    "pattern": "must match `{}`",
     "max_length": "at most {} characters",
     "must_equal_folder": "must be the folder's name",
     "reserved": "must not hold {}",
-    "replace": "replaced in it:",
-    "alias_pattern": "the front matter's name is an alias where it matches {}",
+    "replace": "what matches `{}` becomes `{}`",
+    "alias_pattern": "the front matter's name is an alias where it matches `{}`",
 }
 _DESCRIPTION = {
     "on": "a description that is",
     "trim": "white space around it is kept",
-    "joiner": "between the two: {}",
-    "unit": "counted in {}",
-    "fallback": "with an empty body: {}",
-    "fallback_lines": "{} lines of the body where it comes from there",
+    "fallback": "where the body is empty too it is `{}`",
+    "fallback_lines": "the body gives {} lines",
     "fallback_headings": "headings of the body: {}",
-    "fallback_length": "at most {} characters of the body",
+    "fallback_length": "the body gives at most {} characters",
+    "fallback_ellipsis": "what is cut there ends in `{}`",
     "limit": "at most {} characters",
     "past_limit": "past the limit: {}",
+    "ellipsis": "what is cut ends in `{}`",
     "one_line": "white space is collapsed",
-    "escape": "written as entities: {}",
+    "clean": "what does not show becomes a blank",
+    "escape": "written as entities: `{}`",
     "append": "added to it: {}",
+    "joiner": "between the two: `{}`",
+    "unit": "counted in {}",
 }
 _READING = {
     "rejects": "does not load a skill with {}",
     "as_body": "takes the whole file for the body with {}",
+    "as_empty": "takes the front matter for empty with {}",
+    "opening": "its opening fence is `{}`",
+    "closing": "its closing fence is `{}`",
+    "refuses": "its YAML gives up on `{}`",
+    "texts": "text to it is `{}`",
+    "not_texts": "a number or date to it is `{}`",
+    "repair": "values its YAML gives up on are put in {} quotes and read again",
+    "duplicates": "only these must not stand twice: {}",
     "second_parser": "where YAML fails, fields are read line by line ({})",
     "second_for_types": "so is a name or description that is not text, or missing",
     "whole_file": "a fault in the body counts too",
@@ -218,36 +269,72 @@ _READING = {
 _BUDGET = {
     "limit": "at most {} in all",
     "unit": "counted in {}",
+    "greedy": "what does not fit leaves its room to later, shorter ones",
     "reserved": "{} of it taken by its own skills",
-    "bundled": "shortened with the others:",
+    "bundled": "`{}`, its own, takes part with {} characters",
     "degrade": "past it: {}",
     "note": "{}",
 }
 
 
-def _rules(table: Any, phrases: Mapping[str, str]) -> Iterator[str]:
-    """Tell what of a host's table is not the default; a field without a phrase is told by its name."""
+def _rules(table: Any, phrases: Mapping[str, str], kinds: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Tell what of a host's table is not the default; a field without a phrase is told by its name.
+
+    Args:
+        table: one of `Host`'s.
+        phrases: field to words, with `{}` for its value; without, where the words say it.
+        kinds: what becomes of values that are not text, where the table's `on` does not say.
+    """
     for entry in fields(table):
         value = getattr(table, entry.name)
         default = entry.default if entry.default is not MISSING else {}
-        if value != default or (entry.name == "identity"):
+        if entry.name == "on":
+            yield from _kinds(phrases["on"], {**_KINDS, **(kinds or {}), **value})
+        elif value != default or entry.name == "identity":
             yield from _phrase(phrases.get(entry.name, entry.name.replace("_", " ") + ": {}"), value)
+
+
+def _kinds(start: str, on: Mapping[str, str]) -> Iterator[str]:
+    """Tell what becomes of a value that is missing, a number and so on, one line for each fate."""
+    shown = {"number": "a number", "bool": "true or false", "list": "a list", "map": "a map"}
+    for fate, words in _ON.items():
+        which = [shown.get(kind, kind) for kind, action in on.items() if action == fate]
+        if which:
+            yield f"{start} {' or '.join([', '.join(which[:-1]), which[-1]] if which[:-1] else which)} {words}"
 
 
 def _phrase(phrase: str, value: object) -> Iterator[str]:
     if isinstance(value, Mapping):
-        start = phrase.replace(": {}", "")
-        yield from (f"{start} {key}: {item}" for key, item in value.items())
+        yield from (neutral(phrase.replace("{}", str(key), 1).replace("{}", str(item))) for key, item in value.items())
     elif isinstance(value, bool):
         yield phrase.replace("{}", "yes" if value else "no")
     else:
+        value = getattr(value, "quote", value)
+        value = _VALUES.get(value, value) if isinstance(value, str) else value
         shown = ", ".join(value) if isinstance(value, tuple) else f"{value:,}" if isinstance(value, int) else str(value)
         yield phrase.replace("{}", neutral(shown))
 
 
-def _flag(file: str, when: Mapping[str, str], state: str, reason: str) -> str:
-    needed = " and ".join(f"{key}: {value.lstrip('~')}" for key, value in when.items())
-    return f"{needed}{f' in {file}' if file else ''} makes it {state}: {reason}"
+_WHEN = {
+    "true": "`{}: true`",
+    "false": "`{}: false`",
+    "~true": "`{}: true`, as text too,",
+    "~false": "`{}: false`, as text too,",
+    "present": "`{}`",
+    "truthy": "`{}` that says yes",
+    "falsy": "`{}` that does not say yes",
+    "globs": "`{}` that names files",
+    "not-bool": "`{}` that is not true or false",
+    "not-list": "`{}` that is not a list",
+    "not-map": "`{}` that is not a map",
+    "not-text": "`{}` that is not text",
+    "not-texts": "`{}` that is neither text nor a list of texts",
+}
+
+
+def _flag(flag: Flag) -> str:
+    needed = " and ".join(_WHEN.get(value, f"`{{}}: {value}`").format(key) for key, value in flag.when.items())
+    return f"{needed}{f' in `{flag.file}`' if flag.file else ''} makes it {flag.state}"
 
 
 _FORMS = {
@@ -261,9 +348,9 @@ _FORMS = {
 
 def _settings(host: Host) -> Iterator[str]:
     for row in host.settings:
-        yield f"{f'{row.key} in ' if row.key else ''}{row.file}: {_FORMS.get(row.form, row.form)}"
+        yield f"{f'`{row.key}` in ' if row.key else ''}`{row.file}`: {_FORMS.get(row.form, row.form)}"
     if host.switch_variable:
-        yield f"the variable {host.switch_variable}: all skills on or off, over any file"
+        yield f"the variable `{host.switch_variable}`: all skills on or off, over any file"
     if not host.enabled:
         yield "skills are off unless one of these says otherwise"
     if host.trust_note:

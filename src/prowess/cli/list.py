@@ -6,16 +6,19 @@ import os
 from typing import TYPE_CHECKING
 
 from prowess.disk import Disk
+from prowess.errors import ConfigError
 from prowess.findings import Severity, neutral
-from prowess.host import Host, host_names, load_host
+from prowess.host import DEFAULT_HOST, Host, host_names, load_host
+from prowess.view import State
 
-from .common import catalog_of, columns, finding_lines, look_arguments, make_parser, print_json, say, tell
+from .common import catalog_of, columns, finding_lines, look_arguments, make_parser, many, print_json, say, tell
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from prowess.catalog import Catalog, Entry
+    from prowess.findings import Finding
 
 _EPILOG = """\
 Without --host, skills stand down and the agents found on this machine across:
@@ -52,7 +55,9 @@ def run(args: argparse.Namespace) -> int:
     args.host = None
     if len(hosts) == 1 and not args.all:
         return _one(args, hosts[0])
-    return _matrix(args, hosts)
+    if args.digest:
+        raise ConfigError("`--digest` goes with one `--host`", hint="for example --host prowess --digest")
+    return _matrix(args, [] if args.all else hosts)
 
 
 def _one(args: argparse.Namespace, host: str) -> int:
@@ -78,7 +83,7 @@ def _one(args: argparse.Namespace, host: str) -> int:
     rows = [
         ("NAME", "STATE", "SCOPE", "WHERE", "WHY OR WHAT"),
         *(
-            (entry.name, str(entry.state), entry.scope, _short(entry.path, catalog, entry.name), _words(entry))
+            (entry.name, str(entry.state), entry.scope, _short(entry.path, catalog, entry.name), _words(entry, catalog))
             for entry in catalog.skills
         ),
     ]
@@ -88,15 +93,18 @@ def _one(args: argparse.Namespace, host: str) -> int:
     if args.digest:
         for entry in catalog.skills:
             tell(f"{entry.digest or 'no digest'}  {neutral(_short(entry.path, catalog))}")
-    _findings(catalog.findings, catalog)
+    _findings(catalog.findings, catalog, off=True)
     say(_summary(catalog))
     if not catalog.skills:
         _where_to_put(catalog)
     return 0
 
 
-def _words(entry: Entry) -> str:
-    return " ".join((entry.reason or entry.description).split())
+def _words(entry: Entry, catalog: Catalog) -> str:
+    words = entry.reason or entry.description
+    if entry.shadowed_by:
+        words = words.replace(entry.shadowed_by, _short(entry.shadowed_by, catalog), 1)
+    return " ".join(words.split())
 
 
 def _short(path: str, catalog: Catalog, name: str = "") -> str:
@@ -116,11 +124,10 @@ def _summary(catalog: Catalog) -> str:
     return f"{catalog.host.title}: {counts['found']} found" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def _findings(findings: Sequence[object], catalog: Catalog) -> None:
-    from prowess.findings import Finding
-
+def _findings(findings: Iterable[Finding], catalog: Catalog, *, off: bool) -> None:
+    """Say what is wrong, and with `off` also which host's skills are switched off."""
     for item in findings:
-        if isinstance(item, Finding) and item.severity is not Severity.INFO:
+        if off if item.code == "host-disabled" else item.severity is not Severity.INFO:
             for line in finding_lines(item, base=catalog.cwd):
                 say(line)
 
@@ -128,7 +135,8 @@ def _findings(findings: Sequence[object], catalog: Catalog) -> None:
 def _where_to_put(catalog: Catalog) -> None:
     roots = [place.path for place in catalog.places if place.scope in ("project", "user")]
     if roots:
-        say(f"\nhint: put skills into {neutral(_short(roots[0], catalog))}, or try `prowess new my-skill`")
+        host = f" --host {catalog.host.name}" if catalog.host.name != DEFAULT_HOST else ""
+        say(f"\nhint: put skills into {neutral(_short(roots[0], catalog))}, or try `prowess new my-skill{host}`")
 
 
 def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
@@ -138,7 +146,11 @@ def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
     rows: dict[str, dict[str, Entry]] = {}
     for catalog in catalogs:
         for entry in catalog.skills:
-            rows.setdefault(entry.real, {})[catalog.host.name] = entry
+            row = rows.setdefault(entry.real, {})
+            known = row.get(catalog.host.name)
+            # One file under two names, or reached by two paths: what becomes of it is the better of the two.
+            if known is None or known.state is not State.ACTIVE:
+                row[catalog.host.name] = entry
     skills = sorted(rows.values(), key=lambda row: (_first(row).folder.casefold(), _first(row).path))
     if args.json:
         print_json(_matrix_json(catalogs, skills))
@@ -157,10 +169,10 @@ def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
         for line in columns([heading, *lines]):
             tell(line)
     problems = {(item.code, item.path, item.message): item for catalog in catalogs for item in catalog.findings}
-    _findings([item for item in problems.values() if item.code != "host-disabled"], base)
+    _findings(problems.values(), base, off=bool(names))
     errors = sum(item.severity is Severity.ERROR for row in skills for item in _first(row).findings)
-    wrong = f"; {errors} errors, see `prowess check`" if errors else ""
-    say(f"{len(skills)} skills, {len(catalogs)} agents{wrong}; `prowess why NAME` tells why")
+    wrong = f"; {many(errors, 'error')}, see `prowess check`" if errors else ""
+    say(f"{many(len(skills), 'skill')}, {many(len(catalogs), 'agent')}{wrong}; `prowess why NAME` tells why")
     if not skills:
         _where_to_put(base)
     return 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from prowess.errors import ConfigError
 from prowess.prompt import FORMATS, LEVELS, render
 
-from .common import catalog_of, look_arguments, make_parser, print_json, say
+from .common import catalog_of, look_arguments, make_parser, many, print_json, say
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     )
     cut = f", {len(result.shortened)} shortened" if result.shortened else ""
     left = f", {len(result.omitted)} left out" if result.omitted else ""
-    say(f"{len(result.shown)} skills{cut}{left}; {result.chars:,} characters, about {result.tokens:,} tokens")
+    say(f"{many(len(result.shown), 'skill')}{cut}{left}; {result.chars:,} characters, about {result.tokens:,} tokens")
     return 0
 
 
