@@ -37,6 +37,8 @@ class Settings:
     """Skill name to (`off`, `name-only` or `user-only`; the file that says so)."""
     folded: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """The same by lower-case name, where the host compares so."""
+    patterns: tuple[tuple[str, str, str], ...] = ()
+    """Pattern of names, effect, file; the last that fits counts."""
     off_paths: Mapping[str, str] = field(default_factory=dict)
     """SKILL.md path or folder to the file that switches it off."""
     trust: str = "unknown"
@@ -67,8 +69,9 @@ def read_settings(
     off_paths: dict[str, str] = {}
     trust, trust_by = "unknown", ""
     switched = False
+    patterns: tuple[tuple[str, str, str], ...] = ()
     for row in host.settings:
-        for path in _files(row.file, project, cwd, home, env):
+        for path in _files(row.file, cwd if row.only_cwd else project, cwd, home, env):
             value = reader.value(path, row.key)
             if value is None:
                 continue
@@ -82,7 +85,14 @@ def read_settings(
                 if isinstance(value, Mapping) and trust == "unknown":
                     trust, trust_by = _folder_trust(row, value, cwd), path
             else:
+                taken_back = reader.value(path, row.unless) if row.unless else None
+                back = {name.strip().lower() for name, _ in _named(row, taken_back)}
+                if row.patterns:
+                    patterns = (*((name, effect, path) for name, effect in _named(row, value)), *patterns)
+                    continue
                 for name, effect in _named(row, value):
+                    if name.strip().lower() in back:
+                        continue
                     if row.form == "entries" and (os.sep in name or name.startswith("~")):
                         off_paths[os.path.normpath(os.path.join(os.path.dirname(path), _home(name, home)))] = path
                     else:
@@ -106,6 +116,7 @@ def read_settings(
         enabled_by=enabled_by,
         effects=effects,
         folded=folded,
+        patterns=patterns,
         off_paths=off_paths,
         trust=trust,
         trust_by=trust_by,
@@ -173,8 +184,12 @@ def _named(row: Setting, value: Any) -> list[tuple[str, str]]:
             (name, row.effects[word]) for name, word in value.items() if isinstance(word, str) and word in row.effects
         ]
     if row.form == "entries" and isinstance(value, list):
-        off = [item for item in value if isinstance(item, Mapping) and item.get("enabled") is False]
-        return [(name, "off") for item in off if isinstance(name := item.get("name") or item.get("path"), str)]
+        last = {
+            name: item.get("enabled")
+            for item in value
+            if isinstance(item, Mapping) and isinstance(name := item.get("name") or item.get("path"), str)
+        }
+        return [(name, "off") for name, on in last.items() if on is False]
     return []
 
 

@@ -240,13 +240,19 @@ class Setting:
     """Relative to the project, or `~/...`, or absolute, as in `Root.path`."""
     key: str
     """Dotted path of keys."""
+    only_cwd: bool = False
+    """Whether a relative file counts in the working directory alone, not in the project's root."""
+    unless: str = ""
+    """Another key of the same form in the same file, which takes names back."""
+    patterns: bool = False
+    """For `effects`: whether names may hold `*` and `?`; the last that fits counts."""
     fold: bool = False
     """Whether names are compared without regard to case."""
     form: str
     """`names` (a list of names that are off), `effects` (name to what becomes of it), `entries` (a list of tables with
     `name` or `path` and `enabled`), `switch` (false switches all skills off), `folders` (folder to trust word)."""
     effects: Mapping[str, str] = field(default_factory=dict)
-    """For `effects`: the client's word to `off`, `name-only` or `user-only`; for `folders`: to `trusted`,
+    """For `effects`: the client's word to `off`, `name-only`, `user-only` or `on`; for `folders`: to `trusted`,
     `untrusted`."""
 
 

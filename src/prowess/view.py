@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from .findings import Finding, Severity, finding, neutral, quoted, under_policy, without_runs
@@ -292,6 +293,9 @@ class Viewer:
         if effect is None and self.host.name_rules.identity == "folder":
             effect = settings.effects.get(folder)
         if effect is None:
+            fits = [(what, by) for pattern, what, by in settings.patterns if fnmatchcase(name, pattern)]
+            effect = fits[-1] if fits else None
+        if effect is None or effect[0] == "on":
             return None
         what, by = effect
         if what == "off":
