@@ -1,15 +1,40 @@
 # ruff: noqa: INP001 - a script, not a package
-"""The code -> the pages of docs/ that are made from it. `make docs` writes them; tests compare."""
+"""The code -> the pages of docs/ that are made from it. `make docs` writes them; tests compare.
+
+`help.md` is all made. A host's page and the hosts' index have parts between `<!-- generated -->` marks; the rest is
+written by hand, and so are the pages of commands, where only what follows a `$` in a console block is made: it is what
+the command prints in the tree of `examples/demo.py`.
+"""
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
+import os
+import re
+import runpy
+import shlex
+import tempfile
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from prowess import host as host_module
 from prowess.cli import COMMANDS, main
+from prowess.cli import hosts as hosts_command
+from prowess.findings import CODES
+from prowess.host import host_names, load_host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from prowess.host import Host
 
 DOCS = Path(__file__).parent
+PARTS = re.compile(r"^(<!-- generated -->\n)(.*?)(^<!-- /generated -->)$", re.DOTALL | re.MULTILINE)
+CONSOLE = re.compile(r"^(```console\n)(.*?)(^```)$", re.DOTALL | re.MULTILINE)
 
 
 def help_page() -> str:
@@ -17,21 +42,160 @@ def help_page() -> str:
     parts = ["# The command line\n\nThis page is made by `make docs` from what `--help` prints.\n"]
     for arguments in ([], *([name] for name in COMMANDS)):
         command = " ".join(["prowess", *arguments])
-        parts.append(f"## `{command}`\n\n```text\n$ {command} --help\n{_printed([*arguments, '--help'])}```\n")
+        parts.append(f"## `{command}`\n\n```text\n$ {command} --help\n{_printed([*arguments, '--help'])[0]}```\n")
     return "\n".join(parts)
 
 
-def _printed(arguments: list[str]) -> str:
+def _printed(arguments: list[str], errors: io.StringIO | None = None) -> tuple[str, int]:
+    """Run a command line and return what a terminal shows of it, and its exit code."""
     out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        main(arguments)
-    return out.getvalue()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors or out):
+        code = main(arguments)
+    return out.getvalue(), code
 
 
-PAGES = {"help.md": help_page}
-"""Page to what makes it."""
+# ── hosts ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def host_page(name: str, old: str) -> str:
+    """Return a host's page: what its file says in words, then what is written by hand."""
+    host = load_host(name)
+    old = old or f"# {host.title}\n\n<!-- generated -->\n<!-- /generated -->\n\n## Good to know\n"
+    return _with(old, "".join(f"{line}\n" for line in _host_lines(host)))
+
+
+def _host_lines(host: Host) -> Iterator[str]:
+    version, _, date = host.observed.rpartition(", ")
+    yield f"`--host {host.name}`. " + (
+        f"**Observed**: version {version} was asked on {date}." if version else f"**Documented**: {host.documented}."
+    )
+    yield f"Activation: {host.activation}."
+    yield from (f"See <{link}>." for link in host.links)
+    for title, lines in hosts_command.sections(host):
+        yield from ("", f"## {title[0].upper()}{title[1:]}", "")
+        for line in lines:
+            path, _, words = line.partition(": ")
+            folder = title == hosts_command.FOLDERS and host.roots
+            yield f"- `{path}`: {words}" if folder else f"- {_linked(line)}"
+
+
+def _linked(line: str) -> str:
+    """Link each code of a finding to its page."""
+    return re.sub(r"[a-z0-9-]+", lambda m: f"[`{m[0]}`](../findings/{m[0]}.md)" if m[0] in CODES else m[0], line)
+
+
+def hosts_page(old: str) -> str:
+    """Return the index of the hosts, with the table and the keys of a host's file."""
+    rows = ["| host | title | evidence | project folders | user folders |", "|---|---|---|---|---|"]
+    for name in host_names():
+        host = load_host(name)
+        folders = [", ".join(f"`{path}`" for path in hosts_command.folders(host, user)) for user in (False, True)]
+        evidence = f"observed {host.observed}" if host.observed else "documented"
+        rows.append(f"| [`{name}`]({name}.md) | {host.title} | {evidence} | {folders[0]} | {folders[1]} |")
+    return _with(old, "\n".join([*rows, ""]), "\n".join(_keys()) + "\n")
+
+
+TABLES = {
+    "Host": "The file itself",
+    "Root": "`[[roots]]`, and `[walk]` for what all of them have in common",
+    "Reading": "`[reading]`",
+    "Repair": "`[reading.repair]`",
+    "Name": "`[name_rules]`",
+    "Description": "`[description_rules]`",
+    "Flag": "`[[flags]]`",
+    "Setting": "`[[settings]]`",
+    "Budget": "`[budget]`",
+    "Template": "`[template]`",
+}
+"""The dataclasses of `host.py` to the tables of a host's file."""
+
+
+def _keys() -> Iterator[str]:
+    """Yield the keys of a host's file, with what `host.py` says below each."""
+    tree = ast.parse(Path(host_module.__file__ or "").read_text(encoding="utf-8"))
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    for name, title in TABLES.items():
+        yield from (f"### {title}", "", _one_line(ast.get_docstring(classes[name])), "")
+        yield from ("| key | default | means |", "|---|---|---|")
+        for node, after in pairwise([*classes[name].body, ast.Pass()]):
+            if isinstance(node, ast.AnnAssign):
+                said = ast.literal_eval(after.value) if isinstance(after, ast.Expr) else ""
+                yield f"| `{ast.unparse(node.target)}` | {_default(node.value)} | {_one_line(said)} |"
+        yield ""
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join((text or "").replace("|", "\\|").split())
+
+
+def _default(value: ast.expr | None) -> str:
+    if value is None:
+        return "needed"
+    if not isinstance(value, ast.Constant | ast.UnaryOp | ast.Tuple):
+        return ""
+    plain = ast.literal_eval(value)
+    if plain in ("", (), None):
+        return ""
+    shown = ", ".join(plain) if isinstance(plain, tuple) else str(plain).lower() if plain in (True, False) else plain
+    return f"`{shown}`".replace("\n", "\\n")
+
+
+def _with(text: str, *parts: str) -> str:
+    """Put parts between the marks of a page, in order."""
+    rest = iter(parts)
+    return PARTS.sub(lambda match: match[1] + next(rest) + match[3], text)
+
+
+# ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def command_page(old: str) -> str:
+    """Return a command's page with what its console blocks really print, one after the other in a fresh tree."""
+    with tempfile.TemporaryDirectory(prefix="prowess-docs-") as folder, _at_home(Path(folder).resolve()) as root:
+        return CONSOLE.sub(lambda match: match[1] + "".join(_typed(match[2], root)) + match[3], old)
+
+
+@contextlib.contextmanager
+def _at_home(root: Path) -> Iterator[Path]:
+    """Be a user whose home and project are those of the demonstration, and who has set no variable."""
+    runpy.run_path(str(DOCS.parent / "examples/demo.py"))["furnish"](root)
+    before, environment = Path.cwd(), dict(os.environ)
+    os.chdir(root / "project")
+    os.environ.clear()
+    os.environ.update(HOME=str(root / "home"), PATH="")
+    try:
+        yield root
+    finally:
+        os.chdir(before)
+        os.environ.clear()
+        os.environ.update(environment)
+
+
+def _typed(block: str, root: Path) -> Iterator[str]:
+    """Yield a console block, each line that begins with `$` followed by what it prints."""
+    code = 0
+    for line in re.findall(r"^\$ .*\n", block, re.MULTILINE):
+        yield line
+        if line == "$ echo $?\n":
+            yield f"{code}\n"
+            continue
+        typed = line[2:].removesuffix("2>/dev/null\n").replace("~/", f"{root}/home/").replace("/home/ada", str(root))
+        words = shlex.split(typed)
+        assert words[0] == "prowess", line  # noqa: S101 - nothing else is run
+        text, code = _printed(words[1:], io.StringIO() if "2>/dev/null" in line else None)
+        yield text.replace(f"{root}/project", "/home/ada/project").replace(f"{root}/home", "/home/ada")
+
+
+PAGES: dict[str, Callable[[str], str]] = {
+    "help.md": lambda _: help_page(),
+    "hosts/README.md": hosts_page,
+    **{f"hosts/{name}.md": partial(host_page, name) for name in host_names()},
+    **{f"commands/{name}.md": command_page for name in COMMANDS},
+}
+"""Page to what makes it of the old one."""
 
 
 if __name__ == "__main__":
     for name, make in PAGES.items():
-        (DOCS / name).write_text(make(), encoding="utf-8")
+        page = DOCS / name
+        page.write_text(make(page.read_text(encoding="utf-8") if page.exists() else ""), encoding="utf-8")

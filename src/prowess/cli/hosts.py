@@ -208,6 +208,7 @@ _ON = {
 }
 _KINDS = dict.fromkeys(("missing", "null", "empty", "number", "bool", "list", "map"), "reject")
 _VALUES = {
+    "block": "as block scalars",
     "cut": "cut",
     "drop": "the skill is not loaded",
     "first-line": "every description keeps its first line",
@@ -260,7 +261,7 @@ _READING = {
     "refuses": "its YAML gives up on `{}`",
     "texts": "text to it is `{}`",
     "not_texts": "a number or date to it is `{}`",
-    "repair": "values its YAML gives up on are put in {} quotes and read again",
+    "repair": "values its YAML gives up on are quoted ({}) and read again",
     "duplicates": "only these must not stand twice: {}",
     "second_parser": "where YAML fails, fields are read line by line ({})",
     "second_for_types": "so is a name or description that is not text, or missing",
