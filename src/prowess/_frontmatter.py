@@ -90,8 +90,6 @@ _CLOSE = re.compile(r"^-{3}[ \t]*$", re.MULTILINE)
 _CLOSE_LONG = re.compile(r"^-{3,}[ \t]*$", re.MULTILINE)
 _OPEN = re.compile(r"-{3}([ \t]*)(?:\n|\Z)")
 _OPEN_LONG = re.compile(r"-{4,}[ \t]*(?:\n|\Z)")
-# Atomic, or a file of nothing but comments takes for ever.
-_LATE = re.compile(r"(?>(?>[ \t]*)(?:\n|#[^\n]*\n|<!--(?>.*?-->)(?>[ \t]*)\n))++---[ \t]*\n", re.DOTALL)
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
 
 
@@ -197,6 +195,30 @@ def _decode(data: bytes, report: Report) -> str:
     return text
 
 
+def _after_comments(text: str) -> int | None:
+    """Return where a fence begins that only blank lines and comments stand before, or None.
+
+    By hand: a regular expression for this takes for ever on a file of nothing but comments.
+    """
+    at = 0
+    while at < len(text):
+        end = text.find("\n", at)
+        line = text[at : end if end >= 0 else len(text)].strip(" \t")
+        if line == "---":
+            return at if at and end >= 0 else None
+        if line.startswith("<!--"):
+            close = text.find("-->", at)
+            end = text.find("\n", close)
+            if close < 0 or end < 0 or text[close + 3 : end].strip(" \t"):
+                return None
+        elif line and not line.startswith("#"):
+            return None
+        if end < 0:
+            return None
+        at = end + 1
+    return None
+
+
 def _fences(text: str, report: Report) -> tuple[int, int, int] | None:
     """Find where the front matter starts, where it ends, and where the body starts."""
     opening = _OPEN.match(text)
@@ -205,8 +227,9 @@ def _fences(text: str, report: Report) -> tuple[int, int, int] | None:
         opening = _OPEN_LONG.match(text)
         closing_pattern = _CLOSE_LONG
         if opening is None:
-            if late := _LATE.match(text):
-                line = text.count("\n", 0, late.end() - 1) + 1
+            late = _after_comments(text)
+            if late is not None:
+                line = text.count("\n", 0, late) + 1
                 report(
                     "frontmatter-not-first",
                     "something stands before the `---` that opens the front matter",
@@ -340,9 +363,9 @@ _TAB = "  "
 # A key, or the dashes of a list, and what follows on the same line. Possessive, so that no line takes long.
 _ENTRY = re.compile(
     r"""
-    (?P<dashes>[ ]*+(?:-[ \t]++)*+)
-    (?:(?P<key>"[^"\\]*+"|'[^']*+'|[^\s\-?:,\[\]{}#&*!|>'"%@`](?:[^:]|:(?![ \t]))*+)(?P<colon>[ ]*+:[ \t]++))?+
-    (?P<value>[^\s].*+)?+
+    (?P<dashes>[ ]*(?:-[ \t]+)*)
+    (?:(?P<key>"[^"\\]*"|'[^']*'|[^\s\-?:,\[\]{}#&*!|>'"%@`](?:[^:]|:(?![ \t]))*)(?P<colon>[ ]*:[ \t]+))?
+    (?P<value>[^\s].*)?
     """,
     re.VERBOSE,
 )

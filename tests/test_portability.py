@@ -1,0 +1,27 @@
+"""What keeps Prowess the same on every Python it names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "prowess"
+POSSESSIVE = re.compile(r"\(\?>|(?<!\\)(?:[*+?]|\{[0-9,]+\})\+")
+
+
+def test_no_pattern_is_possessive_or_atomic() -> None:
+    """Python 3.11.2, Debian 12's own, loses groups in possessive quantifiers: the same text is then read otherwise."""
+    found = []
+    for file in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+                continue
+            if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "re"):
+                continue
+            for part in ast.walk(node):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                    # Inside brackets a plus is a plus.
+                    bare = re.sub(r"\[(?:\\.|[^\]\\])+\]", "x", part.value)
+                    found += [f"{file.name}: {part.value}"] if POSSESSIVE.search(bare) else []
+    assert found == []
