@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import strategies  # noqa: F401 - its profile makes every run the same
 from prowess.catalog import Catalog, State, discover, judge
 from prowess.errors import AmbiguousSkillError, HostNotFoundError, SkillNotFoundError
 from prowess.host import host_names

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import strategies  # noqa: F401 - its profile makes every run the same
 from prowess.catalog import Catalog, Entry, State, discover
 from prowess.config import Settings
 from prowess.errors import ConfigError

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import strategies  # noqa: F401 - its profile makes every run the same
 from prowess.host import load_host
 from prowess.template import Roots, escaped, fill, measure, values_of
 
