@@ -481,7 +481,14 @@ class _Decision:
             least = lines.least() if budget.degrade == "name-only" else [0] * len(shown)
             fits = fit_in_order(full, least, room, greedy=budget.greedy)
             cut = [entry.description if fit else "" for entry, fit in zip(shown, fits, strict=True)]
+        left = budget.rest_limit - len(self.host.template.rest.split("{names}")[0])
         for index, text in zip(active, cut, strict=True):
+            if budget.rest_limit and not text and result[index].description:
+                left -= len(result[index].name)
+                if left < 0:
+                    result[index] = replace(result[index], state=State.USER_ONLY, reason=words, rule="budget")
+                    continue
+                left -= len(", ")
             if text != result[index].description:
                 result[index] = replace(result[index], description=text, reason=words, rule="budget")
         return result

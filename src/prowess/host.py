@@ -220,6 +220,8 @@ class Budget:
     bytes) or `width` (cells of a terminal)."""
     greedy: bool = False
     """With `name-only`: whether an entry that does not fit leaves its room to later, shorter ones."""
+    rest_limit: int = 0
+    """With `name-list`: how long that last line may be; further names are left out; 0 is no limit."""
     reserved: int = 0
     """What the client's own skills take of it."""
     bundled: Mapping[str, int] = field(default_factory=dict)
