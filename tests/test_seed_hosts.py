@@ -748,7 +748,7 @@ def test_prowess_does_not_look_into_a_skill(here: World) -> None:
 def test_prowess_links_may_point_inside_the_project_or_a_scanned_root(here: World) -> None:
     """A link out of both is a finding and is not followed, be it a folder's or a file's."""
     root = here.repo / ".agents/skills"
-    inside = skill(here.repo / "shared/inside")
+    inside = skill(here.repo / "common/inside")
     user = skill(here.home / ".claude/skills/users")
     out = skill(here.top / "out/outside")
     root.mkdir(parents=True)
