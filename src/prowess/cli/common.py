@@ -153,7 +153,8 @@ def die(message: str, hint: str | None = None) -> None:
 
 
 def say(words: str) -> None:
-    """Print words, not data: on stderr, whatever its encoding."""
+    """Print words, not data: on stderr, whatever its encoding, after the data that came before them."""
+    sys.stdout.flush()
     _write(sys.stderr, words)
 
 
