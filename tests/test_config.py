@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess.catalog import discover
 from prowess.config import Settings, read_settings
 from prowess.host import Host, Setting, host_names, load_host
 
@@ -245,3 +246,39 @@ def test_no_host_minds_that_there_are_no_settings(host: str, tmp_path: Path) -> 
     )
     assert settings.findings == ()
     assert settings.enabled is (host != "infer")
+
+
+@pytest.mark.parametrize(
+    ("host", "file", "text", "state"),
+    [
+        pytest.param(
+            "claude-code", ".claude/settings.json", '{"skillOverrides": {"a": "off"}}', "rejected", id="claude-code"
+        ),
+        pytest.param("gemini-cli", ".gemini/settings.json", '{"skills": {"disabled": ["a"]}}', "disabled", id="gemini"),
+        pytest.param("copilot", ".copilot/settings.json", '{"disabledSkills": ["a"]}', "disabled", id="copilot"),
+        pytest.param("qwen-code", ".qwen/settings.json", '{"skills": {"disabled": ["a"]}}', "rejected", id="qwen-code"),
+        pytest.param(
+            "codex", ".codex/config.toml", '[[skills.config]]\nname = "a"\nenabled = false\n', "disabled", id="codex"
+        ),
+        pytest.param(
+            "opencode",
+            ".config/opencode/opencode.json",
+            '{"permission": {"skill": {"a": "deny"}}}',
+            "user-only",
+            id="opencode",
+        ),
+    ],
+)
+def test_a_skill_that_is_switched_off_is_what_the_client_makes_of_it(
+    tmp_path: Path, host: str, file: str, text: str, state: str
+) -> None:
+    """Where the client's own list still shows it, it is `disabled`; where it is gone there, the client rejects it."""
+    folder = {"copilot": ".copilot/skills", "opencode": ".config/opencode/skills", "codex": ".codex/skills"}
+    skill = tmp_path / folder.get(host, file.partition("/")[0] + "/skills") / "a" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: a\ndescription: d\n---\n")
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text(text)
+    (tmp_path / "work").mkdir()
+    (entry,) = discover(tmp_path / "work", host=host, home=tmp_path, env={}).skills
+    assert (str(entry.state), "switched off" in (entry.reason or "") or state == "user-only") == (state, True)

@@ -34,7 +34,7 @@ class Settings:
     enabled_by: str = "the default"
     """The variable or file that decided, for reasons."""
     effects: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """Skill name to (`off`, `name-only` or `user-only`; the file that says so)."""
+    """Skill name to (`off`, `gone`, `name-only` or `user-only`; the file that says so)."""
     folded: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """The same by lower-case name, where the host compares so."""
     patterns: tuple[tuple[str, str, str], ...] = ()
@@ -178,7 +178,7 @@ def _truth(value: object) -> bool | None:
 def _named(row: Setting, value: Any) -> list[tuple[str, str]]:
     """Return the skills a value names, each with what becomes of it."""
     if row.form == "names" and isinstance(value, list | tuple):
-        return [(name, "off") for name in value if isinstance(name, str)]
+        return [(name, row.effects.get("off", "off")) for name in value if isinstance(name, str)]
     if row.form == "effects" and isinstance(value, Mapping):
         return [
             (name, row.effects[word]) for name, word in value.items() if isinstance(word, str) and word in row.effects

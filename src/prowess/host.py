@@ -254,8 +254,8 @@ class Setting:
     """`names` (a list of names that are off), `effects` (name to what becomes of it), `entries` (a list of tables with
     `name` or `path` and `enabled`), `switch` (false switches all skills off), `folders` (folder to trust word)."""
     effects: Mapping[str, str] = field(default_factory=dict)
-    """For `effects`: the client's word to `off`, `name-only`, `user-only` or `on`; for `folders`: to `trusted`,
-    `untrusted`."""
+    """For `effects`: the client's word to `off` (its list shows it as switched off), `gone` (it does not know it any
+    more), `name-only`, `user-only` or `on`; for `names`: what `off` is; for `folders`: to `trusted`, `untrusted`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -298,6 +298,10 @@ class Viewer:
         if effect is None or effect[0] == "on":
             return None
         what, by = effect
+        if what == "gone":
+            return Verdict(
+                State.REJECTED, f"switched off in {neutral(by)}, so that the client does not know it", "settings"
+            )
         if what == "off":
             return Verdict(State.DISABLED, f"switched off in {neutral(by)}", "settings")
         if what == "user-only":
