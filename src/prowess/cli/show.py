@@ -140,7 +140,7 @@ def _text(shown: _Shown) -> list[str]:
         "digest": entry.digest or "none: it has no folder of its own, or not all of its files can be read",
         "needs": neutral("; ".join(needs)),
         "tokens": f"about {shown.cost['catalog']:,} in the catalog, {shown.cost['body']:,} when it is activated "
-        "(characters divided by four)",
+        "(bytes divided by four)",
         "lines": f"{shown.lines:,}",
     }
     lines = [neutral(entry.name), *(f"  {key:<10}{words}" for key, words in facts.items() if words)]

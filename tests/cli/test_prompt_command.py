@@ -1,0 +1,225 @@
+"""`prowess prompt`: the block a model would get. What is in it under which budget is `tests/test_prompt.py`'s."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.catalog import discover
+from prowess.cli import main
+from prowess.host import host_names
+from prowess.prompt import render, tokens
+from skills import skill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LONG = "Fills the fields of a PDF form. Use when the user gives a form and the values for it, or asks for one."
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Two skills that the model sees, one that only the user can call, and one that is hidden by another."""
+    top = tmp_path / "project"
+    (top / ".git").mkdir(parents=True)
+    skill(top / ".claude/skills/csv", description="Profiles a <CSV> file & more.")
+    skill(top / ".claude/skills/deploy", more="disable-model-invocation: true\n")
+    skill(top / ".claude/skills/pdf", description=LONG)
+    skill(tmp_path / "home/.claude/skills/csv")
+    return top
+
+
+def run(project: Path, *arguments: str) -> int:
+    return main(["prompt", *arguments, "--cwd", str(project), "--home", str(project.parent / "home")])
+
+
+def summary(text: str, words: str) -> str:
+    return f"{words}; {len(text):,} characters, about {tokens(text):,} tokens\n"
+
+
+def test_the_block_is_that_of_agentskills_io(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The active skills in the catalog's order, escaped; a sum goes to stderr."""
+    root = project / ".claude/skills"
+    text = f"""\
+<available_skills>
+  <skill>
+    <name>csv</name>
+    <description>Profiles a &lt;CSV&gt; file &amp; more.</description>
+    <location>{root}/csv/SKILL.md</location>
+  </skill>
+  <skill>
+    <name>pdf</name>
+    <description>{LONG}</description>
+    <location>{root}/pdf/SKILL.md</location>
+  </skill>
+</available_skills>
+"""
+    assert run(project) == 0
+    assert capsys.readouterr() == (text, summary(text, "2 skills"))
+    assert run(project, "--format", "xml") == 0
+    assert capsys.readouterr().out == text
+
+
+def test_markdown_and_json_for_any_host(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same skills in two other forms."""
+    root = project / ".claude/skills"
+    assert run(project, "--format", "markdown") == 0
+    assert capsys.readouterr().out == (
+        "## Available skills\n\n"
+        "- **csv**: Profiles a \\<CSV\\> file \\& more.\n"
+        f"  - location: {str(root).replace('_', chr(92) + '_')}/csv/SKILL.md\n"
+        f"- **pdf**: {LONG}\n"
+        f"  - location: {str(root).replace('_', chr(92) + '_')}/pdf/SKILL.md\n"
+    )
+    assert run(project, "--format", "json") == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "available_skills": [
+            {"name": "csv", "description": "Profiles a <CSV> file & more.", "location": f"{root}/csv/SKILL.md"},
+            {"name": "pdf", "description": LONG, "location": f"{root}/pdf/SKILL.md"},
+        ]
+    }
+
+
+def test_a_host_s_own_form(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What that client would send; its rules say which copy it is."""
+    assert run(project, "--host", "claude-code") == 0
+    assert capsys.readouterr().out == f"- csv: Does csv. Use it for csv.\n- pdf: {LONG}\n"
+
+
+def test_a_budget_shortens_and_says_so(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """To the model in a last line, to the user on stderr."""
+    text = (
+        "- csv: Does csv. Use it for csv.\n- pdf: Fills the fields of a PDF form.\n"
+        "Skills shortened: 1; left out: 0; find them with search_skills, or list the folders above\n"
+    )
+    skill(project / ".claude/skills/pdf", description=f"{LONG} {LONG}")
+    assert run(project, "--host", "claude-code", "--budget", str(len(text))) == 0
+    assert capsys.readouterr() == (text, summary(text, "2 skills, 1 shortened"))
+    assert run(project, "--host", "claude-code", "--budget", f"{tokens(text)}t") == 0
+    assert capsys.readouterr().out == text
+    assert run(project, "--host", "claude-code", "--budget", "100") == 0
+    out, err = capsys.readouterr()
+    assert out.startswith("- csv\nSkills shortened: 1; left out: 1; ")
+    assert err == summary(out, "1 skill, 1 shortened, 1 left out")
+
+
+def test_levels_say_the_most_that_is_shown(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of one skill each."""
+    assert run(project, "--host", "claude-code", "--level", "csv=off", "--level", "pdf=name-only") == 0
+    text = "- pdf\nSkills shortened: 1; left out: 1; find them with search_skills, or list the folders above\n"
+    assert capsys.readouterr() == (text, summary(text, "1 skill, 1 shortened, 1 left out"))
+
+
+def test_json_has_the_text_and_what_is_in_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Six keys, in order, and not a word beside."""
+    assert run(project, "--host", "claude-code", "--level", "csv=off", "--level", "pdf=short", "--json") == 0
+    out, err = capsys.readouterr()
+    text = f"- pdf: {LONG}\nSkills shortened: 0; left out: 1; find them with search_skills, or list the folders above\n"
+    shown: dict[str, Any] = json.loads(out)
+    assert shown == {
+        "text": text,
+        "shown": ["pdf"],
+        "shortened": [],
+        "omitted": ["csv"],
+        "chars": len(text),
+        "tokens": tokens(text),
+    }
+    assert list(shown) == ["text", "shown", "shortened", "omitted", "chars", "tokens"]
+    assert err == ""
+
+
+@pytest.mark.parametrize("host", host_names())
+def test_no_skills_no_text(host: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not even a heading, for any host."""
+    for name in ("project", "home"):
+        (tmp_path / name).mkdir()
+    assert run(tmp_path / "project", "--host", host) == 0
+    assert capsys.readouterr() == ("", "0 skills; 0 characters, about 0 tokens\n")
+    assert run(tmp_path / "project", "--host", host, "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "text": "",
+        "shown": [],
+        "shortened": [],
+        "omitted": [],
+        "chars": 0,
+        "tokens": 0,
+    }
+
+
+@pytest.mark.parametrize("host", host_names())
+def test_the_command_prints_what_the_library_renders(
+    host: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Byte for byte, for every host."""
+    assert run(project, "--host", host) == 0
+    catalog = discover(project, host=host, home=project.parent / "home")
+    assert capsys.readouterr().out == render(catalog).text
+
+
+def test_further_folders_take_part(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By option and by variable."""
+    skill(tmp_path / "one/first")
+    skill(tmp_path / "two/second")
+    monkeypatch.setenv("PROWESS_SKILL_DIR", str(tmp_path / "two"))
+    assert run(project, "--skill-dir", str(tmp_path / "one"), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["shown"] == ["csv", "pdf", "first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "hint"),
+    [
+        (["--budget", "many"], "`--budget` takes a number", "write 4000 for characters, 1000t for tokens"),
+        (
+            ["--budget", "-1"],
+            "`--budget` takes a number",
+            "write 4000 for characters, 1000t for tokens",
+        ),
+        (["--budget", "٣"], "`--budget` takes a number", "write 4000 for characters, 1000t for tokens"),
+        (["--level", "csv"], "`--level` takes NAME=LEVEL", "for example --level pdf=pin"),
+        (
+            ["--level", "csv=all"],
+            "`all` is not a level of detail for `csv`",
+            "use one of off, name-only, short, full, pin",
+        ),
+        (["--level", "deploy=off"], "no active skill is called `deploy`", "`prowess list` shows all skills"),
+        (["--level", "a\x1b[2J=off"], "no active skill is called `a\\x1b[2J`", "`prowess list` shows all skills"),
+        (["--host", "claude"], "there is no host `claude`", "did you mean `claude-code`?"),
+        (
+            ["--host", "claude-code", "--budget", "20", "--level", "csv=pin"],
+            "the pinned skills alone take 123, more than the budget of 20",
+            "pin fewer skills, or raise the budget",
+        ),
+    ],
+)
+def test_wrong_use_is_said(
+    arguments: list[str], said: str, hint: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is wrong and what would be right, on stderr; stdout stays empty."""
+    assert run(project, *arguments) == 2
+    assert capsys.readouterr() == ("", f"error: {said}\n\nhint: {hint}\n")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_prompt_as_a_process(encoding: str, project: Path) -> None:
+    """In any encoding, JSON in UTF-8; a reader that has gone is no error."""
+    skill(project / ".claude/skills/csv", description="日本語 → ü")
+    command = [sys.executable, "-m", "prowess", "prompt", "--cwd", str(project), "--home", str(project.parent)]
+    env = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(command, capture_output=True, check=False, env=env)
+    assert done.returncode == 0
+    assert ("日本語" in done.stdout.decode(encoding)) is (encoding == "utf-8")
+    done = subprocess.run([*command, "--json"], capture_output=True, check=False, env=env)
+    assert "日本語 → ü" in json.loads(done.stdout.decode())["text"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False, env=env)
+    os.close(writing)
+    assert done.returncode == 0
+    assert b"rror" not in done.stderr
