@@ -101,6 +101,17 @@ def test_every_key_of_a_host_file_is_explained() -> None:
     assert tables == set(GENERATE["TABLES"])
 
 
+def test_the_smallest_host_file_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example is read as the files are that ship with Prowess."""
+    (example,) = blocks(text_of("docs/hosts/README.md"), "toml")
+    (tmp_path / "hosts").mkdir()
+    (tmp_path / "hosts/example.toml").write_text(example, encoding="utf-8")
+    monkeypatch.setattr(prowess.host, "__file__", str(tmp_path / "host.py"))
+    monkeypatch.setattr(prowess.host, "host_names", lambda: ("example",))
+    host = prowess.host.load_host.__wrapped__("example")
+    assert (host.title, host.observed, len(host.roots)) == ("Example", "", 2)
+
+
 SHAPES = {
     "list": (["list", "--host", "codex", "--json"], ["list", "--json"]),
     "why": (["why", "commit-message", "--json"],),

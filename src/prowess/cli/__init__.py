@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from errno import EDQUOT, EFBIG, EIO, ENOSPC
+from errno import EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,30 +39,38 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _ended(arguments)
         sys.stdout.flush()
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except BrokenPipeError:
         # The reader, `head` for one, has seen enough.
         _close()
         return OK
     except OSError as error:
-        if not error.filename and error.errno in (ENOSPC, EDQUOT, EFBIG, EIO):
-            from .common import die
+        from .common import die
 
-            _close()
-            die(f"the output cannot be written: {error.strerror}")
-            return FAILED
-        return _failed(error)
-    except Exception as error:  # noqa: BLE001 - the last resort that keeps tracebacks from users
-        return _failed(error)
+        _close()
+        die(f"the output cannot be written: {error.strerror}")
+        return FAILED
     return code
 
 
 def _ended(arguments: list[str]) -> int:
+    """Return the exit code of a command, however it ends.
+
+    Raises:
+        OSError: its output cannot be written.
+    """
     try:
         return _dispatch(arguments)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else USAGE
+    except Exception as error:
+        if isinstance(error, OSError) and not error.filename and error.errno in _UNWRITABLE:
+            raise
+        return _failed(error)
+
+
+_UNWRITABLE = (EPIPE, ENOSPC, EDQUOT, EFBIG, EIO)
 
 
 def _close() -> None:
@@ -89,9 +97,11 @@ def _dispatch(arguments: list[str]) -> int:
     if name not in COMMANDS:
         from difflib import get_close_matches
 
+        from prowess.findings import neutral
+
         near = get_close_matches(name, COMMANDS, n=1)
         die(
-            f"there is no command `{name[:40]}`",
+            f"there is no command `{neutral(name[:40])}`",
             f"did you mean `prowess {near[0]}`?" if near else "`prowess --help` lists them",
         )
         return USAGE

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import unicodedata
+from contextlib import suppress
 from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -147,14 +148,16 @@ def catalog_of(args: argparse.Namespace, host: str | None = None, disk: Disk | N
 
 def die(message: str, hint: str | None = None) -> None:
     """Say on stderr what went wrong, and what to do."""
-    say(f"error: {message}")
+    shown = "\n".join(map(neutral, message.split("\n")))
+    say(f"error: {shown}")
     if hint:
         say(f"\nhint: {hint}")
 
 
 def say(words: str) -> None:
     """Print words, not data: on stderr, whatever its encoding, after the data that came before them."""
-    sys.stdout.flush()
+    with suppress(OSError):  # which comes again when all is done
+        sys.stdout.flush()
     _write(sys.stderr, words)
 
 

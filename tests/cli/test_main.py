@@ -1,0 +1,117 @@
+"""`prowess`: exit codes and last words of the command line as a whole."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import prowess
+from prowess.cli import COMMANDS, main
+from prowess.cli import hosts as command
+from prowess.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+FULL = Path("/dev/full")
+
+
+def failing(error: BaseException) -> Callable[[object], int]:
+    def run(args: object) -> int:
+        raise error
+
+    return run
+
+
+def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """And without a word."""
+    monkeypatch.setattr(command, "run", failing(KeyboardInterrupt()))
+    assert main(["hosts"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bug_is_called_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """With its name, and how to see more; under PROWESS_DEBUG the traceback itself."""
+    monkeypatch.delenv("PROWESS_DEBUG", raising=False)
+    monkeypatch.setattr(command, "run", failing(ZeroDivisionError("one by none")))
+    assert main(["hosts"]) == 3
+    assert capsys.readouterr() == (
+        "",
+        """\
+error: this is a bug in Prowess: ZeroDivisionError: one by none
+
+hint: set PROWESS_DEBUG=1 to see where, and please report it
+""",
+    )
+    monkeypatch.setenv("PROWESS_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        main(["hosts"])
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("lst", "did you mean `prowess list`?"),
+        ("zzz", "`prowess --help` lists them"),
+        ("-x", "`prowess --help` lists them"),
+        ("", "`prowess --help` lists them"),
+    ],
+)
+def test_an_unknown_command_is_wrong_use(words: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With the one that was meant."""
+    assert main([words]) == 2
+    assert capsys.readouterr() == ("", f"error: there is no command `{words}`\n\nhint: {hint}\n")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["{}"], ["list", "--host", "{}"], ["list", "--{}"], ["hosts", "{}"], ["prompt", "--level", "x={}"]]
+)
+def test_a_hostile_argument_cannot_touch_the_terminal(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """It is written as an escape, like all that comes from elsewhere."""
+    assert main([argument.format("a\x1b[2J\u202e") for argument in arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "a\\x1b[2J\\u202e" in err
+    assert not {"\x1b", "\u202e"} & set(err)
+
+
+@pytest.mark.parametrize("option", ["-V", "--version"])
+def test_the_version_is_printed(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, on stdout."""
+    assert main([option]) == 0
+    assert capsys.readouterr() == (f"prowess {prowess.__version__}\n", "")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is full")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_output_that_cannot_be_written_is_never_a_success(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever command it is, also where only help was asked for."""
+    with FULL.open("w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert main([name, "--help"]) == 1
+    assert capsys.readouterr().err == "error: the output cannot be written: No space left on device\n"
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is full")
+def test_words_after_data_that_cannot_be_written_are_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What went wrong is told before the device is; neither ends in a traceback."""
+
+    def run(args: object) -> int:
+        print("data")
+        raise ConfigError("this is wrong")
+
+    monkeypatch.setattr(command, "run", run)
+    with FULL.open("w") as stdout:
+        monkeypatch.setattr(sys, "stdout", stdout)
+        assert main(["hosts"]) == 1
+    assert capsys.readouterr().err == (
+        "error: this is wrong\nerror: the output cannot be written: No space left on device\n"
+    )
