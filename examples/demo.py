@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 EXAMPLES = Path(__file__).parent / "skills"
-AGENTS = ("prowess", "claude-code", "codex", "gemini-cli", "opencode", "copilot", "qwen-code", "pi")
+AGENTS = ("prowess", "claude-code", "codex", "copilot", "gemini-cli", "opencode", "pi", "qwen-code")
 
 
 def main() -> int:
