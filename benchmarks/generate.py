@@ -1,0 +1,228 @@
+"""Seed + number -> a project with that many skills of realistic size
+
+    python benchmarks/generate.py DIR N [--seed S]
+
+The sizes follow published collections: SKILL.md of 1.5 to 61 KB, median 9, 90th percentile 25; descriptions of about
+330 characters; 30 % with scripts, 35 % with references, 30 % with nested metadata. Sizes and shares are dealt out, not
+drawn, so that they hold for any number; the seed decides who gets what. Everything comes from `Random.random()`, whose
+sequence Python promises to keep: the same seed gives the same bytes.
+
+All skills are valid under the specification and keep to what every peer takes, so that no reader stops early or says
+more than another: no `allowed-tools` (agno wants a list, the specification a text), metadata of texts alone.
+
+They lie flat in `DIR/.agents/skills`; `DIR/.agent/skills` is a link to it for openskills, which looks nowhere else. An
+empty `DIR/.git` ends the project.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+T = TypeVar("T")
+
+SKILLS = ".agents/skills"
+LINKS = {".agent/skills": "../.agents/skills"}
+"""Further places, and what they link to."""
+
+SIZES = ((0.0, 1_500), (0.1, 3_300), (0.5, 9_000), (0.9, 25_000), (1.0, 61_000))
+"""Share of the skills to the bytes of SKILL.md that it stays below; logarithmic between."""
+DESCRIPTION = (150, 510)
+"""Characters of a description, evenly spread."""
+SCRIPTS, REFERENCES, METADATA = 0.30, 0.35, 0.30
+
+VERBS = "audit build chart check clean compare convert debug deploy draft explain extract fill fix format".split()
+VERBS += "generate index inspect lint measure merge migrate monitor plan profile publish refactor release".split()
+VERBS += "render review schedule search split summarize sync test trace translate validate write".split()
+NOUNS = "api archive budget calendar changelog cluster commit config contract csv dashboard dataset".split()
+NOUNS += "dependency diagram email form image incident invoice issue json kernel latex log meeting metric".split()
+NOUNS += "model notebook package pdf pipeline prompt query report schema script slide sql table ticket".split()
+NOUNS += "token video wiki".split()
+KINDS = "advisor assistant basics checklist expert flow guide helper notes rules steps toolkit".split()
+FILL = "the a each every this one with from into before after when where only never first last same other next".split()
+FILL += "file folder line value field result output input error warning user team reviewer version branch page".split()
+FILL += "read write open keep drop move copy compare count list name mark explain repeat stop ask confirm show".split()
+FILL += "short long empty missing broken valid exact plain shared local remote recent stable public own several".split()
+
+
+class Dice(Random):
+    """Chances that are the same on every Python."""
+
+    def one(self, values: Sequence[T]) -> T:
+        """Return one of the values."""
+        return values[int(self.random() * len(values))]
+
+    def between(self, low: int, high: int) -> int:
+        """Return a number from low to high, both included."""
+        return low + int(self.random() * (high - low + 1))
+
+    def mixed(self, values: Sequence[T]) -> list[T]:
+        """Return the values in another order."""
+        keys = [self.random() for _ in values]
+        return [values[index] for index in sorted(range(len(values)), key=keys.__getitem__)]
+
+    def dealt(self, number: int, share: float) -> list[bool]:
+        """Say yes to a share of a number, in any order."""
+        return self.mixed([index < round(number * share) for index in range(number)])
+
+
+def size_at(share: float) -> int:
+    """Return the bytes of SKILL.md that a share of all skills stays below."""
+    for (left, low), (right, high) in pairwise(SIZES):
+        if share <= right:
+            part = (share - left) / (right - left)
+            return round(math.exp(math.log(low) + part * (math.log(high) - math.log(low))))
+    return SIZES[-1][1]
+
+
+class Author:
+    """Writes skills. Paragraphs are made once and used again: what matters is the bytes, not the prose."""
+
+    def __init__(self, seed: int) -> None:
+        self.dice = Dice(seed)
+        self.sentences = [self.sentence() for _ in range(400)]
+        self.paragraphs = [" ".join(self.dice.one(self.sentences) for _ in range(4)) + "\n" for _ in range(300)]
+        self.paragraphs += ["".join(f"- {self.dice.one(self.sentences)}\n" for _ in range(5)) for _ in range(100)]
+        self.paragraphs += [f"```python\n{self.code(8)}```\n" for _ in range(60)]
+        self.paragraphs += [
+            f"| field | meaning |\n|---|---|\n{''.join(self.row() for _ in range(4))}" for _ in range(20)
+        ]
+        self.paragraphs += ["## Über Grenzen hinweg — naïve cases, 数据 and “quotes”\n"]
+
+    def sentence(self) -> str:
+        """Return some words, a capital and a full stop."""
+        dice = self.dice
+        words = [dice.one(FILL if dice.random() < 0.7 else NOUNS) for _ in range(dice.between(7, 18))]
+        return " ".join(words).capitalize() + "."
+
+    def row(self) -> str:
+        """Return a line of a table."""
+        return f"| `{self.dice.one(NOUNS)}` | {self.dice.one(self.sentences)} |\n"
+
+    def code(self, lines: int) -> str:
+        """Return lines of Python."""
+        names = [self.dice.one(NOUNS) for _ in range(lines)]
+        return "".join(f"{name} = load({name!r}, retries={len(name)})\n" for name in names)
+
+    def text(self, size: int) -> str:
+        """Return Markdown of a size in bytes."""
+        parts: list[str] = []
+        length = 0
+        while length < size:
+            heading = self.dice.random() < 0.2
+            part = f"## {self.dice.one(self.sentences)[:-1]}\n" if heading else self.dice.one(self.paragraphs)
+            parts.append(part)
+            length += len(part.encode()) + 1
+        data = "\n".join(parts).encode()[: size - 1]
+        return data.decode(errors="ignore").ljust(size - 1, ".")[: size - 1] + "\n"
+
+    def description(self) -> str:
+        """Return one of the usual length, at times with what needs quotes or is not ASCII."""
+        dice = self.dice
+        size = dice.between(*DESCRIPTION)
+        text = ""
+        while len(text) < size:
+            text += dice.one(self.sentences) + " "
+        text = text[: size - 1].rstrip(" .") + "."
+        kind = dice.random()
+        if kind < 0.1:
+            text = text.replace(" the ", " — the ", 1)
+        elif kind < 0.25:
+            text = text.replace(". ", ". Use when: ", 1)
+        return text
+
+    def front_matter(self, name: str, *, metadata: bool) -> str:
+        """Return the fields of a skill between their fences."""
+        dice = self.dice
+        description = self.description()
+        form = dice.random()
+        if form < 0.08:
+            words = description.split(" ")
+            lines = [" ".join(words[at : at + 14]) for at in range(0, len(words), 14)]
+            written = ">-\n  " + "\n  ".join(lines)
+        elif ": " in description or form < 0.2:
+            written = f'"{description}"'
+        else:
+            written = description
+        lines = [f"name: {name}", f"description: {written}"]
+        if dice.random() < 0.3:
+            lines.append(f"license: {dice.one(('MIT', 'Apache-2.0', 'Proprietary. LICENSE.txt has complete terms'))}")
+        if dice.random() < 0.1:
+            lines.append(f"compatibility: Needs {dice.one(NOUNS)} and network access")
+        if metadata:
+            version = f"{dice.between(0, 3)}.{dice.between(0, 9)}"
+            lines += ["metadata:", f"  author: {dice.one(NOUNS)}-team", f'  version: "{version}"']
+            lines += [f"  category: {dice.one(NOUNS)}"] * (dice.random() < 0.5)
+        return "\n".join(("---", *lines, "---", "", ""))
+
+    def names(self, number: int) -> list[str]:
+        """Return different names for skills."""
+        every = [f"{verb}-{noun}-{kind}" for verb in VERBS for noun in NOUNS for kind in KINDS]
+        rounds = -(-number // len(every))
+        return [name if not turn else f"{name}-{turn}" for turn in range(rounds) for name in self.dice.mixed(every)][
+            :number
+        ]
+
+
+def generate(folder: Path, number: int, seed: int = 0) -> None:
+    """Write a project with skills.
+
+    Args:
+        folder: the project; is made.
+        number: of skills.
+        seed: of all that is left to chance.
+
+    Raises:
+        FileExistsError: there are skills already.
+    """
+    author = Author(seed)
+    dice = author.dice
+    skills = folder / SKILLS
+    skills.mkdir(parents=True)
+    (folder / ".git").mkdir()
+    for place, target in LINKS.items():
+        (folder / place).parent.mkdir(parents=True)
+        (folder / place).symlink_to(target, target_is_directory=True)
+    sizes = dice.mixed([size_at((index + 0.5) / number) for index in range(number)])
+    shares = [dice.dealt(number, share) for share in (SCRIPTS, REFERENCES, METADATA)]
+    for name, size, scripts, references, metadata in zip(author.names(number), sizes, *shares, strict=True):
+        skill = skills / name
+        skill.mkdir()
+        head = author.front_matter(name, metadata=metadata)
+        head += f"# {name.replace('-', ' ').capitalize()}\n\n"
+        (skill / "SKILL.md").write_bytes((head + author.text(max(2, size - len(head.encode())))).encode()[:size])
+        if scripts:
+            (skill / "scripts").mkdir()
+            for index in range(dice.between(1, 3)):
+                (skill / f"scripts/step_{index}.py").write_bytes(author.code(dice.between(20, 80)).encode())
+        if references:
+            (skill / "references").mkdir()
+            for index in range(dice.between(1, 4)):
+                (skill / f"references/part-{index}.md").write_bytes(author.text(dice.between(1_000, 9_000)).encode())
+
+
+def main() -> None:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(description="Write a project with generated skills.", allow_abbrev=False)
+    parser.add_argument("folder", metavar="DIR", type=Path, help="the project; must not hold skills yet")
+    parser.add_argument("number", metavar="N", type=int, help="of skills")
+    parser.add_argument("--seed", metavar="S", type=int, default=0, help="another one gives another tree (default: 0)")
+    arguments = parser.parse_args()
+    if arguments.number < 1:
+        parser.error("N must be 1 or more")
+    try:
+        generate(arguments.folder, arguments.number, arguments.seed)
+    except FileExistsError:
+        sys.exit(f"`{arguments.folder}` holds skills already\n\nhint: remove it, or name another folder")
+
+
+if __name__ == "__main__":
+    main()

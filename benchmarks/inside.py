@@ -1,0 +1,49 @@
+"""Peer script + skills folder -> what the work cost, measured inside the process
+
+    python -I benchmarks/inside.py benchmarks/peers/NAME.py DIR/.agents/skills
+
+Runs in the peer's own environment, so it uses the standard library alone. A peer script imports what it needs and has
+one function, `discover(folder) -> number of skills`. Prints JSON: the skills, the processor seconds of the imports and
+of the work, and the peak memory of the process in bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import runpy
+import sys
+from time import process_time
+
+
+def peak() -> int:
+    """Return the most memory that this process held, in bytes.
+
+    The system's `ru_maxrss` would do on macOS; on Linux it starts with what the parent held before `exec`.
+    """
+    with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as status:
+        for line in status:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def main() -> None:
+    """Load the script, do its work, print the figures, whatever the peer itself prints."""
+    out = os.dup(1)
+    os.dup2(2, 1)
+    script, folder = sys.argv[1:]
+    start = process_time()
+    discover = runpy.run_path(script)["discover"]
+    loaded = process_time()
+    skills = discover(folder)
+    done = process_time()
+    figures = {"skills": skills, "imports": loaded - start, "work": done - loaded, "peak": peak()}
+    os.write(out, json.dumps(figures).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main()
