@@ -1,0 +1,252 @@
+"""YAML -> fields
+
+The only file that knows YAML: every scalar is the text its author typed, and what a skill must not use is a problem.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from .findings import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["MAX_DEPTH", "MAX_EVENTS", "Field", "NotYamlError", "Problem", "Reader", "Value", "kind_of"]
+
+MAX_DEPTH = 64
+MAX_EVENTS = 20_000
+
+Value: TypeAlias = "str | tuple[Value, ...] | Mapping[str, Value]"
+"""What a field can hold: text, a list, or a map; every scalar is the text its author typed."""
+
+Problem: TypeAlias = tuple[str, int, int, str, str]
+"""Code, 0-based line and column within the front matter, message, hint."""
+
+_MAX_READ_EVENTS = 4 * MAX_EVENTS
+"""YAML events over all attempts at one front matter: a long one with many mistakes is given up before it takes long."""
+_BESIDE = "keep data in a file beside SKILL.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One top-level entry of the front matter."""
+
+    value: Value
+    kind: str
+    """What YAML 1.2 makes of it: `text`, `null`, `bool`, `number`, `list` or `map`. Quoted scalars are `text`."""
+    line: int
+    """1-based, of the key, in the file."""
+    column: int
+    source: str = ""
+    """The line as it stands in the file, without its newline."""
+
+
+_NULL = frozenset(("", "~", "null", "Null", "NULL"))
+_BOOL = frozenset(("true", "True", "TRUE", "false", "False", "FALSE"))
+_NUMBER = re.compile(
+    r"0o[0-7]+|0x[0-9a-fA-F]+|\.(?:nan|NaN|NAN)"
+    r"|[-+]?(?:(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|\.(?:inf|Inf|INF))"
+)
+
+
+def kind_of(text: str) -> str:
+    """Name what YAML 1.2's core schema makes of a plain scalar."""
+    if text in _NULL:
+        return "null"
+    if text in _BOOL:
+        return "bool"
+    return "number" if _NUMBER.fullmatch(text) else "text"
+
+
+class NotYamlError(Exception):
+    """Where YAML gave up: a 0-based line and column within the front matter."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(message)
+        self.message, self.line, self.column = message, line, column
+
+
+def _events(front: str) -> Iterator[Any]:
+    import yaml
+
+    # The C parser where PyYAML was built with it: about fifteen times as fast, the same events.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        yield from yaml.parse(front, Loader=loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        if error.problem == "found unexpected end of stream":
+            # A quote that nothing closes is mended where it is opened, not where the text ends.
+            mark = error.context_mark or mark
+        words = " ".join(part for part in (error.problem, error.context) if part) or "it is not valid YAML"
+        line, column = (mark.line, mark.column) if mark is not None else (0, 0)
+        raise NotYamlError(f"the front matter is not valid YAML: {words}", line, column) from None
+    except yaml.YAMLError as error:
+        words = getattr(error, "reason", None) or "it is not valid YAML"
+        raise NotYamlError(f"the front matter is not valid YAML: {words}", 0, 0) from None
+    except (ValueError, OverflowError, RecursionError):
+        # Number escapes past what a character can be: PyYAML's pure reader lets these through.
+        raise NotYamlError("the front matter is not valid YAML: it cannot be read", 0, 0) from None
+
+
+# YAML 1.1 ends a line at these; YAML 1.2, and so everyone else, has them as text.
+_BREAKS = "\x85\u2028\u2029"
+
+
+class Reader:
+    """Reads front matter, as often as repairs need it, until it has cost too much."""
+
+    def __init__(self, source: list[str]) -> None:
+        self._source = source
+        self._left = _MAX_READ_EVENTS
+
+    def read(self, lines: list[str]) -> tuple[dict[str, Field], list[Problem]]:
+        """Read lines of YAML.
+
+        Raises:
+            NotYamlError: they are not YAML, or too much was read already.
+        """
+        front = "\n".join(lines)
+        restore: dict[int, str] = {}
+        if any(mark in front for mark in _BREAKS):
+            # Characters that are not there stand in for them: fewer than 65,534 fit into a front matter.
+            spare = (number for number in range(0xF0000, 0xFFFFE) if chr(number) not in front)
+            restore = dict(zip(spare, _BREAKS, strict=False))
+            front = front.translate({ord(mark): number for number, mark in restore.items()})
+        return _compose(self._counted(_events(front)), self._source, restore)
+
+    def reads(self, lines: list[str]) -> bool:
+        """Tell whether lines are YAML."""
+        try:
+            self.read(lines)
+        except NotYamlError:
+            return False
+        return True
+
+    def _counted(self, events: Iterator[Any]) -> Iterator[Any]:
+        for event in events:
+            self._left -= 1
+            if self._left < 0:
+                mark = event.start_mark
+                raise NotYamlError("the front matter has too many mistakes to be repaired", mark.line, mark.column)
+            yield event
+
+
+class _Frame:
+    """A list or map that is still being read."""
+
+    __slots__ = ("column", "items", "key", "line", "start")
+
+    def __init__(self, items: Any, start: Any) -> None:
+        self.items = items
+        self.start = start
+        self.key: str | None = None
+        """The key that waits for its value."""
+        self.line = self.column = 0
+
+
+def _compose(
+    stream: Iterator[Any], sources: list[str], restore: Mapping[int, str]
+) -> tuple[dict[str, Field], list[Problem]]:
+    """Build the fields from YAML events, noting every feature that a skill must not use.
+
+    Args:
+        stream: the events.
+        sources: the lines of the file's front matter.
+        restore: what to put back into the scalars.
+    """
+    import yaml
+
+    fields: dict[str, Field] = {}
+    problems: list[Problem] = []
+    anchors: dict[str, Value] = {}
+    stack: list[_Frame] = []
+    events = documents = 0
+
+    def problem(code: str, mark: Any, message: str, hint: str = "") -> None:
+        problems.append((code, mark.line, mark.column, message, hint))
+
+    def place(value: Value, kind: str, mark: Any) -> None:
+        """Put a finished node where it belongs."""
+        frame = stack[-1]
+        if isinstance(frame.items, list):
+            frame.items.append(value)
+        elif frame.key is None:
+            if not isinstance(value, str):
+                raise NotYamlError("the front matter has a list or a map as a key", mark.line, mark.column)
+            if value in frame.items:
+                problem("yaml-duplicate-key", mark, f"the key {quoted(value)} stands twice", "remove one of them")
+            frame.key, frame.line, frame.column = value, mark.line, mark.column
+        else:
+            if frame.items is fields:
+                text = sources[frame.line] if frame.line < len(sources) else ""
+                fields[frame.key] = Field(
+                    value=value, kind=kind, line=frame.line + 2, column=frame.column + 1, source=text
+                )
+            else:
+                frame.items[frame.key] = value
+            frame.key = None
+
+    for event in stream:
+        mark = event.start_mark
+        events += 1
+        if events > MAX_EVENTS:
+            problem("yaml-too-long", mark, f"the front matter has more than {MAX_EVENTS:,} YAML events", _BESIDE)
+            break
+        anchor = getattr(event, "anchor", None)
+        if isinstance(event, yaml.AliasEvent):
+            if anchor not in anchors:
+                raise NotYamlError(f"the alias {quoted(f'*{anchor}')} has no anchor", mark.line, mark.column)
+            problem("yaml-alias", mark, f"the alias {quoted(f'*{anchor}')} is not allowed", "write the value out")
+            place(anchors[anchor], "text", mark)
+            continue
+        if anchor is not None:
+            # An alias of a list or a map stays empty: repeated inside each other they would outgrow any memory.
+            anchors[anchor] = getattr(event, "value", "")
+            hint = "write the value without it, or in quotes"
+            problem("yaml-anchor", mark, f"the anchor {quoted(f'&{anchor}')} is not allowed", hint)
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            hint = "remove the tag, or put the value in quotes"
+            problem("yaml-tag", mark, f"the tag {quoted(tag)} is not allowed", hint)
+        if isinstance(event, yaml.ScalarEvent):
+            value = event.value.translate(restore) if restore else event.value
+            kind = kind_of(value) if event.style in (None, "") and tag != "tag:yaml.org,2002:str" else "text"
+            if stack:
+                place(value, kind, mark)
+            elif value:
+                problem(
+                    "yaml-not-mapping", mark, "the front matter is text, not `key: value` lines", "write `name: ...`"
+                )
+        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            if len(stack) >= MAX_DEPTH:
+                problem("yaml-too-deep", mark, f"the front matter nests more than {MAX_DEPTH} levels", _BESIDE)
+                break
+            if isinstance(event, yaml.SequenceStartEvent):
+                if not stack:
+                    problem(
+                        "yaml-not-mapping",
+                        mark,
+                        "the front matter is a list, not `key: value` lines",
+                        "remove the dash",
+                    )
+                stack.append(_Frame([], mark))
+            else:
+                stack.append(_Frame({} if stack else fields, mark))
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            ended = stack.pop()
+            items = ended.items
+            if not stack:
+                continue
+            if isinstance(items, list):
+                place(tuple(items), "list", ended.start)
+            else:
+                place(items, "map", ended.start)
+        elif isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            if documents > 1 or event.explicit:
+                raise NotYamlError("the front matter holds more than one YAML document", mark.line, mark.column)
+    return fields, problems
