@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint docs clean
+.PHONY: help demo test lint docs bench clean
 help:            ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -30,6 +30,9 @@ lint: $(READY)   ## style, types, layers
 
 docs: $(READY)   ## write the parts of docs/ that come from the code
 	$(BIN)/python docs/generate.py
+
+bench: $(READY)  ## measure Prowess and its peers; writes docs/benchmarks.md
+	$(BIN)/python benchmarks/run.py
 
 clean:           ## forget everything that was set up
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

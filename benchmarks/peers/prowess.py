@@ -2,9 +2,9 @@
 
 import os
 
-import prowess
+from prowess import discover as find
 
 
 def discover(folder: str) -> int:
     """Count the active skills of the project that the folder lies in."""
-    return prowess.discover(os.path.dirname(os.path.dirname(folder))).counts["active"]
+    return find(os.path.dirname(os.path.dirname(folder))).counts["active"]

@@ -1,0 +1,193 @@
+"""results.json -> docs/benchmarks.md"""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+FLOOR, OURS = "floor", ("prowess", "prowess, cached")
+EMPTY = "python -c pass"
+OWN = {
+    FLOOR: ("a C program: open, read 4 KB, close", "parses nothing"),
+    "prowess": ("`prowess.discover`, without its cache", "also finds faults, and decides which skill wins"),
+    "prowess, cached": ("`prowess.discover`, every file still checked for change", "the same, with its cache filled"),
+}
+INTRO = """\
+# What it costs to see skills
+
+This page is made by `make bench`, which measures Prowess and the readers of skills that can be installed from PyPI and
+npm. All read the same generated files in the same run. What counts is processor time, user and system, of everything a
+reader does to find the skills of one folder and to know their names and descriptions.
+
+![Processor time to find and parse all skills, against their number](benchmarks.svg)
+"""
+
+
+def page(results: Mapping[str, Any]) -> str:
+    """Write the page."""
+    return "\n".join(
+        [
+            INTRO,
+            *_discover(results),
+            *_commands(results),
+            *_peers(results),
+            *_absent(results),
+            *_how(results),
+        ]
+    )
+
+
+def _discover(results: Mapping[str, Any]) -> Iterable[str]:
+    sizes = list(results["discover"])
+    last = sizes[-1]
+    floors = {size: _work(costs.get(FLOOR, {})) for size, costs in results["discover"].items()}
+    costs = results["discover"][last]
+    ranked = sorted(costs, key=lambda who: _work(costs[who]) or 0.0)
+    yield "## Find and parse all skills of a folder\n"
+    yield _wrapped(
+        "Times the floor, which is a C program that opens each `SKILL.md`, reads 4 KB and closes it: "
+        "the work alone, without the start of the interpreter and the imports, which have a column of their own. "
+        f"Medians of {results['rounds']} runs, lowest and highest in brackets. Who is left out is named below."
+    )
+    yield ""
+    head = ["reader", *(f"{int(size):,} skills" for size in sizes), f"{int(last):,}: time", "memory", "imports", ""]
+    differs = {who: words for who, (_, words) in OWN.items()}
+    differs |= {name: peer["differs"] for name, peer in results["peers"].items()}
+    rows = []
+    for who in ranked:
+        cost = costs[who]
+        if "reason" in cost:
+            rows.append([_who(who), *[""] * len(sizes), cost["reason"], "", "", differs.get(who, "")])
+            continue
+        ratios = [_ratio(_work(results["discover"][size].get(who, {})), floors[size]) for size in sizes]
+        runs = len(cost["work"])
+        few = f", {runs} run{'s' * (runs > 1)}" if runs < results["rounds"] else ""
+        memory = f"{median(cost['peak']) / 1e6:,.0f} MB" if "peak" in cost else ""
+        imports = _seconds(median(cost["imports"])) if "imports" in cost else ""
+        rows.append([_who(who), *ratios, _range(cost["work"]) + few, memory, imports, differs.get(who, "")])
+    yield from _table(head, rows, right=range(1, len(head) - 1))
+    yield _wrapped(
+        f"Memory is the most the whole process held, with {int(last):,} skills. The last column says what is less or "
+        "more work than reading the front matter of each skill."
+    )
+    yield ""
+
+
+def _commands(results: Mapping[str, Any]) -> Iterable[str]:
+    runs = results["commands"]["runs"]
+    empty = median(runs[EMPTY]["process"])
+    yield f"## Whole commands, in a project of {results['commands']['skills']:,} skills\n"
+    yield f"Processor time of the whole process, and how often `{EMPTY}` fits in.\n"
+    rows = []
+    for who, cost in runs.items():
+        if "reason" in cost:
+            rows.append([f"`{who}`", cost["reason"], ""])
+        else:
+            rows.append([_command(who), _range(cost["process"]), f"{median(cost['process']) / empty:,.1f} x"])
+    yield from _table(["command", "processor time", f"times `{EMPTY}`"], rows, right=(1, 2))
+
+
+def _peers(results: Mapping[str, Any]) -> Iterable[str]:
+    yield "## What each of them does\n"
+    for who, (words, _) in OWN.items():
+        if any(who in costs for costs in results["discover"].values()):
+            yield _wrapped(f"- **{who}**: {words}.")
+    for name, peer in results["peers"].items():
+        packages = ", ".join(f"`{package}`" for package in peer["packages"])
+        yield _wrapped(f"- **{name}** ({packages}): {peer['does']}")
+    yield ""
+
+
+def _absent(results: Mapping[str, Any]) -> Iterable[str]:
+    absent = dict(results["absent"])
+    absent |= {
+        name: "has no public function that finds and parses the skills of a folder; its command is above"
+        for name, peer in results["peers"].items()
+        if not peer["reads"] and name not in absent
+    }
+    if absent:
+        yield "Not in the first table:\n"
+        yield from (_wrapped(f"- **{name}**: {reason}") for name, reason in absent.items())
+        yield ""
+
+
+def _how(results: Mapping[str, Any]) -> Iterable[str]:
+    machine = results["machine"]
+    yield "## How it was measured\n"
+    yield _wrapped(
+        f"On {results['date']}, {machine['processor']}, {machine['system']}, Python {machine['python']}, "
+        f"{machine['compiler'] or 'no C compiler'}; Prowess at commit {machine['prowess'] or 'unknown'}."
+    )
+    yield ""
+    yield (
+        "- The skills come from `benchmarks/generate.py`, seed "
+        f"{results['seed']}: `SKILL.md` of 1.5 to 61 KB, median 9, 90th percentile 25;\n"
+        "  descriptions of about 330 characters; 30 % with scripts, 35 % with references, 30 % with nested metadata.\n"
+        "- Every run is a new process; all take turns (A B C, A B C, ...). Files are in the system's cache: the disk\n"
+        "  is not measured. Who takes over 20 seconds runs 3 times, over 60 seconds once, and the table says so.\n"
+        "- A run counts only if the reader says it found every skill. Its script is in `benchmarks/peers/`.\n"
+        "- The home folder is empty, so nothing else is found.\n"
+        "- Ratios compare runs of one session on one machine. Seconds of another machine will differ.\n"
+    )
+    yield "To repeat it:\n"
+    yield "```sh\nmake bench                            # installs the peers once, then takes some twenty minutes"
+    yield "python benchmarks/run.py --short      # the floor and Prowess alone, a few seconds\n```\n"
+
+
+def _work(cost: Mapping[str, Any]) -> float | None:
+    return median(cost["work"]) if cost.get("work") else None
+
+
+def _ratio(work: float | None, floor: float | None) -> str:
+    if work is None or floor is None:
+        return ""
+    ratio = work / floor
+    return f"{ratio:,.1f} x" if ratio < 10 else f"{ratio:,.0f} x"
+
+
+def _seconds(value: float) -> str:
+    return f"{_number(value * 1e3)} ms" if value < 1 else f"{_number(value)} s"
+
+
+def _number(value: float) -> str:
+    """Write a number in three digits."""
+    return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}"
+
+
+def _range(runs: Sequence[float]) -> str:
+    unit, factor = ("ms", 1e3) if median(runs) < 1 else ("s", 1.0)
+    middle, low, high = (_number(value * factor) for value in (median(runs), min(runs), max(runs)))
+    return f"{middle} {unit} ({low} to {high})"
+
+
+def _who(name: str) -> str:
+    return f"**{name}**" if name in OURS else name
+
+
+def _command(label: str) -> str:
+    command, comma, rest = label.partition(",")
+    return f"**`{command}`**{comma}{rest}" if label.startswith("prowess") else f"`{label}`"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int]) -> Iterable[str]:
+    aligned = set(right)
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "|".join("---:" if column in aligned else "---" for column in range(len(head))) + "|"
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+    yield ""
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 120, subsequent_indent="  " if text.startswith("- ") else "", break_on_hyphens=False)
+
+
+def folded(text: str) -> str:
+    """Write lists of numbers in JSON on one line each."""
+    return re.sub(r"\[[\s\d.,e-]+\]", lambda match: re.sub(r"\s+", " ", match[0]), text)

@@ -1,0 +1,148 @@
+"""results.json -> docs/benchmarks.svg: processor time against the number of skills, both logarithmic"""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+WIDTH, HEIGHT = 880, 560
+LEFT, RIGHT, TOP, BOTTOM = 78, 248, 62, 52
+"""Around the plot; the labels of the lines are in the right one."""
+GAP = 17
+"""Pixels from one label to the next, at least."""
+STYLE = """\
+text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #424a53 }
+.title { font-size: 16px; font-weight: 600; fill: #1f2328 }
+.back { fill: #ffffff }
+.grid { stroke: #d8dee4; stroke-width: 1 }
+.peer { stroke: #8c959f; stroke-width: 1.5; fill: none }
+.floor { stroke: #1f2328; stroke-width: 1.5; stroke-dasharray: 2 4; fill: none }
+.ours { stroke: #0969da; stroke-width: 3; fill: none }
+.lead { stroke: #afb8c1; stroke-width: 1; fill: none }
+.dot-peer { fill: #8c959f }
+.dot-floor { fill: #1f2328 }
+.dot-ours { fill: #0969da }
+text.ours { stroke: none; fill: #0550ae; font-weight: 600 }
+@media (prefers-color-scheme: dark) {
+text { fill: #b1bac4 }
+.title { fill: #f0f6fc }
+.back { fill: #0d1117 }
+.grid { stroke: #2a313c }
+.peer { stroke: #7d8590 }
+.floor { stroke: #f0f6fc }
+.ours { stroke: #58a6ff }
+.lead { stroke: #484f58 }
+.dot-peer { fill: #7d8590 }
+.dot-floor { fill: #f0f6fc }
+.dot-ours { fill: #58a6ff }
+text.ours { stroke: none; fill: #79c0ff }
+}"""
+
+
+def picture(results: Mapping[str, Any]) -> str:
+    """Draw the lines of all readers."""
+    lines: dict[str, list[tuple[int, float]]] = {}
+    for number, costs in results["discover"].items():
+        for who, cost in costs.items():
+            if cost.get("work"):
+                lines.setdefault(who, []).append((int(number), median(cost["work"])))
+    values = [value for points in lines.values() for _, value in points]
+    sizes = sorted(int(size) for size in results["discover"])
+    plot = _Plot(sizes, math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))))
+    title = "Processor time to find and parse all skills of a folder"
+    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{title}">',
+        f"<style>\n{STYLE}\n</style>",
+        f'<rect class="back" width="{WIDTH}" height="{HEIGHT}" rx="6"/>',
+        f'<text class="title" x="{LEFT}" y="28">{title}</text>',
+        f'<text x="{LEFT}" y="47">Without interpreter start and imports; both axes logarithmic; lower is better</text>',
+        *plot.axes(),
+        *(line for who, points in sorted(lines.items(), key=_importance) for line in plot.line(who, points)),
+        *plot.labels(lines, {who: peer["less"] for who, peer in results["peers"].items() if peer["less"]}),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _kind(who: str) -> str:
+    return "floor" if who == "floor" else "ours" if who.startswith("prowess") else "peer"
+
+
+def _importance(line: tuple[str, object]) -> int:
+    return ("peer", "floor", "ours").index(_kind(line[0]))
+
+
+class _Plot:
+    """Where numbers are in the picture."""
+
+    def __init__(self, sizes: list[int], low: int, high: int) -> None:
+        self.sizes, self.low, self.high = sizes, low, high
+
+    def x(self, size: int) -> float:
+        first, last = math.log10(self.sizes[0]), math.log10(self.sizes[-1])
+        return round(LEFT + (math.log10(size) - first) / (last - first) * (WIDTH - LEFT - RIGHT), 1)
+
+    def y(self, seconds: float) -> float:
+        part = (math.log10(seconds) - self.low) / (self.high - self.low)
+        return round(HEIGHT - BOTTOM - part * (HEIGHT - TOP - BOTTOM), 1)
+
+    def axes(self) -> Iterable[str]:
+        for power in range(self.low, self.high + 1):
+            y = self.y(10.0**power)
+            text = f"{10**power} s" if power >= 0 else f"{10 ** (power + 3):g} ms"
+            yield f'<line class="grid" x1="{LEFT}" y1="{y}" x2="{WIDTH - RIGHT}" y2="{y}"/>'
+            yield f'<text x="{LEFT - 10}" y="{y + 4.5}" text-anchor="end">{text}</text>'
+        for size in self.sizes:
+            x = self.x(size)
+            yield f'<line class="grid" x1="{x}" y1="{TOP}" x2="{x}" y2="{HEIGHT - BOTTOM}"/>'
+            yield f'<text x="{x}" y="{HEIGHT - BOTTOM + 20}" text-anchor="middle">{size:,}</text>'
+        middle = (LEFT + WIDTH - RIGHT) / 2
+        yield f'<text x="{middle}" y="{HEIGHT - 10}" text-anchor="middle">skills</text>'
+
+    def line(self, who: str, points: list[tuple[int, float]]) -> Iterable[str]:
+        places = [(self.x(size), self.y(value)) for size, value in points]
+        kind = _kind(who)
+        yield f'<polyline class="{kind}" points="{" ".join(f"{x},{y}" for x, y in places)}"/>'
+        radius = 3.5 if kind == "ours" else 2.5
+        yield from (f'<circle class="dot-{kind}" cx="{x}" cy="{y}" r="{radius}"/>' for x, y in places)
+
+    def labels(self, lines: Mapping[str, list[tuple[int, float]]], less: Mapping[str, str]) -> Iterable[str]:
+        """Put a label at the end of each line, those that would overlap further apart; with what it leaves out."""
+        ends = sorted((self.y(points[-1][1]), self.x(points[-1][0]), who) for who, points in lines.items())
+        at = spread([y for y, _, _ in ends], low=TOP, high=HEIGHT - BOTTOM)
+        floor = lines.get("floor")
+        for (y, x, who), label in zip(ends, at, strict=True):
+            ratio = ""
+            if floor and who != "floor" and lines[who][-1][0] == floor[-1][0]:
+                times = lines[who][-1][1] / floor[-1][1]
+                ratio = f"  {times:,.1f} x" if times < 10 else f"  {times:,.0f} x"
+            path = f"M{x + 5},{y} L{x + 22},{label} H{x + 28}"
+            yield f'<path class="lead" d="{path}"/>'
+            name = "floor: open, read 4 KB, close" if who == "floor" else who
+            ratio += f" ({less[who]})" if who in less else ""
+            ours = ' class="ours"' if _kind(who) == "ours" else ""
+            yield f'<text{ours} x="{x + 33}" y="{label + 4.5}">{escape(name + ratio)}</text>'
+
+
+def spread(wanted: list[float], *, low: float, high: float) -> list[float]:
+    """Move places, given in order, as little as needed so that none is nearer to the next than a label is high.
+
+    Groups that touch are one block whose middle is that of what its members want.
+    """
+    blocks: list[list[float]] = []
+
+    def top(block: list[float]) -> float:
+        start = sum(block) / len(block) - (len(block) - 1) * GAP / 2
+        return max(low, min(start, high - (len(block) - 1) * GAP))
+
+    for place in wanted:
+        blocks.append([place])
+        while len(blocks) > 1 and top(blocks[-2]) + len(blocks[-2]) * GAP > top(blocks[-1]):
+            blocks[-2:] = [blocks[-2] + blocks[-1]]
+    return [round(top(block) + index * GAP, 1) for block in blocks for index in range(len(block))]
