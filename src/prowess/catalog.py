@@ -82,7 +82,6 @@ class Entry:
         """Return the entry in the shape of `list --json`."""
         return {
             "name": self.name,
-            "alias": self.alias,
             "frontmatter_name": self.frontmatter_name,
             "folder": self.folder,
             "description": self.description,

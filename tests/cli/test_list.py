@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 STATES = ("active", "user-only", "deferred", "shadowed", "disabled", "untrusted", "rejected")
 ENTRY = (
-    *("name", "alias", "frontmatter_name", "folder", "description", "path", "scope", "root", "namespace", "state"),
+    *("name", "frontmatter_name", "folder", "description", "path", "scope", "root", "namespace", "state"),
     *("reason", "shadowed_by", "digest", "requirements", "findings"),
 )
 """The keys of a skill, in order; `alias` was added to those that were promised."""
@@ -87,7 +87,6 @@ def test_json_of_one_agent(project: Path, capsys: pytest.CaptureFixture[str]) ->
     assert [tuple(entry) for entry in shown["skills"]] == [ENTRY] * 3
     assert shown["skills"][0] == {
         "name": "csv",
-        "alias": None,
         "frontmatter_name": "csv",
         "folder": "csv",
         "description": "d",
