@@ -56,7 +56,14 @@ def _discover(results: Mapping[str, Any]) -> Iterable[str]:
         f"Medians of {results['rounds']} runs, lowest and highest in brackets. Who is left out is named below."
     )
     yield ""
-    head = ["reader", *(f"{int(size):,} skills" for size in sizes), f"{int(last):,}: time", "memory", "imports", ""]
+    head = [
+        "reader",
+        *(f"{int(size):,} skills" for size in sizes),
+        f"{int(last):,}: time",
+        "memory",
+        "imports",
+        "less or more work",
+    ]
     differs = {who: words for who, (_, words) in OWN.items()}
     differs |= {name: peer["differs"] for name, peer in results["peers"].items()}
     rows = []
@@ -73,8 +80,8 @@ def _discover(results: Mapping[str, Any]) -> Iterable[str]:
         rows.append([_who(who), *ratios, _range(cost["work"]) + few, memory, imports, differs.get(who, "")])
     yield from _table(head, rows, right=range(1, len(head) - 1))
     yield _wrapped(
-        f"Memory is the most the whole process held, with {int(last):,} skills. The last column says what is less or "
-        "more work than reading the front matter of each skill."
+        f"Memory is the most the whole process held, with {int(last):,} skills. Less or more work is meant beside "
+        "reading the front matter of each skill."
     )
     yield ""
 
@@ -136,7 +143,7 @@ def _how(results: Mapping[str, Any]) -> Iterable[str]:
         "- Ratios compare runs of one session on one machine. Seconds of another machine will differ.\n"
     )
     yield "To repeat it:\n"
-    yield "```sh\nmake bench                            # installs the peers once, then takes some twenty minutes"
+    yield "```sh\nmake bench                            # installs the peers once, then takes some ten minutes"
     yield "python benchmarks/run.py --short      # the floor and Prowess alone, a few seconds\n```\n"
 
 

@@ -128,7 +128,10 @@ class Bench:
         def command(name: str, words: list[str], environment: dict[str, str]) -> Contestant:
             return Contestant(name=name, command=words, environment=environment, cwd=project, tells=False)
 
-        found = [command(EMPTY, [sys.executable, "-c", "pass"], self.environment)]
+        found = [
+            command(f"python -c '{code}'" if " " in code else EMPTY, [sys.executable, "-c", code], self.environment)
+            for code in ("pass", "import prowess")
+        ]
         name = folders[len(folders) // 2].rpartition("/")[2]
         ways = [("", self.uncached)] + ([(", cached", self.cached(project))] if WARM not in self.absent else [])
         for words in (["list", "--json"], ["prompt"], ["check"], ["why", name]):

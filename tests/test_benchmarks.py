@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 import runpy
+import shutil
 import statistics
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,8 @@ import pytest
 
 from prowess import check, discover, parse
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+TOP = Path(__file__).parent.parent
+BENCHMARKS = TOP / "benchmarks"
 GENERATE: dict[str, Any] = runpy.run_path(str(BENCHMARKS / "generate.py"))
 
 
@@ -78,3 +83,89 @@ def test_more_skills_than_names_get_numbers() -> None:
     names = GENERATE["Author"](0).names(50_000)
     assert len(set(names)) == 50_000
     assert max(map(len, names)) <= 64
+
+
+# ── measuring ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def module(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """A file of benchmarks/, which finds the others beside it as a script does."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return runpy.run_path(str(BENCHMARKS / f"{name}.py"))
+
+
+def test_the_short_form_prints_ratios() -> None:
+    """Of Prowess to the floor, where there is a C compiler; nothing is said of how large they may be."""
+    command = [sys.executable, str(BENCHMARKS / "run.py"), "--short", "--rounds", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    for size in ("200", "1,000"):
+        assert re.search(rf"^{size} skills: prowess: [\d.]+ ms(, [\d.]+ x the floor)?$", done.stdout, re.MULTILINE)
+    assert ("floor" in done.stdout) is (shutil.which("cc") is not None)
+
+
+def test_a_floor_that_cannot_be_built_is_left_out_with_a_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Prowess is measured all the same."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    bench = module("run", monkeypatch)["Bench"](tmp_path, (), rounds=1, quiet=True)
+    assert bench.absent == {"floor": "there is no `cc` here"}
+    assert capsys.readouterr().err == "left out: floor: there is no `cc` here\n"
+    assert bench.discover(3, 0)["prowess"].reason is None
+
+
+def test_a_run_that_found_fewer_skills_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor one that failed; the reason stands in the results."""
+    measure = module("measure", monkeypatch)
+    reasons = {
+        'print(\'{"skills": 50, "work": 1}\')': "found 50 of 1,000 skills",
+        "raise SystemExit('no such skill')": "ends with 1: no such skill",
+        'print(\'{"skills": 1000, "work": 1}\')': None,
+    }
+    runners = [
+        measure["Contestant"](
+            name=code, command=[sys.executable, "-c", code], environment={}, cwd=tmp_path, expected=1000
+        )
+        for code in reasons
+    ]
+    costs = measure["measure"](runners, rounds=2, label="", quiet=True)
+    assert {code: cost.reason for code, cost in costs.items()} == reasons
+    assert [len(cost.work) for cost in costs.values()] == [0, 0, 2]
+
+
+def test_who_is_slow_runs_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three times past 20 seconds, once past 60."""
+    measure = module("measure", monkeypatch)
+    turns = [measure["_turns"](measure["Cost"](process=[seconds]), 5) for seconds in (1.0, 19.0, 21.0, 61.0)]
+    assert turns == [5, 5, 3, 1]
+
+
+def test_every_peer_is_pinned_and_says_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a script or a command."""
+    peers = module("environments", monkeypatch)["load"]()
+    scripts = {peer.script for peer in peers if peer.script}
+    assert scripts | {"__init__.py", "prowess.py"} == {file.name for file in (BENCHMARKS / "peers").glob("*.py")}
+    for peer in peers:
+        assert all(re.fullmatch(r"[\w-]+(==|@)[\d.]+", package) for package in peer.packages), peer.name
+        assert peer.does.endswith(".")
+        assert peer.script or peer.commands
+        assert bool(peer.script) is bool(peer.differs)
+
+
+def test_the_page_and_the_picture_show_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in results.json and nothing else."""
+    results = json.loads((BENCHMARKS / "results.json").read_text(encoding="utf-8"))
+    for name, kind in (("page", "md"), ("picture", "svg")):
+        made = module(name, monkeypatch)[name](results)
+        assert (TOP / f"docs/benchmarks.{kind}").read_text(encoding="utf-8") == made, "python benchmarks/run.py --write"
+
+
+def test_labels_of_the_picture_do_not_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor leave it."""
+    picture = module("picture", monkeypatch)
+    for wanted in ([100.0] * 8, [62.0, 63.0, 64.0, 300.0], [100.0, 110.0, 121.0, 480.0, 505.0, 508.0], [70.0]):
+        at = picture["spread"](wanted, low=62, high=508)
+        assert all(below - above >= picture["GAP"] - 0.11 for above, below in pairwise(at))
+        assert at[0] >= 62
+        assert at[-1] <= 508
+    assert picture["spread"]([70.0, 200.0], low=62, high=508) == [70.0, 200.0]
