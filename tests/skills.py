@@ -6,11 +6,13 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from prowess.catalog import Catalog, Entry, discover
+from prowess.catalog import Catalog, discover
 from prowess.host import Host, load_host
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from prowess.entry import Entry
 
 ALL_IN_ALL = "Does {0}. Use it for {0}."
 

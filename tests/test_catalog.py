@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import strategies  # noqa: F401 - its profile makes every run the same
-from prowess.catalog import Catalog, State, discover, judge
+from prowess.catalog import Catalog, discover, judge
 from prowess.errors import AmbiguousSkillError, HostNotFoundError, SkillNotFoundError
 from prowess.host import host_names
+from prowess.view import State
 from skills import World, codes, one, skill, world
 
 PLACES = (
@@ -232,7 +233,7 @@ def many(here: World) -> World:
 
 def digest_of(here: World, folder: str) -> str:
     entry = here.see().resolve(str(here.repo / folder))
-    from prowess.catalog import with_digest
+    from prowess.entry import with_digest
 
     digest = with_digest(entry).digest
     assert digest is not None

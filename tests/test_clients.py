@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.catalog import Entry, State, discover
+from prowess.catalog import discover
+from prowess.view import State
 from trees import answers, build, more, trees
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from prowess.entry import Entry
 
 TREES = trees()
 ANSWERS = answers()

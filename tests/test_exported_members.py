@@ -12,7 +12,7 @@ import prowess
 FACE = {
     "discover": "catalog",
     "Catalog": "catalog",
-    "Entry": "catalog",
+    "Entry": "entry",
     "State": "view",
     "Skill": "skill",
     "parse": "skill",

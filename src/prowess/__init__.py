@@ -7,8 +7,9 @@ import sys
 
 TYPE_CHECKING = False  # what type checkers believe to be true; `typing` itself would cost more than all of this file
 if TYPE_CHECKING:
-    from .catalog import Catalog, Entry, State, discover
+    from .catalog import Catalog, discover
     from .check import check
+    from .entry import Entry
     from .errors import (
         AmbiguousSkillError,
         ConfigError,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from .host import Host
     from .prompt import render
     from .skill import Skill, parse
+    from .view import State
 
 __version__ = "0.1.0"
 
@@ -51,7 +53,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "catalog": ("Catalog", "Entry", "State", "discover"),
+    "catalog": ("Catalog", "discover"),
+    "entry": ("Entry",),
+    "view": ("State",),
     "check": ("check",),
     "errors": (
         "AmbiguousSkillError",

@@ -9,93 +9,25 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, groupby, product
+from itertools import groupby, product
 from typing import TYPE_CHECKING
 
-from .budget import fit_in_order, level
 from .config import Settings, read_settings
 from .discovery import Found, scan
 from .disk import Disk
+from .entry import Entry, with_digest
 from .errors import AmbiguousSkillError, SkillNotFoundError
-from .files import skill_digest
 from .findings import Finding, finding, neutral, quoted
 from .host import Host, Root, load_host
 from .places import Place, git_root, places
 from .rules import same_name
-from .template import Roots, fill, measure, values_of
+from .shorten import shorten
 from .view import State, Viewer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from .skill import Requirements, Skill
-
-__all__ = ["Catalog", "Entry", "State", "discover", "judge"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One skill of a catalog, as the host sees it."""
-
-    name: str
-    """What the host calls it; with its namespace, if it has one."""
-    alias: str | None = None
-    """A second name the host shows beside it."""
-    frontmatter_name: str | None
-    folder: str
-    description: str
-    """As the host shows it to the model; as written where the host does not show it."""
-    path: str
-    """Absolute, of its SKILL.md, as the host reaches it."""
-    real: str
-    """The same without links."""
-    scope: str
-    root: str
-    namespace: str | None = None
-    state: State
-    reason: str | None = None
-    """Why it is in that state; None where it is plainly active."""
-    rule: str
-    """The rule that decided, for `why`."""
-    shadowed_by: str | None = None
-    """The path of the skill that won."""
-    digest: str | None = None
-    """Over all files of the skill; None until it is asked for."""
-    requirements: Requirements
-    findings: tuple[Finding, ...] = ()
-    skill: Skill = field(repr=False)
-
-    def values(self, host: Host, roots: Roots) -> dict[str, str]:
-        """Return what fills the holes of a host's template."""
-        return values_of(
-            host,
-            name=self.name,
-            alias=self.alias,
-            description=self.description,
-            path=self.path,
-            root=self.root,
-            scope=self.scope,
-            roots=roots,
-        )
-
-    def as_dict(self) -> dict[str, object]:
-        """Return the entry in the shape of `list --json`."""
-        return {
-            "name": self.name,
-            "frontmatter_name": self.frontmatter_name,
-            "folder": self.folder,
-            "description": self.description,
-            "path": self.path,
-            "scope": self.scope,
-            "root": self.root,
-            "namespace": self.namespace,
-            "state": str(self.state),
-            "reason": self.reason,
-            "shadowed_by": self.shadowed_by,
-            "digest": self.digest,
-            "requirements": self.requirements.as_dict(),
-            "findings": [item.as_dict() for item in self.findings],
-        }
+__all__ = ["Catalog", "discover", "judge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +111,7 @@ class Catalog:
                 return [entry for entry in self.skills if (with_digest(entry).digest or "").startswith(start)]
             inner = same_name(rest)
             return [entry for entry in self.skills if entry.scope == scope and inner in _names(entry)]
-        path = os.path.abspath(os.path.join(self.cwd, os.path.expanduser(reference)))
+        path = os.path.abspath(os.path.join(self.cwd, _at_home(reference, self.home)))
         by_path = [entry for entry in self.skills if path in (entry.path, os.path.dirname(entry.path))]
         if by_path:
             return by_path
@@ -202,11 +134,8 @@ class Catalog:
         return SkillNotFoundError(f"no skill is called {quoted(reference)} for host `{self.host.name}`", hint=hint)
 
 
-def with_digest(entry: Entry) -> Entry:
-    """Return the entry with its digest, which costs reading all its files."""
-    if entry.digest is not None or entry.skill.document is None:
-        return entry
-    return replace(entry, digest=skill_digest(os.path.dirname(entry.path)))
+def _at_home(path: str, home: str) -> str:
+    return os.path.join(home, path[2:]) if path.startswith("~/") else path
 
 
 def _names(entry: Entry) -> set[str]:
@@ -312,7 +241,7 @@ class _Decision:
         entries = self.aliases(entries)
         entries = self.limit(entries)
         entries = self.ordered(entries)
-        entries = self.shorten(entries)
+        entries = shorten(self.host, entries, self.first_lines)
         if self.host.trust_note and self.settings.trust != "trusted" and any(e.scope == "project" for e in entries):
             self.findings.append(finding("host-trust", self.host.trust_note, hint="trust the folder in the client"))
         return tuple(entries)
@@ -454,120 +383,6 @@ class _Decision:
         listed = [entry for entry in entries if entry.state not in (State.SHADOWED, State.REJECTED)]
         runs = groupby(listed, key=lambda entry: (entry.scope, self.levels[entry.root] > 0))
         return [entry for _, run in runs for entry in sorted(run, key=lambda entry: entry.name)] + losers
-
-    def shorten(self, entries: list[Entry]) -> list[Entry]:
-        """Cut descriptions as the host does for its catalog to fit its budget."""
-        budget = self.host.budget
-        result = [replace(entry, description="") if entry.rule == "name-only" else entry for entry in entries]
-        active = [index for index, entry in enumerate(result) if entry.state is State.ACTIVE]
-        if not budget.limit or not active:
-            return result
-        shown = [result[index] for index in active]
-        lines = _Lines(self.host, shown)
-        full = lines.full()
-        room = budget.limit - budget.reserved
-        if sum(full) + sum(lines.bundled_full()) <= room:
-            return result
-        words = f"shortened: {self.host.title} gives its catalog {budget.limit:,} {_UNITS[budget.unit]}"
-        if budget.degrade == "level":
-            kept = lines.levelled(room)
-            if kept is None:
-                return self.names_that_fit(result, active, lines, room)
-            cut = [entry.description[:size] for entry, size in zip(shown, kept, strict=True)]
-        elif budget.degrade == "first-line":
-            cut = [self.first_lines[entry.path] for entry in shown]
-        else:
-            least = lines.least() if budget.degrade == "name-only" else [0] * len(shown)
-            fits = fit_in_order(full, least, room, greedy=budget.greedy)
-            cut = [entry.description if fit else "" for entry, fit in zip(shown, fits, strict=True)]
-        left = budget.rest_limit - len(self.host.template.rest.split("{names}")[0])
-        for index, text in zip(active, cut, strict=True):
-            if budget.rest_limit and not text and result[index].description:
-                left -= len(result[index].name)
-                if left < 0:
-                    result[index] = replace(result[index], state=State.USER_ONLY, reason=words, rule="budget")
-                    continue
-                left -= len(", ")
-            if text != result[index].description:
-                result[index] = replace(result[index], description=text, reason=words, rule="budget")
-        return result
-
-    def names_that_fit(self, result: list[Entry], active: list[int], lines: _Lines, room: int) -> list[Entry]:
-        """Where not even the names fit, leave out those that do not; a later, shorter one may."""
-        words = f"{self.host.title} gives its catalog {self.host.budget.limit:,} {_UNITS[self.host.budget.unit]}"
-        left = room - sum(lines.bundled_least())
-        for index, cost in zip(active, lines.least(), strict=True):
-            if cost <= left:
-                left -= cost
-                change = replace(result[index], description="", reason=f"shortened: {words}", rule="budget")
-            else:
-                change = replace(result[index], state=State.USER_ONLY, reason=f"left out: {words}", rule="budget")
-            result[index] = change
-        return result
-
-
-_UNITS = {"chars": "characters", "utf16": "characters", "bytes": "bytes", "width": "characters", "tokens": "tokens"}
-
-
-class _Lines:
-    """What the entries of a catalog cost as lines of the host's own template."""
-
-    def __init__(self, host: Host, entries: list[Entry]) -> None:
-        self.host, self.entries = host, entries
-        template = host.template
-        roots = Roots((entry.root for entry in entries), first=1 if host.budget.bundled else 0)
-        self._values = [entry.values(host, roots) for entry in entries]
-        for name in host.budget.bundled:
-            values = {"name": name, "short_path": f"r0/{name}/SKILL.md"}
-            self._values.append(values)
-        self._count = len(entries)
-        self._entry, self._bare = template.entry, template.name_only or template.entry
-
-    def _cost(self, number: int, description: str) -> int:
-        pattern = self._entry if description else self._bare
-        line = fill(pattern, {**self._values[number], "description": description}, self.host.template.escape)
-        return measure(line, self.host.budget.unit)
-
-    def full(self) -> list[int]:
-        return [self._cost(number, entry.description) for number, entry in enumerate(self.entries)]
-
-    def least(self) -> list[int]:
-        return [self._cost(number, "") for number in range(self._count)]
-
-    def bundled_full(self) -> list[int]:
-        return [self._cost(self._count + at, "x" * size) for at, size in enumerate(self.host.budget.bundled.values())]
-
-    def bundled_least(self) -> list[int]:
-        return [self._cost(self._count + at, "") for at in range(len(self.host.budget.bundled))]
-
-    def levelled(self, room: int) -> list[int] | None:
-        """Level all descriptions; the client's own skills stand first."""
-        own = list(self.host.budget.bundled.values())
-        texts = ["x" * size for size in own] + [entry.description for entry in self.entries]
-        numbers = [*range(self._count, self._count + len(own)), *range(self._count)]
-        bare = [self._cost_bytes(number, "") for number in numbers]
-        first = [self._cost_bytes(number, "x") - 1 for number in numbers]
-        sizes = [_prefix_bytes(text) for text in texts]
-
-        def cost(at: int, characters: int) -> int:
-            size = first[at] + sizes[at](characters) if characters else bare[at]
-            return -(-size // 4) if self.host.budget.unit == "tokens" else size
-
-        kept = level([len(text) for text in texts], cost, room)
-        return None if kept is None else kept[len(own) :]
-
-    def _cost_bytes(self, number: int, description: str) -> int:
-        pattern = self._entry if description else self._bare
-        line = fill(pattern, {**self._values[number], "description": description}, self.host.template.escape)
-        return measure(line, "bytes")
-
-
-def _prefix_bytes(text: str) -> Callable[[int], int]:
-    """Return how many bytes the first so many characters of a text take."""
-    if text.isascii():
-        return lambda count: count
-    sizes = [0, *accumulate(len(c.encode("utf-8", "replace")) for c in text)]
-    return lambda count: sizes[count]
 
 
 def _why_wins(entry: Entry, winner: Entry) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from .catalog import Catalog, Entry, discover, judge
+from .catalog import Catalog, discover, judge
 from .discovery import SKILL_FILE
 from .disk import Disk
 from .errors import ConfigError, SkillNotFoundError
@@ -18,6 +19,9 @@ from .findings import Finding, Severity, finding, neutral, quoted, under_policy
 from .host import load_host
 from .rules import check_body, check_skill, link_findings
 from .skill import Skill, load
+
+if TYPE_CHECKING:
+    from .entry import Entry
 
 __all__ = ["MAX_FOLDERS", "Report", "check", "entry_findings", "findings_of", "judged", "report", "skills_below"]
 

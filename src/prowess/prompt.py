@@ -17,7 +17,8 @@ from .findings import neutral, without_hidden
 from .template import Roots, fill
 
 if TYPE_CHECKING:
-    from .catalog import Catalog, Entry
+    from .catalog import Catalog
+    from .entry import Entry
 
 __all__ = ["FORMATS", "LEVELS", "Prompt", "render", "tokens"]
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
-    from prowess.catalog import Catalog, Entry
+    from prowess.catalog import Catalog
+    from prowess.entry import Entry
     from prowess.findings import Finding
 
 _EPILOG = """\
@@ -65,7 +66,7 @@ def _one(args: argparse.Namespace, host: str) -> int:
     if args.digest:
         from dataclasses import replace
 
-        from prowess.catalog import with_digest
+        from prowess.entry import with_digest
 
         catalog = replace(catalog, skills=tuple(with_digest(entry) for entry in catalog.skills))
     if args.json:

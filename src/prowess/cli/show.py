@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from prowess.catalog import with_digest
 from prowess.check import entry_findings, findings_of, judged
 from prowess.cli import OK
 from prowess.cli.common import catalog_of, finding_lines, look_arguments, make_parser, print_json, tell
 from prowess.discovery import SKILL_FILE
+from prowess.entry import with_digest
 from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 from prowess.files import skill_files
 from prowess.findings import neutral, quoted
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from prowess._frontmatter import Value
-    from prowess.catalog import Catalog, Entry
+    from prowess.catalog import Catalog
+    from prowess.entry import Entry
     from prowess.findings import Finding
 
 

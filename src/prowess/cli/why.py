@@ -11,7 +11,7 @@ from .common import catalog_of, finding_lines, look_arguments, make_parser, prin
 if TYPE_CHECKING:
     import argparse
 
-    from prowess.catalog import Entry
+    from prowess.entry import Entry
 
 _EPILOG = """\
 NAME is what the agent calls the skill, its folder, `scope:name`, `package:name`, a path or the start of a digest."""
