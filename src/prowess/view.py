@@ -20,9 +20,10 @@ from .lines import NOT_YAML, second_fields
 from .reread import reread
 from .rules import check_skill
 from .template import escaped, measure
+from .values import value_kind, value_matches, value_text, worth
 
 if TYPE_CHECKING:
-    from ._frontmatter import Field, Value
+    from ._frontmatter import Field
     from .config import Settings
     from .discovery import Found
     from .disk import Disk
@@ -162,13 +163,13 @@ class Viewer:
         kind = self._kind(value)
         action = "text" if kind == "text" else self._name_on.get(kind, "reject")
         if action == "value" and value is not None:
-            value = replace(value, value=_js_value(str(value.value)))
+            value = replace(value, value=worth(str(value.value)))
         verdict = None
         name = folder
         if action == "reject":
             verdict = _rejected(_code("name", kind), f"its name is {_a(kind)}")
         elif action != "folder" and value is not None:
-            name = _text(value)
+            name = value_text(value)
         if rules.one_line:
             name = " ".join(name.split())
         elif rules.trim:
@@ -185,11 +186,11 @@ class Viewer:
         action = "text" if kind == "text" else self._name_on.get(kind, "reject")
         if value is None or action not in ("text", "value"):
             return ""
-        return _js_value(str(value.value)) if action == "value" else _text(value)
+        return worth(str(value.value)) if action == "value" else value_text(value)
 
     def _kind(self, value: Field | None) -> str:
         """Name the kind of a value as the host's parser has it."""
-        kind, reading = _kind(value), self.host.reading
+        kind, reading = value_kind(value), self.host.reading
         if value is None or not isinstance(value.value, str):
             return kind
         if kind == "number" and reading.texts and re.fullmatch(reading.texts, value.value):
@@ -217,9 +218,9 @@ class Viewer:
         kind = self._kind(value)
         action = "text" if kind == "text" else self._description_on.get(kind, "reject")
         if action == "value" and value is not None:
-            value = replace(value, value=_js_value(str(value.value)))
+            value = replace(value, value=worth(str(value.value)))
         verdict = None
-        text = _text(value) if value is not None else ""
+        text = value_text(value) if value is not None else ""
         if action == "reject":
             verdict = _rejected(_code("description", kind), f"its description is {_a(kind)}")
         elif action == "hide":
@@ -277,7 +278,7 @@ class Viewer:
             if flag.file:
                 if _beside(self.disk, item.path, flag):
                     return Verdict(State(flag.state), flag.reason, flag.file)
-            elif all(_matches(fields.get(key), wanted) for key, wanted in flag.when.items()):
+            elif all(value_matches(fields.get(key), wanted) for key, wanted in flag.when.items()):
                 return Verdict(State(flag.state), flag.reason, ", ".join(flag.when), flag.code or None)
         return None
 
@@ -335,14 +336,6 @@ def _marked(findings: tuple[Finding, ...], verdict: Verdict, path: str) -> tuple
     return (*findings, replace(extra, severity=Severity.ERROR))
 
 
-def _kind(value: Field | None) -> str:
-    if value is None:
-        return "missing"
-    if value.kind == "text" and not str(value.value).strip():
-        return "blank" if value.value else "empty"
-    return value.kind
-
-
 def _code(field: str, kind: str) -> str:
     """Name the finding for a name or description that is not the text it should be."""
     suffix = {
@@ -367,13 +360,6 @@ def _a(kind: str) -> str:
     return words.get(kind, f"a {kind}, not text")
 
 
-def _text(value: Field) -> str:
-    """Write a value as JavaScript's `String()` does, which is what most clients are written in."""
-    if isinstance(value.value, tuple):
-        return ",".join(_item(item) for item in value.value)
-    return value.value if isinstance(value.value, str) else "[object Object]"
-
-
 def _cut(text: str, limit: int, ellipsis: str, unit: str) -> str:
     """Cut a text to a limit, what stands for the rest included."""
     room = limit - len(ellipsis)
@@ -381,63 +367,6 @@ def _cut(text: str, limit: int, ellipsis: str, unit: str) -> str:
         while measure(text[:room], unit) > limit - len(ellipsis):
             room -= measure(text[:room], unit) - (limit - len(ellipsis)) + 1 >> 1
     return text[:room] + ellipsis
-
-
-def _item(item: Value) -> str:
-    if isinstance(item, tuple):
-        return ",".join(_item(inner) for inner in item)
-    return item if isinstance(item, str) else "[object Object]"
-
-
-def _js_value(text: str) -> str:
-    """Write a number or boolean of YAML 1.2 as JavaScript writes what it is worth: `1.50` is `1.5`."""
-    word = text.lower()
-    if word in ("true", "false"):
-        return word
-    if word.lstrip("+-") in (".inf", ".nan"):
-        return "NaN" if word == ".nan" else "-Infinity" if word[0] == "-" else "Infinity"
-    number = float(int(text, 0)) if word.startswith(("0x", "0o")) else float(text)
-    size = abs(number)
-    if size < 1e21 and size == int(size):
-        digits = str(int(size))
-        if size >= 1e16:
-            # Of a large number JavaScript writes the digits that tell it apart, and zeros.
-            digits = repr(size).split("e")[0].replace(".", "").ljust(len(digits), "0")
-        return f"{'-' if number < 0 else ''}{digits}"
-    return repr(number).replace("inf", "Infinity").replace("e-0", "e-")
-
-
-_YES = frozenset(("1", "true", "yes", "on"))
-
-
-def _matches(value: Field | None, wanted: str) -> bool:
-    """Say whether a field has the value a flag asks for; see `host.Flag`."""
-    if value is None:
-        return False
-    if wanted == "present":
-        items = value.value if isinstance(value.value, tuple) else (value.value,)
-        return any(bool(item) and str(item).strip() != "" for item in items)
-    if wanted in ("truthy", "falsy"):
-        return (str(value.value).strip().lower() in _YES) is (wanted == "truthy")
-    if wanted == "globs":
-        items = value.value if isinstance(value.value, tuple) else (value.value,) if value.kind == "text" else ()
-        globs = [item.strip().removesuffix("/**") for item in items if isinstance(item, str)]
-        return any(glob not in ("", "**") for glob in globs)
-    if wanted == "not-bool":
-        return value.kind != "bool"
-    if wanted == "not-map":
-        return value.kind not in ("map", "null")
-    if wanted == "not-list":
-        return value.kind not in ("list", "null")
-    if wanted == "not-text":
-        return value.kind not in ("text", "null")
-    if wanted == "not-texts":
-        texts = isinstance(value.value, tuple) and all(isinstance(item, str) for item in value.value)
-        return value.kind != "text" and not texts
-    word = value.value if isinstance(value.value, str) else ""
-    if value.kind == "bool":
-        return word.lower() == wanted.lstrip("~")
-    return wanted.startswith("~") and value.kind == "text" and word == wanted[1:]
 
 
 def _beside(disk: Disk, path: str, flag: Flag) -> bool:
