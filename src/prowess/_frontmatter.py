@@ -267,8 +267,14 @@ def _fields(front: str, report: _Report, first: int) -> tuple[dict[str, Field], 
         """Tell where in the file a 0-based place of the repaired text is."""
         if line >= len(lines):
             line, column = len(lines) - 1, len(lines[-1])
-        return line + first, _original_column(original[line], lines[line], column) + 1
+        if original[line] == lines[line]:
+            return line + first, column + 1
+        # One line may hold ten thousand places.
+        if line not in columns:
+            columns[line] = _original_columns(original[line], lines[line])
+        return line + first, columns[line][min(column, len(lines[line]))] + 1
 
+    columns: dict[int, list[int]] = {}
     reader = Reader(original)
     repairs: list[Repair] = []
     while True:
@@ -303,21 +309,23 @@ def _plain_field(value: Value, quoted: bool, line: int, source: str) -> Field:
     return Field(value=value, kind=kind, line=line + 2, column=1, source=source)
 
 
-def _original_column(original: str, repaired: str, column: int) -> int:
-    """Find the character of a line of the file that became the one at `column` of the repaired line."""
-    if original == repaired:
-        return column
+def _original_columns(original: str, repaired: str) -> list[int]:
+    """Find, for each character of the repaired line and for its end, the one of the file's line that became it."""
+    columns = []
     at = here = 0
-    while here < column and at < len(original):
-        if here < len(repaired) and original[at] == repaired[here]:
+    while here <= len(repaired):
+        if at < len(original) and here < len(repaired) and original[at] == repaired[here]:
+            columns.append(at)
             at, here = at + 1, here + 1
-        elif _CONTROL.match(original[at]):
+        elif at < len(original) and _CONTROL.match(original[at]):
             at += 1
-        elif original[at] == "\t" and repaired.startswith(TAB, here):
+        elif at < len(original) and original[at] == "\t" and repaired.startswith(TAB, here):
+            columns += [at] * len(TAB)
             at, here = at + 1, here + len(TAB)
         else:
+            columns.append(at)
             here += 1
-    return at
+    return columns
 
 
 _SALVAGE = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?$")
