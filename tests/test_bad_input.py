@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.catalog import Catalog, discover
+from prowess.check import check
 from prowess.host import host_names
 from prowess.prompt import render
 from skills import codes, skill
@@ -545,3 +546,94 @@ def test_no_command_prints_text_of_a_file_outside_a_skill(command: list[str], ba
         plant(tmp_path, bad.repo / root, bad.repo / "config")
     done = bad.run(*command)
     assert CANARY.encode() not in done.stdout + done.stderr
+
+
+LONG = {
+    "blanks-in-a-key": "---\nname: a\na" + " " * 60_000 + "b\ndescription: [x\n---\nb\n",
+    "blanks-after-the-fence": "---" + " " * 1_000_000 + "x\nname: a\n---\n",
+    "digits": "---\nname: a\ndescription: " + "1" * 60_000 + "x: [\n---\nb\n",
+    "line-ends": '---\nname: a\ndescription: "a' + "\\n" * 30_000 + 'b"\n---\nb\n',
+    "line-ends-in-a-tag": "---\nname: a\ndescription: |\n  a<" + "\n" * 60_000 + "  b\n---\nb\n",
+    "a-long-alias": '---\nname: a\ndescription: [&a "' + "x" * 30_000 + '"' + ",*a" * 9000 + "]\n---\nb\n",
+    "a-number-past-all-floats": "---\nname: 0x" + "f" * 400 + "\ndescription: 0x" + "f" * 400 + "\n---\nb\n",
+    "hidden-at-the-end": "---\nname: a\ndescription: a" + "\u00ad" * 30_000 + "\n---\nb\n",
+    "hidden-body": "x" + "\u00ad" * 500_000,
+    "links": "---\nname: a\ndescription: b\n---\n" + "[](a/b)\n" * 120_000,
+    "keys": "---\nname: a\ndescription: b\n" + "".join(f"k{n}: \n" for n in range(8000)) + "---\nb\n",
+}
+
+
+@pytest.mark.parametrize("host", host_names())
+@pytest.mark.parametrize("name", LONG)
+def test_no_text_takes_its_own_length_squared(name: str, host: str, tmp_path: Path) -> None:
+    """Runs that a pattern could try from each of their places, and repetitions that outgrow the file."""
+    file = tmp_path / "skills/a/SKILL.md"
+    file.parent.mkdir(parents=True)
+    file.write_text(LONG[name])
+    start = time.process_time()
+    text = render(discover(tmp_path, host=host, home=tmp_path, skill_dirs=[tmp_path / "skills"], env={})).text
+    found = check(file, hosts=[host])
+    assert time.process_time() - start < SECONDS
+    assert len(text) < 2_000_000
+    assert len(found) < 200
+
+
+def test_copies_are_not_read_without_end(tmp_path: Path) -> None:
+    """Twins with a large file: some are known as copies, and then reading stops."""
+    for number in range(40):
+        folder = skill(tmp_path / f"s{number:02}", name="same").parent
+        with (folder / "big").open("wb") as file:
+            file.truncate(60 << 20)
+    start = time.process_time()
+    catalog = discover(tmp_path, home=tmp_path, skill_dirs=[tmp_path], env={})
+    digests = [entry.digest for entry in catalog.explain("same")]
+    assert time.process_time() - start < SECONDS
+    assert digests[0] is not None
+    assert digests[-1] is None
+
+
+def test_links_to_large_folders_are_not_listed(tmp_path: Path) -> None:
+    """A host that skips links does not look through what they lead to."""
+    (tmp_path / "large").mkdir()
+    for number in range(2000):
+        (tmp_path / f"large/{number}").touch()
+    root = tmp_path / "repo/.camel/skills"
+    root.mkdir(parents=True)
+    for number in range(1000):
+        (root / f"l{number}").symlink_to(tmp_path / "large")
+    start = time.process_time()
+    discover(tmp_path / "repo", host="camel", home=tmp_path)
+    assert time.process_time() - start < SECONDS / 2
+
+
+@pytest.mark.parametrize("command", ["list", "show", "check"])
+def test_no_line_is_a_command_to_a_ci_system(command: str, bad: Bad) -> None:
+    """GitHub's runner obeys `::` at the beginning of a line, blanks aside, and `##[` anywhere."""
+    bad.write(
+        '---\nname: "::stop-commands::x"\ndescription: "##[error]x"\n"::error::y": "##[group]"\n---\n[](##[z]x)\n'
+    )
+    where = [str(bad.file)] if command != "list" else ["--host", "prowess"]
+    done = bad.run(command, *where)
+    for line in (done.stdout + done.stderr).decode().splitlines():
+        assert not line.lstrip().startswith("::"), line
+        assert "##[" not in line, line
+
+
+@pytest.mark.parametrize(("closed", "code"), [(">&-", 1), ("2>&-", 0), ("2>/dev/full", 0), (">/dev/full", 1)])
+def test_streams_that_are_not_there(closed: str, code: int, bad: Bad) -> None:
+    """Lost data is a failure, lost words are not."""
+    line = f'"$0" -m prowess list --cwd "$1" --home "$1" {closed}'
+    done = subprocess.run(["sh", "-c", line, sys.executable, str(bad.repo)], capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == code
+
+
+def test_a_working_directory_that_is_gone(bad: Bad) -> None:
+    """Is said in words."""
+    line = 'mkdir gone; cd gone; rmdir ../gone; "$0" -m prowess list --home "$1"'
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable, str(bad.home)], capture_output=True, check=False, cwd=bad.home
+    )
+    assert done.returncode == 1
+    assert b"working directory" in done.stderr
+    assert b"bug" not in done.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -282,3 +283,29 @@ def test_a_skill_that_is_switched_off_is_what_the_client_makes_of_it(
     (tmp_path / "work").mkdir()
     (entry,) = discover(tmp_path / "work", host=host, home=tmp_path, env={}).skills
     assert (str(entry.state), "switched off" in (entry.reason or "") or state == "user-only") == (state, True)
+
+
+BOMBS = {
+    "c.json": 'x"' + '\\"' * 250_000,
+    "c.jsonc": "/*" * 250_000,
+    "dots.toml": "a." * 250_000 + "a = 1",
+    "tables.toml": "\n".join(f"[a{number}.{'a.' * 60}a]" for number in range(3500)),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_no_settings_file_takes_its_own_length_squared(name: str, tmp_path: Path) -> None:
+    """Quotes and comments that nothing closes, keys of many parts."""
+    write(tmp_path, f"repo/{name}", BOMBS[name])
+    start = time.process_time()
+    settings = read(tmp_path, Setting(file=name, key="skills.off", form="names"))
+    assert time.process_time() - start < 1
+    assert [item.code for item in settings.findings] == ["config-invalid"]
+
+
+def test_only_so_many_patterns_are_heeded(tmp_path: Path) -> None:
+    """Thousands of them are a finding."""
+    patterns = {f"*a{number}*": "deny" for number in range(5000)}
+    write(tmp_path, "repo/opencode.json", json.dumps({"permission": {"skill": patterns}}))
+    catalog = discover(tmp_path / "repo", host="opencode", home=tmp_path, env={})
+    assert [item.code for item in catalog.findings] == ["config-invalid"]

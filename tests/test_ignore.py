@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,3 +58,16 @@ def test_a_file_of_a_folder_speaks_of_that_folder(tmp_path: Path) -> None:
     assert not ignored("x", folder=True)
     assert ignored("sub/logs", folder=True)
     assert not ignored("sub/logs", folder=False)
+
+
+def test_no_ignore_file_takes_long(tmp_path: Path) -> None:
+    """Blanks, stars, and rules that fit nothing on a deep path."""
+    (tmp_path / ".gitignore").write_text("a" + " " * 50_000 + "b\n" + "*a" * 5000 + "\n")
+    ignored = Ignored()
+    start = time.process_time()
+    ignored.read(str(tmp_path), "")
+    (tmp_path / ".gitignore").write_text("**/a/**/x*/**/b\n" * 1000)
+    ignored.read(str(tmp_path), "")
+    for depth in range(1, 300):
+        ignored("/".join("d" * depth), folder=True)
+    assert time.process_time() - start < 2

@@ -19,11 +19,12 @@ __all__ = ["TAB", "Repair", "repair"]
 TAB = "  "
 """What a tab of indentation becomes."""
 
-# A key, or the dashes of a list, and what follows on the same line.
+# A key, or the dashes of a list, and what follows on the same line. Blanks before the colon are part of a key that is
+# not quoted: were they both, a line of blanks would take for ever.
 _ENTRY = re.compile(
     r"""
     (?P<dashes>[ ]*(?:-[ \t]+)*)
-    (?:(?P<key>"[^"\\]*"|'[^']*'|[^\s\-?:,\[\]{}#&*!|>'"%@`](?:[^:]|:(?![ \t]))*)(?P<colon>[ ]*:[ \t]+))?
+    (?:(?P<key>"[^"\\]*"|'[^']*'|[^\s\-?:,\[\]{}#&*!|>'"%@`](?:[^:]|:(?![ \t]))*)(?P<colon>(?:(?<=["'])[ ]*)?:[ \t]+))?
     (?P<value>[^\s].*)?
     """,
     re.VERBOSE,

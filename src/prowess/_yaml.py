@@ -27,6 +27,8 @@ Problem: TypeAlias = tuple[str, int, int, str, str]
 
 _MAX_READ_EVENTS = 4 * MAX_EVENTS
 """YAML events over all attempts at one front matter: a long one with many mistakes is given up before it takes long."""
+_MAX_COPIED = 64 * 1024
+"""Characters that aliases repeat, all in all; past that they stay empty."""
 _BESIDE = "keep data in a file beside SKILL.md"
 
 
@@ -102,6 +104,7 @@ class Reader:
     def __init__(self, source: list[str]) -> None:
         self._source = source
         self._left = _MAX_READ_EVENTS
+        self._restore: dict[int, str] = {}
 
     def read(self, lines: list[str]) -> tuple[dict[str, Field], list[Problem]]:
         """Read lines of YAML.
@@ -113,9 +116,13 @@ class Reader:
         restore: dict[int, str] = {}
         if any(mark in front for mark in _BREAKS):
             # Characters that are not there stand in for them: fewer than 65,534 fit into a front matter.
-            spare = (number for number in range(0xF0000, 0xFFFFE) if chr(number) not in front)
-            restore = dict(zip(spare, _BREAKS, strict=False))
-            front = front.translate({ord(mark): number for number, mark in restore.items()})
+            if not self._restore:
+                used = set(front)
+                spare = (number for number in range(0xF0000, 0xFFFFE) if chr(number) not in used)
+                self._restore = dict(zip(spare, _BREAKS, strict=False))
+            restore = self._restore
+            for number, mark in restore.items():
+                front = front.replace(mark, chr(number))
         return _compose(self._counted(_events(front)), self._source, restore)
 
     def reads(self, lines: list[str]) -> bool:
@@ -162,9 +169,9 @@ def _compose(
 
     fields: dict[str, Field] = {}
     problems: list[Problem] = []
-    anchors: dict[str, Value] = {}
+    anchors: dict[str, str] = {}
     stack: list[_Frame] = []
-    events = documents = 0
+    events = documents = copied = 0
 
     def problem(code: str, mark: Any, message: str, hint: str = "") -> None:
         problems.append((code, mark.line, mark.column, message, hint))
@@ -201,7 +208,8 @@ def _compose(
             if anchor not in anchors:
                 raise NotYamlError(f"the alias {quoted(f'*{anchor}')} has no anchor", mark.line, mark.column)
             problem("yaml-alias", mark, f"the alias {quoted(f'*{anchor}')} is not allowed", "write the value out")
-            place(anchors[anchor], "text", mark)
+            copied += len(anchors[anchor])
+            place(anchors[anchor] if copied <= _MAX_COPIED else "", "text", mark)
             continue
         if anchor is not None:
             # An alias of a list or a map stays empty: repeated inside each other they would outgrow any memory.

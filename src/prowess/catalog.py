@@ -68,7 +68,8 @@ class Catalog:
         order = {State.ACTIVE: 0, State.USER_ONLY: 1, State.DEFERRED: 2}
         key = same_name(reference)
         found.sort(key=lambda entry: (order.get(entry.state, 3), same_name(entry.name) != key))
-        return tuple(with_digest(entry) for entry in found)
+        disk = Disk()
+        return tuple(with_digest(entry, disk) for entry in found)
 
     def resolve(self, reference: str) -> Entry:
         """Return the one skill a reference means: `name`, `scope:name`, `package:name`, a path or a digest prefix.
@@ -100,7 +101,7 @@ class Catalog:
         raise self._not_found(reference)
 
     def _candidates(self, reference: str) -> list[Entry]:
-        key = same_name(reference)
+        key, disk = same_name(reference), Disk()
         exact = [entry for entry in self.skills if key in _names(entry)]
         if exact:
             return exact
@@ -108,7 +109,7 @@ class Catalog:
         if colon:
             if scope == "sha256" and rest:
                 start = f"sha256:{rest.lower()}"
-                return [entry for entry in self.skills if (with_digest(entry).digest or "").startswith(start)]
+                return [entry for entry in self.skills if (with_digest(entry, disk).digest or "").startswith(start)]
             inner = same_name(rest)
             return [entry for entry in self.skills if entry.scope == scope and inner in _names(entry)]
         path = os.path.abspath(os.path.join(self.cwd, _at_home(reference, self.home)))
@@ -116,9 +117,8 @@ class Catalog:
         if by_path:
             return by_path
         if re.fullmatch(r"[0-9a-f]{8,64}", reference):
-            return [
-                entry for entry in self.skills if (with_digest(entry).digest or "").startswith(f"sha256:{reference}")
-            ]
+            start = f"sha256:{reference}"
+            return [entry for entry in self.skills if (with_digest(entry, disk).digest or "").startswith(start)]
         return []
 
     def _not_found(self, reference: str) -> SkillNotFoundError:
@@ -226,7 +226,7 @@ class _Decision:
     """Decides among the skills one host found."""
 
     def __init__(self, host: Host, settings: Settings, disk: Disk) -> None:
-        self.host, self.settings = host, settings
+        self.host, self.settings, self.disk = host, settings, disk
         self.viewer = Viewer(host, settings, disk)
         self.findings: list[Finding] = []
         self.first_lines: dict[str, str] = {}
@@ -310,7 +310,7 @@ class _Decision:
         return result
 
     def lose(self, entry: Entry, winner: Entry) -> Entry:
-        same = _same_bytes(entry, winner)
+        same = self.same_bytes(entry, winner)
         reason = f"{neutral(winner.path)} wins: {_why_wins(entry, winner)}"
         if self.host.collision == "undefined":
             other = neutral(winner.path)
@@ -330,6 +330,13 @@ class _Decision:
             shadowed_by=winner.path,
             findings=(*entry.findings, note),
         )
+
+    def same_bytes(self, entry: Entry, winner: Entry) -> bool:
+        """Say whether two skills are byte-identical; all is compared that needs no reading before any file is read."""
+        if entry.skill != winner.skill or self.disk.files(entry.path) != self.disk.files(winner.path):
+            return False
+        mine = self.disk.digest(entry.path)
+        return mine is not None and mine == self.disk.digest(winner.path)
 
     def aliases(self, entries: list[Entry]) -> list[Entry]:
         """Give a host that goes by folders the front matter's name as an alias, where no other skill has it yet."""
@@ -391,11 +398,3 @@ def _why_wins(entry: Entry, winner: Entry) -> str:
     if entry.root != winner.root:
         return f"{neutral(winner.root)} comes first"
     return f"{quoted(winner.folder)} sorts first"
-
-
-def _same_bytes(entry: Entry, winner: Entry) -> bool:
-    """Say whether two skills are byte-identical; their front matter is compared before any file is read."""
-    if entry.skill != winner.skill:
-        return False
-    mine = with_digest(entry).digest
-    return mine is not None and mine == with_digest(winner).digest

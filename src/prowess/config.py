@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Settings", "read_settings"]
 
-_MAX_SETTINGS_BYTES = 1024 * 1024
+_MAX_SETTINGS_BYTES = 512 * 1024
+_MAX_DOTS = 2_000_000
+"""In a TOML file: the squares of how many dots stand on each line, as `tomllib` takes the square of a key's parts."""
+_MAX_PATTERNS = 1000
+_MAX_PATTERN = 256
+"""Patterns of names that one host heeds, and the characters of one: no name that is shown is longer."""
 _TRUE = frozenset(("true", "1", "yes", "on"))
 _FALSE = frozenset(("false", "0", "no", "off"))
 
@@ -88,7 +93,11 @@ def read_settings(
                 taken_back = reader.value(path, row.unless) if row.unless else None
                 back = {name.strip().lower() for name, _ in _named(row, taken_back)}
                 if row.patterns:
-                    patterns = (*((name, effect, path) for name, effect in _named(row, value)), *patterns)
+                    named = [(name, effect, path) for name, effect in _named(row, value) if len(name) <= _MAX_PATTERN]
+                    if len(patterns) + len(named) > _MAX_PATTERNS:
+                        named = named[: _MAX_PATTERNS - len(patterns)]
+                        reader.report(path, f"of the patterns of names only {_MAX_PATTERNS:,} are heeded")
+                    patterns = (*named, *patterns)
                     continue
                 for name, effect in _named(row, value):
                     if name.strip().lower() in back:
@@ -214,8 +223,9 @@ def _get(table: Any, key: str) -> Any:
     return table
 
 
-_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+# What nothing closes reaches to the end of the file: to look for its end from each place anew would take for ever.
+_COMMENT = re.compile(r'("(?:[^"\\]+|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\]+|\\.)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
 
 
 class _Reader:
@@ -277,6 +287,8 @@ def _parse(path: str, data: bytes) -> Any:
     if path.endswith(".toml"):
         import tomllib
 
+        if sum(line.count(".") ** 2 for line in text.split("\n")) > _MAX_DOTS:
+            raise ValueError("its keys have too many parts")
         return tomllib.loads(text)
     import json
 

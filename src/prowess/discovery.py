@@ -204,11 +204,14 @@ class _Walk:
 
     def skipped(self, path: str, why: str) -> None:
         """Report a folder that is not entered, if it holds a skill: itself, or one of its folders."""
-        try:
-            entries = self.disk.listing(path)
-        except OSError:
-            return
-        names = [path, *(os.path.join(path, name) for name, letter in entries[:_MAX_PROBES] if letter == "d")]
+        names = [path]
+        # What a link leads to may be any folder of the machine, as large as it likes: it is not listed.
+        if not os.path.islink(path):
+            try:
+                entries = self.disk.listing(path)
+            except OSError:
+                return
+            names += [os.path.join(path, name) for name, letter in entries[:_MAX_PROBES] if letter == "d"]
         for name in names:
             if os.path.isfile(os.path.join(name, SKILL_FILE)):
                 words = f"{quoted(os.path.basename(path))} is skipped ({why}), though it holds a skill"

@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ._frontmatter import MAX_FRONTMATTER_BYTES, front_end, read, read_yaml
-from .files import UnreadableError, read_file, read_head
+from .files import MAX_DIGEST_BYTES, UnreadableError, read_file, read_head, skill_digest, skill_files
 from .skill import Skill, from_document, unreadable
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ class Disk:
         self._listings: dict[str, tuple[tuple[str, str], ...] | OSError] = {}
         self._heads: dict[tuple[str, bool], tuple[Skill, bool]] = {}
         self._tables: dict[str, Mapping[str, Value]] = {}
+        self._files: dict[str, list[tuple[str, int]]] = {}
+        self._digests: dict[str, str | None] = {}
+        self._left = 2 * MAX_DIGEST_BYTES
 
     def listing(self, path: str) -> tuple[tuple[str, str], ...]:
         """Return the names in a directory, sorted, each with `d` folder, `f` file, `l` link or `?` anything else.
@@ -68,6 +71,21 @@ class Disk:
             skill = from_document(read(data, path, complete=complete), path)
         self._heads[path, follow] = skill, complete
         return skill
+
+    def files(self, path: str) -> list[tuple[str, int]]:
+        """Return the files of the skill whose SKILL.md this is, with their sizes."""
+        folder = os.path.dirname(path)
+        if folder not in self._files:
+            self._files[folder] = skill_files(folder)
+        return self._files[folder]
+
+    def digest(self, path: str) -> str | None:
+        """Return the digest of the skill whose SKILL.md this is; None past what one command reads for digests."""
+        folder = os.path.dirname(path)
+        if folder not in self._digests:
+            self._left -= sum(size for _, size in self.files(path))
+            self._digests[folder] = skill_digest(folder) if self._left >= 0 else None
+        return self._digests[folder]
 
     def text(self, path: str, *, follow: bool = False) -> str:
         """Return a file's text with its own line ends, for clients that know but one; empty if it cannot be read."""

@@ -13,6 +13,7 @@ from .files import skill_digest
 from .template import Roots, values_of
 
 if TYPE_CHECKING:
+    from .disk import Disk
     from .findings import Finding
     from .host import Host
     from .skill import Requirements, Skill
@@ -86,8 +87,8 @@ class Entry:
         }
 
 
-def with_digest(entry: Entry) -> Entry:
-    """Return the entry with its digest, which costs reading all its files."""
+def with_digest(entry: Entry, disk: Disk | None = None) -> Entry:
+    """Return the entry with its digest, which costs reading all its files; with `disk`, only as far as that reads."""
     if entry.digest is not None or entry.skill.document is None:
         return entry
-    return replace(entry, digest=skill_digest(os.path.dirname(entry.path)))
+    return replace(entry, digest=skill_digest(os.path.dirname(entry.path)) if disk is None else disk.digest(entry.path))

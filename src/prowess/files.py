@@ -161,8 +161,10 @@ def skill_files(folder: str) -> list[tuple[str, int]]:
     """
     result: list[tuple[str, int]] = []
     waiting = [""]
-    while waiting and len(result) < MAX_SKILL_FILES:
+    seen = 0
+    while waiting and len(result) < MAX_SKILL_FILES and seen < MAX_SKILL_FILES:
         inner = waiting.pop()
+        seen += 1
         try:
             with os.scandir(os.path.join(folder, inner)) as entries:
                 for entry in entries:
@@ -170,6 +172,8 @@ def skill_files(folder: str) -> list[tuple[str, int]]:
                     try:
                         if entry.is_dir(follow_symlinks=False):
                             waiting.append(path)
+                        elif len(result) >= MAX_SKILL_FILES:
+                            break
                         elif entry.is_file(follow_symlinks=False):
                             result.append((path, entry.stat(follow_symlinks=False).st_size))
                     except OSError:
@@ -194,10 +198,20 @@ def skill_digest(folder: str) -> str | None:
     if len(files) >= MAX_SKILL_FILES or sum(size for _, size in files) > left:
         return None
     for path, _ in files:
+        one = hashlib.sha256()
         try:
-            data = read_file(os.path.join(folder, path), left)
+            fd, _ = _open(os.path.join(folder, path), follow=False)
         except UnreadableError:
             return None
-        left -= len(data)
-        whole.update(os.fsencode(path) + b"\0" + hashlib.sha256(data).hexdigest().encode() + b"\n")
+        try:
+            while chunk := os.read(fd, 1 << 20):
+                one.update(chunk)
+                left -= len(chunk)
+                if left < 0:
+                    return None
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
+        whole.update(os.fsencode(path) + b"\0" + one.hexdigest().encode() + b"\n")
     return f"sha256:{whole.hexdigest()}"

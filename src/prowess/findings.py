@@ -213,7 +213,7 @@ separators, fillers, and the tag characters that hide ASCII in plain sight. The 
 _HIDDEN = re.compile(f"[\x00-\x1f\ud800-\udfff{UNSEEN}]")
 
 
-_HIDDEN_RUN = re.compile(f"(?:{_HIDDEN.pattern})+(?!{_HIDDEN.pattern}|$)")
+_HIDDEN_RUN = re.compile(f"(?<!{_HIDDEN.pattern}){_HIDDEN.pattern}+(?!{_HIDDEN.pattern}|$)")
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -17,6 +17,8 @@ __all__ = ["IGNORE_FILES", "Ignored"]
 
 IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
 _MAX_BYTES = 64 * 1024
+_MAX_PATTERN = 256
+_MAX_STEPS = 1_000_000
 _MAX_RULES = 1000
 """Of one skills folder: what further lines say is not heeded, so that no file takes long."""
 
@@ -25,6 +27,8 @@ class Ignored:
     """The rules met so far on one walk; the last that fits a path decides."""
 
     def __init__(self) -> None:
+        self._left = _MAX_STEPS
+        """Comparisons of a rule with a path: when they are used up, no further path is left out."""
         self._rules: list[tuple[bool, bool, tuple[re.Pattern[str] | None, ...]]] = []
         """Negated; for folders only; a pattern for each part of the path, None for any number of parts."""
 
@@ -51,7 +55,10 @@ class Ignored:
         negated = line.startswith("!") or (line.startswith("\\!") and not prefix)
         pattern = prefix + re.sub(r"^(?:!|\\!)", "" if negated else "!", line, count=1).removeprefix("/")
         # Blanks at the end count only where a backslash keeps them.
-        pattern = re.sub(r"(?<!\\)[ \t]+$", "", pattern)
+        bare = pattern.rstrip(" \t")
+        pattern = pattern[: len(bare) + 1] if bare.endswith("\\") else bare
+        if len(pattern) > _MAX_PATTERN:
+            return
         only_folders = pattern.endswith("/")
         parts = pattern.rstrip("/").split("/")
         if not parts[0] and len(parts) == 1:
@@ -74,6 +81,9 @@ class Ignored:
 
     def _last(self, parts: list[str], *, folder: bool) -> bool:
         for negated, only_folders, patterns in reversed(self._rules):
+            self._left -= len(patterns) + len(parts)
+            if self._left < 0:
+                return False
             if (folder or not only_folders) and _fits(patterns, parts):
                 return not negated
         return False

@@ -31,7 +31,7 @@ NOT_YAML = frozenset(
 
 _RAW = re.compile(r"\s*(name|description):\s*(.*)$")
 _CONTINUED = re.compile(r"[ \t]+\S")
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|0[xX][0-9a-fA-F]+")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|0[xX][0-9a-fA-F]+")
 
 
 def second_fields(document: Document, parser: str) -> Mapping[str, Field]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .errors import ConfigError
 from .findings import neutral, without_hidden
-from .template import Roots, fill
+from .template import Roots, cleaned, fill
 
 if TYPE_CHECKING:
     from .catalog import Catalog
@@ -113,7 +114,7 @@ def render(
     pinned = [levels.get(entry.name) == "pin" for entry in entries]
     plan = _plan(entries, ceilings, pinned, write, budget, tokens if unit == "tokens" else len)
     text = write(entries, plan)
-    return Prompt(
+    prompt = Prompt(
         text=text,
         shown=tuple(entry.name for entry, level in zip(entries, plan, strict=True) if level),
         shortened=tuple(
@@ -125,6 +126,10 @@ def render(
         chars=len(text),
         tokens=tokens(text),
     )
+    # What was kept for the plan may be large, and has no use after it.
+    _words.cache_clear()
+    cleaned.cache_clear()
+    return prompt
 
 
 Writer = Callable[[Sequence["Entry"], Sequence[int]], str]
@@ -197,10 +202,15 @@ def _cut(description: str, level: int) -> str:
     return words[: _SHORT_LENGTH - 3].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
+@lru_cache(maxsize=16384)
+def _words(description: str, level: int) -> str:
+    """Return what a level shows of a description without what does not show; planning asks for it many times."""
+    return _cut(without_hidden(description), level)
+
+
 def _lessened(entry: Entry, level: int) -> bool:
     """Say whether a level shows less than all of a skill's description."""
-    words = without_hidden(entry.description)
-    return _cut(words, level) != words
+    return level < _FULL and _words(entry.description, level) != _words(entry.description, _FULL)
 
 
 def _rest(entries: Sequence[Entry], plan: Sequence[int]) -> str:
@@ -219,7 +229,7 @@ def _xml(entries: Sequence[Entry], plan: Sequence[int]) -> str:
         if level:
             lines.append("  <skill>")
             lines.append(f"    <name>{_xml_text(without_hidden(entry.name))}</name>")
-            if text := _cut(without_hidden(entry.description), level):
+            if text := _words(entry.description, level):
                 lines.append(f"    <description>{_xml_text(text)}</description>")
             lines.append(f"    <location>{_xml_text(neutral(entry.path))}</location>")
             lines.append("  </skill>")
@@ -245,7 +255,7 @@ def _markdown(entries: Sequence[Entry], plan: Sequence[int]) -> str:
     lines = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
-            text = _marked_down(_cut(without_hidden(entry.description), level))
+            text = _marked_down(_words(entry.description, level))
             name = _marked_down(without_hidden(entry.name))
             lines.append(f"- **{name}**: {text}" if text else f"- **{name}**")
             lines.append(f"  - location: {_marked_down(neutral(entry.path))}")
@@ -261,7 +271,7 @@ def _json(entries: Sequence[Entry], plan: Sequence[int]) -> str:
     skills = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
-            text = _cut(without_hidden(entry.description), level)
+            text = _words(entry.description, level)
             skill = {"name": without_hidden(entry.name), "description": text, "location": neutral(entry.path)}
             skills.append({key: value for key, value in skill.items() if value or key == "name"})
     if not skills:
@@ -277,18 +287,21 @@ _WRITERS: Mapping[str, Writer] = {"xml": _xml, "markdown": _markdown, "json": _j
 _TAGS = ("available_skills", "skill", "skills", "system-reminder")
 """What the blocks are wrapped in that clients show their models."""
 
+# Its lines have no blanks around them. A run is tried from its beginning only, or a text of line ends takes for ever.
+_BEFORE_MARK = re.compile(r"(?<!\n)\n+(?=[-*+#<])")
+
 
 def _host_writer(catalog: Catalog) -> Writer:
     """Write as the host's own template does. The host's budget is in the descriptions already."""
     template = catalog.host.template
     tags = {*_TAGS, *re.findall(r"</?([a-z_-]+)", template.header + template.entry + template.footer)}
-    forged = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(sorted(tags))})\b)", re.IGNORECASE)
+    forged = re.compile(rf"<(?=\s*(?:/\s*)?(?:{'|'.join(sorted(tags))})\b)", re.IGNORECASE)
 
     def harmless(text: str) -> str:
         """Keep foreign text from looking like an entry, also where the client itself lets it."""
         if template.escape:
             return text
-        return re.sub(r"\n(?=\s*[-*+#<])", " ", forged.sub("&lt;", text))
+        return _BEFORE_MARK.sub(lambda run: " " * len(run[0]), forged.sub("&lt;", text))
 
     def write(entries: Sequence[Entry], plan: Sequence[int]) -> str:
         chosen = [(entry, level) for entry, level in zip(entries, plan, strict=True) if level]

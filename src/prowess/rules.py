@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from .findings import Finding, finding, hidden, quoted, without_hidden
@@ -52,7 +53,19 @@ def check_skill(skill: Skill) -> tuple[Finding, ...]:
     if skill.document is None or skill.document.front is None:
         # A file that could not be opened, or has no front matter: everything after that would be an echo.
         return skill.findings
-    return (*skill.findings, *_name(skill), *_description(skill), *_optional(skill), *_unknown(skill))
+    return (*skill.findings, *_name(skill), *_description(skill), *_few(_optional(skill)), *_few(_unknown(skill)))
+
+
+_MAX_REPORTED = 20
+"""Findings of one code in one file."""
+
+
+def _few(found: Iterator[Finding]) -> Iterator[Finding]:
+    counts: Counter[str] = Counter()
+    for item in found:
+        counts[item.code] += 1
+        if counts[item.code] <= _MAX_REPORTED:
+            yield item
 
 
 def _at(skill: Skill, key: str, code: str, message: str, hint: str | None = None) -> Finding:
@@ -294,6 +307,10 @@ def body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
             yield target, number, match.start("target") + 1
 
 
+_MAX_LINKS = 1000
+"""Files that are looked for because one body links to them."""
+
+
 def link_findings(skill: Skill, exists: Callable[[str], bool]) -> Iterator[Finding]:
     """Specification, "File references": a link of the body leads to a file of the skill.
 
@@ -301,14 +318,20 @@ def link_findings(skill: Skill, exists: Callable[[str], bool]) -> Iterator[Findi
         skill: with its body.
         exists: whether a path below the skill's folder is there.
     """
+    counts: Counter[str] = Counter()
+    known: dict[str, bool] = {}
     for target, line, column in body_links(skill):
         path = os.path.normpath(target)
         if os.path.isabs(path) or path == ".." or path.startswith(".." + os.sep):
             code, message = "link-escapes", f"the link {quoted(target)} leads out of the skill's folder"
             hint = "move the file into the skill"
-        elif not exists(path):
+        elif len(known) >= _MAX_LINKS and path not in known:
+            return
+        elif not (known[path] if path in known else known.setdefault(path, exists(path))):
             code, message = "link-missing", f"the link {quoted(target)} leads to a file that is not there"
             hint = "mend the link, or add the file"
         else:
             continue
-        yield finding(code, message, path=skill.path, line=line, column=column, hint=hint)
+        counts[code] += 1
+        if counts[code] <= _MAX_REPORTED:
+            yield finding(code, message, path=skill.path, line=line, column=column, hint=hint)

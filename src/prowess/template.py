@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from .findings import neutral, without_hidden
@@ -86,6 +86,12 @@ class Roots:
         return "".join(f"- `r{number}` = `{neutral(root)}`\n" for root, number in self._numbers.items())
 
 
+@lru_cache(maxsize=16384)
+def cleaned(description: str) -> str:
+    """Return a text line by line without what does not show; planning a prompt asks for it many times."""
+    return "\n".join(without_hidden(line) for line in description.split("\n"))
+
+
 def values_of(
     host: Host, *, name: str, alias: str | None, description: str, path: str, root: str, scope: str, roots: Roots
 ) -> dict[str, str]:
@@ -96,7 +102,7 @@ def values_of(
     return {
         "name": without_hidden(name),
         "alias": f" ({without_hidden(alias)})" if alias else "",
-        "description": "\n".join(without_hidden(line) for line in description.split("\n")),
+        "description": cleaned(description),
         "path": neutral(path),
         "short_path": neutral(roots.short(path, root)),
         "scope": host.scope_words.get(scope, scope),

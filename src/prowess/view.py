@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from typing import TYPE_CHECKING
 
 from .findings import Finding, Severity, finding, neutral, quoted, under_policy, without_runs
@@ -77,6 +77,7 @@ class Viewer:
 
     def __init__(self, host: Host, settings: Settings, disk: Disk) -> None:
         self.host, self.settings, self.disk = host, settings, disk
+        self._patterns = [(re.compile(translate(glob)).match, what, by) for glob, what, by in settings.patterns]
         self._rejects = frozenset(host.reading.rejects)
         self._as_body = frozenset(host.reading.as_body)
         self._as_empty = frozenset(host.reading.as_empty)
@@ -294,7 +295,7 @@ class Viewer:
         if effect is None and self.host.name_rules.identity == "folder":
             effect = settings.effects.get(folder)
         if effect is None:
-            fits = [(what, by) for pattern, what, by in settings.patterns if fnmatchcase(name, pattern)]
+            fits = [(what, by) for fits, what, by in self._patterns if fits(name)]
             effect = fits[-1] if fits else None
         if effect is None or effect[0] == "on":
             return None

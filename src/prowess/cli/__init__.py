@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from errno import EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
+from errno import EACCES, EDQUOT, EFBIG, EIO, ENOENT, ENOSPC, EPIPE
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,6 +36,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line and return its exit code. Nothing a user can cause ends in a traceback."""
     # Not `list(...)`: once the command of that name is imported, the word means its module here.
     arguments = [*(sys.argv[1:] if argv is None else argv)]
+    if sys.stdout is None:  # it was closed before we began
+        from .common import die
+
+        die("the output cannot be written: there is no stdout")
+        return FAILED
     try:
         code = _ended(arguments)
         sys.stdout.flush()
@@ -121,6 +126,9 @@ def _failed(error: Exception) -> int:
         die(str(error), error.hint)
         # Names of hosts, skills and options that do not exist are wrong use; what is wrong with a skill is a failure.
         return USAGE if isinstance(error, LookupError | ConfigError) else FAILED
+    if isinstance(error, OSError) and not error.filename and error.errno in (ENOENT, EACCES):
+        die(f"the working directory cannot be found: {error.strerror}", "change to one that is there")
+        return FAILED
     if os.environ.get("PROWESS_DEBUG"):
         raise error
     die(

@@ -87,7 +87,7 @@ def _write(
         return
     lines = formats.github(shown, git_root(cwd) or cwd) if args.format == "github" else formats.text(shown, cwd)
     for line in lines:
-        tell(line)
+        tell(line, command=args.format == "github")
     if not args.quiet:
         say(("\n" if shown and args.format == "text" and sys.stdout.isatty() else "") + _summary(result))
 

@@ -156,9 +156,17 @@ def die(message: str, hint: str | None = None) -> None:
 
 def say(words: str) -> None:
     """Print words, not data: on stderr, whatever its encoding, after the data that came before them."""
-    with suppress(OSError):  # which comes again when all is done
+    with suppress(OSError, AttributeError):  # which comes again when all is done
         sys.stdout.flush()
-    _write(sys.stderr, words)
+    if sys.stderr is None:
+        return
+    try:
+        _write(sys.stderr, "\n".join(map(_no_command, words.split("\n"))))
+        sys.stderr.flush()
+    except OSError:
+        # Words that nobody can read change nothing of what is done, nor how it ends.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _write(stream: Any, text: str) -> None:
@@ -166,12 +174,20 @@ def _write(stream: Any, text: str) -> None:
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
-def tell(text: str) -> None:
-    """Print a line of data on stdout, whatever its encoding."""
-    _write(sys.stdout, text)
+def tell(text: str, *, command: bool = False) -> None:
+    """Print a line of data on stdout, whatever its encoding; only a `command` may look like one to a CI system."""
+    _write(sys.stdout, text if command else _no_command(text))
 
 
-_UNSHOWN = re.compile(f"[{UNSEEN}]")
+_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)")
+
+
+def _no_command(line: str) -> str:
+    """Keep a line from being taken for a command by GitHub's runner: `::` at its beginning, `##[` anywhere."""
+    return _COMMAND.sub(lambda mark: "\\x23" if mark[0] == "#" else f"{mark[1]}\\x3a", line)
+
+
+_UNSHOWN = re.compile(f"[{UNSEEN}]|#(?=#\\[)")
 
 
 def print_json(value: object) -> None:
@@ -180,7 +196,7 @@ def print_json(value: object) -> None:
 
     text = json.dumps(value, indent=2, ensure_ascii=False)
     # A terminal must not obey what a file says, so what does not show is left to JSON's own escapes.
-    text = _UNSHOWN.sub(lambda match: json.dumps(match[0])[1:-1], text)
+    text = _UNSHOWN.sub(lambda match: "\\u0023" if match[0] == "#" else json.dumps(match[0])[1:-1], text)
     sys.stdout.flush()
     out = text.encode("utf-8", "backslashreplace") + b"\n"
     buffer = getattr(sys.stdout, "buffer", None)

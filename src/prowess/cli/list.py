@@ -68,7 +68,8 @@ def _one(args: argparse.Namespace, host: str) -> int:
 
         from prowess.entry import with_digest
 
-        catalog = replace(catalog, skills=tuple(with_digest(entry) for entry in catalog.skills))
+        disk = Disk()
+        catalog = replace(catalog, skills=tuple(with_digest(entry, disk) for entry in catalog.skills))
     if args.json:
         print_json(
             {
