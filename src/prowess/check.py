@@ -195,7 +195,14 @@ class _Flat(Disk):
         super().__init__()
         self._path = path
 
-    def skill(self, path: str, *, follow: bool = False, whole: bool = False) -> Skill:  # noqa: ARG002
+    def skill(
+        self,
+        path: str,  # noqa: ARG002 - it is another file that is shown
+        *,
+        real: str | None = None,  # noqa: ARG002
+        whole: bool = False,
+        body: bool = True,  # noqa: ARG002
+    ) -> Skill:
         return super().skill(self._path, whole=whole)
 
 
@@ -211,7 +218,7 @@ def entry_findings(entry: Entry, rule: str, *, suppressed: bool = False) -> tupl
         return ()
     if entry.skill.document is None:
         return under_policy(entry.findings, rule) if rule == "spec" else entry.findings
-    skill = load(entry.path, follow=True)
+    skill = load(entry.path, real=entry.real)
     if rule == "spec":
         of_place = (item for item in entry.findings if item.code in _OF_THE_PLACE)
         return under_policy((*check_skill(skill), *_below(skill), *of_place), rule)

@@ -249,7 +249,7 @@ class _Walk:
         """Take one file as a skill; return whether there is one, so that its folder is a skill's."""
         if self.ignored(_below(place, path), folder=False):
             return False
-        skill = self.disk.skill(path, whole=self.host.reading.whole_file)
+        skill = self.disk.skill(path, whole=self.host.reading.whole_file, body=False)
         problem = skill.findings[0].code if skill.document is None else ""
         if problem == "file-missing":
             return False
@@ -264,7 +264,7 @@ class _Walk:
             if message:
                 skill = replace(skill, findings=(finding("file-is-link", message, path=path, hint=_PUT_THERE),))
             else:
-                skill = self.disk.skill(path, follow=True, whole=self.host.reading.whole_file)
+                skill = self.disk.skill(path, real=target, whole=self.host.reading.whole_file, body=False)
                 real = target
         if real not in self.seen:
             if problem != "file-not-regular":

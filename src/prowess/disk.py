@@ -6,6 +6,7 @@ The seam for a cache that outlives the process, and for tests.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ._frontmatter import MAX_FRONTMATTER_BYTES, front_end, read, read_yaml
@@ -25,7 +26,7 @@ class Disk:
 
     def __init__(self) -> None:
         self._listings: dict[str, tuple[tuple[str, str], ...] | OSError] = {}
-        self._heads: dict[tuple[str, bool], tuple[Skill, bool]] = {}
+        self._heads: dict[tuple[str, str | None, bool], tuple[Skill, bool]] = {}
         self._tables: dict[str, Mapping[str, Value]] = {}
         self._files: dict[str, list[tuple[str, int]]] = {}
         self._digests: dict[str, str | None] = {}
@@ -51,25 +52,34 @@ class Disk:
             raise known
         return known
 
-    def skill(self, path: str, *, follow: bool = False, whole: bool = False) -> Skill:
-        """Return the skill a SKILL.md holds, its body only if `whole`. Never raises.
+    def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
+        """Return the skill a SKILL.md holds. Never raises.
 
-        `file-missing` among its findings says that there is no such file, `file-is-link` that it is a link and
-        `follow` was not given.
+        `file-missing` among its findings says that there is no such file, `file-is-link` that it is a link.
+
+        Args:
+            path: what the file is called.
+            real: where it lies, if `path` is a link; a link is never followed when the file is opened.
+            whole: whether the whole file is read, since a fault in its body matters or the body is wanted.
+            body: whether the body is kept, if it is read.
         """
-        known = self._heads.get((path, follow))
+        known = self._heads.get((path, real, body))
         if known is not None and (known[1] or not whole):
             return known[0]
         try:
             if whole:
-                data, complete = read_file(path, follow=follow), True
+                data, complete = read_file(real or path), True
             else:
-                data, complete = read_head(path, _enough, MAX_FRONTMATTER_BYTES + 4096, follow=follow)
+                data, complete = read_head(real or path, _enough, MAX_FRONTMATTER_BYTES + 4096)
         except UnreadableError as error:
             skill, complete = unreadable(path, error), True
         else:
-            skill = from_document(read(data, path, complete=complete), path)
-        self._heads[path, follow] = skill, complete
+            document = read(data, path, complete=complete)
+            if not body and document.front is not None and len(document.body) > MAX_FRONTMATTER_BYTES:
+                # Hundreds of bodies of 1 MiB would not fit: what is wrong in them is in the findings already.
+                document = replace(document, text=document.text[: -len(document.body)], body="")
+            skill = from_document(document, path)
+        self._heads[path, real, body] = skill, complete
         return skill
 
     def files(self, path: str) -> list[tuple[str, int]]:
@@ -87,10 +97,10 @@ class Disk:
             self._digests[folder] = skill_digest(folder) if self._left >= 0 else None
         return self._digests[folder]
 
-    def text(self, path: str, *, follow: bool = False) -> str:
+    def text(self, real: str) -> str:
         """Return a file's text with its own line ends, for clients that know but one; empty if it cannot be read."""
         try:
-            data = read_file(path, follow=follow)
+            data = read_file(real)
         except UnreadableError:
             return ""
         return data.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")

@@ -146,7 +146,14 @@ class _Written(Disk):
         super().__init__()
         self._skill = from_document(read(text.encode(), path), path)
 
-    def skill(self, path: str, *, follow: bool = False, whole: bool = False) -> Skill:  # noqa: ARG002
+    def skill(
+        self,
+        path: str,  # noqa: ARG002 - it is another file that is shown
+        *,
+        real: str | None = None,  # noqa: ARG002
+        whole: bool = False,  # noqa: ARG002
+        body: bool = True,  # noqa: ARG002
+    ) -> Skill:
         return self._skill
 
 

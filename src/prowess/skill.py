@@ -131,15 +131,15 @@ def parse(data: bytes | str, *, path: str | None = None) -> Skill:
     return skill
 
 
-def load(path: str, *, follow: bool = False) -> Skill:
+def load(path: str, *, real: str | None = None) -> Skill:
     """Read one SKILL.md from the disk. Whatever is wrong is in the skill's findings; nothing is raised.
 
     Args:
-        path: of the file.
-        follow: whether the file itself may be a link.
+        path: what the file is called; a link is not followed.
+        real: where it lies, if `path` is a link to it.
     """
     try:
-        data = read_file(path, follow=follow)
+        data = read_file(real or path)
     except UnreadableError as error:
         return unreadable(path, error)
     return from_document(read(data, path), path)

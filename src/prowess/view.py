@@ -121,7 +121,7 @@ class Viewer:
         """Return a skill as it reads between the host's own fences, after its own repairs."""
 
         def text() -> str:
-            return self.disk.text(item.path, follow=os.path.islink(item.path))
+            return self.disk.text(item.real)
 
         return reread(skill, item.path, self.host.reading, text)
 
@@ -255,11 +255,10 @@ class Viewer:
         if item.skill.document is None:
             return ""  # what was not read, perhaps because it is a link to elsewhere, is not read here either
         rules = self.host.description_rules
-        follow = os.path.islink(item.path)
         if whole:
-            text = self.disk.text(item.path, follow=follow)
+            text = self.disk.text(item.real)
         else:
-            document = self._reread(item, self.disk.skill(item.path, follow=follow, whole=True)).document
+            document = self._reread(item, self.disk.skill(item.path, real=item.real, whole=True)).document
             text = "" if document is None else document.body
         lines = [line.strip() for line in text.split("\n") if line.strip()]
         if rules.fallback_headings == "skip":

@@ -190,6 +190,9 @@ def _no_command(line: str) -> str:
 _UNSHOWN = re.compile(f"[{UNSEEN}]|#(?=#\\[)")
 
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
 def print_json(value: object) -> None:
     r"""Print data as JSON. A byte of a path that is not UTF-8 is written as `\\xNN`, so that the output is."""
     import json
@@ -198,7 +201,7 @@ def print_json(value: object) -> None:
     # A terminal must not obey what a file says, so what does not show is left to JSON's own escapes.
     text = _UNSHOWN.sub(lambda match: "\\u0023" if match[0] == "#" else json.dumps(match[0])[1:-1], text)
     sys.stdout.flush()
-    out = text.encode("utf-8", "backslashreplace") + b"\n"
+    out = _SURROGATE.sub(lambda match: json.dumps(neutral(match[0]))[1:-1], text).encode() + b"\n"
     buffer = getattr(sys.stdout, "buffer", None)
     if buffer is None:
         sys.stdout.write(out.decode())

@@ -107,7 +107,7 @@ def _shown(catalog: Catalog, reference: str) -> _Shown:
     suppressed = entry.scope in catalog.host.suppressed_scopes
     return _Shown(
         entry=entry,
-        skill=entry.skill if entry.skill.document is None else load(entry.path, follow=True),
+        skill=entry.skill if entry.skill.document is None else load(entry.path, real=entry.real),
         files=tuple(skill_files(os.path.dirname(entry.path))),
         findings=entry_findings(entry, rule, suppressed=suppressed),
     )
