@@ -17,6 +17,7 @@ from .discovery import Found, scan
 from .disk import Disk
 from .entry import Entry, with_digest
 from .errors import AmbiguousSkillError, SkillNotFoundError
+from .files import at_home
 from .findings import Finding, finding, neutral, quoted
 from .host import Host, Root, load_host
 from .places import Place, git_root, places
@@ -112,7 +113,7 @@ class Catalog:
                 return [entry for entry in self.skills if (with_digest(entry, disk).digest or "").startswith(start)]
             inner = same_name(rest)
             return [entry for entry in self.skills if entry.scope == scope and inner in _names(entry)]
-        path = os.path.abspath(os.path.join(self.cwd, _at_home(reference, self.home)))
+        path = os.path.abspath(os.path.join(self.cwd, at_home(reference, self.home)))
         by_path = [entry for entry in self.skills if path in (entry.path, os.path.dirname(entry.path))]
         if by_path:
             return by_path
@@ -132,10 +133,6 @@ class Catalog:
             else "`prowess list` shows all skills"
         )
         return SkillNotFoundError(f"no skill is called {quoted(reference)} for host `{self.host.name}`", hint=hint)
-
-
-def _at_home(path: str, home: str) -> str:
-    return os.path.join(home, path[2:]) if path.startswith("~/") else path
 
 
 def _names(entry: Entry) -> set[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ._frontmatter import read_yaml
-from .files import UnreadableError, read_file
+from .files import UnreadableError, at_home, read_file
 from .findings import Finding, finding, quoted
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def read_settings(
                     if name.strip().lower() in back:
                         continue
                     if row.form == "entries" and (os.sep in name or name.startswith("~")):
-                        off_paths[os.path.normpath(os.path.join(os.path.dirname(path), _home(name, home)))] = path
+                        off_paths[os.path.normpath(os.path.join(os.path.dirname(path), at_home(name, home)))] = path
                     else:
                         effects.setdefault(name, (effect, path))
                         if row.fold:
@@ -168,13 +168,8 @@ def _files(file: str, project: str, cwd: str, home: str, env: Mapping[str, str])
         variable, _, rest = variable.partition("/")
         if value := env.get(variable):
             return [os.path.join(value, rest)]
-    if file.startswith("~/"):
-        return [os.path.join(home, file[2:])]
+    file = at_home(file, home)
     return list(dict.fromkeys((os.path.join(cwd, file), os.path.join(project, file))))
-
-
-def _home(path: str, home: str) -> str:
-    return os.path.join(home, path[2:]) if path.startswith("~/") else path
 
 
 def _truth(value: object) -> bool | None:

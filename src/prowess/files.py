@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MAX_SKILL_FILE_BYTES", "UnreadableError", "read_file", "read_head"]
+__all__ = [
+    "MAX_SKILL_FILE_BYTES",
+    "UnreadableError",
+    "at_home",
+    "read_file",
+    "read_head",
+    "skill_digest",
+    "skill_files",
+]
 
 MAX_SKILL_FILE_BYTES = 1024 * 1024
 """The most a SKILL.md may hold: 1 MiB."""
@@ -87,6 +95,11 @@ def _file_kind(mode: int) -> str:
     return "a regular file" if stat.S_ISREG(mode) else "something else"
 
 
+def at_home(path: str, home: str) -> str:
+    """Write out the `~/` a path may begin with; another user's `~name/` stays as it is."""
+    return os.path.join(home, path[2:]) if path.startswith("~/") else path
+
+
 def read_file(path: str, limit: int = MAX_SKILL_FILE_BYTES, *, follow: bool = False) -> bytes:
     """Read a whole regular file of at most `limit` bytes.
 
@@ -110,14 +123,13 @@ def read_file(path: str, limit: int = MAX_SKILL_FILE_BYTES, *, follow: bool = Fa
     raise UnreadableError("file-too-large", f"it is larger than {size}", "move the text into files beside it")
 
 
-def read_head(path: str, end: Callable[[bytes], int], limit: int, *, follow: bool = False) -> tuple[bytes, bool]:
+def read_head(path: str, end: Callable[[bytes], int], limit: int) -> tuple[bytes, bool]:
     """Read a regular file only as far as `end` says is enough, at most `limit` bytes.
 
     Args:
         path: the file.
         end: given what was read so far, returns the length that is enough, or -1 for "read on".
         limit: bytes at most.
-        follow: whether `path` may be a link.
 
     Returns:
         The bytes read, and whether they are the whole file.
@@ -125,7 +137,7 @@ def read_head(path: str, end: Callable[[bytes], int], limit: int, *, follow: boo
     Raises:
         UnreadableError: it is missing, not a regular file, unreadable or larger than 1 MiB.
     """
-    fd, status = _open(path, follow=follow)
+    fd, status = _open(path, follow=False)
     try:
         if status.st_size > MAX_SKILL_FILE_BYTES:
             raise UnreadableError("file-too-large", "it is larger than 1 MiB", "move the text into files beside it")
@@ -143,7 +155,7 @@ def read_head(path: str, end: Callable[[bytes], int], limit: int, *, follow: boo
             else:
                 wanted = min(wanted * 4, limit)
     except OSError as error:
-        raise _explained(error, path, follow=follow) from None
+        raise _explained(error, path, follow=False) from None
     finally:
         os.close(fd)
 

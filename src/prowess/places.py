@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .disk import Disk
-from .files import UnreadableError, read_file
+from .files import UnreadableError, at_home, read_file
 from .host import Host, Root
 
 if TYPE_CHECKING:
@@ -186,14 +186,9 @@ def _expand(
             return
         value = moving.get(variable)
         path = os.path.join(value, rest) if value else fallback
-    if path.startswith("~/"):
-        path = os.path.join(home, path[2:])
-        base = None
-    elif os.path.isabs(path):
-        base = None
-    else:
-        path = os.path.join(level, path)
-        base = level
+    path = at_home(path, home)
+    base = None if os.path.isabs(path) else level
+    path = os.path.join(level, path)
     if "*" not in path:
         yield Place(os.path.normpath(path), root.scope, root, base=base)
         return

@@ -157,14 +157,21 @@ class Viewer:
         line = skill.document.text.split("\n")[problem.line - 1]
         return problem.column == 1 and line.split(":")[0].strip(" \"'") in known
 
+    def _taken(
+        self, fields: Mapping[str, Field] | None, key: str, actions: Mapping[str, str]
+    ) -> tuple[Field | None, str, str]:
+        """Return a field, what it holds, and what the host does about that."""
+        value = None if fields is None else fields.get(key)
+        kind = self._kind(value)
+        action = "text" if kind == "text" else actions.get(kind, "reject")
+        if action == "value" and value is not None:
+            value = replace(value, value=worth(str(value.value)))
+        return value, kind, action
+
     def _name(self, fields: Mapping[str, Field] | None, folder: str) -> tuple[str, Verdict | None]:
         """Return what the host calls a skill, and why it refuses it if it does."""
         rules = self.host.name_rules
-        value = None if fields is None else fields.get("name")
-        kind = self._kind(value)
-        action = "text" if kind == "text" else self._name_on.get(kind, "reject")
-        if action == "value" and value is not None:
-            value = replace(value, value=worth(str(value.value)))
+        value, kind, action = self._taken(fields, "name", self._name_on)
         verdict = None
         name = folder
         if action == "reject":
@@ -215,11 +222,7 @@ class Viewer:
     def _description(self, item: Found, fields: Mapping[str, Field] | None) -> tuple[str, str, Verdict | None]:
         """Return the description, its first line, and why the host refuses or hides the skill if it does."""
         rules = self.host.description_rules
-        value = None if fields is None else fields.get("description")
-        kind = self._kind(value)
-        action = "text" if kind == "text" else self._description_on.get(kind, "reject")
-        if action == "value" and value is not None:
-            value = replace(value, value=worth(str(value.value)))
+        value, kind, action = self._taken(fields, "description", self._description_on)
         verdict = None
         text = value_text(value) if value is not None else ""
         if action == "reject":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from prowess.disk import Disk
 from prowess.errors import ConfigError
+from prowess.files import at_home
 from prowess.findings import Severity, neutral
 from prowess.host import DEFAULT_HOST, Host, host_names, load_host
 from prowess.view import State
@@ -240,4 +241,4 @@ def _is_there(mark: str, cwd: str, home: str) -> bool:
         from shutil import which
 
         return which(mark[1:]) is not None
-    return os.path.isdir(os.path.join(home, mark[2:]) if mark.startswith("~/") else os.path.join(cwd, mark))
+    return os.path.isdir(os.path.join(cwd, at_home(mark, home)))
