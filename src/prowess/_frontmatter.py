@@ -11,14 +11,14 @@ read are there all the same, because some clients load what others refuse.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from ._frozen import Frozen
 from ._plain import plain_entries
 from ._repair import TAB, Repair, repair
 from ._yaml import Field, NotYamlError, Reader, Value, kind_of
 from .findings import Finding, finding
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -39,8 +39,7 @@ _MAX_REPORTED = 20
 """Findings of one code in one file: the twentieth duplicate key tells nothing new."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(Frozen):
     """A SKILL.md taken apart."""
 
     fields: Mapping[str, Field]
@@ -297,7 +296,7 @@ def _fields(front: str, report: _Report, first: int) -> tuple[dict[str, Field], 
         report(code, message, *place(line, column), hint)
     for key, entry in fields.items():
         if original[entry.line - 2] != lines[entry.line - 2]:
-            fields[key] = replace(entry, column=place(entry.line - 2, entry.column - 1)[1])
+            fields[key] = entry.but(column=place(entry.line - 2, entry.column - 1)[1])
     return fields, "\n".join(lines)
 
 

@@ -14,10 +14,11 @@ parser at all. Whatever is not plain beyond doubt is left to YAML; that both agr
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypeAlias
 
     Entry: TypeAlias = tuple[str, "str | tuple[str, ...] | Mapping[str, str]", bool, int]
 

@@ -6,11 +6,11 @@ What people commonly leave unquoted, and tabs: nothing else is mended, and never
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from ._frozen import Frozen
 from .findings import quoted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._yaml import NotYamlError, Reader
 
@@ -34,8 +34,7 @@ _SIGILS = "*&%"
 """Those that clients which repair others leave alone: an alias, an anchor, a directive."""
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
+class Repair(Frozen, kw_only=False):
     """Lines that YAML can read instead of some that it cannot."""
 
     first: int

@@ -6,13 +6,14 @@ The only file that knows YAML: every scalar is the text its author typed, and wh
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ._frozen import Frozen
 from .findings import quoted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Any, TypeAlias
 
 __all__ = ["MAX_DEPTH", "MAX_EVENTS", "Field", "NotYamlError", "Problem", "Reader", "Value", "kind_of"]
 
@@ -32,8 +33,7 @@ _MAX_COPIED = 64 * 1024
 _BESIDE = "keep data in a file beside SKILL.md"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Field:
+class Field(Frozen):
     """One top-level entry of the front matter."""
 
     value: Value

@@ -5,8 +5,7 @@ Pure arithmetic on what entries cost, for a client's own budget.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field, replace
 from itertools import groupby, product
-from typing import TYPE_CHECKING
 
+from ._frozen import Frozen
 from .config import Settings, read_settings
 from .discovery import Found, scan
 from .disk import Disk
@@ -25,14 +24,14 @@ from .rules import same_name
 from .shorten import shorten
 from .view import State, Viewer
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 __all__ = ["Catalog", "discover", "judge"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Catalog:
+class Catalog(Frozen, aside=("places", "settings")):
     """What one host sees from one directory: skills with states, highest precedence first, and findings."""
 
     host: Host
@@ -41,8 +40,8 @@ class Catalog:
     skills: tuple[Entry, ...]
     findings: tuple[Finding, ...]
     """Those that belong to no single skill."""
-    places: tuple[Place, ...] = field(repr=False)
-    settings: Settings = field(repr=False)
+    places: tuple[Place, ...]
+    settings: Settings
 
     @property
     def counts(self) -> dict[str, int]:
@@ -295,15 +294,13 @@ class _Decision:
             winner = entries[first]
             if entry.state is State.DEFERRED and entry.root in self.nested:
                 # A nested skill stays beside the one above it, under a name that tells where it applies.
-                result[index] = replace(entry, name=f"{self.nested[entry.root]}:{entry.name}")
+                result[index] = entry.but(name=f"{self.nested[entry.root]}:{entry.name}")
                 continue
             result[index] = self.lose(entry, winner)
         if self.host.collision == "undefined":
             lost = {entry.shadowed_by for entry in result if entry.shadowed_by}
             words = "undefined: the client reads these in no fixed order, and the last to finish wins"
-            result = [
-                replace(entry, reason=words, rule="undefined") if entry.path in lost else entry for entry in result
-            ]
+            result = [entry.but(reason=words, rule="undefined") if entry.path in lost else entry for entry in result]
         return result
 
     def lose(self, entry: Entry, winner: Entry) -> Entry:
@@ -319,8 +316,7 @@ class _Decision:
         else:
             words = f"{quoted(entry.name)} is hidden by {neutral(winner.path)}"
             note = finding("name-shadowed", words, path=entry.path, hint="rename one of the two, or remove it")
-        return replace(
-            entry,
+        return entry.but(
             state=State.SHADOWED,
             reason=reason,
             rule="undefined" if self.host.collision == "undefined" else "name-shadowed",
@@ -351,7 +347,7 @@ class _Decision:
                 and entry.state is not State.SHADOWED
             ):
                 taken.add(alias)
-                entry = replace(entry, alias=alias)
+                entry = entry.but(alias=alias)
             result.append(entry)
         return result
 
@@ -366,7 +362,7 @@ class _Decision:
                 active += 1
                 if active > most:
                     reason = f"only the first {most} skills are taken (`max_skills`)"
-                    entry = replace(entry, state=State.DISABLED, reason=reason, rule="max_skills")
+                    entry = entry.but(state=State.DISABLED, reason=reason, rule="max_skills")
             result.append(entry)
         if active > most:
             words = f"{active} skills were found, and only the first {most} are taken (`max_skills`)"

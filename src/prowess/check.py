@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from ._frozen import Frozen
 from .catalog import Catalog, discover, judge
 from .discovery import SKILL_FILE
 from .disk import Disk
@@ -20,6 +19,7 @@ from .host import load_host
 from .rules import check_body, check_skill, link_findings
 from .skill import Skill, load
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .entry import Entry
 
@@ -36,8 +36,7 @@ Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Progress = Callable[[int], None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Frozen):
     """What was checked, and what is wrong with it."""
 
     skills: tuple[str, ...]
@@ -127,7 +126,7 @@ class _Work:
     def add(self, found: Iterable[Finding], rule: str | None = None) -> None:
         for item in found:
             if rule is not None and len(self.rules) > 1:
-                item = replace(item, message=f"{rule}: {item.message}")
+                item = item.but(message=f"{rule}: {item.message}")
             self.by_file.setdefault(item.path, []).append(item)
 
     def checked(self, path: str) -> None:
@@ -174,7 +173,7 @@ def findings_of(path: str, rule: str = "guide", *, disk: Disk | None = None) -> 
     skill = load(path)
     if rule in ("guide", "spec"):
         return under_policy((*_name_of_file(path), *check_skill(skill), *_below(skill)), rule)
-    named = tuple(replace(item, severity=Severity.ERROR) for item in _name_of_file(path))
+    named = tuple(item.but(severity=Severity.ERROR) for item in _name_of_file(path))
     return (*named, *_completed(judged(path, rule, disk=disk), skill, rule))
 
 
@@ -184,8 +183,8 @@ def judged(path: str, host: str, *, disk: Disk | None = None) -> Entry:
         return judge(path, host, disk=disk)
     as_folder = os.path.join(path[: -len(".md")], SKILL_FILE)
     entry = judge(as_folder, host, disk=_Flat(path))
-    found = tuple(replace(item, path=path) if item.path == as_folder else item for item in entry.findings)
-    return replace(entry, path=path, root=os.path.dirname(path), findings=found)
+    found = tuple(item.but(path=path) if item.path == as_folder else item for item in entry.findings)
+    return entry.but(path=path, root=os.path.dirname(path), findings=found)
 
 
 class _Flat(Disk):

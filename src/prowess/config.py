@@ -9,14 +9,16 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 from ._frontmatter import read_yaml
+from ._frozen import EMPTY, Frozen
 from .files import UnreadableError, at_home, read_file
 from .findings import Finding, finding, quoted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .host import Host, Setting
 
 __all__ = ["Settings", "read_settings"]
@@ -31,20 +33,19 @@ _TRUE = frozenset(("true", "1", "yes", "on"))
 _FALSE = frozenset(("false", "0", "no", "off"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Frozen):
     """What a host's settings say here."""
 
     enabled: bool = True
     enabled_by: str = "the default"
     """The variable or file that decided, for reasons."""
-    effects: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    effects: Mapping[str, tuple[str, str]] = EMPTY
     """Skill name to (`off`, `gone`, `name-only` or `user-only`; the file that says so)."""
-    folded: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    folded: Mapping[str, tuple[str, str]] = EMPTY
     """The same by lower-case name, where the host compares so."""
     patterns: tuple[tuple[str, str, str], ...] = ()
     """Pattern of names, effect, file; the last that fits counts."""
-    off_paths: Mapping[str, str] = field(default_factory=dict)
+    off_paths: Mapping[str, str] = EMPTY
     """SKILL.md path or folder to the file that switches it off."""
     trust: str = "unknown"
     """Of the project: `trusted`, `untrusted` or `unknown`."""

@@ -7,14 +7,14 @@ once however it is reached, and turns everything it cannot do into a finding.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from ._frozen import Frozen
 from .disk import Disk
 from .findings import Finding, finding, quoted
 from .ignore import Ignored
 from .template import collation
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -30,8 +30,7 @@ _MAX_PROBES = 64
 """Folders looked into, in one root, only to say that a skill was left out there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Frozen, kw_only=False):
     """A SKILL.md as a host reaches it."""
 
     path: str
@@ -41,8 +40,7 @@ class Found:
     skill: Skill
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(Frozen, kw_only=False):
     """What a host's walk found, highest precedence first."""
 
     places: tuple[Place, ...]
@@ -262,7 +260,7 @@ class _Walk:
             elif not name.lower().endswith(".md"):
                 message = "SKILL.md is a link to a file that is not a `.md` file, and is not read"
             if message:
-                skill = replace(skill, findings=(finding("file-is-link", message, path=path, hint=_PUT_THERE),))
+                skill = skill.but(findings=(finding("file-is-link", message, path=path, hint=_PUT_THERE),))
             else:
                 skill = self.disk.skill(path, real=target, whole=self.host.reading.whole_file, body=False)
                 real = target

@@ -6,13 +6,12 @@ The seam for a cache that outlives the process, and for tests.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ._frontmatter import MAX_FRONTMATTER_BYTES, front_end, read, read_yaml
 from .files import MAX_DIGEST_BYTES, UnreadableError, read_file, read_head, skill_digest, skill_files
 from .skill import Skill, from_document, unreadable
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -77,7 +76,7 @@ class Disk:
             document = read(data, path, complete=complete)
             if not body and document.front is not None and len(document.body) > MAX_FRONTMATTER_BYTES:
                 # Hundreds of bodies of 1 MiB would not fit: what is wrong in them is in the findings already.
-                document = replace(document, text=document.text[: -len(document.body)], body="")
+                document = document.but(text=document.text[: -len(document.body)], body="")
             skill = from_document(document, path)
         self._heads[path, real, body] = skill, complete
         return skill

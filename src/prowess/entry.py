@@ -6,12 +6,12 @@ Every attribute has the name it has in `list --json`.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from ._frozen import Frozen
 from .files import skill_digest
 from .template import Roots, values_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .disk import Disk
     from .findings import Finding
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Entry", "with_digest"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Frozen, aside=("skill",)):
     """One skill of a catalog, as the host sees it."""
 
     name: str
@@ -52,7 +51,7 @@ class Entry:
     """Over all files of the skill; None until it is asked for."""
     requirements: Requirements
     findings: tuple[Finding, ...] = ()
-    skill: Skill = field(repr=False)
+    skill: Skill
 
     def values(self, host: Host, roots: Roots) -> dict[str, str]:
         """Return what fills the holes of a host's template."""
@@ -91,4 +90,4 @@ def with_digest(entry: Entry, disk: Disk | None = None) -> Entry:
     """Return the entry with its digest, which costs reading all its files; with `disk`, only as far as that reads."""
     if entry.digest is not None or entry.skill.document is None:
         return entry
-    return replace(entry, digest=skill_digest(os.path.dirname(entry.path)) if disk is None else disk.digest(entry.path))
+    return entry.but(digest=skill_digest(os.path.dirname(entry.path)) if disk is None else disk.digest(entry.path))

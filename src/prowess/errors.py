@@ -13,8 +13,8 @@ ProwessError
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

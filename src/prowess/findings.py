@@ -8,10 +8,11 @@ letter). Under a host's policy a code is an error exactly where that host does n
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from ._frozen import Frozen
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -39,8 +40,7 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Frozen):
     """One problem of one place."""
 
     code: str
@@ -67,8 +67,7 @@ class Finding:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Frozen, kw_only=False):
     """One kind of finding."""
 
     code: str
@@ -199,7 +198,7 @@ def under_policy(found: Iterable[Finding], policy: str, rejects: frozenset[str] 
             severity = Severity.ERROR
         else:
             severity = Severity.WARNING if code.guide is Severity.ERROR else code.guide
-        result.append(item if severity is item.severity else replace(item, severity=severity))
+        result.append(item if severity is item.severity else item.but(severity=severity))
     return tuple(result)
 
 

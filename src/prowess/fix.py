@@ -12,23 +12,23 @@ import re
 import stat
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from ._frontmatter import read
+from ._frozen import Frozen
 from .discovery import SKILL_FILE
 from .files import UnreadableError, read_file
 from .rules import check_skill
 from .skill import Skill, from_document
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["Fixed", "fix", "fix_file"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fixed:
+class Fixed(Frozen):
     """A file after its repair."""
 
     data: bytes
@@ -254,7 +254,7 @@ def _says_the_same(before: bytes, after: bytes, folder: str) -> bool:
     old, new = read(before), read(after)
     first, second = from_document(old), from_document(new)
     if first.name is None and "name" not in old.fields and second.name == folder:
-        first = replace(first, name=folder)
+        first = first.but(name=folder)
     kinds = [sorted((key.replace("_", "-"), entry.kind) for key, entry in doc.fields.items()) for doc in (old, new)]
     if "name" not in old.fields and "name" in new.fields:
         kinds[1].remove(("name", new.fields["name"].kind))

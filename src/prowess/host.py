@@ -7,14 +7,15 @@ means is said here, and `docs/hosts/README.md` tells how to write one. A default
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
+from ._frozen import EMPTY, Frozen
 from .errors import HostNotFoundError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 NAME_ON = {"missing": "folder", "null": "folder", "empty": "folder", "number": "text", "bool": "text"}
 """What most clients do with a name that is not text; other kinds reject."""
@@ -39,8 +40,7 @@ __all__ = [
 DEFAULT_HOST = "prowess"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
+class Root(Frozen):
     """One directory to scan, and how."""
 
     path: str
@@ -90,8 +90,7 @@ class Root:
     """Whether folders that hold a skill count too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repair:
+class Repair(Frozen):
     """What the client does to each line of a front matter that its YAML parser gives up on, before it tries again."""
 
     line: str
@@ -108,8 +107,7 @@ class Repair:
     """Whether the lines of block scalars are left alone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Frozen):
     """What the client does about the reader's findings."""
 
     rejects: tuple[str, ...] = ()
@@ -141,13 +139,12 @@ class Reading:
     """Whether a fault in the body matters too (so the whole file is read)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Name:
+class Name(Frozen):
     """How the client names a skill."""
 
     identity: str = "name"
     """What the client calls the skill: its `name` or its `folder`."""
-    on: Mapping[str, str] = field(default_factory=dict)
+    on: Mapping[str, str] = EMPTY
     """What happens to a name that is `missing`, `null`, `empty`, `blank` (as `empty` if it is not listed), a `number`,
     `bool`, `list` or `map`: `folder` (takes the folder's name), `reject`, `text` (as JavaScript writes it: a list's
     items joined by commas), `value` (a number or boolean as JavaScript writes what it is worth)."""
@@ -163,17 +160,16 @@ class Name:
     """Whether another name than the folder's rejects."""
     reserved: tuple[str, ...] = ()
     """Words a name must not hold."""
-    replace: Mapping[str, str] = field(default_factory=dict)
+    replace: Mapping[str, str] = EMPTY
     """Regular expression to text: what the client replaces in what it calls the skill, after all limits."""
     alias_pattern: str = ""
     """Where identity is the folder: names that match are shown as an alias."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
+class Description(Frozen):
     """How the client shows a description."""
 
-    on: Mapping[str, str] = field(default_factory=dict)
+    on: Mapping[str, str] = EMPTY
     """What happens to one that is `missing`, `null`, `empty`, `blank`, a `number`, `bool`, `list` or `map`: `reject`,
     `keep` (shown empty), `hide` (listed, not shown to the model), `body` (taken from the body), `text`,
     `value` (as for a name)."""
@@ -209,8 +205,7 @@ class Description:
     """What the limit counts: `chars` (Unicode) or `utf16` (units of UTF-16)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class Budget(Frozen):
     """What the client does when the catalog is large. What an entry costs is the length of its line in `Template`."""
 
     limit: int = 0
@@ -224,7 +219,7 @@ class Budget:
     """With `name-list`: how long that last line may be; further names are left out; 0 is no limit."""
     reserved: int = 0
     """What the client's own skills take of it."""
-    bundled: Mapping[str, int] = field(default_factory=dict)
+    bundled: Mapping[str, int] = EMPTY
     """The client's own skills that are shortened with the others: name to characters of the description."""
     degrade: str = ""
     """`name-only` (in order, those that do not fit lose their description), `name-list` (the same, but what is left of
@@ -234,8 +229,7 @@ class Budget:
     """Where the figures come from."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class Setting(Frozen):
     """A file and key with which the client's user switches skills off."""
 
     file: str
@@ -253,13 +247,12 @@ class Setting:
     form: str
     """`names` (a list of names that are off), `effects` (name to what becomes of it), `entries` (a list of tables with
     `name` or `path` and `enabled`), `switch` (false switches all skills off), `folders` (folder to trust word)."""
-    effects: Mapping[str, str] = field(default_factory=dict)
+    effects: Mapping[str, str] = EMPTY
     """For `effects`: the client's word to `off` (its list shows it as switched off), `gone` (it does not know it any
     more), `name-only`, `user-only` or `on`; for `names`: what `off` is; for `folders`: to `trusted`, `untrusted`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flag:
+class Flag(Frozen):
     """A field, or a file beside SKILL.md, with which an author keeps a skill from the model. The first that fits
     counts.
     """
@@ -279,8 +272,7 @@ class Flag:
     """The YAML file, relative to the skill's folder; empty for the front matter."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
+class Template(Frozen):
     """The text the client's model gets: `header`, `entry` per skill, `footer`."""
 
     header: str = ""
@@ -298,8 +290,7 @@ class Template:
     """Characters written as XML entities."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class Host(Frozen):
     """An agent client's conventions."""
 
     name: str
@@ -362,7 +353,7 @@ class Host:
     first."""
     git_marker: str = "exists"
     """What makes a git root: that `.git` `exists`, has a `head` if it is a folder, or is a `valid` repository."""
-    scope_words: Mapping[str, str] = field(default_factory=dict)
+    scope_words: Mapping[str, str] = EMPTY
     """Scope to the client's own word for it."""
 
 

@@ -7,10 +7,10 @@ differs from any YAML: quotes and comments may stay, an indented line may count.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from ._frontmatter import Document, Field, Value
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -7,13 +7,13 @@ variables, nested below the project. Nothing is read here but `.git` and the nam
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from ._frozen import Frozen
 from .disk import Disk
 from .files import UnreadableError, at_home, read_file
 from .host import Host, Root
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -23,8 +23,7 @@ _MAX_NESTED_FOLDERS = 2000
 """Folders below the project that are looked at for nested skills folders."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Frozen, kw_only=False):
     """A root of a host, on this machine."""
 
     path: str
@@ -134,7 +133,7 @@ def places(
         for up, level, root in pairs:
             if not (root.not_home and level == home):
                 expanded = _expand(root, level, home, skill_dirs, env if moved else {}, env, disk)
-                result += [replace(place, level=up) for place in expanded] if up else expanded
+                result += [place.but(level=up) for place in expanded] if up else expanded
         for root in block:
             if root.nested != "no":
                 result += _nested(root, top or cwd if root.walk == "project" else cwd, disk)

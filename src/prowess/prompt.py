@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+from ._frozen import Frozen
 from .errors import ConfigError
 from .findings import neutral, without_hidden
 from .template import Roots, cleaned, fill
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .catalog import Catalog
     from .entry import Entry
@@ -32,8 +32,7 @@ _SHORT_LENGTH = 120
 """Characters of a shortened description."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(Frozen):
     """The block a model gets, and what is in it."""
 
     text: str

@@ -7,14 +7,13 @@ finds between its own fences, and makes of the lines there, is put between plain
 from __future__ import annotations
 
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from ._frontmatter import read
 from .findings import finding
 from .lines import NOT_YAML
 from .skill import from_document
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -60,7 +59,7 @@ def reread(skill: Skill, path: str, reading: Reading, text: Callable[[], str]) -
                 return skill
             code = "frontmatter-missing" if opening is None else "frontmatter-unclosed"
             problem = finding(code, "the client sees no front matter here", path=path)
-            return replace(skill, findings=(*skill.findings, problem))
+            return skill.but(findings=(*skill.findings, problem))
         skill = _between(skill, path, whole[opening.end() : closing.start()], whole[closing.end() :])
         codes = {item.code for item in skill.findings}
     skill = _refused(skill, path, reading)
@@ -88,7 +87,7 @@ def _between(skill: Skill, path: str, front: str, body: str) -> Skill:
     data = f"---\n{front}\n---\n{body.removeprefix(chr(10))}".encode(errors="replace")
     again = from_document(read(data, path), path)
     kept = tuple(item for item in skill.findings if item.code.startswith("encoding-"))
-    return replace(again, findings=(*kept, *again.findings))
+    return again.but(findings=(*kept, *again.findings))
 
 
 def _refused(skill: Skill, path: str, reading: Reading) -> Skill:
@@ -97,7 +96,7 @@ def _refused(skill: Skill, path: str, reading: Reading) -> Skill:
     if front is None or not any(re.search(pattern, front) for pattern in reading.refuses):
         return skill
     problem = finding("yaml-syntax", "the client's YAML parser does not take this front matter", path=path)
-    return replace(skill, findings=(*skill.findings, problem))
+    return skill.but(findings=(*skill.findings, problem))
 
 
 def _wrong_types(skill: Skill) -> bool:

@@ -10,7 +10,6 @@ import os
 import re
 import unicodedata
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from ._frontmatter import read
 from .check import judged
@@ -22,6 +21,7 @@ from .places import git_root
 from .rules import MAX_NAME, check_skill
 from .skill import Skill, from_document, render
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -5,14 +5,13 @@ A client's own budget, counted on the lines of its own template. A user's budget
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from .budget import fit_in_order, level
 from .template import Roots, fill, measure
 from .view import State
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -31,7 +30,7 @@ def shorten(host: Host, entries: list[Entry], first_lines: Mapping[str, str]) ->
         first_lines: by path, what is left of a description where only its first line is shown.
     """
     budget = host.budget
-    result = [replace(entry, description="") if entry.rule == "name-only" else entry for entry in entries]
+    result = [entry.but(description="") if entry.rule == "name-only" else entry for entry in entries]
     active = [index for index, entry in enumerate(result) if entry.state is State.ACTIVE]
     if not budget.limit or not active:
         return result
@@ -58,11 +57,11 @@ def shorten(host: Host, entries: list[Entry], first_lines: Mapping[str, str]) ->
         if budget.rest_limit and not text and result[index].description:
             left -= len(result[index].name)
             if left < 0:
-                result[index] = replace(result[index], state=State.USER_ONLY, reason=words, rule="budget")
+                result[index] = result[index].but(state=State.USER_ONLY, reason=words, rule="budget")
                 continue
             left -= len(", ")
         if text != result[index].description:
-            result[index] = replace(result[index], description=text, reason=words, rule="budget")
+            result[index] = result[index].but(description=text, reason=words, rule="budget")
     return result
 
 
@@ -73,9 +72,9 @@ def _names_that_fit(host: Host, result: list[Entry], active: list[int], lines: _
     for index, cost in zip(active, lines.least(), strict=True):
         if cost <= left:
             left -= cost
-            change = replace(result[index], description="", reason=f"shortened: {words}", rule="budget")
+            change = result[index].but(description="", reason=f"shortened: {words}", rule="budget")
         else:
-            change = replace(result[index], state=State.USER_ONLY, reason=f"left out: {words}", rule="budget")
+            change = result[index].but(state=State.USER_ONLY, reason=f"left out: {words}", rule="budget")
         result[index] = change
     return result
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ._frontmatter import Document, Field, Value, kind_of, read
+from ._frozen import EMPTY, Frozen
 from .errors import SkillSyntaxError
 from .files import UnreadableError, read_file
 from .findings import Finding, Severity, finding
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -43,8 +43,7 @@ CLIENT_FIELDS = (
 FIELDS = (*SPEC_FIELDS, *CLIENT_FIELDS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requirements:
+class Requirements(Frozen):
     """What a skill says it needs; nothing here is checked yet."""
 
     env: tuple[str, ...] = ()
@@ -59,8 +58,7 @@ class Requirements:
         return {"env": list(self.env), "bins": list(self.bins), "packages": list(self.packages)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skill:
+class Skill(Frozen, aside=("path", "fields", "findings", "document")):
     """One skill as its author wrote it. What a field cannot hold, because it has the wrong type, is in `extra`."""
 
     name: str | None = None
@@ -68,7 +66,7 @@ class Skill:
     description: str | None = None
     license: str | None = None
     compatibility: str | None = None
-    metadata: Mapping[str, Value] = field(default_factory=dict)
+    metadata: Mapping[str, Value] = EMPTY
     """Text to text; a nested list or map is kept as it is."""
     allowed_tools: tuple[str, ...] = ()
     """One item a tool: `Bash(git add:*)` is one."""
@@ -82,17 +80,17 @@ class Skill:
     tools: tuple[Mapping[str, Value], ...] | str = ()
     """InitRunner's list of tool configurations; text where a skill writes `tools: Read, Grep`."""
     requirements: Requirements = Requirements()
-    extra: Mapping[str, Value] = field(default_factory=dict)
+    extra: Mapping[str, Value] = EMPTY
     """Everything else, as it was read."""
     body: str = ""
     """The instructions; empty when only the front matter was read."""
-    path: str | None = field(default=None, compare=False)
+    path: str | None = None
     """Of its SKILL.md."""
-    fields: Mapping[str, Field] = field(default_factory=dict, compare=False, repr=False)
+    fields: Mapping[str, Field] = EMPTY
     """The front matter with positions and YAML types, for rules and for hosts that care."""
-    findings: tuple[Finding, ...] = field(default=(), compare=False)
+    findings: tuple[Finding, ...] = ()
     """What the reader had to say."""
-    document: Document | None = field(default=None, compare=False, repr=False)
+    document: Document | None = None
 
     @property
     def folder(self) -> str:

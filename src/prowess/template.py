@@ -10,10 +10,10 @@ import os
 import re
 import unicodedata
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
 
 from .findings import neutral, without_hidden
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 

@@ -5,8 +5,7 @@ Most clients are written in JavaScript, and what a value is worth there decides 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._frontmatter import Field, Value
 

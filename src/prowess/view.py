@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from fnmatch import translate
-from typing import TYPE_CHECKING
 
+from ._frozen import Frozen
 from .findings import Finding, Severity, finding, neutral, quoted, under_policy, without_runs
 from .host import DESCRIPTION_ON, NAME_ON, Flag, Host
 from .lines import NOT_YAML, second_fields
@@ -22,6 +21,7 @@ from .rules import check_skill
 from .template import escaped, measure
 from .values import value_kind, value_matches, value_text, worth
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._frontmatter import Field
     from .config import Settings
@@ -46,8 +46,7 @@ class State(StrEnum):
     REJECTED = "rejected"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Frozen, kw_only=False):
     """A state, why, and by which rule."""
 
     state: State
@@ -57,8 +56,7 @@ class Verdict:
     """The finding that rejects, where one does."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(Frozen):
     """What a host makes of one skill."""
 
     name: str
@@ -90,7 +88,7 @@ class Viewer:
         findings = own = check_skill(item.skill)
         skill = self._reread(item, item.skill)
         if skill is not item.skill:
-            item = replace(item, skill=skill)
+            item = item.but(skill=skill)
             own = check_skill(skill)
         codes = {problem.code for problem in item.skill.findings}
         fields = self._fields(item, codes)
@@ -165,7 +163,7 @@ class Viewer:
         kind = self._kind(value)
         action = "text" if kind == "text" else actions.get(kind, "reject")
         if action == "value" and value is not None:
-            value = replace(value, value=worth(str(value.value)))
+            value = value.but(value=worth(str(value.value)))
         return value, kind, action
 
     def _name(self, fields: Mapping[str, Field] | None, folder: str) -> tuple[str, Verdict | None]:
@@ -334,9 +332,9 @@ def _marked(findings: tuple[Finding, ...], verdict: Verdict, path: str) -> tuple
     """Make the finding that rejects an error, whatever its code is elsewhere."""
     for index, item in enumerate(findings):
         if item.code == verdict.code:
-            return (*findings[:index], replace(item, severity=Severity.ERROR), *findings[index + 1 :])
+            return (*findings[:index], item.but(severity=Severity.ERROR), *findings[index + 1 :])
     extra = finding(verdict.code or verdict.rule, verdict.reason or "", path=path)
-    return (*findings, replace(extra, severity=Severity.ERROR))
+    return (*findings, extra.but(severity=Severity.ERROR))
 
 
 def _code(field: str, kind: str) -> str:

@@ -9,8 +9,8 @@ import os
 import sys
 from contextlib import suppress
 from errno import EACCES, EDQUOT, EFBIG, EIO, ENOENT, ENOSPC, EPIPE
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from prowess.check import Report, report, skills_below
 from prowess.cli import FAILED, OK
@@ -14,6 +13,7 @@ from prowess.errors import ConfigError
 from prowess.findings import Severity, neutral
 from prowess.places import git_root
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator

@@ -12,12 +12,13 @@ import sys
 import unicodedata
 from contextlib import suppress
 from itertools import accumulate, takewhile
-from typing import TYPE_CHECKING, Any
 
 from prowess.findings import UNSEEN, Finding, Severity, neutral
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
     from prowess.catalog import Catalog
     from prowess.disk import Disk

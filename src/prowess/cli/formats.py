@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from prowess import __version__
 from prowess.cli.common import finding_lines, width_of
 from prowess.findings import CODES, Finding, Severity, neutral
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, fields
-from typing import TYPE_CHECKING, Any
 
 from prowess.cli import OK
 from prowess.cli.common import columns, make_parser, print_json, tell
@@ -14,9 +13,11 @@ from prowess.findings import neutral
 from prowess.host import DESCRIPTION_ON, NAME_ON, Flag, Host, Root, host_names, load_host
 from prowess.places import places
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
+    from typing import Any
 
     from prowess.places import Place
 

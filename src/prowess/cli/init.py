@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from prowess.cli import OK
 from prowess.cli.common import make_parser, print_json, say, tell
@@ -12,6 +11,7 @@ from prowess.discovery import SKILL_FILE
 from prowess.findings import neutral
 from prowess.scaffold import skill_text, skills_folder, write_skill
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from prowess.disk import Disk
 from prowess.errors import ConfigError
@@ -14,6 +13,7 @@ from prowess.view import State
 
 from .common import catalog_of, columns, finding_lines, look_arguments, make_parser, many, print_json, say, tell
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
@@ -65,12 +65,10 @@ def run(args: argparse.Namespace) -> int:
 def _one(args: argparse.Namespace, host: str) -> int:
     catalog = catalog_of(args, host)
     if args.digest:
-        from dataclasses import replace
-
         from prowess.entry import with_digest
 
         disk = Disk()
-        catalog = replace(catalog, skills=tuple(with_digest(entry, disk) for entry in catalog.skills))
+        catalog = catalog.but(skills=tuple(with_digest(entry, disk) for entry in catalog.skills))
     if args.json:
         print_json(
             {

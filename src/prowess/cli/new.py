@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from prowess.cli import OK
 from prowess.cli.common import make_parser, print_json, say, tell
@@ -13,6 +12,7 @@ from prowess.findings import neutral
 from prowess.host import load_host
 from prowess.scaffold import check_name, skill_text, skills_folder, write_skill
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
 
 from prowess.errors import ConfigError
 from prowess.prompt import FORMATS, LEVELS, render
 
 from .common import catalog_of, look_arguments, make_parser, many, print_json, say
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from prowess._frozen import Frozen
 from prowess.check import entry_findings, findings_of, judged
 from prowess.cli import OK
 from prowess.cli.common import catalog_of, finding_lines, look_arguments, make_parser, print_json, tell
@@ -19,6 +18,7 @@ from prowess.host import DEFAULT_HOST
 from prowess.prompt import tokens
 from prowess.skill import Skill, load
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
@@ -44,8 +44,7 @@ def parser() -> ArgumentParser:
     return result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
+class _Shown(Frozen):
     """A skill and what had to be read for showing it."""
 
     entry: Entry
@@ -70,7 +69,7 @@ def run(args: Namespace) -> int:
     if args.json:
         print_json(
             {
-                **replace(shown.entry, findings=shown.findings).as_dict(),
+                **shown.entry.but(findings=shown.findings).as_dict(),
                 "files": [{"path": path, "bytes": size} for path, size in shown.files],
                 "fields": {key: _plain(field.value) for key, field in shown.skill.fields.items()},
                 "tokens": shown.cost,
@@ -99,7 +98,7 @@ def _shown(catalog: Catalog, reference: str) -> _Shown:
         path = _file_at(os.path.abspath(os.path.join(catalog.cwd, os.path.expanduser(reference))))
         if path is None:
             raise
-        entry = replace(judged(path, host), scope="extra")
+        entry = judged(path, host).but(scope="extra")
         flat = os.path.basename(path).lower() != SKILL_FILE.lower()
         files = [(os.path.basename(path), os.stat(path).st_size)] if flat else skill_files(os.path.dirname(path))
         entry = entry if flat else with_digest(entry)

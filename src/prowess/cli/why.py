@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from prowess.findings import neutral
 
 from .common import catalog_of, finding_lines, look_arguments, make_parser, print_json, tell
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 

@@ -1,0 +1,155 @@
+"""annotations -> a frozen value
+
+What `@dataclass(frozen=True, slots=True)` gives, without importing `dataclasses`: that alone takes as long as starting
+Python does, and each class half a millisecond more. Whoever asks for it later gets it all the same: `replace`,
+`fields`, `asdict` and `is_dataclass` of the standard library take these values for the dataclasses they could be.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Self, dataclass_transform
+else:
+
+    def dataclass_transform(**_: object) -> object:
+        """Stand in for what type checkers alone look at."""
+        return lambda cls: cls
+
+
+__all__ = ["EMPTY", "Frozen"]
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+"""The default of a field that is a mapping: each value gets one of its own."""
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class _Fields(type):
+    """Turns the annotations of a class into slots and defaults."""
+
+    _names: tuple[str, ...]
+    _defaults: Mapping[str, object]
+    _aside: frozenset[str]
+
+    def __new__(
+        cls,
+        name: str,
+        bases: tuple[type, ...],
+        space: dict[str, Any],
+        *,
+        aside: tuple[str, ...] = (),
+        kw_only: bool = True,  # noqa: ARG004 - for type checkers
+    ) -> Any:
+        names = tuple(space.get("__annotations__", ()))
+        defaults = {field: space.pop(field) for field in names if field in space}
+        made = super().__new__(cls, name, bases, {**space, "__slots__": names})
+        made._names, made._defaults, made._aside = names, defaults, frozenset(aside)
+        return made
+
+    def __getattr__(cls, name: str) -> Any:
+        if name != "__dataclass_fields__" or not cls._names:
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        return _as_dataclass(cls)
+
+
+class Frozen(metaclass=_Fields):
+    """A value: its fields are given once, by name, and never change.
+
+    The class argument `aside` names fields that neither comparing nor `repr` looks at; with `kw_only=False` the fields
+    may be given in order too.
+
+    Raises:
+        TypeError: a field is missing, or not one of the class.
+    """
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        cls = type(self)
+        if values:
+            named = _in_order(cls, values, named)
+        if len(named) != len(cls._names):
+            named = {**cls._defaults, **named}
+        if len(named) != len(cls._names):
+            _complain(cls, named)
+        put = object.__setattr__
+        try:
+            for name, value in named.items():
+                put(self, name, {} if value is EMPTY else value)
+        except AttributeError:
+            _complain(cls, named)
+
+    @classmethod
+    def _fields(cls) -> tuple[str, ...]:
+        return cls._names
+
+    def but(self, **changes: Any) -> Self:
+        """Return the value with other values in some fields."""
+        return type(self)(**{**{name: getattr(self, name) for name in self._fields()}, **changes})
+
+    __replace__ = but
+
+    def __setattr__(self, name: str, value: object) -> None:
+        from dataclasses import FrozenInstanceError
+
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        from dataclasses import FrozenInstanceError
+
+        raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+    def _compared(self) -> tuple[object, ...]:
+        cls = type(self)
+        return tuple(getattr(self, name) for name in cls._names if name not in cls._aside)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self is other or self._compared() == other._compared()
+
+    def __hash__(self) -> int:
+        return hash(self._compared())
+
+    def __repr__(self) -> str:
+        cls = type(self)
+        shown = (f"{name}={getattr(self, name)!r}" for name in cls._names if name not in cls._aside)
+        return f"{cls.__qualname__}({', '.join(shown)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), {name: getattr(self, name) for name in self._fields()})
+
+
+def _again(cls: type[Frozen], named: dict[str, Any]) -> Frozen:
+    return cls(**named)
+
+
+def _in_order(cls: type[Frozen], values: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    first = dict(zip(cls._names, values, strict=False))
+    if len(first) < len(values):
+        raise TypeError(f"{cls.__name__} takes {len(first)} values")
+    for name in first.keys() & named.keys():
+        raise TypeError(f"{cls.__name__} was given {name!r} twice")
+    return {**first, **named}
+
+
+def _complain(cls: type[Frozen], named: Mapping[str, object]) -> None:
+    unknown = [name for name in named if name not in cls._names]
+    missing = [name for name in cls._names if name not in named]
+    raise TypeError(f"{cls.__name__} " + (f"has no field {unknown[0]!r}" if unknown else f"needs {missing[0]!r}"))
+
+
+def _as_dataclass(cls: _Fields) -> Any:
+    """Describe the fields of a class as `dataclasses` does, once it is asked for."""
+    import dataclasses
+
+    rows: list[Any] = []
+    for name in cls._names:
+        shown = name not in cls._aside
+        default = cls._defaults.get(name, dataclasses.MISSING)
+        given: dict[str, Any] = {"default_factory": dict} if default is EMPTY else {"default": default}
+        rows.append((name, cls.__annotations__[name], dataclasses.field(**given, compare=shown, repr=shown)))
+    twin = dataclasses.make_dataclass(cls.__name__, rows, kw_only=True)
+    cls.__dataclass_fields__ = twin.__dataclass_fields__  # type: ignore[attr-defined]
+    return cls.__dataclass_fields__
