@@ -16,10 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import strategies  # noqa: F401 - its profile makes every run the same
-from prowess.catalog import Catalog, discover, judge
+from prowess.catalog import Catalog, discover
+from prowess.decision import judge
+from prowess.entry import State
 from prowess.errors import AmbiguousSkillError, HostNotFoundError, SkillNotFoundError
 from prowess.host import host_names
-from prowess.view import State
 from skills import World, codes, one, skill, world
 
 PLACES = (
@@ -143,7 +144,7 @@ def test_a_root_of_lower_precedence_never_changes_an_active_skill(
 
 
 def see_only(top: Path, host: str, kept: set[str]) -> Catalog:
-    from prowess import catalog as module
+    from prowess import decision as module
 
     real = vars(module)["places"]
     with mock.patch.object(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.catalog import discover
-from prowess.view import State
+from prowess.entry import State
 from trees import answers, build, more, trees
 
 if TYPE_CHECKING:

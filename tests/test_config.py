@@ -223,18 +223,18 @@ def test_a_role_has_two_forms(tmp_path: Path) -> None:
 
 def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many keys are asked of it."""
-    from prowess import config
+    from prowess import disk
 
     write(tmp_path, "repo/.x/c.json", "{}")
     read_paths: list[str] = []
-    real = vars(config)["read_file"]
+    real = vars(disk)["read_file"]
 
     def counting(path: str, *rest: Any, **named: Any) -> bytes:
         read_paths.append(path)
         data: bytes = real(path, *rest, **named)
         return data
 
-    monkeypatch.setattr(config, "read_file", counting)
+    monkeypatch.setattr(disk, "read_file", counting)
     read(tmp_path, *[Setting(file=".x/c.json", key=key, form="names") for key in "abc"])
     assert len(read_paths) == len(set(read_paths)) == 2
 

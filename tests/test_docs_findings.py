@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
-from prowess.catalog import judge
 from prowess.cli import main
+from prowess.decision import judge
+from prowess.entry import State
 from prowess.findings import CODES, neutral
 from prowess.host import host_names, load_host
-from prowess.view import State
 
 TOP = Path(__file__).parent.parent
 PAGES = TOP / "docs" / "findings"

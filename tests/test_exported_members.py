@@ -13,7 +13,7 @@ FACE = {
     "discover": "catalog",
     "Catalog": "catalog",
     "Entry": "entry",
-    "State": "view",
+    "State": "entry",
     "Skill": "skill",
     "parse": "skill",
     "Finding": "findings",

@@ -213,7 +213,7 @@ def test_a_file_of_proc_is_read_to_its_end() -> None:
     if not os.path.exists(path):
         return
     assert b"Name:" in read_file(path)
-    data, whole = read_head(path, front_end, LIMIT)
+    data, whole, _ = read_head(path, front_end, LIMIT)
     assert data.endswith(b"\n")
     assert whole
 
@@ -233,7 +233,7 @@ def test_a_head_is_read_no_further_than_its_fence(tmp_path: Path, data: bytes, l
     """In steps, at most to the limit."""
     path = tmp_path / "SKILL.md"
     path.write_bytes(data)
-    head, all_of_it = read_head(str(path), front_end, LIMIT)
+    head, all_of_it, _ = read_head(str(path), front_end, LIMIT)
     assert (len(head), all_of_it) == (length, whole)
     assert data.startswith(head)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prowess.entry import State
 from prowess.errors import HostNotFoundError
 from prowess.findings import CODES
 from prowess.host import Budget, Description, Host, Name, Reading, Root, Template, host_names, load_host
-from prowess.view import State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,7 @@ TYPE_CHECKING = False  # what type checkers believe to be true; `typing` itself 
 if TYPE_CHECKING:
     from .catalog import Catalog, discover
     from .check import check
-    from .entry import Entry
+    from .entry import Entry, State
     from .errors import (
         AmbiguousSkillError,
         ConfigError,
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from .host import Host
     from .prompt import render
     from .skill import Skill, parse
-    from .view import State
 
 __version__ = "0.1.0"
 
@@ -54,8 +53,7 @@ __all__ = [
 
 _HOMES = {
     "catalog": ("Catalog", "discover"),
-    "entry": ("Entry",),
-    "view": ("State",),
+    "entry": ("Entry", "State"),
     "check": ("check",),
     "errors": (
         "AmbiguousSkillError",

@@ -42,10 +42,11 @@ class _Fields(type):
         *,
         aside: tuple[str, ...] = (),
         kw_only: bool = True,  # noqa: ARG004 - for type checkers
+        beside: tuple[str, ...] = (),
     ) -> Any:
         names = tuple(space.get("__annotations__", ()))
         defaults = {field: space.pop(field) for field in names if field in space}
-        made = super().__new__(cls, name, bases, {**space, "__slots__": names})
+        made = super().__new__(cls, name, bases, {**space, "__slots__": (*names, *beside)})
         made._names, made._defaults, made._aside = names, defaults, frozenset(aside)
         return made
 
@@ -59,7 +60,7 @@ class Frozen(metaclass=_Fields):
     """A value: its fields are given once, by name, and never change.
 
     The class argument `aside` names fields that neither comparing nor `repr` looks at; with `kw_only=False` the fields
-    may be given in order too.
+    may be given in order too; `beside` are attributes that are no fields, for a value that is made before its fields are.
 
     Raises:
         TypeError: a field is missing, or not one of the class.

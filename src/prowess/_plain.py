@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Entry: TypeAlias = tuple[str, "str | tuple[str, ...] | Mapping[str, str]", bool, int]
 
-__all__ = ["plain_entries"]
+__all__ = ["ODD", "plain_entries"]
 
 # A plain scalar begins with nothing that YAML reserves, and holds neither `: ` nor ` #`. Blanks at its end are not its
 # own, but are taken off afterwards: to look ahead for them at each blank takes for ever on a line of blanks.
@@ -32,7 +32,7 @@ _LINE = re.compile(rf"([A-Za-z][A-Za-z0-9_-]{{0,63}}):(?: {_VALUE}| ([>|]-?))?")
 _INNER = re.compile(rf"  ([A-Za-z][A-Za-z0-9_-]{{0,63}}): {_VALUE}")
 _ITEM = re.compile(rf"  - {_VALUE}")
 _TEXT = re.compile(r"  \S.*")
-_ODD = re.compile("[\x00-\x09\x0b-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+ODD = re.compile("[\x00-\x09\x0b-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 """Tabs, controls, no-break spaces and the line ends that YAML versions disagree about."""
 
 
@@ -45,7 +45,7 @@ def plain_entries(front: str) -> list[Entry] | None:
     """
     lines = front.split("\n")
     # What is printable ASCII needs no search, and nearly all is.
-    if not (front.isascii() and all(map(str.isprintable, lines))) and _ODD.search(front):
+    if not (front.isascii() and all(map(str.isprintable, lines))) and ODD.search(front):
         return None
     if lines[-1] == "":
         lines.pop()

@@ -10,7 +10,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ._frozen import Frozen
-from .catalog import Catalog, discover, judge
+from .catalog import Catalog, discover
+from .decision import judge
 from .discovery import SKILL_FILE
 from .disk import Disk
 from .errors import ConfigError, SkillNotFoundError

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 from ._frontmatter import read_yaml
 from ._frozen import EMPTY, Frozen
-from .files import UnreadableError, at_home, read_file
+from .disk import Disk
+from .files import UnreadableError, at_home
 from .findings import Finding, finding, quoted
 
 TYPE_CHECKING = False
@@ -56,7 +57,14 @@ class Settings(Frozen):
 
 
 def read_settings(
-    host: Host, *, project: str, cwd: str, home: str, env: Mapping[str, str], role: str | None = None
+    host: Host,
+    *,
+    project: str,
+    cwd: str,
+    home: str,
+    env: Mapping[str, str],
+    role: str | None = None,
+    disk: Disk | None = None,
 ) -> Settings:
     """Read a host's settings.
 
@@ -67,8 +75,9 @@ def read_settings(
         home: the user's home.
         env: the environment.
         role: an InitRunner role file, whose `spec.auto_skills` counts.
+        disk: what was seen so far.
     """
-    reader = _Reader()
+    reader = _Reader(disk or Disk())
     enabled, enabled_by = host.enabled, "the default"
     effects: dict[str, tuple[str, str]] = {}
     folded: dict[str, tuple[str, str]] = {}
@@ -227,7 +236,8 @@ _TRAILING_COMMA = re.compile(r'("(?:[^"\\]+|\\.)*(?:"|\Z))|,(?=\s*[}\]])', re.DO
 class _Reader:
     """Reads each settings file once, and notes what is wrong with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, disk: Disk) -> None:
+        self.disk = disk
         self.findings: list[Finding] = []
         self.must_exist = False
         self._tables: dict[str, Mapping[str, Any]] = {}
@@ -254,7 +264,7 @@ class _Reader:
             self._tables[path] = {}
             try:
                 # A settings file may well be a link: people keep them in a repository of dot files.
-                data = read_file(path, _MAX_SETTINGS_BYTES, follow=True)
+                data = self.disk.data(path, _MAX_SETTINGS_BYTES)
             except UnreadableError as error:
                 if error.code != "file-missing" or self.must_exist:
                     self.report(path, f"the settings cannot be read: {error.message}")

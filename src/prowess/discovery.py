@@ -39,6 +39,14 @@ class Found(Frozen, kw_only=False):
     place: Place
     skill: Skill
 
+    def __init__(self, path: str, real: str, place: Place, skill: Skill) -> None:
+        # There may be ten thousand.
+        put = object.__setattr__
+        put(self, "path", path)
+        put(self, "real", real)
+        put(self, "place", place)
+        put(self, "skill", skill)
+
 
 class Scan(Frozen, kw_only=False):
     """What a host's walk found, highest precedence first."""
@@ -64,9 +72,9 @@ def scan(host: Host, where: Iterable[Place], *, project: str, disk: Disk | None 
     return Scan(where, tuple(walk.found), tuple(walk.findings))
 
 
-def _bound(path: str) -> str:
+def _bound(path: str, disk: Disk) -> str:
     """Return what the real paths inside a directory begin with."""
-    return os.path.join(os.path.realpath(path), "")
+    return os.path.join(disk.real(path), "")
 
 
 def _below(place: Place, path: str) -> str:
@@ -79,6 +87,7 @@ class _Walk:
 
     def __init__(self, host: Host, where: tuple[Place, ...], project: str, disk: Disk) -> None:
         self.host, self.disk = host, disk
+        self.whole_file = host.reading.whole_file
         self.found: list[Found] = []
         self.findings: list[Finding] = []
         self.seen: set[str] = set()
@@ -86,17 +95,17 @@ class _Walk:
         self.ignored = Ignored()
         """What the ignore files of the root that is walked leave out."""
         # A project cannot widen its own bounds with a root that is itself a link to somewhere else.
-        real = [(_bound(place.path), "" if place.base is None else _bound(place.base)) for place in where]
-        self.bounds = (_bound(project), *(path for path, base in real if path.startswith(base)))
+        real = [(_bound(place.path, disk), "" if place.base is None else _bound(place.base, disk)) for place in where]
+        self.bounds = (_bound(project, disk), *(path for path, base in real if path.startswith(base)))
 
     def report(self, code: str, message: str, path: str, hint: str | None = None) -> None:
         self.findings.append(finding(code, message, path=path, hint=hint))
 
     def place(self, place: Place) -> None:
         try:
-            real = os.path.realpath(place.path)
-            if not os.path.isdir(real):
-                if os.path.lexists(place.path):
+            real = self.disk.real(place.path)
+            if self.disk.kind(real) != "d":
+                if self.disk.link_kind(place.path):
                     self.report("root-not-folder", "the skills folder is not a folder", place.path, "remove it")
                 elif place.named:
                     self.report("root-not-folder", "there is no such folder", place.path, "check the path")
@@ -128,7 +137,7 @@ class _Walk:
                 return
             self.seen.add(real)
             if root.ignore_files:
-                self.ignored.read(path, _below(place, path))
+                self.ignored.read(path, _below(place, path), self.disk.data)
             held = self.skill_in(place, path, real) if depth or root.own in ("yes", "alone") else False
             if held and (root.own == "alone" if not depth else not root.inside):
                 if root.count_skills:
@@ -162,26 +171,38 @@ class _Walk:
             folders = [entry for entry in entries if entry[1] in "dl"]
             if root.collated:
                 folders.sort(key=lambda entry: collation(entry[0]))
-            below = [self.child(place, path, real, depth, name, letter) for name, letter in folders]
-            stack += reversed([entry for entry in below if entry is not None])
+            stack += reversed(self.children(place, path, real, depth + 1, folders))
         if last is not None:
             self.skill_in(place, *last)
 
-    def child(
-        self, place: Place, path: str, real: str, depth: int, name: str, letter: str
-    ) -> tuple[str, str, int] | None:
-        """Decide whether a folder is entered; if so return it with its real path and depth."""
+    def children(
+        self, place: Place, path: str, real: str, depth: int, folders: list[tuple[str, str]]
+    ) -> list[tuple[str, str, int]]:
+        """Return the folders that are entered, each with its real path and depth."""
+        skip = place.root.skip
+        entered = []
+        for name, letter in folders:
+            if letter == "d" and name[0] != "." and name not in skip and not self.ignored:
+                inner = f"{path}/{name}"
+                entered.append((inner, inner if real == path else f"{real}/{name}", depth))
+            elif (below := self.child(place, path, real, name, letter)) is not None:
+                entered.append((*below, depth))
+        return entered
+
+    def child(self, place: Place, path: str, real: str, name: str, letter: str) -> tuple[str, str] | None:
+        """Decide whether a folder is entered; if so return it with its real path."""
         root = place.root
         inner = os.path.join(path, name)
         if letter == "l":
-            if not os.path.isdir(inner):
-                if not os.path.exists(inner):
+            kind = self.disk.kind(inner)
+            if kind != "d":
+                if not kind:
                     self.report("folder-link", "the link leads nowhere", inner, "mend or remove it")
                 return None
             if root.linked_folders == "skip":
                 self.skipped(inner, "a link")
                 return None
-            target = os.path.realpath(inner)
+            target = self.disk.real(inner)
             if root.linked_folders == "bounded" and not self.inside(target):
                 hint = "copy the skill here, or name its folder with `--skill-dir`"
                 self.report("folder-link", "the link leads out of the project and the skills folders", inner, hint)
@@ -194,7 +215,7 @@ class _Walk:
         if self.ignored(_below(place, inner), folder=True):
             self.skipped(inner, "an ignore file")
             return None
-        return inner, target, depth + 1
+        return inner, target
 
     def too_many(self, place: Place) -> None:
         limit = f"more than {place.root.max_folders:,} folders: the rest of this root is not looked at"
@@ -204,14 +225,14 @@ class _Walk:
         """Report a folder that is not entered, if it holds a skill: itself, or one of its folders."""
         names = [path]
         # What a link leads to may be any folder of the machine, as large as it likes: it is not listed.
-        if not os.path.islink(path):
+        if self.disk.link_kind(path) != "l":
             try:
                 entries = self.disk.listing(path)
             except OSError:
                 return
             names += [os.path.join(path, name) for name, letter in entries[:_MAX_PROBES] if letter == "d"]
         for name in names:
-            if os.path.isfile(os.path.join(name, SKILL_FILE)):
+            if self.disk.kind(os.path.join(name, SKILL_FILE)) == "f":
                 words = f"{quoted(os.path.basename(path))} is skipped ({why}), though it holds a skill"
                 self.report("folder-skipped", words, os.path.join(name, SKILL_FILE), "move the skill out of it")
                 return
@@ -222,7 +243,7 @@ class _Walk:
         for name, letter in entries[:_MAX_PROBES]:
             if letter == "d" and not name.startswith(".") and name not in root.skip:
                 deeper = os.path.join(path, name, SKILL_FILE)
-                if os.path.isfile(deeper):
+                if self.disk.kind(deeper) == "f":
                     levels = "1 level" if root.depth == 1 else f"{root.depth} levels"
                     message = f"the skill lies deeper than {self.host.title} looks ({levels} below the skills folder)"
                     self.report("folder-too-deep", message, deeper, "move its folder up")
@@ -241,18 +262,24 @@ class _Walk:
 
     def skill_in(self, place: Place, path: str, real: str) -> bool:
         """Take the SKILL.md of a folder, if it has one; return whether the folder is a skill's."""
-        return self.take(place, os.path.join(path, SKILL_FILE), os.path.join(real, SKILL_FILE))
+        file = f"{path}/SKILL.md"
+        return self.take(place, file, file if real == path else f"{real}/SKILL.md")
 
     def take(self, place: Place, path: str, real: str) -> bool:
         """Take one file as a skill; return whether there is one, so that its folder is a skill's."""
-        if self.ignored(_below(place, path), folder=False):
+        if self.ignored and self.ignored(_below(place, path), folder=False):
             return False
-        skill = self.disk.skill(path, whole=self.host.reading.whole_file, body=False)
+        skill = self.disk.skill(path, whole=self.whole_file, body=False)
+        if skill.seen is not None:
+            if real not in self.seen:
+                self.seen.add(real)
+                self.found.append(Found(path, real, place, skill))
+            return True
         problem = skill.findings[0].code if skill.document is None else ""
         if problem == "file-missing":
             return False
         if problem == "file-is-link" and place.root.linked_files != "skip":
-            target = os.path.realpath(path)
+            target = self.disk.real(path)
             name, message = os.path.basename(target), ""
             # A client may read any file through such a link. Prowess does not: its text would show as a skill's.
             if not self.inside(target) and (place.root.linked_files == "bounded" or name != SKILL_FILE):
@@ -262,7 +289,7 @@ class _Walk:
             if message:
                 skill = skill.but(findings=(finding("file-is-link", message, path=path, hint=_PUT_THERE),))
             else:
-                skill = self.disk.skill(path, real=target, whole=self.host.reading.whole_file, body=False)
+                skill = self.disk.skill(path, real=target, whole=self.whole_file, body=False)
                 real = target
         if real not in self.seen:
             if problem != "file-not-regular":

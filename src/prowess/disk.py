@@ -1,37 +1,90 @@
 """path -> what one command has read of it
 
-The seam for a cache that outlives the process, and for tests.
+All that finding and deciding look at passes here: each directory is listed and each file is read once, and what was
+looked at is noted where somebody wants to know, so that `cache` can tell later whether it is still so.
 """
 
 from __future__ import annotations
 
 import os
+from time import time_ns
 
 from ._frontmatter import MAX_FRONTMATTER_BYTES, front_end, read, read_yaml
-from .files import MAX_DIGEST_BYTES, UnreadableError, read_file, read_head, skill_digest, skill_files
+from .files import (
+    MAX_DIGEST_BYTES,
+    MAX_SKILL_FILE_BYTES,
+    UnreadableError,
+    read_file,
+    read_head,
+    skill_digest,
+    skill_files,
+)
+from .glance import glance
+from .looks import GONE, Looks, kind, link_kind, mark, mark_of
 from .skill import Skill, from_document, unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ._frontmatter import Value
+
+    Listing = tuple[tuple[str, str], ...]
 
 __all__ = ["Disk"]
 
 
 class Disk:
-    """The file system as one command has seen it: each directory is listed and each file is read once."""
+    """The file system as one command has seen it."""
 
     def __init__(self) -> None:
-        self._listings: dict[str, tuple[tuple[str, str], ...] | OSError] = {}
-        self._heads: dict[tuple[str, str | None, bool], tuple[Skill, bool]] = {}
+        self.since = time_ns()
+        """When it began to look, in nanoseconds of the system's clock."""
+        self.looks: Looks | None = None
+        """Where looks are noted, if anywhere."""
+        self._listings: dict[str, tuple[Listing | OSError, bytes]] = {}
+        self._heads: dict[tuple[str, str | None, bool], tuple[Skill, bool, bytes]] = {}
         self._tables: dict[str, Mapping[str, Value]] = {}
-        self._files: dict[str, list[tuple[str, int]]] = {}
+        self._files: dict[str, tuple[list[tuple[str, int]], list[str]]] = {}
         self._digests: dict[str, str | None] = {}
         self._left = 2 * MAX_DIGEST_BYTES
 
-    def listing(self, path: str) -> tuple[tuple[str, str], ...]:
+    # ── what is there ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def kind(self, path: str) -> str:
+        """Return `d` for a folder, `f` for a regular file, `?` for anything else, through links; empty for nothing."""
+        found = self._try(kind, path)
+        if self.looks is not None:
+            self.looks.kinds[path] = found
+        return found
+
+    def link_kind(self, path: str) -> str:
+        """Return the same, and `l` for a link."""
+        found = self._try(link_kind, path)
+        if self.looks is not None:
+            self.looks.links[path] = found
+        return found
+
+    def _try(self, look: Callable[[str], str], path: str) -> str:
+        try:
+            return look(path)
+        except OSError:
+            self._incomplete()
+            return ""
+
+    def real(self, path: str) -> str:
+        """Return a path without links.
+
+        Raises:
+            OSError: it cannot be told.
+            ValueError: it is none.
+        """
+        found = os.path.realpath(path)
+        if self.looks is not None:
+            self.looks.reals[path] = found
+        return found
+
+    def listing(self, path: str) -> Listing:
         """Return the names in a directory, sorted, each with `d` folder, `f` file, `l` link or `?` anything else.
 
         Raises:
@@ -39,17 +92,28 @@ class Disk:
         """
         known = self._listings.get(path)
         if known is None:
+            state = b""
+            names: Listing | OSError
             try:
+                if self.looks is not None:
+                    state = mark(os.stat(path))
                 with os.scandir(path) as entries:
-                    known = tuple(sorted((entry.name, _letter(entry)) for entry in entries))
+                    names = tuple(sorted([(entry.name, _letter(entry)) for entry in entries]))
             except OSError as error:
-                known = error
+                names = error
             except ValueError:
-                known = FileNotFoundError(path)
-            self._listings[path] = known
-        if isinstance(known, OSError):
-            raise known
-        return known
+                names = FileNotFoundError(path)
+            known = self._listings[path] = names, state
+        found, state = known
+        if self.looks is not None:
+            self.looks.folders[path] = state
+        if isinstance(found, OSError):
+            if not isinstance(found, GONE):
+                self._incomplete()
+            raise found
+        return found
+
+    # ── what it says ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
         """Return the skill a SKILL.md holds. Never raises.
@@ -63,43 +127,55 @@ class Disk:
             body: whether the body is kept, if it is read.
         """
         known = self._heads.get((path, real, body))
-        if known is not None and (known[1] or not whole):
-            return known[0]
+        if known is None or (whole and not known[1]):
+            known = self._heads[path, real, body] = self._read(path, real or path, whole=whole, body=body)
+        if self.looks is not None:
+            self.looks.files[real or path] = known[2]
+        return known[0]
+
+    def _read(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill, bool, bytes]:
+        state = b""
         try:
             if whole:
-                data, complete = read_file(real or path), True
+                state = self._mark(real)
+                data, complete = read_file(real), True
             else:
-                data, complete = read_head(real or path, _enough, MAX_FRONTMATTER_BYTES + 4096)
+                data, complete, status = read_head(real, _enough, MAX_FRONTMATTER_BYTES + 4096)
+                if self.looks is not None:
+                    state = mark(status)
         except UnreadableError as error:
-            skill, complete = unreadable(path, error), True
-        else:
-            document = read(data, path, complete=complete)
-            if not body and document.front is not None and len(document.body) > MAX_FRONTMATTER_BYTES:
-                # Hundreds of bodies of 1 MiB would not fit: what is wrong in them is in the findings already.
-                document = document.but(text=document.text[: -len(document.body)], body="")
-            skill = from_document(document, path)
-        self._heads[path, real, body] = skill, complete
-        return skill
+            if error.code == "file-unreadable":
+                self._incomplete()
+            return unreadable(path, error), True, b"" if error.code == "file-missing" else self._mark(real)
+        seen = None if whole or body or (complete and not _is_tame(data)) else glance(data)
+        if seen is not None:
+            return Skill.at_a_glance(path, data[: data.find(b"\n---\n", 3) + 5], seen), complete, state
+        document = read(data, path, complete=complete)
+        if not body and document.front is not None and len(document.body) > MAX_FRONTMATTER_BYTES:
+            # Hundreds of bodies of 1 MiB would not fit: what is wrong in them is in the findings already.
+            document = document.but(text=document.text[: -len(document.body)], body="")
+        return from_document(document, path), complete, state
 
-    def files(self, path: str) -> list[tuple[str, int]]:
-        """Return the files of the skill whose SKILL.md this is, with their sizes."""
-        folder = os.path.dirname(path)
-        if folder not in self._files:
-            self._files[folder] = skill_files(folder)
-        return self._files[folder]
+    def data(self, path: str, limit: int, *, follow: bool = True) -> bytes:
+        """Return the bytes of a small file.
 
-    def digest(self, path: str) -> str | None:
-        """Return the digest of the skill whose SKILL.md this is; None past what one command reads for digests."""
-        folder = os.path.dirname(path)
-        if folder not in self._digests:
-            self._left -= sum(size for _, size in self.files(path))
-            self._digests[folder] = skill_digest(folder) if self._left >= 0 else None
-        return self._digests[folder]
+        Raises:
+            UnreadableError: as `files.read_file`.
+        """
+        if self.looks is not None:
+            notes = self.looks.folders if follow else self.looks.files
+            notes[path] = self._mark(path, follow=follow)
+        try:
+            return read_file(path, limit, follow=follow)
+        except UnreadableError as error:
+            if error.code == "file-unreadable":
+                self._incomplete()
+            raise
 
     def text(self, real: str) -> str:
         """Return a file's text with its own line ends, for clients that know but one; empty if it cannot be read."""
         try:
-            data = read_file(real)
+            data = self.data(real, MAX_SKILL_FILE_BYTES, follow=False)
         except UnreadableError:
             return ""
         return data.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
@@ -109,22 +185,78 @@ class Disk:
         known = self._tables.get(path)
         if known is None:
             try:
-                known, _ = read_yaml(read_file(path, MAX_FRONTMATTER_BYTES), path)
+                known, _ = read_yaml(self.data(path, MAX_FRONTMATTER_BYTES, follow=False), path)
             except UnreadableError:
                 known = {}
             self._tables[path] = known
+        elif self.looks is not None:
+            self.looks.files[path] = self._mark(path)
         return known
+
+    # ── all of a skill ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def files(self, path: str) -> list[tuple[str, int]]:
+        """Return the files of the skill whose SKILL.md this is, with their sizes."""
+        folder = os.path.dirname(path)
+        if folder not in self._files:
+            folders: list[str] = []
+            self._files[folder] = skill_files(folder, folders=folders), folders
+        found, folders = self._files[folder]
+        if self.looks is not None:
+            self.looks.folders.update((name, self._mark(name, follow=True)) for name in folders)
+            names = [os.path.join(folder, name) for name, _ in found]
+            self.looks.files.update((name, self._mark(name)) for name in names)
+        return found
+
+    def digest(self, path: str) -> str | None:
+        """Return the digest of the skill whose SKILL.md this is; None past what one command reads for digests."""
+        folder = os.path.dirname(path)
+        if folder not in self._digests:
+            self._left -= sum(size for _, size in self.files(path))
+            self._digests[folder] = skill_digest(folder) if self._left >= 0 else None
+        return self._digests[folder]
+
+    # ── notes ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _mark(self, path: str, *, follow: bool = False) -> bytes:
+        if self.looks is None:
+            return b""
+        try:
+            return mark_of(path, os.stat if follow else os.lstat)
+        except OSError:
+            self._incomplete()
+            return b""
+
+    def _incomplete(self) -> None:
+        if self.looks is not None:
+            self.looks.complete = False
 
 
 def _enough(data: bytes) -> int:
     """Say how much of a file tells all about its front matter: no more is read where it does not begin with one."""
+    end = data.find(b"\n---\n", 3)
+    if end > 0 and data.startswith(b"---"):
+        return end
     return front_end(data) if data.startswith((b"---", b"\xef\xbb\xbf---")) else len(data)
+
+
+def _is_tame(data: bytes) -> bool:
+    """Say whether a whole file is text without a NUL, so that the reader has nothing to say about its body."""
+    if b"\0" in data:
+        return False
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _letter(entry: os.DirEntry[str]) -> str:
     try:
-        if entry.is_symlink():
-            return "l"
-        return "d" if entry.is_dir(follow_symlinks=False) else "f" if entry.is_file(follow_symlinks=False) else "?"
+        if entry.is_dir(follow_symlinks=False):
+            return "d"
+        return "l" if entry.is_symlink() else "f" if entry.is_file(follow_symlinks=False) else "?"
     except OSError:
         return "?"

@@ -1,28 +1,50 @@
 """found skill + view -> what a catalog says of it
 
-Every attribute has the name it has in `list --json`.
+Every attribute has the name it has in `list --json`. What most callers never ask for is worked out when they do.
 """
 
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 
 from ._frozen import Frozen
-from .files import skill_digest
-from .template import Roots, values_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Protocol
+
     from .disk import Disk
     from .findings import Finding
     from .host import Host
     from .skill import Requirements, Skill
-    from .view import State
+    from .template import Roots
 
-__all__ = ["Entry", "with_digest"]
+    class Source(Protocol):
+        """Where the attributes of an entry come from that were not given."""
+
+        def tell(self, name: str) -> Any:
+            """Return an attribute."""
 
 
-class Entry(Frozen, aside=("skill",)):
+__all__ = ["Entry", "Source", "State", "with_digest"]
+
+
+class State(StrEnum):
+    """What became of a skill; compares equal to its word."""
+
+    ACTIVE = "active"
+    USER_ONLY = "user-only"
+    """The model does not see it."""
+    DEFERRED = "deferred"
+    """The client shows it later: it is nested below the working directory, or bound to `paths`."""
+    SHADOWED = "shadowed"
+    DISABLED = "disabled"
+    UNTRUSTED = "untrusted"
+    REJECTED = "rejected"
+
+
+class Entry(Frozen, aside=("skill",), beside=("_source",)):
     """One skill of a catalog, as the host sees it."""
 
     name: str
@@ -53,8 +75,45 @@ class Entry(Frozen, aside=("skill",)):
     findings: tuple[Finding, ...] = ()
     skill: Skill
 
+    @classmethod
+    def later(cls, source: Source, **known: object) -> Entry:
+        """Make an entry of which only some attributes are known; a source tells the others when they are asked for."""
+        entry = _new(cls)
+        _put(entry, "_source", source)
+        for name, value in known.items():
+            _put(entry, name, value)
+        return entry
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            if name not in _ALL:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            value = _get(self, "_source").tell(name)
+            _put(self, name, value)
+            return value
+
+    def but(self, **changes: object) -> Entry:
+        """Return the entry with other values in some attributes; what nobody asked for yet stays unasked."""
+        entry = _new(type(self))
+        for name in (*_ALL, "_source"):
+            try:
+                _put(entry, name, _get(self, name))
+            except AttributeError:
+                continue
+        for name, value in changes.items():
+            _put(entry, name, value)
+        return entry
+
+    @property
+    def readable(self) -> bool:
+        """Whether its SKILL.md could be opened."""
+        return not (self.state is State.REJECTED and self.rule.startswith("file-"))
+
     def values(self, host: Host, roots: Roots) -> dict[str, str]:
         """Return what fills the holes of a host's template."""
+        from .template import values_of
+
         return values_of(
             host,
             name=self.name,
@@ -86,8 +145,16 @@ class Entry(Frozen, aside=("skill",)):
         }
 
 
+_new, _put, _get = object.__new__, object.__setattr__, object.__getattribute__
+_ALL = frozenset(Entry.__annotations__)
+
+
 def with_digest(entry: Entry, disk: Disk | None = None) -> Entry:
     """Return the entry with its digest, which costs reading all its files; with `disk`, only as far as that reads."""
-    if entry.digest is not None or entry.skill.document is None:
+    if entry.digest is not None or not entry.readable:
         return entry
-    return entry.but(digest=skill_digest(os.path.dirname(entry.path)) if disk is None else disk.digest(entry.path))
+    if disk is not None:
+        return entry.but(digest=disk.digest(entry.path))
+    from .files import skill_digest
+
+    return entry.but(digest=skill_digest(os.path.dirname(entry.path)))

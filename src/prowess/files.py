@@ -31,6 +31,7 @@ MAX_SKILL_FILE_BYTES = 1024 * 1024
 _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _CHUNK = 4096
+_KIND, _REGULAR = 0o170000, stat.S_IFREG
 
 
 class UnreadableError(Exception):
@@ -56,7 +57,7 @@ def _open(path: str, *, follow: bool) -> tuple[int, os.stat_result]:
     except ValueError:
         raise UnreadableError("file-missing", "there is no such file", "check the path") from None
     status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
+    if status.st_mode & _KIND != _REGULAR:
         os.close(fd)
         kind = _file_kind(status.st_mode)
         raise UnreadableError("file-not-regular", f"it is {kind}, not a regular file", "put a text file there")
@@ -123,7 +124,7 @@ def read_file(path: str, limit: int = MAX_SKILL_FILE_BYTES, *, follow: bool = Fa
     raise UnreadableError("file-too-large", f"it is larger than {size}", "move the text into files beside it")
 
 
-def read_head(path: str, end: Callable[[bytes], int], limit: int) -> tuple[bytes, bool]:
+def read_head(path: str, end: Callable[[bytes], int], limit: int) -> tuple[bytes, bool, os.stat_result]:
     """Read a regular file only as far as `end` says is enough, at most `limit` bytes.
 
     Args:
@@ -132,14 +133,15 @@ def read_head(path: str, end: Callable[[bytes], int], limit: int) -> tuple[bytes
         limit: bytes at most.
 
     Returns:
-        The bytes read, and whether they are the whole file.
+        The bytes read, whether they are the whole file, and its status before it was read.
 
     Raises:
         UnreadableError: it is missing, not a regular file, unreadable or larger than 1 MiB.
     """
     fd, status = _open(path, follow=False)
     try:
-        if status.st_size > MAX_SKILL_FILE_BYTES:
+        size = status.st_size
+        if size > MAX_SKILL_FILE_BYTES:
             raise UnreadableError("file-too-large", "it is larger than 1 MiB", "move the text into files beside it")
         data = os.read(fd, _CHUNK)
         wanted = _CHUNK
@@ -147,11 +149,11 @@ def read_head(path: str, end: Callable[[bytes], int], limit: int) -> tuple[bytes
             if len(data) < wanted:
                 # A regular file gives less than was asked for only at its end; the size says so without another read,
                 # but those of /proc say 0 and give what they like.
-                if len(data) >= status.st_size > 0 or not (more := os.read(fd, wanted - len(data))):
-                    return data, True
+                if len(data) >= size > 0 or not (more := os.read(fd, wanted - len(data))):
+                    return data, True, status
                 data += more
             elif end(data) >= 0 or wanted >= limit:
-                return data, len(data) == status.st_size
+                return data, len(data) == size, status
             else:
                 wanted = min(wanted * 4, limit)
     except OSError as error:
@@ -166,10 +168,11 @@ MAX_DIGEST_BYTES = 64 * 1024 * 1024
 """Bytes of one skill that are read for its digest."""
 
 
-def skill_files(folder: str) -> list[tuple[str, int]]:
+def skill_files(folder: str, *, folders: list[str] | None = None) -> list[tuple[str, int]]:
     """Return the regular files of a skill: path relative to `folder` with `/`, size in bytes; sorted by path.
 
-    Links are not followed and not listed. Names are compared as bytes. At most `MAX_SKILL_FILES`.
+    Links are not followed and not listed. Names are compared as bytes. At most `MAX_SKILL_FILES`. The folders that were
+    listed are added to `folders`.
     """
     result: list[tuple[str, int]] = []
     waiting = [""]
@@ -177,8 +180,11 @@ def skill_files(folder: str) -> list[tuple[str, int]]:
     while waiting and len(result) < MAX_SKILL_FILES and seen < MAX_SKILL_FILES:
         inner = waiting.pop()
         seen += 1
+        listed = os.path.join(folder, inner) if inner else folder
+        if folders is not None:
+            folders.append(listed)
         try:
-            with os.scandir(os.path.join(folder, inner)) as entries:
+            with os.scandir(listed) as entries:
                 for entry in entries:
                     path = f"{inner}/{entry.name}" if inner else entry.name
                     try:

@@ -13,6 +13,10 @@ from functools import lru_cache
 
 from .files import UnreadableError, read_file
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 __all__ = ["IGNORE_FILES", "Ignored"]
 
 IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
@@ -21,6 +25,11 @@ _MAX_PATTERN = 256
 _MAX_STEPS = 1_000_000
 _MAX_RULES = 1000
 """Of one skills folder: what further lines say is not heeded, so that no file takes long."""
+
+
+def read_linked(path: str, limit: int) -> bytes:
+    """Read a small file, links followed."""
+    return read_file(path, limit, follow=True)
 
 
 class Ignored:
@@ -32,16 +41,20 @@ class Ignored:
         self._rules: list[tuple[bool, bool, tuple[re.Pattern[str] | None, ...]]] = []
         """Negated; for folders only; a pattern for each part of the path, None for any number of parts."""
 
-    def read(self, folder: str, relative: str) -> None:
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
+    def read(self, folder: str, relative: str, read: Callable[[str, int], bytes] = read_linked) -> None:
         """Take in the ignore files of a folder.
 
         Args:
             folder: where they lie.
             relative: the same, relative to the skills folder, with `/`; empty for that folder itself.
+            read: path and most bytes to what a file holds, links followed.
         """
         for name in IGNORE_FILES:
             try:
-                data = read_file(os.path.join(folder, name), _MAX_BYTES, follow=True)
+                data = read(os.path.join(folder, name), _MAX_BYTES)
             except UnreadableError:
                 continue
             for line in data.decode(errors="replace").replace("\r\n", "\n").split("\n"):

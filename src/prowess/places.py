@@ -10,7 +10,7 @@ import os
 
 from ._frozen import Frozen
 from .disk import Disk
-from .files import UnreadableError, at_home, read_file
+from .files import UnreadableError, at_home
 from .host import Host, Root
 
 TYPE_CHECKING = False
@@ -40,19 +40,24 @@ class Place(Frozen, kw_only=False):
     """Whether the user named it, so that its absence is worth a word."""
 
 
-def git_root(directory: str, marker: str = "exists") -> str | None:
+def git_root(directory: str, marker: str = "exists", disk: Disk | None = None) -> str | None:
     """Return the nearest directory at or above this one that holds `.git`, be it a folder, or a worktree's file.
 
     Args:
         directory: an absolute path.
         marker: `exists`; `head` where a folder `.git` needs a HEAD; or `valid` where the client asks git.
+        disk: what was seen so far.
     """
+    disk = disk or Disk()
     while True:
         path = os.path.join(directory, ".git")
-        if os.path.exists(path) and (
+        kind = disk.kind(path)
+        if kind and (
             marker == "exists"
             or (
-                _is_repository(path) if marker == "valid" else not os.path.isdir(path) or os.path.exists(f"{path}/HEAD")
+                _is_repository(path, kind, disk)
+                if marker == "valid"
+                else kind != "d" or disk.kind(f"{path}/HEAD") != ""
             )
         ):
             return directory
@@ -62,17 +67,17 @@ def git_root(directory: str, marker: str = "exists") -> str | None:
         directory = parent
 
 
-def _is_repository(path: str) -> bool:
+def _is_repository(path: str, kind: str, disk: Disk) -> bool:
     """Say whether `.git` is a repository's folder, or a worktree's file that leads to one."""
-    if os.path.isfile(path):
+    if kind == "f":
         try:
-            words = read_file(path, 4096, follow=True).decode("utf-8", "replace")
+            words = disk.data(path, 4096).decode("utf-8", "replace")
         except UnreadableError:
             return False
         target = words.removeprefix("gitdir:").strip()
         path = os.path.join(os.path.dirname(path), target) if words.startswith("gitdir:") and target else ""
-        return bool(path) and os.path.isfile(os.path.join(path, "HEAD"))
-    return all(os.path.exists(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
+        return bool(path) and disk.kind(os.path.join(path, "HEAD")) == "f"
+    return all(disk.kind(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
 
 
 def _levels(cwd: str, top: str | None) -> list[str]:
@@ -108,7 +113,7 @@ def places(
         disk: what was seen so far; needed for nested folders and packages.
     """
     disk = disk or Disk()
-    top = git_root(cwd, host.git_marker)
+    top = git_root(cwd, host.git_marker, disk)
     result: list[Place] = []
     roots = list(host.roots)
     if not any(root.path == "@skill-dir" for root in roots):
@@ -122,7 +127,7 @@ def places(
         while at < len(roots) and block[0].walk != "none" and _walks_with(block[0], roots[at]):
             block.append(roots[at])
             at += 1
-        marked = git_root(cwd, block[0].git_marker) if block[0].git_marker else top
+        marked = git_root(cwd, block[0].git_marker, disk) if block[0].git_marker else top
         folders = _walked(block[0], cwd, marked)
         if block[0].home_stops and home in folders:
             folders = folders[: folders.index(home)]
@@ -217,7 +222,7 @@ def _nested(root: Root, project: str, disk: Disk) -> Iterator[Place]:
         for name, letter in entries:
             if name == first and directory != project:
                 path = os.path.join(directory, root.path)
-                if os.path.isdir(path):
+                if disk.kind(path) == "d":
                     yield Place(path, root.scope, root, nested=os.path.relpath(directory, project), base=directory)
             elif letter == "d" and not name.startswith(".") and name not in root.skip:
                 waiting.append(os.path.join(directory, name))

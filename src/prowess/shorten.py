@@ -8,12 +8,12 @@ from __future__ import annotations
 from itertools import accumulate
 
 from .budget import fit_in_order, level
+from .entry import State
 from .template import Roots, fill, measure
-from .view import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from .entry import Entry
     from .host import Host
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 __all__ = ["shorten"]
 
 
-def shorten(host: Host, entries: list[Entry], first_lines: Mapping[str, str]) -> list[Entry]:
+def shorten(host: Host, entries: list[Entry], first_line: Callable[[Entry], str]) -> list[Entry]:
     """Cut descriptions as the host does for its catalog to fit its budget.
 
     Args:
         host: whose budget.
         entries: all of its catalog, in the order in which it shows them.
-        first_lines: by path, what is left of a description where only its first line is shown.
+        first_line: what is left of an entry's description where only its first line is shown.
     """
     budget = host.budget
     result = [entry.but(description="") if entry.rule == "name-only" else entry for entry in entries]
@@ -47,7 +47,7 @@ def shorten(host: Host, entries: list[Entry], first_lines: Mapping[str, str]) ->
             return _names_that_fit(host, result, active, lines, room)
         cut = [entry.description[:size] for entry, size in zip(shown, kept, strict=True)]
     elif budget.degrade == "first-line":
-        cut = [first_lines[entry.path] for entry in shown]
+        cut = [first_line(entry) for entry in shown]
     else:
         least = lines.least() if budget.degrade == "name-only" else [0] * len(shown)
         fits = fit_in_order(full, least, room, greedy=budget.greedy)

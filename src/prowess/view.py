@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from enum import StrEnum
 from fnmatch import translate
 
 from ._frozen import Frozen
+from .entry import State
 from .findings import Finding, Severity, finding, neutral, quoted, under_policy, without_runs
 from .host import DESCRIPTION_ON, NAME_ON, Flag, Host
 from .lines import NOT_YAML, second_fields
@@ -29,21 +29,7 @@ if TYPE_CHECKING:
     from .disk import Disk
     from .skill import Skill
 
-__all__ = ["State", "Verdict", "View", "Viewer"]
-
-
-class State(StrEnum):
-    """What became of a skill; compares equal to its word."""
-
-    ACTIVE = "active"
-    USER_ONLY = "user-only"
-    """The model does not see it."""
-    DEFERRED = "deferred"
-    """The client shows it later: it is nested below the working directory, or bound to `paths`."""
-    SHADOWED = "shadowed"
-    DISABLED = "disabled"
-    UNTRUSTED = "untrusted"
-    REJECTED = "rejected"
+__all__ = ["PLAINLY", "Verdict", "View", "Viewer"]
 
 
 class Verdict(Frozen, kw_only=False):
@@ -102,9 +88,9 @@ class Viewer:
             or named
             or described
             or self._flags(item, fields)
-            or self._settings(item, name, folder)
-            or self._nested(item)
-            or Verdict(State.ACTIVE, None, "found")
+            or self.by_settings(item, name, folder)
+            or self.nested(item)
+            or PLAINLY
         )
         shown = under_policy(findings, "guide" if self.host.name == "prowess" else self.host.name, rejects)
         if verdict.code is not None and verdict.state is State.REJECTED:
@@ -180,7 +166,7 @@ class Viewer:
             name = " ".join(name.split())
         elif rules.trim:
             name = name.strip()
-        verdict = verdict or (self._name_limits(name, folder) if fields is not None or action != "folder" else None)
+        verdict = verdict or (self.name_limits(name, folder) if fields is not None or action != "folder" else None)
         for old, new in rules.replace.items():
             name = re.sub(old, new, name)
         return (folder if rules.identity == "folder" else name), verdict
@@ -204,7 +190,8 @@ class Viewer:
         plain = value.source.partition(":")[2].strip() == value.value
         return "number" if kind == "text" and plain and re.fullmatch(reading.not_texts or "(?!)", value.value) else kind
 
-    def _name_limits(self, name: str, folder: str) -> Verdict | None:
+    def name_limits(self, name: str, folder: str) -> Verdict | None:
+        """Refuse a name that the host does not take."""
         rules = self.host.name_rules
         if rules.max_length and len(name) > rules.max_length:
             return _rejected("name-too-long", f"its name has {len(name)} characters, more than {rules.max_length}")
@@ -283,7 +270,8 @@ class Viewer:
                 return Verdict(State(flag.state), flag.reason, ", ".join(flag.when), flag.code or None)
         return None
 
-    def _settings(self, item: Found, name: str, folder: str) -> Verdict | None:
+    def by_settings(self, item: Found, name: str, folder: str) -> Verdict | None:
+        """Apply what the user has set."""
         settings = self.settings
         if item.place.scope == "project" and settings.trust == "untrusted":
             words = f"the folder is not trusted, says {neutral(settings.trust_by)}"
@@ -310,11 +298,15 @@ class Viewer:
             return Verdict(State.USER_ONLY, f"left to the user in {neutral(by)}", "settings")
         return Verdict(State.ACTIVE, f"cut down to its name in {neutral(by)}", "name-only")
 
-    def _nested(self, item: Found) -> Verdict | None:
+    def nested(self, item: Found) -> Verdict | None:
+        """Leave for later what lies below the working directory."""
         if item.place.nested is None or item.place.root.nested != "deferred":
             return None
         words = f"it lies below {neutral(item.place.nested)} and appears when the client works there"
         return Verdict(State.DEFERRED, words, "nested")
+
+
+PLAINLY = Verdict(State.ACTIVE, None, "found")
 
 
 def _with_blank(actions: dict[str, str]) -> dict[str, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from prowess.disk import Disk
+from prowess.entry import State
 from prowess.errors import ConfigError
 from prowess.files import at_home
 from prowess.findings import Severity, neutral
 from prowess.host import DEFAULT_HOST, Host, host_names, load_host
-from prowess.view import State
 
 from .common import catalog_of, columns, finding_lines, look_arguments, make_parser, many, print_json, say, tell
 

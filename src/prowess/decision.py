@@ -1,0 +1,251 @@
+"""found skills -> which of them win
+
+The only place where precedence is decided. What a host makes of one skill is `view`'s; here they meet: which wins,
+which are too many, how much is shown of each.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import groupby
+
+from ._frozen import Frozen
+from .config import Settings, read_settings
+from .discovery import Found, scan
+from .disk import Disk
+from .entry import Entry, State
+from .findings import Finding, finding, neutral, quoted
+from .host import Host, Root, load_host
+from .places import Place, git_root, places
+from .rules import same_name
+from .shorten import shorten
+from .sight import Onlooker
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+__all__ = ["Decided", "decide", "judge"]
+
+
+class Decided(Frozen):
+    """What a host sees from a directory."""
+
+    host: Host
+    skills: tuple[Entry, ...]
+    findings: tuple[Finding, ...]
+    places: tuple[Place, ...]
+    settings: Settings
+
+
+def decide(
+    host: Host,
+    *,
+    cwd: str,
+    home: str,
+    skill_dirs: Iterable[str],
+    env: Mapping[str, str],
+    moved: bool,
+    role: str | None,
+    disk: Disk,
+) -> Decided:
+    """Find the skills one host sees from a directory, and decide which win; `catalog.discover` says what is what."""
+    project = git_root(cwd, host.git_marker, disk) or cwd
+    settings = read_settings(host, project=project, cwd=cwd, home=home, env=env, role=role, disk=disk)
+    findings = list(settings.findings)
+    if not settings.enabled:
+        hint = f"set {host.switch_variable}=true to switch them on" if host.switch_variable else None
+        words = f"skills are switched off for {host.title} by {settings.enabled_by}; nothing was scanned"
+        findings.append(finding("host-disabled", words, hint=hint))
+        return Decided(host=host, skills=(), findings=tuple(findings), places=(), settings=settings)
+    where = places(host, cwd, home, skill_dirs=skill_dirs, env=env, moved=moved, disk=disk)
+    result = scan(host, where, project=project, disk=disk)
+    findings += result.findings
+    decision = Decision(host, settings, disk)
+    skills = decision.all(result.found)
+    findings += decision.findings
+    return Decided(host=host, skills=skills, findings=tuple(findings), places=result.places, settings=settings)
+
+
+def judge(path: str, host: str | Host, *, disk: Disk | None = None) -> Entry:
+    """Say what a host makes of one SKILL.md by itself, wherever it lies.
+
+    Args:
+        path: of the file, absolute; a link is not followed.
+        host: the host or its name. Its settings do not count.
+        disk: what was already read.
+
+    Raises:
+        HostNotFoundError: there is no such host.
+    """
+    host = load_host(host) if isinstance(host, str) else host
+    root = host.roots[0] if host.roots else Root(path="", scope="extra")
+    disk = disk or Disk()
+    place = Place(os.path.dirname(os.path.dirname(path)), root.scope, root)
+    found = Found(path, path, place, disk.skill(path, whole=host.reading.whole_file))
+    return Onlooker(host, Settings(), disk).entry(found)
+
+
+class Decision:
+    """Decides among the skills one host found."""
+
+    def __init__(self, host: Host, settings: Settings, disk: Disk) -> None:
+        self.host, self.settings, self.disk = host, settings, disk
+        self.onlooker = Onlooker(host, settings, disk)
+        self.findings: list[Finding] = []
+        self.nested: dict[str, str] = {}
+        """Skills folders below the project, by path, with where they lie."""
+        self.levels: dict[str, int] = {}
+
+    def all(self, found: tuple[Found, ...]) -> tuple[Entry, ...]:
+        place = None
+        for item in found:
+            if item.place is not place:
+                place = item.place
+                self.levels[place.path] = place.level
+                if place.nested is not None:
+                    self.nested[place.path] = place.nested
+        entries = [self.onlooker.entry(item) for item in found]
+        entries = self.collide(entries)
+        entries = self.aliases(entries)
+        entries = self.limit(entries)
+        entries = self.ordered(entries)
+        entries = shorten(self.host, entries, self.onlooker.first_line)
+        if self.host.trust_note and self.settings.trust != "trusted" and any(e.scope == "project" for e in entries):
+            self.findings.append(finding("host-trust", self.host.trust_note, hint="trust the folder in the client"))
+        return tuple(entries)
+
+    def collide(self, entries: list[Entry]) -> list[Entry]:
+        """Let one skill of each name win, as the host does."""
+        if self.host.collision == "keep-all" or _all_differ(entries):
+            return entries
+        result = list(entries)
+        winners: dict[tuple[bool, str], int] = {}
+        spelt: dict[str, Entry] = {}
+        order = range(len(entries)) if self.host.collision != "last" else range(len(entries) - 1, -1, -1)
+        for index in order:
+            entry = entries[index]
+            if entry.state in (State.REJECTED, State.UNTRUSTED):
+                continue
+            # What a package names never meets a bare name, also where that is written to look like it.
+            name = same_name(entry.name) if self.host.compare == "folded" else entry.name
+            key = (entry.namespace is not None, name)
+            first = winners.setdefault(key, index)
+            if first == index:
+                twin = spelt.setdefault(same_name(entry.name), entry)
+                if twin is not entry:
+                    words = (
+                        f"the names {quoted(twin.name)} and {quoted(entry.name)} differ only in case or Unicode form"
+                    )
+                    self.findings.append(finding("name-lookalike", words, path=entry.path, hint="rename one of them"))
+                continue
+            winner = entries[first]
+            if entry.state is State.DEFERRED and entry.root in self.nested:
+                # A nested skill stays beside the one above it, under a name that tells where it applies.
+                result[index] = entry.but(name=f"{self.nested[entry.root]}:{entry.name}")
+                continue
+            result[index] = self.lose(entry, winner)
+        if self.host.collision == "undefined":
+            lost = {entry.shadowed_by for entry in result if entry.shadowed_by}
+            words = "undefined: the client reads these in no fixed order, and the last to finish wins"
+            result = [entry.but(reason=words, rule="undefined") if entry.path in lost else entry for entry in result]
+        return result
+
+    def lose(self, entry: Entry, winner: Entry) -> Entry:
+        same = self.same_bytes(entry, winner)
+        reason = f"{neutral(winner.path)} wins: {_why_wins(entry, winner)}"
+        if self.host.collision == "undefined":
+            other = neutral(winner.path)
+            reason = f"undefined: the client reads this and {other} in no fixed order, and the last to finish wins"
+        if same:
+            words = f"a byte-identical copy of {neutral(winner.path)}"
+            note = finding("skill-copy", words, path=entry.path, hint="remove one of the two")
+            reason = f"{reason}; it is a byte-identical copy"
+        else:
+            words = f"{quoted(entry.name)} is hidden by {neutral(winner.path)}"
+            note = finding("name-shadowed", words, path=entry.path, hint="rename one of the two, or remove it")
+        return entry.but(
+            state=State.SHADOWED,
+            reason=reason,
+            rule="undefined" if self.host.collision == "undefined" else "name-shadowed",
+            shadowed_by=winner.path,
+            findings=(*entry.findings, note),
+        )
+
+    def same_bytes(self, entry: Entry, winner: Entry) -> bool:
+        """Say whether two skills are byte-identical; all is compared that needs no reading before any file is read."""
+        if entry.frontmatter_name != winner.frontmatter_name or self.disk.files(entry.path) != self.disk.files(
+            winner.path
+        ):
+            return False
+        mine = self.disk.digest(entry.path)
+        return mine is not None and mine == self.disk.digest(winner.path)
+
+    def aliases(self, entries: list[Entry]) -> list[Entry]:
+        """Give a host that goes by folders the front matter's name as an alias, where no other skill has it yet."""
+        rules = self.host.name_rules
+        if rules.identity != "folder":
+            return entries
+        taken = {entry.name for entry in entries if entry.state not in (State.REJECTED, State.SHADOWED)}
+        result = []
+        for entry in entries:
+            alias = self.onlooker.second_name(entry)
+            if (
+                alias
+                and alias not in taken
+                and re.fullmatch(rules.alias_pattern or ".+", alias)
+                and entry.state is not State.SHADOWED
+            ):
+                taken.add(alias)
+                entry = entry.but(alias=alias)
+            result.append(entry)
+        return result
+
+    def limit(self, entries: list[Entry]) -> list[Entry]:
+        """Switch off what exceeds the number of skills the host takes."""
+        most = self.settings.max_skills
+        if not most:
+            return entries
+        result, active = [], 0
+        for entry in entries:
+            if entry.state is State.ACTIVE:
+                active += 1
+                if active > most:
+                    reason = f"only the first {most} skills are taken (`max_skills`)"
+                    entry = entry.but(state=State.DISABLED, reason=reason, rule="max_skills")
+            result.append(entry)
+        if active > most:
+            words = f"{active} skills were found, and only the first {most} are taken (`max_skills`)"
+            self.findings.append(finding("skill-limit", words, hint="raise `max_skills`, or remove some"))
+        return result
+
+    def ordered(self, entries: list[Entry]) -> list[Entry]:
+        """Put the entries in the order in which the host shows them."""
+        if self.host.sorts == "name":
+            return sorted(entries, key=lambda entry: entry.name)
+        if self.host.sorts == "scopes":
+            order = self.host.scope_order
+            return sorted(entries, key=lambda entry: (order.index(entry.scope), entry.name, entry.path))
+        if self.host.sorts != "runs":
+            return entries
+        # Losers are not in the client's list, so they do not part a run.
+        losers = [entry for entry in entries if entry.state in (State.SHADOWED, State.REJECTED)]
+        listed = [entry for entry in entries if entry.state not in (State.SHADOWED, State.REJECTED)]
+        runs = groupby(listed, key=lambda entry: (entry.scope, self.levels[entry.root] > 0))
+        return [entry for _, run in runs for entry in sorted(run, key=lambda entry: entry.name)] + losers
+
+
+def _all_differ(entries: list[Entry]) -> bool:
+    """Say whether no name of any two skills is the same, however it is written."""
+    names = [entry.name for entry in entries if entry.state not in (State.REJECTED, State.UNTRUSTED)]
+    return len(set(map(same_name, names))) == len(names)
+
+
+def _why_wins(entry: Entry, winner: Entry) -> str:
+    if entry.scope != winner.scope:
+        return f"{winner.scope} before {entry.scope}"
+    if entry.root != winner.root:
+        return f"{neutral(winner.root)} comes first"
+    return f"{quoted(winner.folder)} sorts first"
