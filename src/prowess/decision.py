@@ -6,6 +6,7 @@ which are too many, how much is shown of each.
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from itertools import groupby
@@ -61,10 +62,17 @@ def decide(
         findings.append(finding("host-disabled", words, hint=hint))
         return Decided(host=host, skills=(), findings=tuple(findings), places=(), settings=settings)
     where = places(host, cwd, home, skill_dirs=skill_dirs, env=env, moved=moved, disk=disk)
-    result = scan(host, where, project=project, disk=disk)
-    findings += result.findings
     decision = Decision(host, settings, disk)
-    skills = decision.all(result.found)
+    # Nothing of the thousands of values that are made here is garbage: a collector that looks in between finds nothing.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        result = scan(host, where, project=project, disk=disk)
+        skills = decision.all(result.found)
+    finally:
+        if collecting:
+            gc.enable()
+    findings += result.findings
     findings += decision.findings
     return Decided(host=host, skills=skills, findings=tuple(findings), places=result.places, settings=settings)
 

@@ -8,19 +8,30 @@ from __future__ import annotations
 
 import os
 
+from ._frontmatter import read
 from ._frozen import Frozen
 from .disk import Disk
 from .findings import Finding, finding, quoted
 from .ignore import Ignored
+from .skill import from_document
 from .template import collation
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any, Protocol
 
+    from .glance import Glance
     from .host import Host, Root
     from .places import Place
     from .skill import Skill
+
+    class Teller(Protocol):
+        """A host that tells what it makes of what was found."""
+
+        def tell(self, item: Found, name: str) -> Any:
+            """Return an attribute of an entry."""
+
 
 __all__ = ["SKILL_FILE", "Found", "Scan", "scan"]
 
@@ -30,22 +41,40 @@ _MAX_PROBES = 64
 """Folders looked into, in one root, only to say that a skill was left out there."""
 
 
-class Found(Frozen, kw_only=False):
-    """A SKILL.md as a host reaches it."""
+class Found:
+    """A SKILL.md as a host reaches it. There may be ten thousand, so it is no more than it must be."""
 
-    path: str
-    real: str
-    """The same without links."""
-    place: Place
-    skill: Skill
+    __slots__ = ("_skill", "path", "place", "real", "seen", "teller", "view")
 
-    def __init__(self, path: str, real: str, place: Place, skill: Skill) -> None:
-        # There may be ten thousand.
-        put = object.__setattr__
-        put(self, "path", path)
-        put(self, "real", real)
-        put(self, "place", place)
-        put(self, "skill", skill)
+    def __init__(
+        self, path: str, real: str, place: Place, skill: Skill | None = None, seen: Glance | None = None
+    ) -> None:
+        self.path = path
+        self.real = real
+        """The same without links."""
+        self.place = place
+        self.seen = seen
+        """What a glance told, where that was enough."""
+        self._skill = skill
+        self.view: Any = None
+        """What `sight` has worked out of it."""
+        self.teller: Teller
+
+    @property
+    def skill(self) -> Skill:
+        """The skill, read in full now if it was only glanced at."""
+        if self._skill is None:
+            front = b"" if self.seen is None else self.seen[3]
+            self._skill = from_document(read(front, self.path, complete=False), self.path)
+        return self._skill
+
+    def read_as(self, skill: Skill) -> Found:
+        """Return the same with what a client reads there."""
+        return Found(self.path, self.real, self.place, skill)
+
+    def tell(self, name: str) -> Any:
+        """Return an attribute of its entry, as the host sees it."""
+        return self.teller.tell(self, name)
 
 
 class Scan(Frozen, kw_only=False):
@@ -126,6 +155,8 @@ class _Walk:
         self.ignored = Ignored()
         # Depth first in sorted order; an explicit stack, because a tree may be deeper than Python's.
         stack = [(place.path, real, 0)]
+        quick = not (root.ignore_files or root.inside or root.count_skills or self.whole_file)
+        glanced = self.disk.glanced
         listed = probes = 0
         last: tuple[str, str] | None = None
         while stack:
@@ -138,6 +169,16 @@ class _Walk:
             self.seen.add(real)
             if root.ignore_files:
                 self.ignored.read(path, _below(place, path), self.disk.data)
+            if quick and depth:
+                # What `take` does, for most skills.
+                file = f"{path}/SKILL.md"
+                seen = glanced(file)
+                if seen is not None:
+                    target = file if real == path else f"{real}/SKILL.md"
+                    if target not in self.seen:
+                        self.seen.add(target)
+                        self.found.append(Found(file, target, place, None, seen))
+                    continue
             held = self.skill_in(place, path, real) if depth or root.own in ("yes", "alone") else False
             if held and (root.own == "alone" if not depth else not root.inside):
                 if root.count_skills:
@@ -269,12 +310,13 @@ class _Walk:
         """Take one file as a skill; return whether there is one, so that its folder is a skill's."""
         if self.ignored and self.ignored(_below(place, path), folder=False):
             return False
-        skill = self.disk.skill(path, whole=self.whole_file, body=False)
-        if skill.seen is not None:
+        glanced = None if self.whole_file else self.disk.glanced(path)
+        if glanced is not None:
             if real not in self.seen:
                 self.seen.add(real)
-                self.found.append(Found(path, real, place, skill))
+                self.found.append(Found(path, real, place, None, glanced))
             return True
+        skill = self.disk.skill(path, whole=self.whole_file, body=False)
         problem = skill.findings[0].code if skill.document is None else ""
         if problem == "file-missing":
             return False

@@ -25,13 +25,17 @@ from .skill import Skill, from_document, unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ._frontmatter import Value
+    from .glance import Glance
 
     Listing = tuple[tuple[str, str], ...]
 
 __all__ = ["Disk"]
+
+
+_MAX_HEAD = MAX_FRONTMATTER_BYTES + 4096
 
 
 class Disk:
@@ -43,6 +47,8 @@ class Disk:
         self.looks: Looks | None = None
         """Where looks are noted, if anywhere."""
         self._listings: dict[str, tuple[Listing | OSError, bytes]] = {}
+        self._glanced: dict[str, Glance] = {}
+        self._marks: dict[str, bytes] = {}
         self._heads: dict[tuple[str, str | None, bool], tuple[Skill, bool, bytes]] = {}
         self._tables: dict[str, Mapping[str, Value]] = {}
         self._files: dict[str, tuple[list[tuple[str, int]], list[str]]] = {}
@@ -98,7 +104,7 @@ class Disk:
                 if self.looks is not None:
                     state = mark(os.stat(path))
                 with os.scandir(path) as entries:
-                    names = tuple(sorted([(entry.name, _letter(entry)) for entry in entries]))
+                    names = tuple(sorted(_letters(entries)))
             except OSError as error:
                 names = error
             except ValueError:
@@ -114,6 +120,33 @@ class Disk:
         return found
 
     # ── what it says ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def glanced(self, path: str) -> Glance | None:
+        """Return what a glance at a skill tells, or None where it does not tell enough: then `skill` does.
+
+        Args:
+            path: of its SKILL.md, not a link.
+        """
+        known = self._glanced.get(path)
+        if known is None:
+            if (path, None, False) in self._heads:
+                return None
+            try:
+                data, complete, status = read_head(path, _enough, _MAX_HEAD)
+            except UnreadableError as error:
+                self._heads[path, None, False] = self._unread(path, path, error)
+                return None
+            state = b"" if self.looks is None else mark(status)
+            known = None if complete and not _is_tame(data) else glance(data)
+            if known is None:
+                self._heads[path, None, False] = _parsed(data, path, complete, False), complete, state
+                return None
+            self._glanced[path] = known
+            if state:
+                self._marks[path] = state
+        if self.looks is not None:
+            self.looks.files[path] = self._marks[path]
+        return known
 
     def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
         """Return the skill a SKILL.md holds. Never raises.
@@ -134,27 +167,21 @@ class Disk:
         return known[0]
 
     def _read(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill, bool, bytes]:
-        state = b""
         try:
             if whole:
                 state = self._mark(real)
                 data, complete = read_file(real), True
             else:
-                data, complete, status = read_head(real, _enough, MAX_FRONTMATTER_BYTES + 4096)
-                if self.looks is not None:
-                    state = mark(status)
+                data, complete, status = read_head(real, _enough, _MAX_HEAD)
+                state = b"" if self.looks is None else mark(status)
         except UnreadableError as error:
-            if error.code == "file-unreadable":
-                self._incomplete()
-            return unreadable(path, error), True, b"" if error.code == "file-missing" else self._mark(real)
-        seen = None if whole or body or (complete and not _is_tame(data)) else glance(data)
-        if seen is not None:
-            return Skill.at_a_glance(path, data[: data.find(b"\n---\n", 3) + 5], seen), complete, state
-        document = read(data, path, complete=complete)
-        if not body and document.front is not None and len(document.body) > MAX_FRONTMATTER_BYTES:
-            # Hundreds of bodies of 1 MiB would not fit: what is wrong in them is in the findings already.
-            document = document.but(text=document.text[: -len(document.body)], body="")
-        return from_document(document, path), complete, state
+            return self._unread(path, real, error)
+        return _parsed(data, path, complete, body), complete, state
+
+    def _unread(self, path: str, real: str, error: UnreadableError) -> tuple[Skill, bool, bytes]:
+        if error.code == "file-unreadable":
+            self._incomplete()
+        return unreadable(path, error), True, b"" if error.code == "file-missing" else self._mark(real)
 
     def data(self, path: str, limit: int, *, follow: bool = True) -> bytes:
         """Return the bytes of a small file.
@@ -232,6 +259,14 @@ class Disk:
             self.looks.complete = False
 
 
+def _parsed(data: bytes, path: str, complete: bool, body: bool) -> Skill:
+    document = read(data, path, complete=complete)
+    if not body and document.front is not None and len(document.body) > MAX_FRONTMATTER_BYTES:
+        # Hundreds of bodies of 1 MiB would not fit: what is wrong in them is in the findings already.
+        document = document.but(text=document.text[: -len(document.body)], body="")
+    return from_document(document, path)
+
+
 def _enough(data: bytes) -> int:
     """Say how much of a file tells all about its front matter: no more is read where it does not begin with one."""
     end = data.find(b"\n---\n", 3)
@@ -253,10 +288,16 @@ def _is_tame(data: bytes) -> bool:
     return True
 
 
+def _letters(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, str]]:
+    for entry in entries:
+        try:
+            yield entry.name, "d" if entry.is_dir(follow_symlinks=False) else _letter(entry)
+        except OSError:
+            yield entry.name, "?"
+
+
 def _letter(entry: os.DirEntry[str]) -> str:
     try:
-        if entry.is_dir(follow_symlinks=False):
-            return "d"
         return "l" if entry.is_symlink() else "f" if entry.is_file(follow_symlinks=False) else "?"
     except OSError:
         return "?"

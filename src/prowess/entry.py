@@ -76,6 +76,15 @@ class Entry(Frozen, aside=("skill",), beside=("_source",)):
     skill: Skill
 
     @classmethod
+    def active(cls, source: Source, name: str) -> Entry:
+        """Make the entry of a skill that is plainly active; a source tells the rest when it is asked for."""
+        entry = _new(cls)
+        _put(entry, "_source", source)
+        _put(entry, "name", name)
+        _put(entry, "state", _ACTIVE)
+        return entry
+
+    @classmethod
     def later(cls, source: Source, **known: object) -> Entry:
         """Make an entry of which only some attributes are known; a source tells the others when they are asked for."""
         entry = _new(cls)
@@ -145,6 +154,7 @@ class Entry(Frozen, aside=("skill",), beside=("_source",)):
         }
 
 
+_ACTIVE = State.ACTIVE
 _new, _put, _get = object.__new__, object.__setattr__, object.__getattribute__
 _ALL = frozenset(Entry.__annotations__)
 

@@ -8,13 +8,14 @@ has nothing to say against the file (a property under test); where it gives noth
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from ._plain import ODD
 
-__all__ = ["Glance", "glance"]
+__all__ = ["Glance", "glance", "is_simple"]
 
-Glance = tuple[str, str, frozenset[str], bool]
-"""Name, description without blanks around it, keys; whether no rule can mind any other field."""
+Glance = tuple[str, str, frozenset[str], bytes]
+"""Name, description without blanks around it, keys, the front matter with both fences."""
 
 _PRINTABLE = bytes([10, *range(32, 127)])
 _ROW = re.compile(r"^([A-Za-z][A-Za-z0-9_-]{0,63}):(?: ([^\n]+))?\n((?:  [^\n]+\n)*)", re.MULTILINE)
@@ -24,8 +25,24 @@ _INNER = re.compile(r"  ([A-Za-z][A-Za-z0-9_-]{0,63}): ([A-Za-z0-9/.][^\n]*|\"[^
 _ITEM = re.compile(r"  - ([A-Za-z0-9/.][^\n]*|\"[^\"\\\n]*\"|'[^'\n]*')\n")
 MAX_FRONTMATTER_BYTES = 64 * 1024
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-_SIMPLE = frozenset(("name", "description", "license"))
-_CHECKED = _SIMPLE | {"compatibility", "metadata", "allowed-tools"}
+_WORDS = rb"[A-Za-z0-9][ -\"$-9;-~]*[!-\"$-9;-~]"
+"""Printable ASCII that begins with a letter or digit, does not end with a blank, and holds neither `:` nor `#`."""
+_QUOTED = rb"\"[ !#-\[\]-~]*\"|'[ -&(-~]*'"
+_PLAINEST = re.compile(
+    rb"---\nname: ([a-z][a-z0-9]*(?:-[a-z0-9]+)*)\n"
+    rb"description: (?:([A-Za-z][ -\"$-9;-~]*[!-\"$-9;-~])|\"([ !#-\[\]-~]*)\"|'([ -&(-~]*)'"
+    rb"|([>|])-?\n((?:  [!-~][ -~]*\n)*  [!-~][ -~]*))\n"
+    rb"((?:[A-Za-z][A-Za-z0-9_-]{0,63}: (?:%(words)s|%(quoted)s)\n"
+    rb"|metadata:\n(?:  [A-Za-z][A-Za-z0-9_-]{0,63}: (?:%(words)s|%(quoted)s)\n)+)*)"
+    rb"---\n" % {b"words": _WORDS, b"quoted": _QUOTED}
+).match
+"""What most files begin with, in one piece: name, description, then fields that are one line or a map."""
+_KEYS = re.compile(rb"^([A-Za-z][A-Za-z0-9_-]*):", re.MULTILINE).findall
+_INNER_KEYS = re.compile(rb"^  ([A-Za-z][A-Za-z0-9_-]*):", re.MULTILINE).findall
+_TWO_KEYS = frozenset(("name", "description"))
+_NO_NAME = frozenset((b"true", b"false", b"null"))
+_CHECKED = frozenset(("name", "description", "license", "compatibility", "metadata", "allowed-tools"))
+_BLOCKS = frozenset((">-", "|-", ">", "|"))
 _NO_TEXT = frozenset(("true", "false", "null"))
 _RESERVED = frozenset("-?:,[]{}#&*!|>'\"%@`. ")
 """What no plain value begins with, or may be a number if it does."""
@@ -40,6 +57,54 @@ def glance(data: bytes) -> Glance | None:
     Returns:
         What is plain to see, or None. The name is one the specification allows, or there is None to see either.
     """
+    match = _PLAINEST(data)
+    if match is not None and len(match[1]) <= 64 and match[1] not in _NO_NAME:
+        name, plain, double, single, block, below, rest = match.groups()
+        if block is not None:
+            text = below[2:].replace(b"\n  ", b" " if block == b">" else b"\n")
+        else:
+            text = (plain or double or single or b"").strip()
+        keys = _keys((b"name", b"description", *_KEYS(rest))) if rest else _TWO_KEYS
+        if keys is not None and b" " in text and (not rest or _is_table_of_its_own(rest)):
+            return name.decode(), text.decode(), keys, match[0]
+    table = _table(data)
+    if table is None:
+        return None
+    name, description = table.get("name"), table.get("description", "").strip()
+    if name is None or name in _NO_TEXT or _NAME.fullmatch(name) is None or len(name) > 64 or " " not in description:
+        return None
+    return name, description, frozenset(table), data[: data.find(b"\n---\n", 3) + 5]
+
+
+def is_simple(data: bytes) -> bool:
+    """Say whether no rule minds any field of a skill beside its name and description, if a glance took it in."""
+    table = _table(data) or {"": ""}
+    tools = table.get("allowed-tools", "Read")
+    return (
+        _CHECKED.issuperset(table)
+        and 0 < len(table.get("compatibility", "any").strip()) <= 500
+        and tools[:1].isalpha()
+        and tools not in _NO_TEXT
+        and ("metadata" not in table or b"\nmetadata:\n  " in data)
+        and b"\n  - " not in data
+    )
+
+
+@lru_cache(maxsize=256)
+def _keys(keys: tuple[bytes, ...]) -> frozenset[str] | None:
+    """Return the keys, the same set for all skills that have the same; None where one stands twice."""
+    together = frozenset(key.decode() for key in keys)
+    return together if len(together) == len(keys) else None
+
+
+def _is_table_of_its_own(rest: bytes) -> bool:
+    """Say whether no key below `metadata:` stands twice."""
+    inner = _INNER_KEYS(rest)
+    return not inner or len(set(inner)) == len(inner)
+
+
+def _table(data: bytes) -> dict[str, str] | None:
+    """Return the top level of a plain front matter, without what is nested."""
     end = data.find(b"\n---\n", 3)
     if not 0 < end < MAX_FRONTMATTER_BYTES or data[:4] != b"---\n":
         return None
@@ -52,51 +117,30 @@ def glance(data: bytes) -> Glance | None:
         return None
     rows = _ROW.findall(text)
     table: dict[str, str] = {}
-    lines = 0
-    for key, beside, below in rows:
-        value = beside
-        lines += 1
+    lines = len(rows)
+    for key, value, below in rows:
         if below:
             lines += below.count("\n")
-            if beside in (">-", "|-", ">", "|"):
+            if value in _BLOCKS:
                 if _BLOCK.fullmatch(below) is None:
                     return None
-                value = below[2:-1].replace("\n  ", " " if beside[0] == ">" else "\n")
-            elif beside or not _is_plain_below(below):
+                value = below[2:-1].replace("\n  ", " " if value[0] == ">" else "\n")
+            elif value or not _is_plain_below(below):
                 return None
-        elif beside:
-            first = beside[0]
-            if first in "\"'":
-                value = beside.rstrip(" ")[1:-1]
-                if beside.rstrip(" ")[-1] != first or len(beside) < 2 or first in value or "\\" in value:
+        elif value:
+            first = value[0]
+            if first in _RESERVED:
+                if first not in "\"'":
                     return None
-            elif not _is_plain(beside):
+                quoted = value.rstrip(" ")
+                value = quoted[1:-1]
+                if quoted[-1] != first or len(quoted) < 2 or first in value or "\\" in value:
+                    return None
+            elif ": " in value or " #" in value or value[-1] in ": ":
                 return None
         table[key] = value
     # A row that is missing here is a line that is not plain; a key that is missing stood twice.
-    if lines != text.count("\n") or len(table) != len(rows):
-        return None
-    name, description = table.get("name"), table.get("description", "").strip()
-    if name is None or name in _NO_TEXT or _NAME.fullmatch(name) is None or len(name) > 64 or " " not in description:
-        return None
-    keys = frozenset(table)
-    return name, description, keys, keys <= _SIMPLE or (keys <= _CHECKED and _is_spotless(table, text))
-
-
-def _is_spotless(table: dict[str, str], text: str) -> bool:
-    """Say whether no rule minds the fields beside name and description."""
-    tools = table.get("allowed-tools", "Read")
-    return (
-        0 < len(table.get("compatibility", "any").strip()) <= 500
-        and tools[:1].isalpha()
-        and tools not in _NO_TEXT
-        and ("metadata" not in table or "\nmetadata:\n  " in text)
-        and "\n  - " not in text
-    )
-
-
-def _is_plain(value: str) -> bool:
-    return value[0] not in _RESERVED and ": " not in value and " #" not in value and value[-1] not in ": "
+    return table if lines == text.count("\n") and len(table) == len(rows) else None
 
 
 def _is_plain_below(below: str) -> bool:

@@ -11,6 +11,7 @@ import re
 
 from .entry import Entry, State
 from .findings import CODES
+from .glance import is_simple
 from .rules import MAX_DESCRIPTION, RESERVED_WORDS
 from .skill import Requirements
 from .view import PLAINLY, Verdict, View, Viewer
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from .glance import Glance
     from .host import Host
 
-__all__ = ["Onlooker", "is_spotless"]
+__all__ = ["Onlooker"]
 
 _SEEN_LATER = frozenset(
     code
@@ -64,7 +65,7 @@ class Onlooker:
         )
         """Whether nothing happens to a description but that white space around it is taken away."""
         self._keeps = self._by_folder or host.budget.degrade == "first-line"
-        self._sights: dict[str, Sight] = {}
+        self._found: dict[str, Found] = {}
 
     def entry(self, item: Found) -> Entry:
         """Return what the host makes of a skill."""
@@ -76,24 +77,53 @@ class Onlooker:
         name, verdict = quick
         if item.place.namespace is not None:
             name = f"{item.place.namespace}:{name}"
-        source = Sight(item, self, view)
+        item.teller, item.view = self, view
         if self._keeps:
-            self._sights[item.path] = source
+            self._found[item.path] = item
         if verdict is PLAINLY:
-            return Entry.later(source, name=name, state=State.ACTIVE)
-        return Entry.later(source, name=name, state=verdict.state, reason=verdict.reason, rule=verdict.rule)
+            return Entry.active(item, name)
+        return Entry.later(item, name=name, state=verdict.state, reason=verdict.reason, rule=verdict.rule)
+
+    def tell(self, item: Found, name: str) -> Any:
+        """Return an attribute of a skill's entry."""
+        return _TELLS[name](self, item)
+
+    def view(self, item: Found) -> View:
+        """Work out in full what the host makes of a skill, once."""
+        view: View = item.view or self.viewer.view(item)
+        item.view = view
+        return view
+
+    def description(self, item: Found) -> str:
+        """Return the description as the host shows it."""
+        if item.seen is not None and item.view is None and self.only_trims:
+            return item.seen[1]
+        return self.view(item).description
+
+    def findings(self, item: Found) -> tuple[Finding, ...]:
+        """Return what is wrong with a skill to the host: of most it is plain to see that nothing is."""
+        if item.seen is not None and item.view is None and _is_spotless(item.seen, item.path):
+            return ()
+        return self.view(item).findings
+
+    def requirements(self, item: Found) -> Requirements:
+        """Return what a skill says it needs."""
+        if item.seen is not None and item.seen[2].isdisjoint(("requires", "compatibility")):
+            return _NO_REQUIREMENTS
+        return item.skill.requirements
 
     def first_line(self, entry: Entry) -> str:
         """Return what is left of a description where only its first line is shown."""
-        return self._sights[entry.path].view.first_line
+        return self.view(self._found[entry.path]).first_line
 
     def second_name(self, entry: Entry) -> str:
         """Return what a host that goes by folders reads as the name; empty where it reads none."""
-        return self._sights[entry.path].view.alias
+        item = self._found[entry.path]
+        return item.seen[0] if item.seen is not None and item.view is None else self.view(item).alias
 
     def _quick(self, item: Found) -> tuple[str, Verdict] | None:
         """Tell name and verdict as `view` would, or None where a glance does not tell."""
-        seen = item.skill.seen
+        seen = item.seen
         if seen is None:
             return None
         name, _, keys, _ = seen
@@ -121,82 +151,37 @@ class Onlooker:
         return name, verdict or PLAINLY
 
 
-def is_spotless(seen: Glance, path: str) -> bool:
-    """Say whether no rule minds anything about a skill of which this was seen, whatever the host."""
-    name, description, _, others = seen
+def _is_spotless(seen: Glance, path: str) -> bool:
+    """Say whether no rule minds anything about a skill that a glance took in, whatever the host."""
+    name, description, _, front = seen
     return (
-        others
-        and path.endswith(f"/{name}/SKILL.md")
+        path.endswith(f"/{name}/SKILL.md")
         and len(description) <= MAX_DESCRIPTION - 2
         and description.isascii()
         and description.replace("\n", "").isprintable()
         and "<" not in description
         and ">" not in description
         and not any(word in name for word in RESERVED_WORDS)
+        and is_simple(front)
     )
 
 
-class Sight:
-    """A found skill in the eyes of one host: tells what its entry was not given."""
-
-    __slots__ = ("_view", "item", "onlooker")
-
-    def __init__(self, item: Found, onlooker: Onlooker, view: View | None) -> None:
-        self.item, self.onlooker, self._view = item, onlooker, view
-
-    def tell(self, name: str) -> Any:
-        """Return an attribute of the entry."""
-        return _TELLS[name](self)
-
-    @property
-    def view(self) -> View:
-        """What the host makes of it, worked out in full."""
-        if self._view is None:
-            self._view = self.onlooker.viewer.view(self.item)
-        return self._view
-
-    def description(self) -> str:
-        """Return the description as the host shows it."""
-        seen = self.item.skill.seen
-        return (
-            seen[1] if seen is not None and self._view is None and self.onlooker.only_trims else self.view.description
-        )
-
-    def findings(self) -> tuple[Finding, ...]:
-        """Return what is wrong with the skill to the host: of most it is plain to see that nothing is."""
-        seen = self.item.skill.seen
-        if seen is not None and self._view is None and is_spotless(seen, self.item.path):
-            return ()
-        return self.view.findings
-
-    def frontmatter_name(self) -> str | None:
-        """Return the name as its author wrote it."""
-        seen = self.item.skill.seen
-        return self.item.skill.name if seen is None else seen[0]
-
-    def requirements(self) -> Requirements:
-        """Return what the skill says it needs."""
-        seen = self.item.skill.seen
-        if seen is not None and seen[2].isdisjoint(("requires", "compatibility")):
-            return _NO_REQUIREMENTS
-        return self.item.skill.requirements
-
-
-_TELLS: Mapping[str, Callable[[Sight], Any]] = {
-    "alias": lambda _: None,
-    "frontmatter_name": Sight.frontmatter_name,
-    "folder": lambda sight: os.path.basename(os.path.dirname(sight.item.path)),
-    "description": Sight.description,
-    "path": lambda sight: sight.item.path,
-    "real": lambda sight: sight.item.real,
-    "scope": lambda sight: sight.item.place.scope,
-    "root": lambda sight: sight.item.place.path,
-    "namespace": lambda sight: sight.item.place.namespace,
-    "reason": lambda _: None,
-    "rule": lambda _: PLAINLY.rule,
-    "shadowed_by": lambda _: None,
-    "digest": lambda _: None,
-    "requirements": Sight.requirements,
-    "findings": Sight.findings,
-    "skill": lambda sight: sight.item.skill,
+_TELLS: Mapping[str, Callable[[Onlooker, Found], Any]] = {
+    "alias": lambda *_: None,
+    "frontmatter_name": lambda _, item: item.skill.name if item.seen is None else item.seen[0],
+    "folder": lambda _, item: os.path.basename(os.path.dirname(item.path)),
+    "description": Onlooker.description,
+    "path": lambda _, item: item.path,
+    "real": lambda _, item: item.real,
+    "scope": lambda _, item: item.place.scope,
+    "root": lambda _, item: item.place.path,
+    "namespace": lambda _, item: item.place.namespace,
+    "reason": lambda *_: None,
+    "rule": lambda *_: PLAINLY.rule,
+    "shadowed_by": lambda *_: None,
+    "digest": lambda *_: None,
+    "requirements": Onlooker.requirements,
+    "findings": Onlooker.findings,
+    "skill": lambda _, item: item.skill,
 }
+"""How attributes of an entry are told that were not given to it."""

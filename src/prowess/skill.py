@@ -20,8 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from .glance import Glance
-
     Splitter = Callable[[str], Iterable[str]]
 
 __all__ = ["FIELDS", "Requirements", "Skill", "from_document", "load", "parse", "render"]
@@ -60,7 +58,7 @@ class Requirements(Frozen):
         return {"env": list(self.env), "bins": list(self.bins), "packages": list(self.packages)}
 
 
-class Skill(Frozen, aside=("path", "fields", "findings", "document"), beside=("_data", "_seen")):
+class Skill(Frozen, aside=("path", "fields", "findings", "document")):
     """One skill as its author wrote it. What a field cannot hold, because it has the wrong type, is in `extra`."""
 
     name: str | None = None
@@ -94,40 +92,6 @@ class Skill(Frozen, aside=("path", "fields", "findings", "document"), beside=("_
     """What the reader had to say."""
     document: Document | None = None
 
-    @classmethod
-    def at_a_glance(cls, path: str, data: bytes, seen: Glance) -> Skill:
-        """Make a skill that is read in full when something is asked of it that a glance did not tell.
-
-        Args:
-            path: of its SKILL.md.
-            data: its front matter with both fences.
-            seen: what a glance at it told.
-        """
-        skill = _new(cls)
-        _put(skill, "path", path)
-        _put(skill, "_data", data)
-        _put(skill, "_seen", seen)
-        return skill
-
-    @property
-    def seen(self) -> Glance | None:
-        """What a glance told of a skill that is read in full only when it must be."""
-        try:
-            return _get(self, "_seen")  # type: ignore[no-any-return]
-        except AttributeError:
-            return None
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> object:
-            if name not in _ALL:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            path = _get(self, "path")
-            whole = from_document(read(_get(self, "_data"), path, complete=False), path)
-            for field in _ALL:
-                _put(self, field, getattr(whole, field))
-            return _get(self, name)
-
     @property
     def folder(self) -> str:
         """The name of the folder it lies in, of a flat `NAME.md` the NAME; an empty text if it came from nowhere."""
@@ -141,10 +105,6 @@ class Skill(Frozen, aside=("path", "fields", "findings", "document"), beside=("_
         """`metadata.short-description`, which Codex reads for its interface."""
         value = self.metadata.get("short-description")
         return value if isinstance(value, str) else None
-
-
-_new, _put, _get = object.__new__, object.__setattr__, object.__getattribute__
-_ALL = tuple(Skill.__annotations__)
 
 
 def parse(data: bytes | str, *, path: str | None = None) -> Skill:

@@ -74,7 +74,7 @@ class Viewer:
         findings = own = check_skill(item.skill)
         skill = self._reread(item, item.skill)
         if skill is not item.skill:
-            item = item.but(skill=skill)
+            item = item.read_as(skill)
             own = check_skill(skill)
         codes = {problem.code for problem in item.skill.findings}
         fields = self._fields(item, codes)
