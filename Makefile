@@ -28,7 +28,8 @@ lint: $(READY)   ## style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-docs: $(READY)   ## write the parts of docs/ that come from the code
+docs: $(READY)   ## write what is made: _hosts.py, and the parts of docs/ that come from the code
+	$(BIN)/python docs/hosts_module.py
 	$(BIN)/python docs/generate.py
 
 bench: $(READY)  ## measure Prowess and its peers; writes docs/benchmarks.md

@@ -7,6 +7,7 @@ import json
 import re
 import runpy
 import shlex
+import tomllib
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +18,7 @@ import pytest
 import prowess.host
 from prowess.cli import COMMANDS, main
 from prowess.findings import CODES
-from prowess.host import host_names, load_host
+from prowess.host import host_from_table, host_names, load_host
 from prowess.skill import SPEC_FIELDS
 
 if TYPE_CHECKING:
@@ -101,14 +102,10 @@ def test_every_key_of_a_host_file_is_explained() -> None:
     assert tables == set(GENERATE["TABLES"])
 
 
-def test_the_smallest_host_file_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_smallest_host_file_is_one() -> None:
     """The example is read as the files are that ship with Prowess."""
     (example,) = blocks(text_of("docs/hosts/README.md"), "toml")
-    (tmp_path / "hosts").mkdir()
-    (tmp_path / "hosts/example.toml").write_text(example, encoding="utf-8")
-    monkeypatch.setattr(prowess.host, "__file__", str(tmp_path / "host.py"))
-    monkeypatch.setattr(prowess.host, "host_names", lambda: ("example",))
-    host = prowess.host.load_host.__wrapped__("example")
+    host = host_from_table("example", tomllib.loads(example))
     assert (host.title, host.observed, len(host.roots)) == ("Example", "", 2)
 
 

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from typing import TYPE_CHECKING
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess._hosts import TABLES
 from prowess.entry import State
 from prowess.errors import HostNotFoundError
 from prowess.findings import CODES
-from prowess.host import Budget, Description, Host, Name, Reading, Root, Template, host_names, load_host
+from prowess.host import (
+    Budget,
+    Description,
+    Host,
+    Name,
+    Reading,
+    Repair,
+    Root,
+    Template,
+    host_from_table,
+    host_names,
+    load_host,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +34,7 @@ if TYPE_CHECKING:
 SCOPES = {"managed", "project", "user", "system", "package", "extra"}
 KINDS = {"missing", "null", "empty", "blank", "number", "bool", "list", "map"}
 SEEDS = {"infer", "camel", "aam", "initrunner", "wink"}
+MADE: dict[str, Any] = runpy.run_path(str(Path(__file__).parent.parent / "docs/hosts_module.py"))
 OBSERVED = {"claude-code", "codex", "gemini-cli", "copilot", "opencode", "qwen-code", "pi"}
 
 
@@ -53,6 +69,34 @@ def test_an_unknown_host_is_an_error_with_a_near_name(name: str, hint: str) -> N
 def test_a_host_is_read_once() -> None:
     """The same object every time."""
     assert load_host("codex") is load_host("codex")
+
+
+def test_what_is_loaded_is_what_the_files_say() -> None:
+    """A host is changed in `hosts/`; `_hosts.py` is made of that."""
+    assert MADE["tables"]() == TABLES, "a file in src/prowess/hosts/ was changed: run `make docs`"
+    assert MADE["MODULE"].read_text(encoding="utf-8").startswith(MADE["HEAD"]), "it is not edited: run `make docs`"
+
+
+def test_a_table_may_hold_lists_as_toml_does() -> None:
+    """They become tuples, at every depth."""
+    table = {
+        "title": "X",
+        "walk": {"skip": ["a"]},
+        "roots": [{"path": "x", "scope": "user"}],
+        "flags": [{"when": {"a": "true"}, "state": "disabled", "reason": "b"}],
+        "reading": {"refuses": ["c"], "repair": {"line": "d", "when": "e"}},
+    }
+    host = host_from_table("x", table)
+    assert host.roots == (Root(path="x", scope="user", skip=("a",)),)
+    assert (host.flags[0].reason, host.reading.refuses) == ("b", ("c",))
+    assert host.reading.repair == Repair(line="d", when="e")
+    assert table["reading"] == {"refuses": ["c"], "repair": {"line": "d", "when": "e"}}
+
+
+def test_a_key_that_is_not_known_is_an_error() -> None:
+    """Not a rule that silently does not hold."""
+    with pytest.raises(TypeError, match="Root has no field 'dept'"):
+        host_from_table("x", {"title": "X", "roots": [{"path": "x", "scope": "user", "dept": 2}]})
 
 
 @pytest.mark.parametrize("name", host_names())

@@ -1,7 +1,8 @@
 """host name -> Host
 
-A host is an agent client's conventions, read from one TOML file in `hosts/`; there is no class per host. What each key
-means is said here, and `docs/hosts/README.md` tells how to write one. A default is the convention most clients share.
+A host is an agent client's conventions, written down in one TOML file in `hosts/`; there is no class per host. What
+each key means is said here, and `docs/hosts/README.md` tells how to write one. A default is the convention most clients
+share. What is loaded is `_hosts.py`, which `make docs` writes from these files.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 from functools import cache
 
 from ._frozen import EMPTY, Frozen
+from ._hosts import TABLES
 from .errors import HostNotFoundError
 
 TYPE_CHECKING = False
@@ -33,6 +35,7 @@ __all__ = [
     "Root",
     "Setting",
     "Template",
+    "host_from_table",
     "host_names",
     "load_host",
 ]
@@ -369,14 +372,12 @@ _TABLES: Mapping[str, Any] = {
 @cache
 def host_names() -> tuple[str, ...]:
     """Return the names of all hosts: `prowess` first, the others in alphabetical order."""
-    files = os.listdir(os.path.join(os.path.dirname(__file__), "hosts"))
-    names = sorted(name[:-5] for name in files if name.endswith(".toml"))
-    return (DEFAULT_HOST, *(name for name in names if name != DEFAULT_HOST))
+    return (DEFAULT_HOST, *(name for name in sorted(TABLES) if name != DEFAULT_HOST))
 
 
 @cache
 def load_host(name: str) -> Host:
-    """Read a host.
+    """Return a host.
 
     Raises:
         HostNotFoundError: there is none of that name.
@@ -388,20 +389,29 @@ def load_host(name: str) -> Host:
         near = get_close_matches(name, names, n=1)
         hint = f"did you mean `{near[0]}`?" if near else "`prowess hosts` lists them"
         raise HostNotFoundError(f"there is no host `{name[:60]!s}`", hint=hint)
-    import tomllib
+    return host_from_table(name, TABLES[name])
 
-    with open(os.path.join(os.path.dirname(__file__), "hosts", f"{name}.toml"), "rb") as file:
-        table = tomllib.load(file)
-    defaults = table.pop("walk", {})
-    table["roots"] = tuple(_make(Root, {**defaults, **root}) for root in table.get("roots", ()))
-    table["flags"] = tuple(_make(Flag, row) for row in table.get("flags", ()))
-    table["settings"] = tuple(_make(Setting, row) for row in table.get("settings", ()))
-    if "repair" in table.get("reading", {}):
-        table["reading"]["repair"] = _make(Repair, table["reading"]["repair"])
+
+def host_from_table(name: str, table: Mapping[str, Any]) -> Host:
+    """Make a host of what its file says.
+
+    Args:
+        name: the file's own, without `.toml`.
+        table: as `tomllib` reads it.
+
+    Raises:
+        TypeError: a key is not known, or one that is needed is missing.
+    """
+    made = dict(table)
+    common = made.pop("walk", {})
+    made["roots"] = tuple(_make(Root, {**common, **root}) for root in table.get("roots", ()))
+    made["flags"] = tuple(_make(Flag, row) for row in table.get("flags", ()))
+    made["settings"] = tuple(_make(Setting, row) for row in table.get("settings", ()))
     for key, cls in _TABLES.items():
         if key in table:
-            table[key] = _make(cls, table[key])
-    host: Host = _make(Host, {"name": name, **table})
+            row = table[key]
+            made[key] = _make(cls, {**row, "repair": _make(Repair, row["repair"])} if "repair" in row else row)
+    host: Host = _make(Host, {"name": name, **made})
     return host
 
 

@@ -1,0 +1,54 @@
+# ruff: noqa: INP001 - a script, not a package
+"""The host files -> `src/prowess/_hosts.py`, which holds the same as Python reads it fastest. `make docs` writes it.
+
+Nothing of Prowess is imported here, so that it can be made where it is missing or broken.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from pprint import pformat
+from typing import Any
+
+PACKAGE = Path(__file__).parent.parent / "src/prowess"
+MODULE = PACKAGE / "_hosts.py"
+HEAD = '''\
+"""host name -> the table of its file
+
+Written by `make docs` from `hosts/*.toml`: change those, never this. Reading them as TOML takes longer than starting
+Python does.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+__all__ = ["TABLES"]
+
+TABLES: Mapping[str, Mapping[str, Any]] = (
+'''
+
+
+def tables() -> dict[str, Any]:
+    """Return the tables of all host files by name, with tuples for lists."""
+    files = sorted((PACKAGE / "hosts").glob("*.toml"))
+    return {file.stem: _frozen(tomllib.loads(file.read_text(encoding="utf-8"))) for file in files}
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(map(_frozen, value))
+    return {key: _frozen(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def module() -> str:
+    """Return the source of the module."""
+    return f"{HEAD}{pformat(tables(), width=118, sort_dicts=False)}\n)\n"
+
+
+if __name__ == "__main__":
+    MODULE.write_text(module(), encoding="utf-8")
