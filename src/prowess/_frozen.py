@@ -12,7 +12,13 @@ from types import MappingProxyType
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Self, dataclass_transform
+    from typing import Any, Protocol, Self, dataclass_transform
+
+    class Source(Protocol):
+        """Where the fields come from that a value was not given."""
+
+        def tell(self, name: str) -> Any:
+            """Return a field."""
 else:
 
     def dataclass_transform(**_: object) -> object:
@@ -20,7 +26,7 @@ else:
         return lambda cls: cls
 
 
-__all__ = ["EMPTY", "Frozen"]
+__all__ = ["EMPTY", "Frozen", "Later"]
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 """The default of a field that is a mapping: each value gets one of its own."""
@@ -60,7 +66,8 @@ class Frozen(metaclass=_Fields):
     """A value: its fields are given once, by name, and never change.
 
     The class argument `aside` names fields that neither comparing nor `repr` looks at; with `kw_only=False` the fields
-    may be given in order too; `beside` are attributes that are no fields, for a value that is made before its fields are.
+    may be given in order too; `beside` are attributes that are no fields, for a value that is made before its fields
+    are.
 
     Raises:
         TypeError: a field is missing, or not one of the class.
@@ -74,10 +81,9 @@ class Frozen(metaclass=_Fields):
             named = {**cls._defaults, **named}
         if len(named) != len(cls._names):
             _complain(cls, named)
-        put = object.__setattr__
         try:
             for name, value in named.items():
-                put(self, name, {} if value is EMPTY else value)
+                _put(self, name, {} if value is EMPTY else value)
         except AttributeError:
             _complain(cls, named)
 
@@ -120,6 +126,56 @@ class Frozen(metaclass=_Fields):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), {name: getattr(self, name) for name in self._fields()})
+
+
+class Later(Frozen, beside=("_source",)):
+    """A value of which some fields are worked out only when they are asked for."""
+
+    @classmethod
+    def later(cls, source: Source, **known: object) -> Self:
+        """Make a value of which only some fields are known; a source tells the others."""
+        value = _new(cls)
+        _put(value, "_source", source)
+        for name, given in known.items():
+            _put(value, name, given)
+        return value
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            if name not in self._fields():
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            value = _get(self, "_source").tell(name)
+            _put(self, name, value)
+            return value
+
+    @property
+    def source(self) -> Any:
+        """Where fields come from that are not known yet; None where all are."""
+        return self.known("_source")
+
+    def known(self, name: str) -> Any:
+        """Return a field if it is known already, else None."""
+        try:
+            return _get(self, name)
+        except AttributeError:
+            return None
+
+    def but(self, **changes: Any) -> Self:
+        """Return the value with other values in some fields; what nobody asked for yet stays unasked."""
+        cls = type(self)
+        value = _new(cls)
+        for name in ("_source", *cls._names):
+            try:
+                _put(value, name, _get(self, name))
+            except AttributeError:
+                continue
+        for name, given in changes.items():
+            _put(value, name, given)
+        return value
+
+
+_new, _put, _get = object.__new__, object.__setattr__, object.__getattribute__
 
 
 def _again(cls: type[Frozen], named: dict[str, Any]) -> Frozen:

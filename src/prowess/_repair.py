@@ -6,6 +6,7 @@ What people commonly leave unquoted, and tabs: nothing else is mended, and never
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from ._frozen import Frozen
 from .findings import quoted
@@ -21,17 +22,20 @@ TAB = "  "
 
 # A key, or the dashes of a list, and what follows on the same line. Blanks before the colon are part of a key that is
 # not quoted: were they both, a line of blanks would take for ever.
-_ENTRY = re.compile(
-    r"""
+_ENTRY = r"""
     (?P<dashes>[ ]*(?:-[ \t]+)*)
     (?:(?P<key>"[^"\\]*"|'[^']*'|[^\s\-?:,\[\]{}#&*!|>'"%@`](?:[^:]|:(?![ \t]))*)(?P<colon>(?:(?<=["'])[ ]*)?:[ \t]+))?
     (?P<value>[^\s].*)?
-    """,
-    re.VERBOSE,
-)
+"""
 _RESERVED = "@*&%`"
 _SIGILS = "*&%"
 """Those that clients which repair others leave alone: an alias, an anchor, a directive."""
+
+
+@cache
+def _entry() -> re.Pattern[str]:
+    """Compile it on first use: most front matter needs no repair."""
+    return re.compile(_ENTRY, re.VERBOSE)
 
 
 class Repair(Frozen, kw_only=False):
@@ -59,7 +63,7 @@ def repair(lines: list[str], error: NotYamlError, reader: Reader) -> Repair | No
     if mended is not None:
         return mended
     for start in range(number, -1, -1):
-        match = _ENTRY.match(lines[start])
+        match = _entry().match(lines[start])
         if match and (match["value"] or "").startswith(("{{", "[[")):
             return _quoted_value(lines, start, reader)
     return None
@@ -95,7 +99,7 @@ def _entry_line(lines: list[str], number: int) -> int | None:
         line = lines[at]
         if not line.strip():
             continue
-        match = _ENTRY.match(line)
+        match = _entry().match(line)
         if match and match["value"] and (match["key"] or "-" in match["dashes"]):
             column = match.start("key") if match["key"] else match["dashes"].rindex("-")
             if least is None or (least > column and not match["value"].startswith("#")):
@@ -109,7 +113,7 @@ def _entry_line(lines: list[str], number: int) -> int | None:
 
 def _quoted_value(lines: list[str], start: int, reader: Reader) -> Repair | None:
     """Quote the plain value that begins on a line, with the lines that continue it, if that is what YAML needs."""
-    match = _ENTRY.match(lines[start])
+    match = _entry().match(lines[start])
     if match is None or not match["value"]:
         return None
     column = match.start("key") if match["key"] else match["dashes"].rfind("-")
@@ -133,10 +137,6 @@ def _quoted_value(lines: list[str], start: int, reader: Reader) -> Repair | None
     return Repair(start, quoted_lines, match.start("value"), [(code, start, message, hint)])
 
 
-_COLON = re.compile(r":(?:[ \t]|$)", re.MULTILINE)
-_COMMENT = re.compile(r"[ \t]#")
-
-
 def _reason_to_quote(value: str, *, keyed: bool) -> tuple[str, str] | None:
     # What begins with a bracket and ends with its fellow is meant as a list or a map, and is not made text.
     bracket = value.startswith(("{{", "[[")) or (value[0] in "[{" and value[-1] not in "]}" and "\n" not in value)
@@ -146,10 +146,10 @@ def _reason_to_quote(value: str, *, keyed: bool) -> tuple[str, str] | None:
         return code, f"the value begins with {quoted(mark)}, which YAML reserves, and is not quoted"
     if not keyed or value[0] in "'\"[{!|>#":
         return None
-    comment = _COMMENT.search(value)
+    comment = re.search(r"[ \t]#", value)
     if comment and "\n" in value[comment.start() :]:
         return None
-    if _COLON.search(value, 0, comment.start() if comment else len(value)):
+    if re.search(r":(?:[ \t]|$)", value[: comment.start()] if comment else value, re.MULTILINE):
         return "repair-colon", "the value holds `: ` and is not quoted"
     return None
 

@@ -48,7 +48,7 @@ class Field(Frozen):
 
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
 _BOOL = frozenset(("true", "True", "TRUE", "false", "False", "FALSE"))
-_NUMBER = re.compile(
+_NUMBER = (
     r"0o[0-7]+|0x[0-9a-fA-F]+|\.(?:nan|NaN|NAN)"
     r"|[-+]?(?:(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|\.(?:inf|Inf|INF))"
 )
@@ -60,7 +60,7 @@ def kind_of(text: str) -> str:
         return "null"
     if text in _BOOL:
         return "bool"
-    return "number" if _NUMBER.fullmatch(text) else "text"
+    return "number" if text[0] in "+-.0123456789" and re.fullmatch(_NUMBER, text) else "text"
 
 
 class NotYamlError(Exception):

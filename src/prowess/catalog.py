@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from itertools import product
 
-from ._frozen import Frozen
-from .decision import decide
-from .disk import Disk
+from ._frozen import Later
+from .cache import Cache, Watched, default_folder
 from .entry import State, with_digest
 from .errors import AmbiguousSkillError, SkillNotFoundError
 from .files import at_home
-from .findings import neutral, quoted
-from .host import load_host
-from .rules import same_name
+from .findings import neutral, quoted, same_name
+from .looks import Looks
+from .recall import Recalled, code_state, columns_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from .config import Settings
+    from .decision import Decided
+    from .disk import Disk
     from .entry import Entry
     from .findings import Finding
     from .host import Host
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Catalog", "discover"]
 
 
-class Catalog(Frozen, aside=("places", "settings")):
+class Catalog(Later, aside=("places", "settings")):
     """What one host sees from one directory: skills with states, highest precedence first, and findings."""
 
     host: Host
@@ -66,7 +68,7 @@ class Catalog(Frozen, aside=("places", "settings")):
         order = {State.ACTIVE: 0, State.USER_ONLY: 1, State.DEFERRED: 2}
         key = same_name(reference)
         found.sort(key=lambda entry: (order.get(entry.state, 3), same_name(entry.name) != key))
-        disk = Disk()
+        disk = _disk()
         return tuple(with_digest(entry, disk) for entry in found)
 
     def resolve(self, reference: str) -> Entry:
@@ -99,7 +101,7 @@ class Catalog(Frozen, aside=("places", "settings")):
         raise self._not_found(reference)
 
     def _candidates(self, reference: str) -> list[Entry]:
-        key, disk = same_name(reference), Disk()
+        key, disk = same_name(reference), _disk()
         exact = [entry for entry in self.skills if key in _names(entry)]
         if exact:
             return exact
@@ -147,6 +149,7 @@ def discover(
     env: Mapping[str, str] | None = None,
     role: str | os.PathLike[str] | None = None,
     disk: Disk | None = None,
+    cache: bool = True,
 ) -> Catalog:
     """Find the skills one host sees from a directory, and decide which win.
 
@@ -159,25 +162,67 @@ def discover(
         env: the environment; the process's by default.
         role: an InitRunner role file: its folder is then the working directory, its `auto_skills` count.
         disk: what was already read, to be shared between hosts.
+        cache: whether what was seen here last counts as long as nothing of it has changed; `PROWESS_NO_CACHE=1` says no
+            too, and `PROWESS_CACHE_DIR` says where it is kept.
 
     Raises:
         HostNotFoundError: there is no such host.
     """
-    disk = disk or Disk()
     env = os.environ if env is None else env
     cwd = os.path.realpath(os.path.dirname(os.fspath(role)) or "." if role is not None else cwd)
     moved = home is None
     home = os.path.abspath(os.path.expanduser("~") if home is None else home)
-    decided = decide(
-        load_host(host) if isinstance(host, str) else host,
-        cwd=cwd,
-        home=home,
-        skill_dirs=[os.fspath(path) for path in skill_dirs],
-        env=env,
-        moved=moved,
-        role=None if role is None else os.path.abspath(role),
-        disk=disk,
-    )
+    named = [os.fspath(path) for path in skill_dirs]
+    role = None if role is None else os.path.abspath(role)
+    folder = default_folder(env) if cache and isinstance(host, str) else None
+
+    def live(env: Mapping[str, str], disk: Disk) -> Decided:
+        from .decision import decide
+        from .host import load_host
+
+        return decide(
+            load_host(host) if isinstance(host, str) else host,
+            cwd=cwd,
+            home=home,
+            skill_dirs=named,
+            env=env,
+            moved=moved,
+            role=role,
+            disk=disk,
+        )
+
+    if folder is None:
+        return _catalog(live(env, disk or _disk()), cwd, home)
+    kept = Cache(folder)
+    user = str(os.geteuid()) if hasattr(os, "geteuid") else ""
+    question = [code_state(), user, str(host), cwd, home, str(moved), role or "", os.path.expanduser("~"), *named]
+    answer = kept.recall(question, env)
+    if answer is not None:
+        with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            recalled = Recalled(answer, lambda: live(env, _disk()))
+            skills = recalled.skills()
+            return Catalog.later(recalled, cwd=cwd, home=home, skills=skills, findings=recalled.findings)
+    disk = disk or _disk()
+    watched = Watched(env)
+    disk.looks = Looks()
+    try:
+        decided = live(watched, disk)
+        if not disk.looks.complete:
+            return _catalog(decided, cwd, home)
+        columns, more = columns_of(decided)
+        kept.keep(question, disk.looks, watched.asked, disk.since, columns, more)
+    finally:
+        disk.looks = None
+    return _catalog(decided, cwd, home)
+
+
+def _disk() -> Disk:
+    from .disk import Disk
+
+    return Disk()
+
+
+def _catalog(decided: Decided, cwd: str, home: str) -> Catalog:
     return Catalog(
         host=decided.host,
         cwd=cwd,

@@ -229,8 +229,8 @@ def _get(table: Any, key: str) -> Any:
 
 
 # What nothing closes reaches to the end of the file: to look for its end from each place anew would take for ever.
-_COMMENT = re.compile(r'("(?:[^"\\]+|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'("(?:[^"\\]+|\\.)*(?:"|\Z))|,(?=\s*[}\]])', re.DOTALL)
+_COMMENT = r'(?s)("(?:[^"\\]+|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)'
+_TRAILING_COMMA = r'(?s)("(?:[^"\\]+|\\.)*(?:"|\Z))|,(?=\s*[}\]])'
 
 
 class _Reader:
@@ -302,5 +302,5 @@ def _parse(path: str, data: bytes) -> Any:
         return json.loads(text)
     except ValueError:
         # Several clients read comments and trailing commas in theirs.
-        plain = _COMMENT.sub(lambda match: match[1] or " ", text)
-        return json.loads(_TRAILING_COMMA.sub(lambda match: match[1] or "", plain))
+        plain = re.sub(_COMMENT, lambda match: match[1] or " ", text)
+        return json.loads(re.sub(_TRAILING_COMMA, lambda match: match[1] or "", plain))

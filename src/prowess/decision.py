@@ -16,10 +16,9 @@ from .config import Settings, read_settings
 from .discovery import Found, scan
 from .disk import Disk
 from .entry import Entry, State
-from .findings import Finding, finding, neutral, quoted
+from .findings import Finding, finding, neutral, quoted, same_name
 from .host import Host, Root, load_host
 from .places import Place, git_root, places
-from .rules import same_name
 from .shorten import shorten
 from .sight import Onlooker
 

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
         def tell(self, item: Found, name: str) -> Any:
             """Return an attribute of an entry."""
 
+        def findings_known(self, item: Found) -> tuple[Finding, ...] | None:
+            """Return the findings of an entry if nothing must be read for them."""
+
 
 __all__ = ["SKILL_FILE", "Found", "Scan", "scan"]
 
@@ -71,6 +74,10 @@ class Found:
     def read_as(self, skill: Skill) -> Found:
         """Return the same with what a client reads there."""
         return Found(self.path, self.real, self.place, skill)
+
+    def findings_known(self) -> tuple[Finding, ...] | None:
+        """Return the findings of its entry if nothing must be read for them."""
+        return self.teller.findings_known(self)
 
     def tell(self, name: str) -> Any:
         """Return an attribute of its entry, as the host sees it."""

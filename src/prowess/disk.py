@@ -112,7 +112,7 @@ class Disk:
             known = self._listings[path] = names, state
         found, state = known
         if self.looks is not None:
-            self.looks.folders[path] = state
+            self.looks.folders[path] = state or self._mark(path, follow=True)
         if isinstance(found, OSError):
             if not isinstance(found, GONE):
                 self._incomplete()
@@ -145,7 +145,7 @@ class Disk:
             if state:
                 self._marks[path] = state
         if self.looks is not None:
-            self.looks.files[path] = self._marks[path]
+            self.looks.files[path] = self._marks.get(path) or self._mark(path)
         return known
 
     def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
@@ -163,7 +163,7 @@ class Disk:
         if known is None or (whole and not known[1]):
             known = self._heads[path, real, body] = self._read(path, real or path, whole=whole, body=body)
         if self.looks is not None:
-            self.looks.files[real or path] = known[2]
+            self.looks.files[real or path] = known[2] or self._mark(real or path)
         return known[0]
 
     def _read(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill, bool, bytes]:

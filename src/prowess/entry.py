@@ -8,26 +8,18 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 
-from ._frozen import Frozen
+from ._frozen import Later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Protocol
-
+    from ._frozen import Source
     from .disk import Disk
     from .findings import Finding
     from .host import Host
     from .skill import Requirements, Skill
     from .template import Roots
 
-    class Source(Protocol):
-        """Where the attributes of an entry come from that were not given."""
-
-        def tell(self, name: str) -> Any:
-            """Return an attribute."""
-
-
-__all__ = ["Entry", "Source", "State", "with_digest"]
+__all__ = ["Entry", "State", "with_digest"]
 
 
 class State(StrEnum):
@@ -44,7 +36,7 @@ class State(StrEnum):
     REJECTED = "rejected"
 
 
-class Entry(Frozen, aside=("skill",), beside=("_source",)):
+class Entry(Later, aside=("skill",)):
     """One skill of a catalog, as the host sees it."""
 
     name: str
@@ -82,36 +74,6 @@ class Entry(Frozen, aside=("skill",), beside=("_source",)):
         _put(entry, "_source", source)
         _put(entry, "name", name)
         _put(entry, "state", _ACTIVE)
-        return entry
-
-    @classmethod
-    def later(cls, source: Source, **known: object) -> Entry:
-        """Make an entry of which only some attributes are known; a source tells the others when they are asked for."""
-        entry = _new(cls)
-        _put(entry, "_source", source)
-        for name, value in known.items():
-            _put(entry, name, value)
-        return entry
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> object:
-            if name not in _ALL:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            value = _get(self, "_source").tell(name)
-            _put(self, name, value)
-            return value
-
-    def but(self, **changes: object) -> Entry:
-        """Return the entry with other values in some attributes; what nobody asked for yet stays unasked."""
-        entry = _new(type(self))
-        for name in (*_ALL, "_source"):
-            try:
-                _put(entry, name, _get(self, name))
-            except AttributeError:
-                continue
-        for name, value in changes.items():
-            _put(entry, name, value)
         return entry
 
     @property
@@ -155,8 +117,7 @@ class Entry(Frozen, aside=("skill",), beside=("_source",)):
 
 
 _ACTIVE = State.ACTIVE
-_new, _put, _get = object.__new__, object.__setattr__, object.__getattribute__
-_ALL = frozenset(Entry.__annotations__)
+_new, _put = object.__new__, object.__setattr__
 
 
 def with_digest(entry: Entry, disk: Disk | None = None) -> Entry:

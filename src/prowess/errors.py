@@ -12,8 +12,6 @@ ProwessError
 
 from __future__ import annotations
 
-import unicodedata
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,6 +115,8 @@ def _blank(character: str) -> str:
     """Return blanks as wide as a character is on a terminal."""
     if character == "\t":
         return character
+    import unicodedata
+
     if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return ""
     return "  " if unicodedata.east_asian_width(character) in "WF" else " "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from functools import cache
 
 from ._frozen import Frozen
 
@@ -26,6 +27,7 @@ __all__ = [
     "hidden",
     "neutral",
     "quoted",
+    "same_name",
     "under_policy",
     "without_hidden",
     "without_runs",
@@ -209,10 +211,22 @@ UNSEEN = (
 """Characters that do not show or turn others around, for a regular expression's brackets: C1 controls, soft hyphen,
 zero-width and bidirectional marks (not the joiners that Persian, Indic scripts and emoji need), line and paragraph
 separators, fillers, and the tag characters that hide ASCII in plain sight. The C0 controls come on top."""
-_HIDDEN = re.compile(f"[\x00-\x1f\ud800-\udfff{UNSEEN}]")
+_HIDDEN = f"[\x00-\x1f\ud800-\udfff{UNSEEN}]"
 
 
-_HIDDEN_RUN = re.compile(f"(?<!{_HIDDEN.pattern}){_HIDDEN.pattern}+(?!{_HIDDEN.pattern}|$)")
+# Compiled on first use: it takes as long as reading twenty skills, and most texts need none of it.
+@cache
+def _hidden() -> re.Pattern[str]:
+    return re.compile(_HIDDEN)
+
+
+@cache
+def _hidden_run() -> re.Pattern[str]:
+    return re.compile(f"(?<!{_HIDDEN}){_HIDDEN}+(?!{_HIDDEN}|$)")
+
+
+def _plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -224,26 +238,36 @@ def _escape(match: re.Match[str]) -> str:
 
 def hidden(text: str) -> list[str]:
     """Return the characters of a text that do not show or that turn others around, line ends and tabs aside."""
-    return sorted({c for c in _HIDDEN.findall(text) if c not in "\n\t"})
+    return [] if _plain(text) else sorted({c for c in _hidden().findall(text) if c not in "\n\t"})
 
 
 def without_hidden(text: str) -> str:
     """Return the text without the characters `hidden` names, white space collapsed to single blanks."""
     if text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
-    return " ".join(_HIDDEN.sub(lambda match: " " if match[0] in "\n\t\r\x85\u2028\u2029" else "", text).split())
+    return " ".join(_hidden().sub(lambda match: " " if match[0] in "\n\t\r\x85\u2028\u2029" else "", text).split())
 
 
 def without_runs(text: str) -> str:
     """Return the text with one blank for each run of characters that do not show, a last one aside."""
-    return _HIDDEN_RUN.sub(" ", text)
+    return text if _plain(text) else _hidden_run().sub(" ", text)
 
 
 def neutral(text: str) -> str:
     """Make foreign text safe to show on one line of a terminal: what does not show is written as an escape."""
-    return text if text.isascii() and text.isprintable() else _HIDDEN.sub(_escape, text)
+    return text if text.isascii() and text.isprintable() else _hidden().sub(_escape, text)
 
 
 def quoted(text: str, limit: int = 60) -> str:
     """Quote foreign text for a message: on one line, harmless, at most `limit` characters of it."""
     return f"`{neutral(text if len(text) <= limit else text[: limit - 1] + '…')}`"
+
+
+def same_name(name: str) -> str:
+    """Return the form in which names are compared: NFKC, case folded, without what does not show."""
+    if name.isascii():
+        return name.lower()
+    import unicodedata
+
+    name = without_hidden(name) or name
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())

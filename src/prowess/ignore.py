@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from fnmatch import translate
 from functools import lru_cache
 
 from .files import UnreadableError, read_file
@@ -125,5 +124,7 @@ def _fits(patterns: tuple[re.Pattern[str] | None, ...], parts: list[str]) -> boo
 @lru_cache(maxsize=1024)
 def _glob(part: str) -> re.Pattern[str]:
     """Compile one part; a backslash keeps the character after it plain."""
+    from fnmatch import translate
+
     plain = re.sub(r"\\(.)", lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], part)
     return re.compile(translate(plain.replace("[^", "[!")), re.IGNORECASE)

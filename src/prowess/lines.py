@@ -29,9 +29,8 @@ NOT_YAML = frozenset(
 )
 """Findings with which a YAML parser would have given up."""
 
-_RAW = re.compile(r"\s*(name|description):\s*(.*)$")
-_CONTINUED = re.compile(r"[ \t]+\S")
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|0[xX][0-9a-fA-F]+")
+_RAW = r"\s*(name|description):\s*(.*)$"
+_NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|0[xX][0-9a-fA-F]+"
 
 
 def second_fields(document: Document, parser: str) -> Mapping[str, Field]:
@@ -52,13 +51,13 @@ def _raw(lines: list[str]) -> dict[str, Field]:
     fields: dict[str, Field] = {}
     number = 0
     while number < len(lines):
-        match = _RAW.match(lines[number])
+        match = re.match(_RAW, lines[number])
         start = number
         number += 1
         if match is None:
             continue
         parts = [match[2].strip()]
-        while match[1] == "description" and number < len(lines) and _CONTINUED.match(lines[number]):
+        while match[1] == "description" and number < len(lines) and re.match(r"[ \t]+\S", lines[number]):
             parts.append(lines[number].strip())
             number += 1
         fields[match[1]] = Field(value=" ".join(filter(None, parts)), kind="text", line=start + 2, column=1)
@@ -107,4 +106,4 @@ def _value(text: str) -> tuple[Value, str]:
         return "", "null"
     if len(text) > 1 and text[0] == text[-1] == '"':
         return text[1:-1].replace('\\"', '"').replace("\\\\", "\\"), "text"
-    return text, "number" if _NUMBER.fullmatch(text) else "text"
+    return text, "number" if re.fullmatch(_NUMBER, text) else "text"

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from .findings import Finding, finding, hidden, quoted, without_hidden
+from .findings import Finding, finding, hidden, quoted
 from .skill import FIELDS, SPEC_FIELDS, Skill
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "RESERVED_WORDS",
     "body_links",
     "check_skill",
-    "same_name",
 ]
 
 MAX_NAME = 64
@@ -38,14 +36,6 @@ RESERVED_WORDS = ("infer", "claude", "anthropic", "gemini", "openai")
 """Not allowed in a name by the `infer` CLI; Anthropic's limits forbid two of them, and Anthropic ships `claude-api`."""
 
 _KNOWN = frozenset((*FIELDS, "allowed_tools", "when_to_use", "hooks", "effort", "shell"))
-
-
-def same_name(name: str) -> str:
-    """Return the form in which names are compared: NFKC, case folded, without what does not show."""
-    if name.isascii():
-        return name.lower()
-    name = without_hidden(name) or name
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def check_skill(skill: Skill) -> tuple[Finding, ...]:
@@ -100,7 +90,7 @@ def _name(skill: Skill) -> Iterator[Finding]:
             "name-type", f"{quoted(name)} is {_a(entry.kind)} to a YAML parser, not text", f'write `name: "{name}"`'
         )
     name = name.strip()
-    name = name if name.isascii() else unicodedata.normalize("NFKC", name)
+    name = _composed(name)
     if len(name) > MAX_NAME:
         yield at("name-too-long", f"the name has {len(name)} characters; at most {MAX_NAME} are allowed", "shorten it")
     if name != name.lower():
@@ -116,7 +106,7 @@ def _name(skill: Skill) -> Iterator[Finding]:
     if name[0] == "-" or name[-1] == "-" or "--" in name:
         hint = "put single hyphens between words"
         yield at("name-hyphens", f"the name {quoted(name)} begins or ends with a hyphen, or has two in a row", hint)
-    if folder and name != (folder if folder.isascii() else unicodedata.normalize("NFKC", folder)):
+    if folder and name != _composed(folder):
         what = "folder" if os.path.basename(os.path.dirname(skill.path or "")) == folder else "file"
         hint = f"rename the {what}, or write `name: {folder}`"
         yield at("name-not-folder", f"the name {quoted(name)} is not the {what}'s name {quoted(folder)}", hint)
@@ -125,6 +115,15 @@ def _name(skill: Skill) -> Iterator[Finding]:
         yield at(
             "name-reserved", f"the name {quoted(name)} holds the reserved word {quoted(words[0])}", "choose another"
         )
+
+
+def _composed(name: str) -> str:
+    """Return a name in NFKC."""
+    if name.isascii():
+        return name
+    import unicodedata
+
+    return unicodedata.normalize("NFKC", name)
 
 
 def _description(skill: Skill) -> Iterator[Finding]:
@@ -254,14 +253,15 @@ def check_body(skill: Skill) -> Iterator[Finding]:
         )
 
 
-_LINK = re.compile(r"(?<!!)\[[^\[\]\n]{0,200}\]\(\s*<?(?P<target>[^()\s<>\"]{1,300})>?(?:\s+\"[^\"\n]{0,200}\")?\s*\)")
-_FENCED = re.compile(r"^ {0,3}(```+|~~~+)")
-_TICKS = re.compile(r"`+")
+_LINK = r"(?<!!)\[[^\[\]\n]{0,200}\]\(\s*<?(?P<target>[^()\s<>\"]{1,300})>?(?:\s+\"[^\"\n]{0,200}\")?\s*\)"
+_FENCED = r"^ {0,3}(```+|~~~+)"
 
 
 def _without_code(line: str) -> str:
     """Blank out the code spans of a line: from a run of back-ticks to the next run as long."""
-    runs = [(run.start(), run.end()) for run in _TICKS.finditer(line)]
+    if "`" not in line:
+        return line
+    runs = [(run.start(), run.end()) for run in re.finditer(r"`+", line)]
     closing: list[int | None] = [None] * len(runs)
     last: dict[int, int] = {}
     for number in range(len(runs) - 1, -1, -1):
@@ -286,9 +286,11 @@ def body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
     """
     if skill.document is None:
         return
+    # Compiled here: only a check looks into bodies.
+    link, fenced = re.compile(_LINK), re.compile(_FENCED)
     fence = ""
     for number, line in enumerate(skill.body.split("\n"), skill.document.body_line):
-        if mark := _FENCED.match(line):
+        if mark := fenced.match(line):
             if not fence:
                 fence = mark[1]
             elif mark[1].startswith(fence):
@@ -296,7 +298,7 @@ def body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
             continue
         if fence or "](" not in line:
             continue
-        for match in _LINK.finditer(_without_code(line)):
+        for match in link.finditer(_without_code(line)):
             target = match["target"].split("#")[0].split("?")[0]
             if "%" in target:
                 from urllib.parse import unquote

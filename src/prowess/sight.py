@@ -101,10 +101,15 @@ class Onlooker:
         return self.view(item).description
 
     def findings(self, item: Found) -> tuple[Finding, ...]:
-        """Return what is wrong with a skill to the host: of most it is plain to see that nothing is."""
-        if item.seen is not None and item.view is None and _is_spotless(item.seen, item.path):
-            return ()
-        return self.view(item).findings
+        """Return what is wrong with a skill to the host."""
+        known = self.findings_known(item)
+        return self.view(item).findings if known is None else known
+
+    def findings_known(self, item: Found) -> tuple[Finding, ...] | None:
+        """Return the same if nothing must be worked out: of most skills it is plain to see that nothing is wrong."""
+        if item.view is not None:
+            return self.view(item).findings
+        return () if item.seen is not None and _is_spotless(item.seen, item.path) else None
 
     def requirements(self, item: Found) -> Requirements:
         """Return what a skill says it needs."""

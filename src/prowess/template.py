@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from functools import cache, lru_cache
 
 from .findings import neutral, without_hidden
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Roots", "collation", "fill", "measure", "values_of"]
 
-_HOLE = re.compile(r"\{(name|alias|description|path|short_path|scope|roots|names)\}")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
 
 
@@ -49,8 +47,11 @@ def measure(text: str, unit: str) -> int:
     return size if unit == "bytes" else -(-size // 4)
 
 
+@lru_cache(maxsize=4096)
 def _cells(character: str) -> int:
     """Count the cells of a terminal that a character takes."""
+    import unicodedata
+
     if unicodedata.combining(character) or unicodedata.category(character) == "Cf":
         return 0
     return 1 + (unicodedata.east_asian_width(character) in "WF")
@@ -61,6 +62,8 @@ _PUNCTUATION = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
 
 def collation(name: str) -> tuple[tuple[tuple[int, int, str], ...], str, str]:
     """Return a key that sorts as a dictionary does: punctuation, digits, letters; then accents; then case."""
+    import unicodedata
+
     plain = [c for c in unicodedata.normalize("NFD", name) if not unicodedata.combining(c)]
 
     def rank(c: str) -> tuple[int, int, str]:
@@ -109,6 +112,11 @@ def values_of(
     }
 
 
+@cache
+def _hole() -> re.Pattern[str]:
+    return re.compile(r"\{(name|alias|description|path|short_path|scope|roots|names)\}")
+
+
 def fill(pattern: str, values: Mapping[str, str], escape: str = "") -> str:
     """Fill the holes of a pattern in one pass, so that a brace in foreign text is never a hole."""
-    return _HOLE.sub(lambda hole: escaped(values.get(hole[1], ""), escape), pattern)
+    return _hole().sub(lambda hole: escaped(values.get(hole[1], ""), escape), pattern)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 from errno import EACCES, EDQUOT, EFBIG, EIO, ENOENT, ENOSPC, EPIPE
 
 TYPE_CHECKING = False
@@ -80,6 +79,8 @@ _UNWRITABLE = (EPIPE, ENOSPC, EDQUOT, EFBIG, EIO)
 
 def _close() -> None:
     """Send what is still to be written nowhere; Python would complain once more when it closes stdout."""
+    from contextlib import suppress
+
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

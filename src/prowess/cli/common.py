@@ -9,8 +9,7 @@ import argparse
 import os
 import re
 import sys
-import unicodedata
-from contextlib import suppress
+from functools import lru_cache
 from itertools import accumulate, takewhile
 
 from prowess.findings import UNSEEN, Finding, Severity, neutral
@@ -113,6 +112,11 @@ def look_arguments(parser: argparse.ArgumentParser, *, host: str = "one") -> Non
         help="a further folder of skills (repeatable; also a path list in PROWESS_SKILL_DIR)",
     )
     group.add_argument("--role", metavar="FILE", help="an InitRunner role: its folder and its `auto_skills` count")
+    group.add_argument(
+        "--no-cache",
+        action="store_true",
+        help="read all files again, even if nothing has changed since the last time (also PROWESS_NO_CACHE=1)",
+    )
 
 
 def skill_dirs(args: argparse.Namespace) -> list[str]:
@@ -144,6 +148,7 @@ def catalog_of(args: argparse.Namespace, host: str | None = None, disk: Disk | N
         skill_dirs=skill_dirs(args),
         role=args.role,
         disk=disk,
+        cache=not args.no_cache,
     )
 
 
@@ -157,8 +162,7 @@ def die(message: str, hint: str | None = None) -> None:
 
 def say(words: str) -> None:
     """Print words, not data: on stderr, whatever its encoding, after the data that came before them."""
-    with suppress(OSError, AttributeError):  # which comes again when all is done
-        sys.stdout.flush()
+    _flush()
     if sys.stderr is None:
         return
     try:
@@ -166,8 +170,17 @@ def say(words: str) -> None:
         sys.stderr.flush()
     except OSError:
         # Words that nobody can read change nothing of what is done, nor how it ends.
+        from contextlib import suppress
+
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except (OSError, AttributeError):
+        return  # it comes again when all is done
 
 
 def _write(stream: Any, text: str) -> None:
@@ -180,18 +193,14 @@ def tell(text: str, *, command: bool = False) -> None:
     _write(sys.stdout, text if command else _no_command(text))
 
 
-_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#\[)")
-
-
 def _no_command(line: str) -> str:
     """Keep a line from being taken for a command by GitHub's runner: `::` at its beginning, `##[` anywhere."""
-    return _COMMAND.sub(lambda mark: "\\x23" if mark[0] == "#" else f"{mark[1]}\\x3a", line)
+    if "::" not in line and "##[" not in line:
+        return line
+    return re.sub(r"^(\s*):(?=:)|#(?=#\[)", lambda mark: "\\x23" if mark[0] == "#" else f"{mark[1]}\\x3a", line)
 
 
-_UNSHOWN = re.compile(f"[{UNSEEN}]|#(?=#\\[)")
-
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSHOWN = f"[{UNSEEN}]|#(?=#\\[)"
 
 
 def print_json(value: object) -> None:
@@ -200,9 +209,9 @@ def print_json(value: object) -> None:
 
     text = json.dumps(value, indent=2, ensure_ascii=False)
     # A terminal must not obey what a file says, so what does not show is left to JSON's own escapes.
-    text = _UNSHOWN.sub(lambda match: "\\u0023" if match[0] == "#" else json.dumps(match[0])[1:-1], text)
+    text = re.sub(_UNSHOWN, lambda match: "\\u0023" if match[0] == "#" else json.dumps(match[0])[1:-1], text)
     sys.stdout.flush()
-    out = _SURROGATE.sub(lambda match: json.dumps(neutral(match[0]))[1:-1], text).encode() + b"\n"
+    out = re.sub("[\ud800-\udfff]", lambda match: json.dumps(neutral(match[0]))[1:-1], text).encode() + b"\n"
     buffer = getattr(sys.stdout, "buffer", None)
     if buffer is None:
         sys.stdout.write(out.decode())
@@ -215,7 +224,10 @@ def many(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
+@lru_cache(maxsize=4096)
 def _cells(character: str) -> int:
+    import unicodedata
+
     return 2 if unicodedata.east_asian_width(character) in "WF" else not unicodedata.combining(character)
 
 
@@ -236,9 +248,17 @@ def terminal_width() -> int:
     """Return the width to lay tables out for: the terminal's, 100 where there is none."""
     if not sys.stdout.isatty():
         return 100
-    import shutil
-
-    return max(shutil.get_terminal_size((100, 24)).columns, 60)
+    # As `shutil.get_terminal_size` does; that module takes long to load.
+    try:
+        columns = int(os.environ.get("COLUMNS", "0"))
+    except ValueError:
+        columns = 0
+    if columns <= 0 and sys.__stdout__ is not None:
+        try:
+            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns
+        except (OSError, ValueError):
+            columns = 0
+    return max(columns, 60) if columns > 0 else 100
 
 
 _WIDEST = 64

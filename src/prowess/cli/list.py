@@ -236,7 +236,12 @@ def _present(args: argparse.Namespace) -> list[Host]:
 def _is_there(mark: str, cwd: str, home: str) -> bool:
     """Say whether a folder, relative to home or project, or a program is there."""
     if mark.startswith("$"):
-        from shutil import which
-
-        return which(mark[1:]) is not None
+        return _is_program(mark[1:])
     return os.path.isdir(os.path.join(cwd, at_home(mark, home)))
+
+
+def _is_program(name: str) -> bool:
+    """Say whether a program can be run by its name, as `shutil.which` does; that module takes long to load."""
+    folders = os.environ.get("PATH", os.defpath)
+    files = [os.path.join(folder, name) for folder in folders.split(os.pathsep)] if folders else []
+    return any(os.access(file, os.F_OK | os.X_OK) and not os.path.isdir(file) for file in files)

@@ -1,0 +1,311 @@
+"""a question + what was looked at -> the answer, as long as all of it is still so
+
+A file holds one answer: what one host sees from one directory. It is believed only where a look at every file, folder
+and link, and at every variable, that had a part in it shows what it showed then; all else is asked of the disk again. A
+file that is damaged, cut, foreign or not the user's own counts for nothing, and what was seen while it may have been
+changing is never kept.
+
+    file     = magic checksum *(" " length) newline *section
+    sections = question files marks folders marks others more *column  ; texts are joined by NUL
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from operator import itemgetter
+from time import time_ns
+from zlib import crc32
+
+from .looks import GONE, kind, link_kind, marks, newest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from .looks import Looks
+
+__all__ = ["Answer", "Cache", "Watched"]
+
+MAX_FILE_BYTES = 64 * 1024 * 1024
+"""Of one answer."""
+MAX_BYTES = 256 * 1024 * 1024
+"""Of all answers of a user."""
+MAX_FILES = 128
+SETTLED = 2_000_000_000
+"""Nanoseconds: what changed less than this before it was looked at may change again within the same tick of its file
+system's clock (2 seconds on FAT, less elsewhere), so that nothing would show it."""
+
+_MAGIC = b"prowess-cache 1 "
+_FIXED = 7
+"""Sections before the columns."""
+_MAX_COLUMNS = 16
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_NO_LINKS |= getattr(os, "O_NONBLOCK", 0)
+
+
+class Watched(dict[str, str]):
+    """An environment that notes which variables were asked for. Only `get` is to be used."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        super().__init__()
+        self._env = env
+        self.asked: dict[str, str | None] = {}
+
+    def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
+        """Return a variable, and note what it is."""
+        value = self.asked[name] = self._env.get(name)
+        return default if value is None else value
+
+
+class Answer:
+    """What was answered: columns of text, and the rest in whatever form its owner gave it."""
+
+    def __init__(self, columns: Sequence[list[str]], more: bytes) -> None:
+        self.columns, self.more = columns, more
+
+
+class Cache:
+    """The answers of one user, in one folder.
+
+    Args:
+        folder: of the cache; made when something is kept.
+        settled: see `SETTLED`.
+    """
+
+    def __init__(self, folder: str, *, settled: int = SETTLED) -> None:
+        self.folder, self._settled = folder, settled
+
+    # ── recalling ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def recall(self, question: Sequence[str], env: Mapping[str, str]) -> Answer | None:
+        """Return the answer to a question if all it depends on is still so.
+
+        Args:
+            question: all that was asked.
+            env: the environment.
+        """
+        key = _joined(question)
+        sections = [] if key is None else self._sections(key)
+        if len(sections) < _FIXED or bytes(sections[0]) != key:
+            return None
+        try:
+            still = (
+                marks(_texts(sections[1])) == sections[2]
+                and marks(_texts(sections[3]), os.stat) == sections[4]
+                and _still(_texts(sections[5]), env)
+            )
+            return Answer([*map(_texts, sections[_FIXED:])], bytes(sections[6])) if still else None
+        except (OSError, ValueError, OverflowError, IndexError):
+            return None
+
+    def _sections(self, key: bytes) -> list[memoryview]:
+        """Return what a file holds, taken apart; nothing where it is not what was written."""
+        data = self._read(os.path.join(self.folder, _name(key)))
+        end = data.find(b"\n", 0, 512)
+        if end < 0 or not data.startswith(_MAGIC):
+            return []
+        body = memoryview(data)[end + 1 :]
+        checksum, *lengths = data[len(_MAGIC) : end].split(b" ")
+        if checksum != b"%08x" % crc32(body, crc32(b" ".join(lengths))) or not all(map(bytes.isdigit, lengths)):
+            return []
+        if sum(map(int, lengths)) != len(body):
+            return []
+        sections, at = [], 0
+        for size in map(int, lengths):
+            sections.append(body[at : at + size])
+            at += size
+        return sections
+
+    def _read(self, path: str) -> bytes:
+        """Return what a file of the user's own holds; nothing if it is anything else."""
+        try:
+            if not _is_own(os.lstat(self.folder)):
+                return b""
+            fd = os.open(path, os.O_RDONLY | _NO_LINKS)
+        except (OSError, ValueError):
+            return b""
+        try:
+            status = os.fstat(fd)
+            if not _is_own(status) or status.st_mode & 0o170000 != 0o100000 or status.st_size > MAX_FILE_BYTES:
+                return b""
+            parts = []
+            left = status.st_size
+            while left > 0 and (part := os.read(fd, left)):
+                parts.append(part)
+                left -= len(part)
+            return b"".join(parts)
+        except OSError:
+            return b""
+        finally:
+            os.close(fd)
+
+    # ── keeping ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def keep(
+        self,
+        question: Sequence[str],
+        looks: Looks,
+        asked: Mapping[str, str | None],
+        since: int,
+        columns: Sequence[Iterable[str]],
+        more: bytes,
+    ) -> bool:
+        """Keep an answer, if what it depends on has settled. Whatever is in the way, nothing is raised.
+
+        Args:
+            question: all that was asked.
+            looks: what was looked at.
+            asked: the variables of the environment that were asked for.
+            since: when the looking began, in nanoseconds of the system's clock.
+            columns: of text.
+            more: what else belongs to it.
+
+        Returns:
+            Whether it was kept.
+        """
+        files, folders = _present(looks.files), _present(looks.folders)
+        latest = max(newest(b"".join(files.values())), newest(b"".join(folders.values())))
+        if not looks.complete or latest > since - self._settled:
+            return False
+        others = [
+            *_rows("k", looks.kinds.items()),
+            *_rows("l", looks.links.items()),
+            *_rows("r", looks.reals.items()),
+            *_rows("v", ((name, value) for name, value in asked.items() if value is not None)),
+            *_rows("u", ((name, "") for name, value in asked.items() if value is None)),
+            *_rows("-", ((path, "") for path in looks.files if path not in files)),
+            *_rows("_", ((path, "") for path in looks.folders if path not in folders)),
+        ]
+        texts = [_joined(part) for part in (question, list(files), list(folders), others, *map(list, columns))]
+        if None in texts or len(texts) > _MAX_COLUMNS:
+            return False
+        key, first, second, third, *rest = (text or b"" for text in texts)
+        sections = [key, first, b"".join(files.values()), second, b"".join(folders.values()), third, more, *rest]
+        lengths = b" ".join(b"%d" % len(section) for section in sections)
+        body = b"".join(sections)
+        head = _MAGIC + b"%08x " % crc32(body, crc32(lengths)) + lengths + b"\n"
+        if len(head) + len(body) > MAX_FILE_BYTES:
+            return False
+        try:
+            self._write(_name(key), head + body)
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def _write(self, name: str, data: bytes) -> None:
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        if not _is_own(os.lstat(self.folder)):
+            return
+        self._make_room(len(data))
+        staged = os.path.join(self.folder, f".{name}.{os.getpid()}.{time_ns():x}")
+        fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600)
+        try:
+            try:
+                while data:
+                    data = data[os.write(fd, data) :]
+            finally:
+                os.close(fd)
+            os.replace(staged, os.path.join(self.folder, name))
+        except BaseException:
+            os.unlink(staged)
+            raise
+
+    def _make_room(self, size: int) -> None:
+        """Remove the oldest answers where there are too many, and what a process left that was killed."""
+        found = []
+        with os.scandir(self.folder) as entries:
+            for entry in entries:
+                if entry.name.lstrip(".").startswith("catalog-"):
+                    status = entry.stat(follow_symlinks=False)
+                    found.append((entry.name.startswith("."), status.st_mtime_ns, status.st_size, entry.path))
+        now = time_ns()
+        total = size + sum(map(itemgetter(2), found))
+        for place, (staged, written, taken, path) in enumerate(sorted(found, key=itemgetter(1))):
+            too_many = len(found) - place >= MAX_FILES or total > MAX_BYTES
+            if too_many if not staged else now - written > 3600 * 1_000_000_000:
+                try:
+                    os.unlink(path)
+                except GONE:
+                    continue
+                total -= taken
+
+
+def default_folder(env: Mapping[str, str]) -> str | None:
+    """Return the folder of the user's cache: `PROWESS_CACHE_DIR`, else where the system keeps caches.
+
+    None where there is to be none: `PROWESS_NO_CACHE=1`, or a user without a home.
+    """
+    if env.get("PROWESS_NO_CACHE", "").strip().lower() not in ("", "0", "false", "no", "off"):
+        return None
+    if folder := env.get("PROWESS_CACHE_DIR"):
+        return os.path.abspath(folder)
+    if sys.platform == "darwin":
+        base = os.path.expanduser("~/Library/Caches")
+    elif sys.platform == "win32":
+        base = env.get("LOCALAPPDATA", "")
+    else:
+        base = env.get("XDG_CACHE_HOME", "")
+        base = base if os.path.isabs(base) else os.path.expanduser("~/.cache")
+    return os.path.join(base, "prowess") if os.path.isabs(base) else None
+
+
+def _is_own(status: os.stat_result) -> bool:
+    """Say whether a file or folder is the user's, and nobody else may write there."""
+    if sys.platform == "win32":
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022 and status.st_mode & 0o170000 != 0o120000
+
+
+def _name(key: bytes) -> str:
+    # Two questions of one name only take turns: the whole question is compared.
+    return f"catalog-{crc32(key):08x}{crc32(key[::-1]):08x}"
+
+
+def _present(noted: Mapping[str, bytes]) -> dict[str, bytes]:
+    return {path: mark for path, mark in noted.items() if mark}
+
+
+def _rows(letter: str, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
+    for name, value in pairs:
+        yield letter + name
+        yield value
+
+
+def _joined(texts: Sequence[str]) -> bytes | None:
+    """Write texts one after the other; None where one cannot be told from two."""
+    joined = "\0".join(texts)
+    if joined.count("\0") != max(len(texts) - 1, 0):
+        return None
+    try:
+        return joined.encode("utf-8", "surrogatepass")
+    except UnicodeEncodeError:
+        return None
+
+
+def _texts(section: memoryview) -> list[str]:
+    return str(section, "utf-8", "surrogatepass").split("\0") if section else []
+
+
+def _still(others: list[str], env: Mapping[str, str]) -> bool:
+    """Say whether kinds, links and variables are what they were.
+
+    Raises:
+        OSError: something may not be looked at.
+        ValueError: this is not what was written.
+    """
+    for row, value in zip(others[::2], others[1::2], strict=True):
+        letter, name = row[0], row[1:]
+        if letter == "k":
+            same = kind(name) == value
+        elif letter == "l":
+            same = link_kind(name) == value
+        elif letter == "r":
+            same = os.path.realpath(name) == value
+        elif letter in "uv":
+            same = env.get(name) == (value if letter == "v" else None)
+        else:
+            same = not (link_kind if letter == "-" else kind)(name)
+        if not same:
+            return False
+    return True

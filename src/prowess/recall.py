@@ -1,0 +1,181 @@
+"""what a host saw here last <-> columns of text
+
+Names, descriptions and states are kept, and what else is not as with every skill; the rest is asked of the disk again
+when somebody asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .entry import Entry, State
+from .findings import Finding, Severity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .cache import Answer
+    from .decision import Decided
+
+__all__ = ["Recalled", "code_state", "columns_of"]
+
+_ODD = ("alias", "frontmatter_name", "real", "state", "reason", "rule", "shadowed_by")
+"""Attributes that are kept where they are not what they are with most skills."""
+
+
+def code_state() -> str:
+    """Return what changes whenever this package does: answers of other code are not believed."""
+    with os.scandir(os.path.dirname(__file__)) as entries:
+        files = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith(".py")]
+    return " ".join(f"{name}:{status.st_size}:{status.st_mtime_ns}" for name, status in sorted(files))
+
+
+def columns_of(decided: Decided) -> tuple[list[list[str]], bytes]:
+    """Take apart what a host saw."""
+    skills = decided.skills
+    places: dict[tuple[str, str, str | None], int] = {}
+    numbers, clean, odd = [], [], {}
+    for at, entry in enumerate(skills):
+        place = (entry.root, entry.scope, entry.namespace)
+        numbers.append(str(places.setdefault(place, len(places))))
+        found = entry.known("findings")
+        if found is None:
+            found = entry.source.findings_known()
+        clean.append("" if found is None else "0" if found else "1")
+        rare = {name: value for name in _ODD if (value := getattr(entry, name)) != _usual(entry, name)}
+        if found:
+            rare["findings"] = [item.as_dict() for item in found]
+        if rare:
+            odd[at] = rare
+    columns = [
+        [entry.name for entry in skills],
+        [entry.description for entry in skills],
+        [entry.path for entry in skills],
+        numbers,
+        clean,
+        [part or "" for place in places for part in place],
+    ]
+    more = b""
+    if odd or decided.findings:
+        import json
+
+        general = [item.as_dict() for item in decided.findings]
+        more = json.dumps({"odd": odd, "findings": general}).encode()
+    return columns, more
+
+
+def _usual(entry: Entry, name: str) -> object:
+    if name == "frontmatter_name":
+        return _bare(entry.name, entry.namespace)
+    return {"real": entry.path, "state": State.ACTIVE, "rule": "found"}.get(name)
+
+
+def _bare(name: str, namespace: str | None) -> str:
+    return name if namespace is None else name.removeprefix(f"{namespace}:")
+
+
+class Recalled:
+    """What a host saw, from the cache.
+
+    Args:
+        answer: the cache's.
+        live: looks at the disk after all.
+
+    Raises:
+        ValueError: the answer is not what `columns_of` makes.
+    """
+
+    def __init__(self, answer: Answer, live: Callable[[], Decided]) -> None:
+        if len(answer.columns) != 6:
+            raise ValueError("another number of columns")
+        self.names, self.descriptions, self.paths, self.numbers, self.clean, places = answer.columns
+        if len({*map(len, answer.columns[:5])}) != 1 or len(places) % 3:
+            raise ValueError("columns of different length")
+        self.places = list(zip(places[::3], places[1::3], places[2::3], strict=True))
+        self._live = live
+        self._now: Decided | None = None
+        self._entries: dict[str, Entry] = {}
+        self.odd: dict[int, dict[str, Any]] = {}
+        self.findings: tuple[Finding, ...] = ()
+        if answer.more:
+            import json
+
+            table = json.loads(answer.more)
+            self.odd = {int(at): rare for at, rare in table["odd"].items()}
+            self.findings = tuple(map(_finding, table["findings"]))
+
+    def skills(self) -> tuple[Entry, ...]:
+        """Return the entries."""
+        active, make, odd = State.ACTIVE, Entry.active, self.odd
+        entries = [make(_Row(self, at), name) for at, name in enumerate(self.names)]
+        for at, rare in odd.items():
+            state = State(rare["state"]) if "state" in rare else active
+            entries[at] = Entry.later(_Row(self, at), name=self.names[at], state=state)
+        return tuple(entries)
+
+    def tell(self, name: str) -> Any:
+        """Return a field of the catalog."""
+        return getattr(self.now, name)
+
+    @property
+    def now(self) -> Decided:
+        """What the host sees now."""
+        if self._now is None:
+            self._now = self._live()
+        return self._now
+
+    def entry(self, path: str) -> Entry | None:
+        """Return the entry of a skill as the host sees it now."""
+        if not self._entries:
+            self._entries = {entry.path: entry for entry in self.now.skills}
+        return self._entries.get(path)
+
+
+class _Row:
+    """One skill of an answer."""
+
+    __slots__ = ("_all", "_at")
+
+    def __init__(self, recalled: Recalled, at: int) -> None:
+        self._all, self._at = recalled, at
+
+    def tell(self, name: str) -> Any:
+        """Return an attribute of the skill's entry."""
+        known, at = self._all, self._at
+        if name == "description":
+            return known.descriptions[at]
+        if name == "path":
+            return known.paths[at]
+        if name in ("root", "scope", "namespace"):
+            root, scope, namespace = known.places[int(known.numbers[at])]
+            return {"root": root, "scope": scope, "namespace": namespace or None}[name]
+        if name == "folder":
+            return os.path.basename(os.path.dirname(known.paths[at]))
+        if name == "digest":
+            return None
+        rare = known.odd.get(at, {})
+        if name == "findings" and known.clean[at]:
+            return tuple(map(_finding, rare.get("findings", ())))
+        if name in _ODD:
+            if name in rare:
+                return rare[name]
+            if name == "frontmatter_name":
+                return _bare(known.names[at], self.tell("namespace"))
+            return {"real": known.paths[at], "rule": "found"}.get(name)
+        entry = known.entry(known.paths[at])
+        if entry is not None:
+            return getattr(entry, name)
+        return self._gone(name)
+
+    def _gone(self, name: str) -> Any:
+        """Tell of a skill that was removed since its answer was found to be still so."""
+        from .skill import Requirements, load
+
+        skill = load(self._all.paths[self._at])
+        return {"skill": skill, "findings": skill.findings}.get(name, Requirements())
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    return Finding(**{**row, "severity": Severity(row["severity"])})
