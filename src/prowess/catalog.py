@@ -199,7 +199,7 @@ def discover(
     answer = kept.recall(question, env)
     if answer is not None:
         with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            recalled = Recalled(answer, lambda: live(env, _disk()))
+            recalled = Recalled(answer, str(host), lambda: live(env, _disk()))
             skills = recalled.skills()
             return Catalog.later(recalled, cwd=cwd, home=home, skills=skills, findings=recalled.findings)
     disk = disk or _disk()

@@ -81,20 +81,21 @@ class Recalled:
 
     Args:
         answer: the cache's.
+        host: its name.
         live: looks at the disk after all.
 
     Raises:
         ValueError: the answer is not what `columns_of` makes.
     """
 
-    def __init__(self, answer: Answer, live: Callable[[], Decided]) -> None:
+    def __init__(self, answer: Answer, host: str, live: Callable[[], Decided]) -> None:
         if len(answer.columns) != 6:
             raise ValueError("another number of columns")
         self.names, self.descriptions, self.paths, self.numbers, self.clean, places = answer.columns
         if len({*map(len, answer.columns[:5])}) != 1 or len(places) % 3:
             raise ValueError("columns of different length")
         self.places = list(zip(places[::3], places[1::3], places[2::3], strict=True))
-        self._live = live
+        self._host, self._live = host, live
         self._now: Decided | None = None
         self._entries: dict[str, Entry] = {}
         self.odd: dict[int, dict[str, Any]] = {}
@@ -117,6 +118,10 @@ class Recalled:
 
     def tell(self, name: str) -> Any:
         """Return a field of the catalog."""
+        if name == "host":
+            from .host import load_host
+
+            return load_host(self._host)
         return getattr(self.now, name)
 
     @property
