@@ -33,6 +33,17 @@ def test_a_value_is_what_the_standard_library_calls_a_frozen_dataclass() -> None
     assert dataclasses.replace(point, y=5) == Point(x=1, y=5) == point.but(y=5)
 
 
+def test_a_value_may_be_asked_for_its_fields_before_its_class_is() -> None:
+    """What is worked out on first use must be there on any first use."""
+
+    class Pair(Frozen):
+        left: int
+        right: int = 1
+
+    assert [field.name for field in dataclasses.fields(Pair(left=0))] == ["left", "right"]
+    assert not dataclasses.is_dataclass(Frozen)
+
+
 def test_no_field_can_be_set_or_deleted() -> None:
     """Nor can one be added."""
     point = Point(x=1)

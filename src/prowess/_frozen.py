@@ -56,9 +56,13 @@ class _Fields(type):
         made._names, made._defaults, made._aside = names, defaults, frozenset(aside)
         return made
 
-    def __getattr__(cls, name: str) -> Any:
-        if name != "__dataclass_fields__" or not cls._names:
-            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+
+class _Described:
+    """What the standard library asks a dataclass or its value for."""
+
+    def __get__(self, value: object, cls: _Fields) -> Any:
+        if not cls._names:
+            raise AttributeError(f"{cls.__name__!r} has no fields")
         return _as_dataclass(cls)
 
 
@@ -72,6 +76,8 @@ class Frozen(metaclass=_Fields):
     Raises:
         TypeError: a field is missing, or not one of the class.
     """
+
+    __dataclass_fields__ = _Described()
 
     def __init__(self, *values: Any, **named: Any) -> None:
         cls = type(self)
@@ -207,6 +213,7 @@ def _as_dataclass(cls: _Fields) -> Any:
         default = cls._defaults.get(name, dataclasses.MISSING)
         given: dict[str, Any] = {"default_factory": dict} if default is EMPTY else {"default": default}
         rows.append((name, cls.__annotations__[name], dataclasses.field(**given, compare=shown, repr=shown)))
-    twin = dataclasses.make_dataclass(cls.__name__, rows, kw_only=True)
-    cls.__dataclass_fields__ = twin.__dataclass_fields__  # type: ignore[attr-defined]
-    return cls.__dataclass_fields__
+    twin: Any = dataclasses.make_dataclass(cls.__name__, rows, kw_only=True)
+    made = twin.__dataclass_fields__
+    type.__setattr__(cls, "__dataclass_fields__", made)
+    return made

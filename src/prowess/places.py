@@ -118,7 +118,7 @@ def places(
     roots = list(host.roots)
     if not any(root.path == "@skill-dir" for root in roots):
         pattern = roots[0] if roots else Root(path="", scope="extra")
-        roots.append(_copy(pattern, path="@skill-dir", scope="extra", walk="none", nested="no"))
+        roots.append(pattern.but(path="@skill-dir", scope="extra", walk="none", nested="no"))
     at = 0
     while at < len(roots):
         # Neighbours that walk upwards alike are looked for together, level by level.
@@ -143,11 +143,6 @@ def places(
             if root.nested != "no":
                 result += _nested(root, top or cwd if root.walk == "project" else cwd, disk)
     return tuple(result)
-
-
-def _copy(root: Root, **changes: object) -> Root:
-    values = {name: getattr(root, name) for name in Root.__slots__}
-    return Root(**{**values, **changes})
 
 
 def _walks_with(first: Root, other: Root) -> bool:
@@ -175,7 +170,7 @@ def _expand(
     """Turn one root's path into directories."""
     path = root.path
     if path == "@skill-dir":
-        own = root if root.own != "no" else _copy(root, own="yes")
+        own = root if root.own != "no" else root.but(own="yes")
         for directory in skill_dirs:
             yield Place(
                 os.path.abspath(os.path.join(level, os.path.expanduser(directory))), root.scope, own, named=True
