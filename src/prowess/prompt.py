@@ -119,7 +119,7 @@ def render(
         shortened=tuple(
             entry.name
             for entry, level in zip(entries, plan, strict=True)
-            if level and (_lessened(entry, level) or entry.rule == "budget")
+            if level and (_lessened(entry, level) or (catalog.host.budget.limit and entry.rule == "budget"))
         ),
         omitted=tuple(entry.name for entry, level in zip(entries, plan, strict=True) if not level),
         chars=len(text),
@@ -223,20 +223,18 @@ def _rest(entries: Sequence[Entry], plan: Sequence[int]) -> str:
 
 
 def _xml(entries: Sequence[Entry], plan: Sequence[int]) -> str:
-    lines = []
+    skills = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
-            lines.append("  <skill>")
-            lines.append(f"    <name>{_xml_text(without_hidden(entry.name))}</name>")
-            if text := _words(entry.description, level):
-                lines.append(f"    <description>{_xml_text(text)}</description>")
-            lines.append(f"    <location>{_xml_text(neutral(entry.path))}</location>")
-            lines.append("  </skill>")
-    if not lines:
+            name, path = _xml_text(without_hidden(entry.name)), _xml_text(neutral(entry.path))
+            text = _words(entry.description, level)
+            shown = f"    <description>{_xml_text(text)}</description>\n" if text else ""
+            skills.append(f"  <skill>\n    <name>{name}</name>\n{shown}    <location>{path}</location>\n  </skill>\n")
+    if not skills:
         return ""
     rest = _rest(entries, plan)
-    last = [f"<!-- {rest} -->"] if rest else []
-    return "\n".join(["<available_skills>", *lines, "</available_skills>", *last, ""])
+    last = f"<!-- {rest} -->\n" if rest else ""
+    return f"<available_skills>\n{''.join(skills)}</available_skills>\n{last}"
 
 
 def _xml_text(text: str) -> str:

@@ -109,8 +109,13 @@ class Recalled:
 
     def skills(self) -> tuple[Entry, ...]:
         """Return the entries."""
-        active, make, odd = State.ACTIVE, Entry.active, self.odd
-        entries = [make(_Row(self, at), name) for at, name in enumerate(self.names)]
+        active, odd = State.ACTIVE, self.odd
+        entries = []
+        for at, (name, description, path) in enumerate(zip(self.names, self.descriptions, self.paths, strict=True)):
+            entry = Entry.active(_Row(self, at), name)
+            _put(entry, "description", description)
+            _put(entry, "path", path)
+            entries.append(entry)
         for at, rare in odd.items():
             state = State(rare["state"]) if "state" in rare else active
             entries[at] = Entry.later(_Row(self, at), name=self.names[at], state=state)
@@ -180,6 +185,9 @@ class _Row:
 
         skill = load(self._all.paths[self._at])
         return {"skill": skill, "findings": skill.findings}.get(name, Requirements())
+
+
+_put = object.__setattr__
 
 
 def _finding(row: dict[str, Any]) -> Finding:
