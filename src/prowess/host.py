@@ -38,6 +38,7 @@ __all__ = [
     "host_from_table",
     "host_names",
     "load_host",
+    "stated",
 ]
 
 DEFAULT_HOST = "prowess"
@@ -390,6 +391,11 @@ def load_host(name: str) -> Host:
         hint = f"did you mean `{near[0]}`?" if near else "`prowess hosts` lists them"
         raise HostNotFoundError(f"there is no host `{name[:60]!s}`", hint=hint)
     return host_from_table(name, TABLES[name])
+
+
+def stated(name: str, key: str) -> Any:
+    """Return what a host's file says for one key, None where it says nothing, without making the host."""
+    return TABLES[name].get(key)
 
 
 def host_from_table(name: str, table: Mapping[str, Any]) -> Host:

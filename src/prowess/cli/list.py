@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 
-from prowess.disk import Disk
 from prowess.entry import State
 from prowess.errors import ConfigError
 from prowess.files import at_home
 from prowess.findings import Severity, neutral
-from prowess.host import DEFAULT_HOST, Host, host_names, load_host
+from prowess.host import DEFAULT_HOST, host_names, load_host, stated
 
 from .common import catalog_of, columns, finding_lines, look_arguments, make_parser, many, print_json, say, tell
 
@@ -65,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
 def _one(args: argparse.Namespace, host: str) -> int:
     catalog = catalog_of(args, host)
     if args.digest:
+        from prowess.disk import Disk
         from prowess.entry import with_digest
 
         disk = Disk()
@@ -141,28 +141,30 @@ def _where_to_put(catalog: Catalog) -> None:
 
 
 def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
+    from prowess.disk import Disk
+
     disk = Disk()
-    chosen = [load_host(name) for name in dict.fromkeys(names)] if names else _present(args)
-    catalogs = [catalog_of(args, host.name, disk) for host in chosen]
+    hosts = [load_host(name).name for name in dict.fromkeys(names)] if names else _present(args)
+    catalogs = [catalog_of(args, host, disk) for host in hosts]
     rows: dict[str, dict[str, Entry]] = {}
-    for catalog in catalogs:
+    for host, catalog in zip(hosts, catalogs, strict=True):
         for entry in catalog.skills:
             row = rows.setdefault(entry.real, {})
-            known = row.get(catalog.host.name)
+            known = row.get(host)
             # One file under two names, or reached by two paths: what becomes of it is the better of the two.
             if known is None or known.state is not State.ACTIVE:
-                row[catalog.host.name] = entry
+                row[host] = entry
     skills = sorted(rows.values(), key=lambda row: (_first(row).folder.casefold(), _first(row).path))
     if args.json:
-        print_json(_matrix_json(catalogs, skills))
+        print_json(_matrix_json(hosts, catalogs, skills))
         return 0
     base = catalogs[0]
     if skills:
-        heading = ("SKILL", *(catalog.host.name for catalog in catalogs), "WHERE")
+        heading = ("SKILL", *hosts, "WHERE")
         lines = [
             (
                 _called(row),
-                *(_sign(row.get(catalog.host.name)) for catalog in catalogs),
+                *(_sign(row.get(host)) for host in hosts),
                 _short(_first(row).path, base, _called(row)),
             )
             for row in skills
@@ -193,12 +195,14 @@ def _first(row: dict[str, Entry]) -> Entry:
     return next(iter(row.values()))
 
 
-def _matrix_json(catalogs: Sequence[Catalog], skills: Sequence[dict[str, Entry]]) -> dict[str, object]:
+def _matrix_json(
+    hosts: Sequence[str], catalogs: Sequence[Catalog], skills: Sequence[dict[str, Entry]]
+) -> dict[str, object]:
     problems = {(item.code, item.path, item.message): item for catalog in catalogs for item in catalog.findings}
     return {
         "cwd": catalogs[0].cwd,
         "home": catalogs[0].home,
-        "hosts": [catalog.host.name for catalog in catalogs],
+        "hosts": hosts,
         "skills": [
             {
                 "name": _called(row),
@@ -213,24 +217,26 @@ def _matrix_json(catalogs: Sequence[Catalog], skills: Sequence[dict[str, Entry]]
             for row in skills
         ],
         "findings": [item.as_dict() for item in problems.values()],
-        "counts": {catalog.host.name: catalog.counts for catalog in catalogs},
+        "counts": {host: catalog.counts for host, catalog in zip(hosts, catalogs, strict=True)},
     }
 
 
-def _present(args: argparse.Namespace) -> list[Host]:
-    """Return `prowess` and the hosts found on this machine; all whose clients were asked, where none is."""
+def _present(args: argparse.Namespace) -> list[str]:
+    """Return the names of `prowess` and what hosts are on this machine; all whose clients were asked, if none is."""
     home = os.path.abspath(args.home or os.path.expanduser("~"))
     cwd = os.path.abspath(args.cwd or ".")
-    hosts = [load_host(name) for name in host_names()]
+    names = list(host_names())
     if args.all:
-        return hosts
+        return names
     found = [
-        host for host in hosts if host.name == "prowess" or any(_is_there(mark, cwd, home) for mark in host.found_by)
+        name
+        for name in names
+        if name == DEFAULT_HOST or any(_is_there(mark, cwd, home) for mark in stated(name, "found_by") or ())
     ]
     if len(found) > 1:
         return found
     say("no agent was found on this machine; here is what those would see whose real clients were asked")
-    return [host for host in hosts if host.name == "prowess" or host.observed]
+    return [name for name in names if name == DEFAULT_HOST or stated(name, "observed")]
 
 
 def _is_there(mark: str, cwd: str, home: str) -> bool:
