@@ -1,7 +1,27 @@
-"""`python -m prowess` -> the command line"""
+"""`prowess` and `python -m prowess` -> the command line"""
 
+from __future__ import annotations
+
+import os
 import sys
 
-from .cli import main
+from prowess.cli import main
 
-sys.exit(main())
+
+def run() -> None:
+    """Run the command line of this process, and end it."""
+    code = main()
+    # Taking the interpreter apart, thousands of values and all, takes a tenth of what a command takes, for nothing.
+    if sys.gettrace() is None and sys.getprofile() is None and not sys.flags.inspect:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                try:
+                    stream.flush()
+                except OSError:
+                    code = code or 1
+        os._exit(code)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    run()

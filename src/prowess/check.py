@@ -108,7 +108,9 @@ def report(
         disk = Disk()
         for rule in rules:
             host = "prowess" if rule in ("guide", "spec") else rule
-            work.catalog(rule, discover(cwd, host=host, home=home, skill_dirs=skill_dirs, role=role, disk=disk, cache=False))
+            work.catalog(
+                rule, discover(cwd, host=host, home=home, skill_dirs=skill_dirs, role=role, disk=disk, cache=False)
+            )
     else:
         for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
             work.path(os.path.abspath(os.path.join(cwd, os.path.expanduser(path))))

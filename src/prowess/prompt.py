@@ -226,15 +226,22 @@ def _xml(entries: Sequence[Entry], plan: Sequence[int]) -> str:
     skills = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
-            name, path = _xml_text(without_hidden(entry.name)), _xml_text(neutral(entry.path))
-            text = _words(entry.description, level)
-            shown = f"    <description>{_xml_text(text)}</description>\n" if text else ""
+            name, path, text = entry.name, entry.path, entry.description
+            # Most texts are shown as they are, and to see that of all at once is quicker than to clean each.
+            if not _as_they_are(f"{name}\n{path}\n{text}") or level < _FULL or "  " in text:
+                name, path = _xml_text(without_hidden(name)), _xml_text(neutral(path))
+                text = _xml_text(_words(text, level))
+            shown = f"    <description>{text}</description>\n" if text else ""
             skills.append(f"  <skill>\n    <name>{name}</name>\n{shown}    <location>{path}</location>\n  </skill>\n")
     if not skills:
         return ""
     rest = _rest(entries, plan)
     last = f"<!-- {rest} -->\n" if rest else ""
     return f"<available_skills>\n{''.join(skills)}</available_skills>\n{last}"
+
+
+_as_they_are = re.compile(r"[!#-%'-;=?-~]+\n[!#-%'-;=?-~]+\n(?:[!#-%'-;=?-~][ !#-%'-;=?-~]*[!#-%'-;=?-~])?").fullmatch
+"""Name, path and description of printable ASCII, without what XML reserves, and without blanks around them."""
 
 
 def _xml_text(text: str) -> str:

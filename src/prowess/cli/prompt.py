@@ -43,9 +43,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result.as_dict())
         return 0
-    sys.stdout.write(
-        result.text.encode(sys.stdout.encoding or "utf-8", "backslashreplace").decode(sys.stdout.encoding or "utf-8")
-    )
+    encoding = sys.stdout.encoding or "utf-8"
+    shown = result.text if result.text.isascii() else result.text.encode(encoding, "backslashreplace").decode(encoding)
+    sys.stdout.write(shown)
     cut = f", {len(result.shortened)} shortened" if result.shortened else ""
     left = f", {len(result.omitted)} left out" if result.omitted else ""
     say(f"{many(len(result.shown), 'skill')}{cut}{left}; {result.chars:,} characters, about {result.tokens:,} tokens")
