@@ -12,7 +12,6 @@ import re
 import stat
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
 
 from ._frontmatter import read
 from ._frozen import Frozen
@@ -102,16 +101,15 @@ _LINE = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
 _FENCE = re.compile(r"-{3,}[ \t]*")
 
 
-@dataclass(slots=True)
 class _Front:
     """The lines of a front matter, fences included, each with the line end it has."""
 
-    before: bytes
-    lines: list[str]
-    ends: list[str]
-    after: bytes
+    __slots__ = ("after", "before", "ends", "lines")
 
-    def bytes(self) -> bytes:
+    def __init__(self, before: bytes, lines: list[str], ends: list[str], after: bytes) -> None:
+        self.before, self.lines, self.ends, self.after = before, lines, ends, after
+
+    def joined(self) -> bytes:
         pairs = zip(self.lines, self.ends, strict=True)
         return self.before + "".join(line + end for line, end in pairs).encode() + self.after
 
@@ -152,7 +150,7 @@ def _with_line_feeds(data: bytes, _folder: str) -> bytes | None:
         return None
     newline = "\r\n" if "\r\n" in front.ends else "\n"
     front.ends = [newline if end == "\r" else end for end in front.ends]
-    return front.bytes()
+    return front.joined()
 
 
 def _with_exact_fences(data: bytes, _folder: str) -> bytes | None:
@@ -160,7 +158,7 @@ def _with_exact_fences(data: bytes, _folder: str) -> bytes | None:
     if front is None:
         return None
     front.lines[0] = front.lines[-1] = "---"
-    return front.bytes()
+    return front.joined()
 
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
@@ -171,7 +169,7 @@ def _without_controls(data: bytes, _folder: str) -> bytes | None:
     if front is None:
         return None
     front.lines = [_CONTROL.sub("", line) for line in front.lines]
-    return front.bytes()
+    return front.joined()
 
 
 def _as_read(data: bytes, changed: Callable[[str, str], bool]) -> bytes | None:
@@ -183,7 +181,7 @@ def _as_read(data: bytes, changed: Callable[[str, str], bool]) -> bytes | None:
     for number, line in enumerate(front.lines[1:-1]):
         if number < len(repaired) and line.strip(" \t") and changed(line, repaired[number]):
             front.lines[number + 1] = repaired[number]
-    return front.bytes()
+    return front.joined()
 
 
 def _with_spaces(data: bytes, _folder: str) -> bytes | None:
@@ -194,7 +192,7 @@ def _with_spaces(data: bytes, _folder: str) -> bytes | None:
         blanks = line[: len(line) - len(line.lstrip(" \t"))]
         if "\t" in blanks and blanks != line:
             front.lines[number] = blanks.replace("\t", "  ") + line[len(blanks) :]
-    return front.bytes()
+    return front.joined()
 
 
 def _with_quotes(data: bytes, _folder: str) -> bytes | None:
@@ -214,7 +212,7 @@ def _with_hyphen(data: bytes, _folder: str) -> bytes | None:
     if match is None:
         return None
     front.lines[field.line - 1] = f"{line[: match.start()]}{match[1]}allowed-tools{line[match.end() :]}"
-    return front.bytes()
+    return front.joined()
 
 
 def _with_name(data: bytes, folder: str) -> bytes | None:
@@ -225,7 +223,7 @@ def _with_name(data: bytes, folder: str) -> bytes | None:
     quote = '"' if not folder.isascii() or not folder[0].isalpha() or folder in _WORDS else ""
     front.lines.insert(1, f"{' ' * (column - 1)}name: {quote}{folder}{quote}")
     front.ends.insert(1, front.ends[0])
-    return front.bytes()
+    return front.joined()
 
 
 _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from contextlib import suppress
 
 from ._frontmatter import read
@@ -56,6 +55,8 @@ def skills_folder(cwd: str, host: Host | None = None) -> str:
 
 def proposed(name: str) -> str:
     """Return the correct name that is nearest to one that is not; empty if nothing is left of it."""
+    import unicodedata
+
     plain = unicodedata.normalize("NFKD", name).lower()
     plain = "".join(c for c in plain if not unicodedata.combining(c))
     plain = re.sub(r"(?<=[^\W_])['’](?=[^\W_])", "", plain)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, fields
 
 from prowess.cli import OK
 from prowess.cli.common import columns, make_parser, print_json, tell
@@ -89,6 +88,8 @@ def _joined(host: Host, user: bool) -> str:
 
 
 def _as_dict(host: Host, here: tuple[Place, ...] | None) -> dict[str, object]:
+    from dataclasses import asdict
+
     value: dict[str, object] = {
         **asdict(host),
         "evidence": "observed" if host.observed else "documented",
@@ -287,13 +288,13 @@ def _rules(table: Any, phrases: Mapping[str, str], kinds: Mapping[str, str] | No
         phrases: field to words, with `{}` for its value; without, where the words say it.
         kinds: what becomes of values that are not text, where the table's `on` does not say.
     """
-    for entry in fields(table):
-        value = getattr(table, entry.name)
-        default = entry.default if entry.default is not MISSING else {}
-        if entry.name == "on":
+    plain = type(table)()
+    for name in type(table).__annotations__:
+        value = getattr(table, name)
+        if name == "on":
             yield from _kinds(phrases["on"], {**_KINDS, **(kinds or {}), **value})
-        elif value != default or entry.name == "identity":
-            yield from _phrase(phrases.get(entry.name, entry.name.replace("_", " ") + ": {}"), value)
+        elif value != getattr(plain, name) or name == "identity":
+            yield from _phrase(phrases.get(name, name.replace("_", " ") + ": {}"), value)
 
 
 def _kinds(start: str, on: Mapping[str, str]) -> Iterator[str]:
