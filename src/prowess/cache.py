@@ -6,22 +6,29 @@ file that is damaged, cut, foreign or not the user's own counts for nothing, and
 changing is never kept.
 
     file     = magic checksum *(" " length) newline *section
-    sections = question files marks folders marks others more *column  ; texts are joined by NUL
+    sections = question files marks folders marks others more *column
+    others   = *(letter name value) ; question, files, folders, others, column = *(text NUL)
+
+What it cannot tell: an answer forged well by somebody who can write as the user, and who could write the skills just as
+well; and a change that the system itself does not tell yet when a file is looked at, such as what is written through a
+mapping of memory that was written to before, or on another machine of a network.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
+from contextlib import suppress
 from operator import itemgetter
 from time import time_ns
 from zlib import crc32
 
-from .looks import GONE, kind, link_kind, marks, newest
+from .looks import MARK_BYTES, kind, link_kind, marks, newest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from .looks import Looks
 
@@ -42,6 +49,10 @@ _FIXED = 7
 _MAX_COLUMNS = 16
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NO_LINKS |= getattr(os, "O_NONBLOCK", 0)
+_OURS = re.compile(r"(\.?)catalog-[0-9a-f]{16}(?(1)\.[0-9]+\.[0-9a-f]+)").fullmatch
+"""What files of ours are called: nothing else that lies in the folder is touched."""
+_LEFT_BEHIND = 3600 * 1_000_000_000
+"""Nanoseconds after which the process that wrote a file is taken to be dead."""
 
 
 class Watched(dict[str, str]):
@@ -73,8 +84,8 @@ class Cache:
         settled: see `SETTLED`.
     """
 
-    def __init__(self, folder: str, *, settled: int = SETTLED) -> None:
-        self.folder, self._settled = folder, settled
+    def __init__(self, folder: str, *, settled: int | None = None) -> None:
+        self.folder, self._settled = folder, SETTLED if settled is None else settled
 
     # ── recalling ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -91,12 +102,12 @@ class Cache:
             return None
         try:
             still = (
-                marks(_texts(sections[1])) == sections[2]
-                and marks(_texts(sections[3]), os.stat) == sections[4]
+                _same(sections[1], sections[2])
+                and _same(sections[3], sections[4], os.stat)
                 and _still(_texts(sections[5]), env)
             )
             return Answer([*map(_texts, sections[_FIXED:])], bytes(sections[6])) if still else None
-        except (OSError, ValueError, OverflowError, IndexError):
+        except (OSError, ValueError, OverflowError):
             return None
 
     def _sections(self, key: bytes) -> list[memoryview]:
@@ -129,8 +140,8 @@ class Cache:
             status = os.fstat(fd)
             if not _is_own(status) or status.st_mode & 0o170000 != 0o100000 or status.st_size > MAX_FILE_BYTES:
                 return b""
-            parts = []
-            left = status.st_size
+            parts = [os.read(fd, len(_MAGIC))]
+            left = status.st_size - len(_MAGIC) if parts[0] == _MAGIC else 0
             while left > 0 and (part := os.read(fd, left)):
                 parts.append(part)
                 left -= len(part)
@@ -202,13 +213,15 @@ class Cache:
         fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600)
         try:
             try:
-                while data:
-                    data = data[os.write(fd, data) :]
+                left = memoryview(data)
+                while left:
+                    left = left[os.write(fd, left) :]
             finally:
                 os.close(fd)
             os.replace(staged, os.path.join(self.folder, name))
         except BaseException:
-            os.unlink(staged)
+            with suppress(OSError):
+                os.unlink(staged)
             raise
 
     def _make_room(self, size: int) -> None:
@@ -216,38 +229,45 @@ class Cache:
         found = []
         with os.scandir(self.folder) as entries:
             for entry in entries:
-                if entry.name.lstrip(".").startswith("catalog-"):
-                    status = entry.stat(follow_symlinks=False)
-                    found.append((entry.name.startswith("."), status.st_mtime_ns, status.st_size, entry.path))
+                if ours := _OURS(entry.name):
+                    with suppress(OSError):
+                        status = entry.stat(follow_symlinks=False)
+                        found.append((status.st_mtime_ns, status.st_size, entry.path, ours[1] == "."))
+        found.sort()
         now = time_ns()
-        total = size + sum(map(itemgetter(2), found))
-        for place, (staged, written, taken, path) in enumerate(sorted(found, key=itemgetter(1))):
-            too_many = len(found) - place >= MAX_FILES or total > MAX_BYTES
-            if too_many if not staged else now - written > 3600 * 1_000_000_000:
-                try:
+        count, total = len(found), size + sum(map(itemgetter(1), found))
+        for written, taken, path, staged in found:
+            if now - written > _LEFT_BEHIND if staged else count >= MAX_FILES or total > MAX_BYTES:
+                with suppress(OSError):
                     os.unlink(path)
-                except GONE:
-                    continue
-                total -= taken
+                    count, total = count - 1, total - taken
 
 
 def default_folder(env: Mapping[str, str]) -> str | None:
     """Return the folder of the user's cache: `PROWESS_CACHE_DIR`, else where the system keeps caches.
 
-    None where there is to be none: `PROWESS_NO_CACHE=1`, or a user without a home.
+    None where there is to be none: `PROWESS_NO_CACHE=1`, a user without a home, or Windows, where nothing tells for
+    sure that a file has changed.
     """
+    if sys.platform == "win32":
+        return None
     if env.get("PROWESS_NO_CACHE", "").strip().lower() not in ("", "0", "false", "no", "off"):
         return None
     if folder := env.get("PROWESS_CACHE_DIR"):
         return os.path.abspath(folder)
     if sys.platform == "darwin":
         base = os.path.expanduser("~/Library/Caches")
-    elif sys.platform == "win32":
-        base = env.get("LOCALAPPDATA", "")
     else:
         base = env.get("XDG_CACHE_HOME", "")
         base = base if os.path.isabs(base) else os.path.expanduser("~/.cache")
     return os.path.join(base, "prowess") if os.path.isabs(base) else None
+
+
+def asker() -> str:
+    """Return what decides which files may be read: as somebody else, the same process may see other skills."""
+    if sys.platform == "win32":
+        return ""
+    return f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())}"
 
 
 def _is_own(status: os.stat_result) -> bool:
@@ -274,8 +294,8 @@ def _rows(letter: str, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
 
 def _joined(texts: Sequence[str]) -> bytes | None:
     """Write texts one after the other; None where one cannot be told from two."""
-    joined = "\0".join(texts)
-    if joined.count("\0") != max(len(texts) - 1, 0):
+    joined = "\0".join((*texts, ""))
+    if joined.count("\0") != len(texts):
         return None
     try:
         return joined.encode("utf-8", "surrogatepass")
@@ -284,7 +304,27 @@ def _joined(texts: Sequence[str]) -> bytes | None:
 
 
 def _texts(section: memoryview) -> list[str]:
-    return str(section, "utf-8", "surrogatepass").split("\0") if section else []
+    """Read them again.
+
+    Raises:
+        ValueError: this is not what was written.
+    """
+    *texts, rest = str(section, "utf-8", "surrogatepass").split("\0")
+    if rest:
+        raise ValueError("a text without its end")
+    return texts
+
+
+def _same(paths: memoryview, states: memoryview, look: Callable[[str], os.stat_result] = os.lstat) -> bool:
+    """Say whether a look at each path gives the mark it gave.
+
+    Raises:
+        OSError: there is nothing at one, or it may not be looked at.
+        ValueError: this is not what was written.
+        OverflowError: one has no mark.
+    """
+    texts = _texts(paths)
+    return len(states) == len(texts) * MARK_BYTES and marks(texts, look) == states
 
 
 def _still(others: list[str], env: Mapping[str, str]) -> bool:
@@ -295,17 +335,19 @@ def _still(others: list[str], env: Mapping[str, str]) -> bool:
         ValueError: this is not what was written.
     """
     for row, value in zip(others[::2], others[1::2], strict=True):
-        letter, name = row[0], row[1:]
+        letter, name = row[:1], row[1:]
         if letter == "k":
             same = kind(name) == value
         elif letter == "l":
             same = link_kind(name) == value
         elif letter == "r":
             same = os.path.realpath(name) == value
-        elif letter in "uv":
+        elif letter in ("u", "v"):
             same = env.get(name) == (value if letter == "v" else None)
-        else:
+        elif letter in ("-", "_"):
             same = not (link_kind if letter == "-" else kind)(name)
+        else:
+            raise ValueError("a row of no kind")
         if not same:
             return False
     return True

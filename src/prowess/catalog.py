@@ -8,12 +8,11 @@ from contextlib import suppress
 from itertools import product
 
 from ._frozen import Later
-from .cache import Cache, Watched, default_folder
+from .cache import Cache, Watched, asker, default_folder
 from .entry import State, with_digest
 from .errors import AmbiguousSkillError, SkillNotFoundError
 from .files import at_home
 from .findings import neutral, quoted, same_name
-from .looks import Looks
 from .recall import Recalled, code_state, columns_of
 
 TYPE_CHECKING = False
@@ -191,11 +190,12 @@ def discover(
             disk=disk,
         )
 
-    if folder is None:
+    code = code_state()
+    if folder is None or not code:
         return _catalog(live(env, disk or _disk()), cwd, home)
     kept = Cache(folder)
-    user = str(os.geteuid()) if hasattr(os, "geteuid") else ""
-    question = [code_state(), user, str(host), cwd, home, str(moved), role or "", os.path.expanduser("~"), *named]
+    question = [code, asker(), str(host), cwd, home, str(moved), role or "", os.path.expanduser("~")]
+    question += [text for path in named for text in (path, os.path.expanduser(path))]
     answer = kept.recall(question, env)
     if answer is not None:
         with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -204,13 +204,12 @@ def discover(
             return Catalog.later(recalled, cwd=cwd, home=home, skills=skills, findings=recalled.findings)
     disk = disk or _disk()
     watched = Watched(env)
-    disk.looks = Looks()
+    looks = disk.watch()
     try:
         decided = live(watched, disk)
-        if not disk.looks.complete:
-            return _catalog(decided, cwd, home)
-        columns, more = columns_of(decided)
-        kept.keep(question, disk.looks, watched.asked, disk.since, columns, more)
+        if looks.complete:
+            columns, more = columns_of(decided)
+            kept.keep(question, looks, watched.asked, disk.since, columns, more)
     finally:
         disk.looks = None
     return _catalog(decided, cwd, home)

@@ -26,15 +26,19 @@ from .skill import Skill, from_document, unreadable
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import TypeVar
 
     from ._frontmatter import Value
     from .glance import Glance
 
     Listing = tuple[tuple[str, str], ...]
+    Seen = TypeVar("Seen", str, bytes)
 
-__all__ = ["Disk"]
+__all__ = ["LARGE", "Disk"]
 
 
+LARGE = 16 * 1024
+"""Bytes of a front matter that is not kept as a skill: a thousand of the largest would fill a machine."""
 _MAX_HEAD = MAX_FRONTMATTER_BYTES + 4096
 
 
@@ -45,15 +49,23 @@ class Disk:
         self.since = time_ns()
         """When it began to look, in nanoseconds of the system's clock."""
         self.looks: Looks | None = None
-        """Where looks are noted, if anywhere."""
+        """Where looks are noted, if anywhere; `watch` begins."""
+        self._unnoted = False
+        """Whether something was read that no note tells of."""
         self._listings: dict[str, tuple[Listing | OSError, bytes]] = {}
         self._glanced: dict[str, Glance] = {}
         self._marks: dict[str, bytes] = {}
-        self._heads: dict[tuple[str, str | None, bool], tuple[Skill, bool, bytes]] = {}
-        self._tables: dict[str, Mapping[str, Value]] = {}
-        self._files: dict[str, tuple[list[tuple[str, int]], list[str]]] = {}
+        self._heads: dict[tuple[str, str | None, bool], tuple[Skill | bytes, bool, bytes]] = {}
+        self._tables: dict[str, tuple[Mapping[str, Value], bytes]] = {}
+        self._files: dict[str, tuple[list[tuple[str, int]], dict[str, bytes], dict[str, bytes]]] = {}
         self._digests: dict[str, str | None] = {}
         self._left = 2 * MAX_DIGEST_BYTES
+
+    def watch(self) -> Looks:
+        """Note from now on what is looked at. Of what was read before without a note, none can be made any more."""
+        self.looks = Looks()
+        self.looks.complete = not self._unnoted
+        return self.looks
 
     # ── what is there ────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -61,14 +73,14 @@ class Disk:
         """Return `d` for a folder, `f` for a regular file, `?` for anything else, through links; empty for nothing."""
         found = self._try(kind, path)
         if self.looks is not None:
-            self.looks.kinds[path] = found
+            self._note(self.looks.kinds, path, found)
         return found
 
     def link_kind(self, path: str) -> str:
         """Return the same, and `l` for a link."""
         found = self._try(link_kind, path)
         if self.looks is not None:
-            self.looks.links[path] = found
+            self._note(self.looks.links, path, found)
         return found
 
     def _try(self, look: Callable[[str], str], path: str) -> str:
@@ -87,7 +99,7 @@ class Disk:
         """
         found = os.path.realpath(path)
         if self.looks is not None:
-            self.looks.reals[path] = found
+            self._note(self.looks.reals, path, found)
         return found
 
     def listing(self, path: str) -> Listing:
@@ -101,18 +113,22 @@ class Disk:
             state = b""
             names: Listing | OSError
             try:
-                if self.looks is not None:
+                if self.looks is None:
+                    self._unnoted = True
+                else:
                     state = mark(os.stat(path))
                 with os.scandir(path) as entries:
                     names = tuple(sorted(_letters(entries)))
             except OSError as error:
                 names = error
+                if isinstance(error, FileNotFoundError):
+                    state = b""
             except ValueError:
                 names = FileNotFoundError(path)
             known = self._listings[path] = names, state
         found, state = known
         if self.looks is not None:
-            self.looks.folders[path] = state or self._mark(path, follow=True)
+            self._note(self.looks.folders, path, state)
         if isinstance(found, OSError):
             if not isinstance(found, GONE):
                 self._incomplete()
@@ -136,16 +152,16 @@ class Disk:
             except UnreadableError as error:
                 self._heads[path, None, False] = self._unread(path, path, error)
                 return None
-            state = b"" if self.looks is None else mark(status)
+            state = self._state(status)
             known = None if complete and not _is_tame(data) else glance(data)
             if known is None:
-                self._heads[path, None, False] = _parsed(data, path, complete, False), complete, state
+                self._heads[path, None, False] = self._kept(data, path, complete, False), complete, state
                 return None
             self._glanced[path] = known
             if state:
                 self._marks[path] = state
         if self.looks is not None:
-            self.looks.files[path] = self._marks.get(path) or self._mark(path)
+            self._note(self.looks.files, path, self._marks.get(path, b""))
         return known
 
     def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
@@ -163,25 +179,31 @@ class Disk:
         if known is None or (whole and not known[1]):
             known = self._heads[path, real, body] = self._read(path, real or path, whole=whole, body=body)
         if self.looks is not None:
-            self.looks.files[real or path] = known[2] or self._mark(real or path)
-        return known[0]
+            self._note(self.looks.files, real or path, known[2])
+        skill, complete, _ = known
+        return _parsed(skill, path, complete, body) if isinstance(skill, bytes) else skill
 
-    def _read(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill, bool, bytes]:
+    def _kept(self, data: bytes, path: str, complete: bool, body: bool) -> Skill | bytes:
+        """Return what is kept of a file: a skill, which takes ten times the room of its bytes, if that is little."""
+        return data if len(data) > LARGE and not body else _parsed(data, path, complete, body)
+
+    def _read(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill | bytes, bool, bytes]:
         try:
             if whole:
                 state = self._mark(real)
                 data, complete = read_file(real), True
             else:
                 data, complete, status = read_head(real, _enough, _MAX_HEAD)
-                state = b"" if self.looks is None else mark(status)
+                state = self._state(status)
         except UnreadableError as error:
             return self._unread(path, real, error)
-        return _parsed(data, path, complete, body), complete, state
+        return self._kept(data, path, complete, body), complete, state
 
     def _unread(self, path: str, real: str, error: UnreadableError) -> tuple[Skill, bool, bytes]:
         if error.code == "file-unreadable":
             self._incomplete()
-        return unreadable(path, error), True, b"" if error.code == "file-missing" else self._mark(real)
+        state = b"" if error.code == "file-missing" else self._mark(real, there=True)
+        return unreadable(path, error), True, state
 
     def data(self, path: str, limit: int, *, follow: bool = True) -> bytes:
         """Return the bytes of a small file.
@@ -189,15 +211,26 @@ class Disk:
         Raises:
             UnreadableError: as `files.read_file`.
         """
-        if self.looks is not None:
-            notes = self.looks.folders if follow else self.looks.files
-            notes[path] = self._mark(path, follow=follow)
+        data, _ = self._small(path, limit, follow=follow)
+        if isinstance(data, UnreadableError):
+            raise data
+        return data
+
+    def _small(self, path: str, limit: int, *, follow: bool) -> tuple[bytes | UnreadableError, bytes]:
+        """Return what `data` does, or why there is nothing, and the mark."""
+        state = self._mark(path, follow=follow)
+        data: bytes | UnreadableError
         try:
-            return read_file(path, limit, follow=follow)
+            data = read_file(path, limit, follow=follow)
         except UnreadableError as error:
+            data = error
             if error.code == "file-unreadable":
                 self._incomplete()
-            raise
+            elif error.code == "file-missing":
+                state = b""
+        if self.looks is not None:
+            self._note(self.looks.folders if follow else self.looks.files, path, state)
+        return data, state
 
     def text(self, real: str) -> str:
         """Return a file's text with its own line ends, for clients that know but one; empty if it cannot be read."""
@@ -211,14 +244,12 @@ class Disk:
         """Return the mapping a small YAML file beside a SKILL.md holds; empty where there is none, or it is not one."""
         known = self._tables.get(path)
         if known is None:
-            try:
-                known, _ = read_yaml(self.data(path, MAX_FRONTMATTER_BYTES, follow=False), path)
-            except UnreadableError:
-                known = {}
-            self._tables[path] = known
+            data, state = self._small(path, MAX_FRONTMATTER_BYTES, follow=False)
+            table = {} if isinstance(data, UnreadableError) else read_yaml(data, path)[0]
+            known = self._tables[path] = table, state
         elif self.looks is not None:
-            self.looks.files[path] = self._mark(path)
-        return known
+            self._note(self.looks.files, path, known[1])
+        return known[0]
 
     # ── all of a skill ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -226,33 +257,58 @@ class Disk:
         """Return the files of the skill whose SKILL.md this is, with their sizes."""
         folder = os.path.dirname(path)
         if folder not in self._files:
-            folders: list[str] = []
-            self._files[folder] = skill_files(folder, folders=folders), folders
-        found, folders = self._files[folder]
+            listed: list[str] = []
+            found = skill_files(folder, folders=listed)
+            if "" in listed:
+                self._incomplete()
+            folders = {name: self._mark(name, follow=True, there=True) for name in listed if name}
+            names = (os.path.join(folder, name) for name, _ in found)
+            self._files[folder] = found, folders, {name: self._mark(name, there=True) for name in names}
+        found, folders, files = self._files[folder]
         if self.looks is not None:
-            self.looks.folders.update((name, self._mark(name, follow=True)) for name in folders)
-            names = [os.path.join(folder, name) for name, _ in found]
-            self.looks.files.update((name, self._mark(name)) for name in names)
+            for notes, states in ((self.looks.folders, folders), (self.looks.files, files)):
+                for name, state in states.items():
+                    self._note(notes, name, state)
         return found
 
     def digest(self, path: str) -> str | None:
         """Return the digest of the skill whose SKILL.md this is; None past what one command reads for digests."""
         folder = os.path.dirname(path)
+        found = self.files(path)
         if folder not in self._digests:
-            self._left -= sum(size for _, size in self.files(path))
+            self._left -= sum(size for _, size in found)
             self._digests[folder] = skill_digest(folder) if self._left >= 0 else None
+        if self._digests[folder] is None:
+            # Why may depend on what else was read, or on what had no place in memory just then.
+            self._incomplete()
         return self._digests[folder]
 
     # ── notes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _mark(self, path: str, *, follow: bool = False) -> bytes:
+    def _note(self, notes: dict[str, Seen], path: str, seen: Seen) -> None:
+        """Note a look. Where another look at the same has shown something else, nothing is sure."""
+        if notes.setdefault(path, seen) != seen:
+            self._incomplete()
+
+    def _state(self, status: os.stat_result) -> bytes:
         if self.looks is None:
+            self._unnoted = True
+            return b""
+        return mark(status)
+
+    def _mark(self, path: str, *, follow: bool = False, there: bool = False) -> bytes:
+        """Return the mark of a path; `there` says that something was just seen there."""
+        if self.looks is None:
+            self._unnoted = True
             return b""
         try:
-            return mark_of(path, os.stat if follow else os.lstat)
+            state = mark_of(path, os.stat if follow else os.lstat)
         except OSError:
             self._incomplete()
             return b""
+        if there and not state:
+            self._incomplete()
+        return state
 
     def _incomplete(self) -> None:
         if self.looks is not None:

@@ -188,9 +188,10 @@ def skill_files(folder: str, *, folders: list[str] | None = None) -> list[tuple[
     """Return the regular files of a skill: path relative to `folder` with `/`, size in bytes; sorted by path.
 
     Links are not followed and not listed. Names are compared as bytes. At most `MAX_SKILL_FILES`. The folders that were
-    listed are added to `folders`.
+    listed are added to `folders`, and an empty text where something could not be looked at.
     """
     result: list[tuple[str, int]] = []
+    failed = [] if folders is None else folders
     waiting = [""]
     seen = 0
     while waiting and len(result) < MAX_SKILL_FILES and seen < MAX_SKILL_FILES:
@@ -211,9 +212,9 @@ def skill_files(folder: str, *, folders: list[str] | None = None) -> list[tuple[
                         elif entry.is_file(follow_symlinks=False):
                             result.append((path, entry.stat(follow_symlinks=False).st_size))
                     except OSError:
-                        continue
+                        failed.append("")
         except OSError:
-            continue
+            failed.append("")
     result.sort(key=lambda item: os.fsencode(item[0]))
     return result[:MAX_SKILL_FILES]
 

@@ -1,7 +1,7 @@
 """what was looked at -> whether it is still so
 
 A look is noted with what marks the state of what was seen: whatever changes a file, its kind, size, place, owner, mode
-or content, changes its mark, since every system sets `ctime` itself and lets nobody else do it.
+or content, changes its mark, since the system sets `ctime` itself and lets nobody else do it; Windows has no such time.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["GONE", "Looks", "kind", "link_kind", "mark", "mark_of", "marks"]
+__all__ = ["GONE", "MARK_BYTES", "Looks", "kind", "link_kind", "mark", "mark_of", "marks", "newest"]
 
 _STATE = attrgetter("st_mode", "st_ino", "st_dev", "st_size", "st_mtime_ns", "st_ctime_ns")
 MARK_BYTES = 8 * 6

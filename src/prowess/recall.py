@@ -7,9 +7,10 @@ when somebody asks for it.
 from __future__ import annotations
 
 import os
+import sys
 
 from .entry import Entry, State
-from .findings import Finding, Severity
+from .findings import CODES, Finding, Severity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +26,61 @@ _ODD = ("alias", "frontmatter_name", "real", "state", "reason", "rule", "shadowe
 """Attributes that are kept where they are not what they are with most skills."""
 
 
+_TEXT, _TEXT_OR_NONE, _NUMBER = frozenset((str,)), frozenset((str, type(None))), frozenset((int, type(None)))
+_KINDS = {
+    "alias": _TEXT_OR_NONE,
+    "frontmatter_name": _TEXT_OR_NONE,
+    "real": _TEXT,
+    "state": _TEXT,
+    "reason": _TEXT_OR_NONE,
+    "rule": _TEXT,
+    "shadowed_by": _TEXT_OR_NONE,
+    "findings": frozenset((list,)),
+}
+_STATES, _SEVERITIES, _CLEAN = frozenset(State), frozenset(Severity), frozenset(("", "0", "1"))
+_FINDING = {
+    "code": _TEXT,
+    "severity": _TEXT,
+    "path": _TEXT_OR_NONE,
+    "line": _NUMBER,
+    "column": _NUMBER,
+    "message": _TEXT,
+    "hint": _TEXT_OR_NONE,
+}
+
+
+def _code() -> str:
+    try:
+        with os.scandir(os.path.dirname(__file__)) as entries:
+            files = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith((".py", ".pyc"))]
+    except OSError:
+        return ""
+    yaml = [_folder(os.path.join(path, "yaml")) for path in sys.path]
+    states = [f"{name}:{_state(status)}" for name, status in sorted(files)]
+    return " ".join([__file__, sys.version, sys.getfilesystemencoding(), *filter(None, yaml), *states]) if files else ""
+
+
+def _folder(path: str) -> str:
+    try:
+        return _state(os.stat(path))
+    except (OSError, ValueError):
+        return ""
+
+
+def _state(status: os.stat_result) -> str:
+    return f"{status.st_ino}:{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}"
+
+
+_CODE = _code()
+"""Of when this was imported: the code that runs goes on as it was if its files are replaced."""
+
+
 def code_state() -> str:
-    """Return what changes whenever this package does: answers of other code are not believed."""
-    with os.scandir(os.path.dirname(__file__)) as entries:
-        files = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith(".py")]
-    return " ".join(f"{name}:{status.st_size}:{status.st_mtime_ns}" for name, status in sorted(files))
+    """Return what changes whenever this package, PyYAML or Python does: answers of other code are not believed.
+
+    Empty where that cannot be told, as in a package that is run from an archive.
+    """
+    return _CODE
 
 
 def columns_of(decided: Decided) -> tuple[list[list[str]], bytes]:
@@ -94,7 +145,8 @@ class Recalled:
         self.names, self.descriptions, self.paths, self.numbers, self.clean, places = answer.columns
         if len({*map(len, answer.columns[:5])}) != 1 or len(places) % 3:
             raise ValueError("columns of different length")
-        self.places = list(zip(places[::3], places[1::3], places[2::3], strict=True))
+        rows = zip(places[::3], places[1::3], places[2::3], strict=True)
+        self.places = {str(at): place for at, place in enumerate(rows)}
         self._host, self._live = host, live
         self._now: Decided | None = None
         self._entries: dict[str, Entry] = {}
@@ -104,8 +156,35 @@ class Recalled:
             import json
 
             table = json.loads(answer.more)
+            _check(table, {"odd": frozenset((dict,)), "findings": frozenset((list,))})
             self.odd = {int(at): rare for at, rare in table["odd"].items()}
+            for row in table["findings"]:
+                _check_finding(row)
             self.findings = tuple(map(_finding, table["findings"]))
+        self._check()
+
+    def _check(self) -> None:
+        """Look through all of it now: whoever asks for an attribute later is not told that there is none.
+
+        Raises:
+            ValueError: something is not as `columns_of` makes it.
+        """
+        count = len(self.names)
+        if not self.places.keys() >= set(self.numbers) or not set(self.clean) <= _CLEAN:
+            raise ValueError("a place or a mark that is none")
+        told = 0
+        for at, rare in self.odd.items():
+            if not 0 <= at < count or rare.get("state", "active") not in _STATES:
+                raise ValueError("a skill or a state that is none")
+            _check(rare, {name: _KINDS[name] for name in rare})
+            found = rare.get("findings", ())
+            if bool(found) != (self.clean[at] == "0"):
+                raise ValueError("findings of a clean skill")
+            told += bool(found)
+            for row in found:
+                _check_finding(row)
+        if told != self.clean.count("0"):
+            raise ValueError("no findings of a skill that has some")
 
     def skills(self) -> tuple[Entry, ...]:
         """Return the entries."""
@@ -159,7 +238,7 @@ class _Row:
         if name == "path":
             return known.paths[at]
         if name in ("root", "scope", "namespace"):
-            root, scope, namespace = known.places[int(known.numbers[at])]
+            root, scope, namespace = known.places[known.numbers[at]]
             return {"root": root, "scope": scope, "namespace": namespace or None}[name]
         if name == "folder":
             return os.path.basename(os.path.dirname(known.paths[at]))
@@ -188,6 +267,30 @@ class _Row:
 
 
 _put = object.__setattr__
+
+
+def _check(row: dict[str, Any], kinds: dict[str, frozenset[type]]) -> None:
+    """Look whether a row has these keys, with values of these types.
+
+    Raises:
+        ValueError: it has not.
+    """
+    if type(row) is not dict or row.keys() != kinds.keys():
+        raise ValueError("another row")
+    for name, value in row.items():
+        if type(value) not in kinds[name]:
+            raise ValueError("a value of another type")
+
+
+def _check_finding(row: dict[str, Any]) -> None:
+    _check(row, _FINDING)
+    places = (row["line"], row["column"])
+    if (
+        row["code"] not in CODES
+        or row["severity"] not in _SEVERITIES
+        or any(at is not None and at < 1 for at in places)
+    ):
+        raise ValueError("another finding")
 
 
 def _finding(row: dict[str, Any]) -> Finding:
