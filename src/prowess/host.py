@@ -390,7 +390,7 @@ def load_host(name: str) -> Host:
         near = get_close_matches(name, names, n=1)
         hint = f"did you mean `{near[0]}`?" if near else "`prowess hosts` lists them"
         raise HostNotFoundError(f"there is no host `{name[:60]!s}`", hint=hint)
-    return host_from_table(name, TABLES[name])
+    return _host(name, TABLES[name])
 
 
 def stated(name: str, key: str) -> Any:
@@ -408,18 +408,23 @@ def host_from_table(name: str, table: Mapping[str, Any]) -> Host:
     Raises:
         TypeError: a key is not known, or one that is needed is missing.
     """
+    return _host(name, _with_tuples(table))
+
+
+def _with_tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_tuples(item) for key, item in value.items()}
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
+
+
+def _host(name: str, table: Mapping[str, Any]) -> Host:
     made = dict(table)
     common = made.pop("walk", {})
-    made["roots"] = tuple(_make(Root, {**common, **root}) for root in table.get("roots", ()))
-    made["flags"] = tuple(_make(Flag, row) for row in table.get("flags", ()))
-    made["settings"] = tuple(_make(Setting, row) for row in table.get("settings", ()))
+    made["roots"] = tuple(Root(**{**common, **root}) for root in table.get("roots", ()))
+    made["flags"] = tuple(Flag(**row) for row in table.get("flags", ()))
+    made["settings"] = tuple(Setting(**row) for row in table.get("settings", ()))
     for key, cls in _TABLES.items():
         if key in table:
             row = table[key]
-            made[key] = _make(cls, {**row, "repair": _make(Repair, row["repair"])} if "repair" in row else row)
-    host: Host = _make(Host, {"name": name, **made})
-    return host
-
-
-def _make(cls: Any, table: Mapping[str, Any]) -> Any:
-    return cls(**{key: tuple(value) if isinstance(value, list) else value for key, value in table.items()})
+            made[key] = cls(**{**row, "repair": Repair(**row["repair"])} if "repair" in row else row)
+    return Host(name=name, **made)

@@ -10,7 +10,6 @@ from prowess.cli.common import columns, make_parser, print_json, tell
 from prowess.errors import ConfigError
 from prowess.findings import neutral
 from prowess.host import DESCRIPTION_ON, NAME_ON, Flag, Host, Root, host_names, load_host
-from prowess.places import places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +60,8 @@ def _places(host: Host, args: Namespace) -> tuple[Place, ...]:
         value = getattr(args, option)
         if value is not None and not os.path.isdir(value):
             raise ConfigError(f"`--{option}` is not a folder: {neutral(value)}", hint="check the path")
+    from prowess.places import places
+
     home = os.path.abspath(args.home or os.path.expanduser("~"))
     return places(host, os.path.realpath(args.cwd or "."), home, env=os.environ, moved=args.home is None)
 
