@@ -14,7 +14,7 @@ from .findings import CODES, Finding, Severity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
     from .cache import Answer
@@ -24,10 +24,9 @@ __all__ = ["Recalled", "code_state", "columns_of"]
 
 _ODD = ("alias", "frontmatter_name", "real", "state", "reason", "rule", "shadowed_by")
 """Attributes that are kept where they are not what they are with most skills."""
-
-
-_TEXT, _TEXT_OR_NONE, _NUMBER = frozenset((str,)), frozenset((str, type(None))), frozenset((int, type(None)))
-_KINDS = {
+_TEXT: frozenset[object] = frozenset((str,))
+_TEXT_OR_NONE, _NUMBER = frozenset((str, type(None))), frozenset((int, type(None)))
+_KINDS: Mapping[str, Collection[object]] = {
     "alias": _TEXT_OR_NONE,
     "frontmatter_name": _TEXT_OR_NONE,
     "real": _TEXT,
@@ -38,7 +37,7 @@ _KINDS = {
     "findings": frozenset((list,)),
 }
 _STATES, _SEVERITIES, _CLEAN = frozenset(State), frozenset(Severity), frozenset(("", "0", "1"))
-_FINDING = {
+_FINDING: Mapping[str, Collection[object]] = {
     "code": _TEXT,
     "severity": _TEXT,
     "path": _TEXT_OR_NONE,
@@ -269,7 +268,7 @@ class _Row:
 _put = object.__setattr__
 
 
-def _check(row: dict[str, Any], kinds: dict[str, frozenset[type]]) -> None:
+def _check(row: dict[str, Any], kinds: Mapping[str, Collection[object]]) -> None:
     """Look whether a row has these keys, with values of these types.
 
     Raises:
