@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import unicodedata
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.cli import common, main
+from prowess.cli.list import _is_program
 from prowess.files import skill_digest
 from prowess.host import host_names, load_host
 from skills import skill
@@ -383,6 +385,32 @@ def test_a_terminal_s_width_is_asked_of_the_terminal(columns: str, monkeypatch: 
     assert common.terminal_width() == 100
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert common.terminal_width() == max(int(columns), 60)
+
+
+@pytest.mark.parametrize("columns", ["", "0", "-5", "wide", "9" * 5000])
+def test_a_width_that_is_none_is_asked_of_the_system(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is a hundred where that knows none either."""
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+    def unknown(_: int) -> os.terminal_size:
+        raise OSError
+
+    for size, width in ((lambda _: os.terminal_size((72, 24)), 72), (unknown, 100)):
+        monkeypatch.setattr(os, "get_terminal_size", size)
+        assert common.terminal_width() == width
+
+
+def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the folders of PATH, if it can be run, and is no folder."""
+    for name, mode in (("first", 0o644), ("second", 0o755)):
+        (tmp_path / name / "folder").mkdir(parents=True)
+        (tmp_path / name / "tool").touch(mode)
+    monkeypatch.chdir(tmp_path / "second")
+    for path in ("", "first", ":first", "../first:../second", str(tmp_path / "second"), "/nowhere", None):
+        monkeypatch.delenv("PATH", raising=False) if path is None else monkeypatch.setenv("PATH", path)
+        for program in ("tool", "folder", "sh", "none"):
+            assert _is_program(program) is (shutil.which(program) is not None), (path, program)
 
 
 @pytest.mark.parametrize(
