@@ -34,11 +34,9 @@ if TYPE_CHECKING:
     Listing = tuple[tuple[str, str], ...]
     Seen = TypeVar("Seen", str, bytes)
 
-__all__ = ["LARGE", "Disk"]
+__all__ = ["Disk"]
 
 
-LARGE = 16 * 1024
-"""Bytes of a front matter that is not kept as a skill: a thousand of the largest would fill a machine."""
 _MAX_HEAD = MAX_FRONTMATTER_BYTES + 4096
 
 
@@ -55,7 +53,7 @@ class Disk:
         self._listings: dict[str, tuple[Listing | OSError, bytes]] = {}
         self._glanced: dict[str, Glance] = {}
         self._marks: dict[str, bytes] = {}
-        self._heads: dict[tuple[str, str | None, bool], tuple[Skill | bytes, bool, bytes]] = {}
+        self._heads: dict[tuple[str, str | None, bool], tuple[Skill, bool, bytes]] = {}
         self._tables: dict[str, tuple[Mapping[str, Value], bytes]] = {}
         self._files: dict[str, tuple[list[tuple[str, int]], dict[str, bytes], dict[str, bytes]]] = {}
         self._digests: dict[str, str | None] = {}
@@ -155,7 +153,7 @@ class Disk:
             state = self._state(status)
             known = None if complete and not _is_tame(data) else glance(data)
             if known is None:
-                self._heads[path, None, False] = self._kept(data, path, complete, False), complete, state
+                self._heads[path, None, False] = _parsed(data, path, complete, False), complete, state
                 return None
             self._glanced[path] = known
             if state:
@@ -180,14 +178,9 @@ class Disk:
             known = self._heads[path, real, body] = self._read(path, real or path, whole=whole, body=body)
         if self.looks is not None:
             self._note(self.looks.files, real or path, known[2])
-        skill, complete, _ = known
-        return _parsed(skill, path, complete, body) if isinstance(skill, bytes) else skill
+        return known[0]
 
-    def _kept(self, data: bytes, path: str, complete: bool, body: bool) -> Skill | bytes:
-        """Return what is kept of a file: a skill, which takes ten times the room of its bytes, if that is little."""
-        return data if len(data) > LARGE and not body else _parsed(data, path, complete, body)
-
-    def _read(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill | bytes, bool, bytes]:
+    def _read(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill, bool, bytes]:
         try:
             if whole:
                 state = self._mark(real)
@@ -197,7 +190,7 @@ class Disk:
                 state = self._state(status)
         except UnreadableError as error:
             return self._unread(path, real, error)
-        return self._kept(data, path, complete, body), complete, state
+        return _parsed(data, path, complete, body), complete, state
 
     def _unread(self, path: str, real: str, error: UnreadableError) -> tuple[Skill, bool, bytes]:
         if error.code == "file-unreadable":
