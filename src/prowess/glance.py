@@ -15,14 +15,16 @@ from ._plain import ODD
 __all__ = ["Glance", "glance", "is_simple"]
 
 Glance = tuple[str, str, frozenset[str], bytes]
-"""Name, description without blanks around it, keys, the front matter with both fences."""
+"""Name, description, keys, the front matter with both fences.
+
+White space around a description leaves it to the reader, but for the line end of a block of text, which is left out."""
 
 _PRINTABLE = bytes([10, *range(32, 127)])
 _ROW = re.compile(r"^([A-Za-z][A-Za-z0-9_-]{0,63}):(?: ([^\n]+))?\n((?:  [^\n]+\n)*)", re.MULTILINE)
 """A key, what stands beside it, what stands below it."""
 _BLOCK = re.compile(r"(?:  [^ \n][^\n]*\n)+")
-_INNER = re.compile(r"  ([A-Za-z][A-Za-z0-9_-]{0,63}): ([A-Za-z0-9/.][^\n]*|\"[^\"\\\n]*\"|'[^'\n]*')\n")
-_ITEM = re.compile(r"  - ([A-Za-z0-9/.][^\n]*|\"[^\"\\\n]*\"|'[^'\n]*')\n")
+_INNER = re.compile(r"^  ([A-Za-z][A-Za-z0-9_-]{0,63}): ([A-Za-z0-9/.][^\n]*|\"[^\"\\\n]*\"|'[^'\n]*')\n", re.MULTILINE)
+_ITEM = re.compile(r"^  - ([A-Za-z0-9/.][^\n]*|\"[^\"\\\n]*\"|'[^'\n]*')\n", re.MULTILINE)
 MAX_FRONTMATTER_BYTES = 64 * 1024
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _WORDS = rb"[A-Za-z0-9][ -\"$-9;-~]*[!-\"$-9;-~]"
@@ -30,8 +32,9 @@ _WORDS = rb"[A-Za-z0-9][ -\"$-9;-~]*[!-\"$-9;-~]"
 _QUOTED = rb"\"[ !#-\[\]-~]*\"|'[ -&(-~]*'"
 _PLAINEST = re.compile(
     rb"---\nname: ([a-z][a-z0-9]*(?:-[a-z0-9]+)*)\n"
-    rb"description: (?:([A-Za-z][ -\"$-9;-~]*[!-\"$-9;-~])|\"([ !#-\[\]-~]*)\"|'([ -&(-~]*)'"
-    rb"|([>|])-?\n((?:  [!-~][ -~]*\n)*  [!-~][ -~]*))\n"
+    rb"description: (?:([A-Za-z][ -\"$-9;-~]*[!-\"$-9;-~])"
+    rb"|\"([!#-\[\]-~][ !#-\[\]-~]*[!#-\[\]-~])\"|'([!-&(-~][ -&(-~]*[!-&(-~])'"
+    rb"|([>|])-?\n((?:  [!-~][ -~]*\n)*  [!-~][ -~]*[!-~]))\n"
     rb"((?:[A-Za-z][A-Za-z0-9_-]{0,63}: (?:%(words)s|%(quoted)s)\n"
     rb"|metadata:\n(?:  [A-Za-z][A-Za-z0-9_-]{0,63}: (?:%(words)s|%(quoted)s)\n)+)*)"
     rb"---\n" % {b"words": _WORDS, b"quoted": _QUOTED}
@@ -58,20 +61,22 @@ def glance(data: bytes) -> Glance | None:
         What is plain to see, or None. The name is one the specification allows, or there is None to see either.
     """
     match = _PLAINEST(data)
-    if match is not None and len(match[1]) <= 64 and match[1] not in _NO_NAME:
+    if match is not None and len(match[1]) <= 64 and match[1] not in _NO_NAME and match.end() <= MAX_FRONTMATTER_BYTES:
         name, plain, double, single, block, below, rest = match.groups()
         if block is not None:
             text = below[2:].replace(b"\n  ", b" " if block == b">" else b"\n")
         else:
-            text = (plain or double or single or b"").strip()
+            text = plain or double or single
         keys = _keys((b"name", b"description", *_KEYS(rest))) if rest else _TWO_KEYS
         if keys is not None and b" " in text and (not rest or _is_table_of_its_own(rest)):
             return name.decode(), text.decode(), keys, match[0]
     table = _table(data)
     if table is None:
         return None
-    name, description = table.get("name"), table.get("description", "").strip()
-    if name is None or name in _NO_TEXT or _NAME.fullmatch(name) is None or len(name) > 64 or " " not in description:
+    name, description = table.get("name"), table.get("description", "").removesuffix("\n")
+    if name is None or name in _NO_TEXT or _NAME.fullmatch(name) is None or len(name) > 64:
+        return None
+    if " " not in description or description != description.strip():
         return None
     return name, description, frozenset(table), data[: data.find(b"\n---\n", 3) + 5]
 
@@ -80,11 +85,14 @@ def is_simple(data: bytes) -> bool:
     """Say whether no rule minds any field of a skill beside its name and description, if a glance took it in."""
     table = _table(data) or {"": ""}
     tools = table.get("allowed-tools", "Read")
+    compatibility = table.get("compatibility", "any")
     return (
         _CHECKED.issuperset(table)
-        and 0 < len(table.get("compatibility", "any").strip()) <= 500
+        and table.get("license", "any") != ""
+        and compatibility.strip() != ""
+        and len(compatibility) <= 500
         and tools[:1].isalpha()
-        and tools not in _NO_TEXT
+        and tools.lower() not in _NO_TEXT
         and ("metadata" not in table or b"\nmetadata:\n  " in data)
         and b"\n  - " not in data
     )
@@ -124,7 +132,8 @@ def _table(data: bytes) -> dict[str, str] | None:
             if value in _BLOCKS:
                 if _BLOCK.fullmatch(below) is None:
                     return None
-                value = below[2:-1].replace("\n  ", " " if value[0] == ">" else "\n")
+                kept = below[2:] if len(value) == 1 else below[2:-1]
+                value = kept.replace("\n  ", " " if value[0] == ">" else "\n")
             elif value or not _is_plain_below(below):
                 return None
         elif value:

@@ -53,9 +53,8 @@ class Onlooker:
         self._settings = settings.trust == "untrusted" or bool(
             settings.effects or settings.folded or settings.patterns or settings.off_paths
         )
-        self._not_texts = reading.not_texts
         self._glances = (
-            not (reading.whole_file or reading.opening or reading.refuses)
+            not (reading.whole_file or reading.opening or reading.refuses or reading.not_texts)
             and _SEEN_LATER.isdisjoint(reading.rejects)
             and not (shown.limit and shown.past_limit == "drop")
             and not any(flag.file for flag in host.flags)
@@ -135,8 +134,6 @@ class Onlooker:
         for flag in self._flags:
             if flag <= keys:
                 return None
-        if self._not_texts and re.fullmatch(self._not_texts, name):
-            return None
         verdict: Verdict | None = None
         folder = ""
         if self._limits or self._settings or self._by_folder:
