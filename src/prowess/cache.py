@@ -49,7 +49,7 @@ _FIXED = 7
 _MAX_COLUMNS = 16
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NO_LINKS |= getattr(os, "O_NONBLOCK", 0)
-_OURS = re.compile(r"(\.?)catalog-[0-9a-f]{16}(?(1)\.[0-9]+\.[0-9a-f]+)").fullmatch
+_OURS = re.compile(r"(\.)?catalog-[0-9a-f]{16}(?(1)\.[0-9]+\.[0-9a-f]+)").fullmatch
 """What files of ours are called: nothing else that lies in the folder is touched."""
 _LEFT_BEHIND = 3600 * 1_000_000_000
 """Nanoseconds after which the process that wrote a file is taken to be dead."""
@@ -232,7 +232,7 @@ class Cache:
                 if ours := _OURS(entry.name):
                     with suppress(OSError):
                         status = entry.stat(follow_symlinks=False)
-                        found.append((status.st_mtime_ns, status.st_size, entry.path, ours[1] == "."))
+                        found.append((status.st_mtime_ns, status.st_size, entry.path, bool(ours[1])))
         found.sort()
         now = time_ns()
         count, total = len(found), size + sum(map(itemgetter(1), found))
