@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 from itertools import product
 
 from ._frozen import Later
@@ -17,7 +16,7 @@ from .recall import Recalled, code_state, columns_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from .config import Settings
     from .decision import Decided
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from .host import Host
     from .places import Place
 
-__all__ = ["Catalog", "discover"]
+__all__ = ["Catalog", "discover", "new_disk"]
 
 
 class Catalog(Later, aside=("places", "settings")):
@@ -67,7 +66,7 @@ class Catalog(Later, aside=("places", "settings")):
         order = {State.ACTIVE: 0, State.USER_ONLY: 1, State.DEFERRED: 2}
         key = same_name(reference)
         found.sort(key=lambda entry: (order.get(entry.state, 3), same_name(entry.name) != key))
-        disk = _disk()
+        disk = new_disk()
         return tuple(with_digest(entry, disk) for entry in found)
 
     def resolve(self, reference: str) -> Entry:
@@ -100,7 +99,7 @@ class Catalog(Later, aside=("places", "settings")):
         raise self._not_found(reference)
 
     def _candidates(self, reference: str) -> list[Entry]:
-        key, disk = same_name(reference), _disk()
+        key, disk = same_name(reference), new_disk()
         exact = [entry for entry in self.skills if key in _names(entry)]
         if exact:
             return exact
@@ -147,7 +146,7 @@ def discover(
     *,
     env: Mapping[str, str] | None = None,
     role: str | os.PathLike[str] | None = None,
-    disk: Disk | None = None,
+    disk: Disk | Callable[[], Disk] | None = None,
     cache: bool = True,
 ) -> Catalog:
     """Find the skills one host sees from a directory, and decide which win.
@@ -160,7 +159,7 @@ def discover(
         skill_dirs: further directories to scan, highest precedence first.
         env: the environment; the process's by default.
         role: an InitRunner role file: its folder is then the working directory, its `auto_skills` count.
-        disk: what was already read, to be shared between hosts.
+        disk: what was already read, to be shared between hosts, or what gives it when it is needed.
         cache: whether what was seen here last counts as long as nothing of it has changed; `PROWESS_NO_CACHE=1` says no
             too, and `PROWESS_CACHE_DIR` says where it is kept.
 
@@ -190,32 +189,38 @@ def discover(
             disk=disk,
         )
 
+    def at_hand() -> Disk:
+        return disk() if callable(disk) else disk or new_disk()
+
     code = code_state()
     if folder is None or not code:
-        return _catalog(live(env, disk or _disk()), cwd, home)
+        return _catalog(live(env, at_hand()), cwd, home)
     kept = Cache(folder)
     question = [code, asker(), str(host), cwd, home, str(moved), role or "", os.path.expanduser("~")]
     question += [text for path in named for text in (path, os.path.expanduser(path))]
     answer = kept.recall(question, env)
     if answer is not None:
-        with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            recalled = Recalled(answer, str(host), lambda: live(env, _disk()))
+        try:
+            recalled = Recalled(answer, str(host), lambda: live(env, new_disk()))
             skills = recalled.skills()
             return Catalog.later(recalled, cwd=cwd, home=home, skills=skills, findings=recalled.findings)
-    disk = disk or _disk()
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            pass  # it is not what was written: nothing is believed of it
+    seen = at_hand()
     watched = Watched(env)
-    looks = disk.watch()
+    looks = seen.watch()
     try:
-        decided = live(watched, disk)
+        decided = live(watched, seen)
         if looks.complete:
             columns, more = columns_of(decided)
-            kept.keep(question, looks, watched.asked, disk.since, columns, more)
+            kept.keep(question, looks, watched.asked, seen.since, columns, more)
     finally:
-        disk.looks = None
+        seen.looks = None
     return _catalog(decided, cwd, home)
 
 
-def _disk() -> Disk:
+def new_disk() -> Disk:
+    """Return a view of the disk that has seen nothing yet."""
     from .disk import Disk
 
     return Disk()

@@ -291,7 +291,7 @@ def render(skill: Skill) -> str:
 
 
 # A first digit is not among them: `1:30`, `1_000` and `2026-11-01` are something else to a reader of YAML 1.1.
-_PLAIN = re.compile(r"[A-Za-z_/](?:[A-Za-z0-9_/.,()+;!?'\"%&*@~^=<>-]|:(?=[^ ])|(?<! ) (?=[^ #]))*")
+_PLAIN = r"[A-Za-z_/](?:[A-Za-z0-9_/.,()+;!?'\"%&*@~^=<>-]|:(?=[^ ])|(?<! ) (?=[^ #]))*"
 _WORDS = _TRUE | _FALSE | {"y", "n"}
 """Truth values to one YAML reader or another."""
 _MAX_IMPLICIT_KEY = 128
@@ -334,14 +334,15 @@ def _items(value: Value, depth: int) -> Iterator[str]:
 
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
-_MUST_ESCAPE = re.compile(
-    '[\\\\"\x00-\x1f\x7f-\x9f\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufffe\uffff\U000e0000-\U000e0fff]'
+_MUST_ESCAPE = (
+    '[\\\\"\x00-\x1f\x7f-\x9f\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f'
+    "\ud800-\udfff\ufeff\ufffe\uffff\U000e0000-\U000e0fff]"
 )
 
 
 def _scalar(text: str) -> str:
     """Write text so that any YAML reader gives it back as text."""
-    if _PLAIN.fullmatch(text) and not text.endswith(":") and kind_of(text) == "text" and text.lower() not in _WORDS:
+    if re.fullmatch(_PLAIN, text) and not text.endswith(":") and kind_of(text) == "text" and text.lower() not in _WORDS:
         return text
 
     def escape(match: re.Match[str]) -> str:
@@ -352,4 +353,4 @@ def _scalar(text: str) -> str:
             return f"\\U{number:08X}"
         return f"\\x{number:02X}" if number < 0x100 else f"\\u{number:04X}"
 
-    return '"' + _MUST_ESCAPE.sub(escape, text) + '"'
+    return '"' + re.sub(_MUST_ESCAPE, escape, text) + '"'

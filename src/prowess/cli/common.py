@@ -16,7 +16,7 @@ from prowess.findings import UNSEEN, Finding, Severity, neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from prowess.catalog import Catalog
@@ -125,7 +125,9 @@ def skill_dirs(args: argparse.Namespace) -> list[str]:
     return [*args.skill_dir, *(part for part in listed.split(os.pathsep) if part)]
 
 
-def catalog_of(args: argparse.Namespace, host: str | None = None, disk: Disk | None = None) -> Catalog:
+def catalog_of(
+    args: argparse.Namespace, host: str | None = None, disk: Disk | Callable[[], Disk] | None = None
+) -> Catalog:
     """Return the catalog the options ask for.
 
     Raises:

@@ -141,9 +141,11 @@ def _where_to_put(catalog: Catalog) -> None:
 
 
 def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
-    from prowess.disk import Disk
+    from functools import cache
 
-    disk = Disk()
+    from prowess.catalog import new_disk
+
+    disk = cache(new_disk)
     hosts = [load_host(name).name for name in dict.fromkeys(names)] if names else _present(args)
     catalogs = [catalog_of(args, host, disk) for host in hosts]
     rows: dict[str, dict[str, Entry]] = {}
