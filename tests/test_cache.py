@@ -40,6 +40,10 @@ def _settled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prowess.cache, "SETTLED", 0)
 
 
+_NOTHING = ("infer", "wink")
+"""Hosts that are switched off, or that look nowhere by themselves."""
+
+
 class Seen:
     """Asks for catalogs, and counts how often the disk had to be asked."""
 
@@ -178,7 +182,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_what_is_recalled_is_what_would_be_found(full: Seen, host: str) -> None:
     """Every attribute of every entry, the findings, counts, places and settings, for every host."""
     recalled = told(full.warm(host))
-    assert recalled["entries"] or not recalled["settings"].enabled
+    assert recalled["entries"] or host in _NOTHING
     assert recalled == full.told(host, cache=False)
 
 
@@ -203,11 +207,16 @@ def test_nothing_but_the_answer_is_opened_where_nothing_has_changed(
     seen.warm()
     answers = [str(path) for path in seen.files()]
     opened: list[str] = []
+
+    def noting(real: Any) -> Any:
+        def call(path: Any, *rest: Any, **named: Any) -> Any:
+            opened.append(str(path))
+            return real(path, *rest, **named)
+
+        return call
+
     for name in ("open", "scandir", "listdir"):
-        real = getattr(os, name)
-        monkeypatch.setattr(
-            os, name, lambda path, *rest, real=real, **named: (opened.append(str(path)), real(path, *rest, **named))[1]
-        )
+        monkeypatch.setattr(os, name, noting(getattr(os, name)))
     catalog = seen.see()
     assert [(entry.name, entry.description, entry.findings) for entry in catalog.skills] == [
         ("pdf", "Does pdf. Use it for pdf.", ()),
@@ -319,6 +328,17 @@ def relinked_on_the_way(top: Path) -> None:
     (top / "repo/way").symlink_to("lib2")
 
 
+def file_relinked(top: Path) -> None:
+    link = top / SKILLS / "f/SKILL.md"
+    link.unlink()
+    link.symlink_to("../a/SKILL.md")
+
+
+def git_above(top: Path) -> None:
+    (top / "repo/.git").rmdir()
+    (top / ".git").mkdir()
+
+
 def by_another_name(top: Path) -> None:
     with (top / "other-name").open("r+b") as file:
         file.seek(-3, os.SEEK_END)
@@ -354,10 +374,7 @@ CHANGES: Mapping[str, tuple[str, Callable[[Path], object]]] = {
     "link retargeted to the same content": ("prowess", relinked),
     "link on the way retargeted": ("prowess", relinked_on_the_way),
     "target of a link": ("prowess", rewritten("repo/lib/b/SKILL.md")),
-    "link to a file retargeted": (
-        "prowess",
-        lambda top: ((top / SKILLS / "f/SKILL.md").unlink(), (top / SKILLS / "f/SKILL.md").symlink_to("../a/SKILL.md")),
-    ),
+    "link to a file retargeted": ("prowess", file_relinked),
     "folder added": ("prowess", lambda top: skill(top / SKILLS / "new")),
     "folder removed": ("prowess", removed(f"{SKILLS}/a")),
     "folder renamed": ("prowess", lambda top: (top / SKILLS / "a").rename(top / SKILLS / "z")),
@@ -381,10 +398,10 @@ CHANGES: Mapping[str, tuple[str, Callable[[Path], object]]] = {
     "ignore file below made": ("pi", wrote(f"{SKILLS}/group/.ignore", "a\n")),
     "git here goes": ("prowess", removed("repo/.git")),
     "git below": ("prowess", made("repo/sub/.git")),
-    "git above": ("prowess", lambda top: (removed("repo/.git")(top), (top / ".git").mkdir())),
+    "git above": ("prowess", git_above),
     "role": ("initrunner", rewritten("repo/sub/role.yaml")),
     "a named folder appears": ("prowess", lambda top: skill(top / "repo/sub/extra/x")),
-    "unreadable": ("prowess", lambda top: (top / SKILLS / "a").chmod(0o700)),
+    "mode of a folder that is only passed": ("prowess", lambda top: (top / SKILLS / "a").chmod(0o700)),
 }
 
 
@@ -428,7 +445,7 @@ def test_a_change_is_noticed(changing: Seen, change: str) -> None:
     change_it(changing.top)
     before = changing.asked
     after = changing.see(host, **more)
-    if change != "unreadable":
+    if "only passed" not in change:
         assert changing.asked == before + 1
     assert told(after) == changing.told(host, cache=False, **more)
 
@@ -440,11 +457,13 @@ def test_whatever_was_absent_is_noticed_when_it_appears(changing: Seen, host: st
     looks = changing.kept[-1]
     noted = [*looks.files.items(), *looks.folders.items(), *looks.kinds.items(), *looks.links.items()]
     top = str(changing.top)
-    absent = sorted({path.rstrip("/") for path, state in noted if not state and path.startswith(top)})
+    absent = sorted({path for path, state in noted if not state and path.startswith(top)})
     assert len(absent) > 1
     for path in absent:
         for make in (os.mkdir, lambda file: Path(file).write_text("x")):
-            first = folder = os.path.dirname(path)
+            first = folder = os.path.dirname(path.rstrip("/"))
+            if path.endswith("/") and make is not os.mkdir:
+                continue  # a file is nothing there
             if os.path.lexists(path) or (os.path.lexists(folder) and not os.path.isdir(folder)):
                 continue  # below a file or a link that leads nowhere
             while not os.path.lexists(first):
@@ -659,19 +678,26 @@ def kept(tmp_path: Path) -> Kept:
 
 def test_no_flipped_byte_and_no_cut_is_believed(kept: Kept) -> None:
     """Each bit of each byte, each length, and anything at the end."""
-    for at in range(len(kept.data)):
-        for bit in range(8):
-            damaged = bytearray(kept.data)
-            damaged[at] ^= 1 << bit
-            kept.path.write_bytes(damaged)
-            assert not kept.recall(), (at, bit)
-        kept.path.write_bytes(kept.data[:at])
-        assert not kept.recall(), at
-    for more in (b"\0", b"\n", b"x", kept.data):
-        kept.path.write_bytes(kept.data + more)
-        assert not kept.recall()
-    kept.path.write_bytes(kept.data)
-    assert kept.recall()
+    size = len(kept.data)
+    with kept.path.open("r+b", buffering=0) as file:
+
+        def put(at: int, data: bytes) -> None:
+            os.pwrite(file.fileno(), data, at)
+
+        for at, byte in enumerate(kept.data):
+            for bit in range(8):
+                put(at, bytes([byte ^ 1 << bit]))
+                assert not kept.recall(), (at, bit)
+            put(at, kept.data[at : at + 1])
+        assert kept.recall()
+        for more in (b"\0", b"\n", b"x", kept.data):
+            put(size, more)
+            assert not kept.recall()
+            file.truncate(size)
+        assert kept.recall()
+        for length in range(size - 1, -1, -1):
+            file.truncate(length)
+            assert not kept.recall(), length
 
 
 def test_what_is_no_file_of_the_user_s_own_is_not_read(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
