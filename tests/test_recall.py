@@ -1,0 +1,258 @@
+"""What a host saw, taken apart and put together, and what of it is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import prowess.cache
+import prowess.recall
+from prowess.cache import Answer, Cache
+from prowess.catalog import discover
+from prowess.decision import Decided, decide
+from prowess.disk import Disk
+from prowess.host import load_host
+from prowess.recall import Recalled, code_state, columns_of
+from skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """One skill that is plain, one that is hidden, one that is rejected, one of a package, one with a link."""
+    top = tmp_path.resolve()
+    (top / "repo/.git").mkdir(parents=True)
+    skills = top / "repo/.agents/skills"
+    skill(skills / "plain")
+    skill(skills / "needs", more="compatibility: needs git\n")
+    skill(skills / "Odd", '"ODD"')
+    skill(skills / "broken", '"unclosed')
+    skill(top / "repo/.claude/skills/plain", description="another")
+    skill(top / "repo/.prowess/packages/p/skills/plain")
+    skill(top / "repo/lib/inside")
+    (skills / "in").symlink_to("../../lib/inside")
+    (skills / "nowhere").symlink_to("absent")
+    return top
+
+
+def decided(top: Path) -> Decided:
+    host = load_host("prowess")
+    return decide(
+        host,
+        cwd=str(top / "repo"),
+        home=str(top / "home"),
+        skill_dirs=(),
+        env={},
+        moved=False,
+        role=None,
+        disk=Disk(),
+    )
+
+
+def nobody() -> Decided:
+    raise AssertionError("the disk was asked")
+
+
+class Parts:
+    """An answer, to be spoiled."""
+
+    def __init__(self, top: Path) -> None:
+        columns, more = columns_of(decided(top))
+        self.columns = [list(column) for column in columns]
+        self.more: Any = json.loads(more)
+
+    @property
+    def odd(self) -> dict[str, Any]:
+        rows: dict[str, Any] = self.more["odd"]
+        return rows
+
+    def any(self, key: str) -> dict[str, Any]:
+        return next(row for row in self.odd.values() if key in row)
+
+    def answer(self) -> Answer:
+        return Answer(self.columns, self.more if isinstance(self.more, bytes) else json.dumps(self.more).encode())
+
+
+def test_what_was_taken_apart_is_put_together_the_same(top: Path) -> None:
+    """Without a look at the disk, but for what is not kept."""
+    now = decided(top)
+    columns, more = columns_of(now)
+    recalled = Recalled(Answer([list(column) for column in columns], more), "prowess", nobody)
+    skills = recalled.skills()
+    names = "name alias frontmatter_name folder description path real scope root namespace state reason rule".split()
+    names += ["shadowed_by", "digest"]
+    assert [[getattr(entry, name) for name in names] for entry in skills] == [
+        [getattr(entry, name) for name in names] for entry in now.skills
+    ]
+    assert {str(entry.state) for entry in skills} == {"active", "shadowed", "rejected"}
+    assert recalled.findings == now.findings != ()
+    assert recalled.tell("host") == now.host
+    known = [entry for entry in skills if entry.folder in ("plain", "broken")]
+    assert [entry.findings for entry in known] == [
+        entry.findings for entry in now.skills if entry.folder in ("plain", "broken")
+    ]
+    with pytest.raises(AssertionError, match="the disk was asked"):
+        _ = skills[0].requirements
+    with pytest.raises(AssertionError, match="the disk was asked"):
+        recalled.tell("settings")
+
+
+def test_nothing_at_all_is_an_answer_too(tmp_path: Path) -> None:
+    """Six empty columns and no more."""
+    columns, more = columns_of(decided(tmp_path))
+    assert (columns, more) == ([[], [], [], [], [], []], b"")
+    assert Recalled(Answer(columns, more), "prowess", nobody).skills() == ()
+
+
+def column(at: int, row: int, text: str) -> Callable[[Parts], object]:
+    return lambda parts: parts.columns[at].__setitem__(row, text)
+
+
+def more(value: Any) -> Callable[[Parts], object]:
+    return lambda parts: setattr(parts, "more", value)
+
+
+def rare(**values: Any) -> Callable[[Parts], object]:
+    return lambda parts: parts.any("reason").update(values)
+
+
+def found(**values: Any) -> Callable[[Parts], object]:
+    return lambda parts: parts.any("findings")["findings"][0].update(values)
+
+
+def general(**values: Any) -> Callable[[Parts], object]:
+    return lambda parts: parts.more["findings"][0].update(values)
+
+
+def moved(to: str) -> Callable[[Parts], object]:
+    return lambda parts: parts.odd.__setitem__(to, parts.odd.pop(next(iter(parts.odd))))
+
+
+SPOILT: dict[str, Callable[[Parts], object]] = {
+    "a column too few": lambda parts: parts.columns.pop(),
+    "a column too many": lambda parts: parts.columns.append([]),
+    "no column": lambda parts: parts.columns.clear(),
+    "a name too few": lambda parts: parts.columns[0].pop(),
+    "a path too many": lambda parts: parts.columns[2].append("/x/SKILL.md"),
+    "a place cut": lambda parts: parts.columns[5].pop(),
+    "a place too few": lambda parts: parts.columns[5].__delitem__(slice(-3, None)),
+    "no place": lambda parts: parts.columns[5].clear(),
+    "place out of range": column(3, 0, "99"),
+    "place below nothing": column(3, 0, "-1"),
+    "place with blanks": column(3, 0, " 0"),
+    "place of no number": column(3, 0, "x"),
+    "place without number": column(3, 0, ""),
+    "mark of no kind": column(4, 0, "2"),
+    "more is no JSON": more(b"{"),
+    "more is not UTF-8": more(b'{"odd": {}, "findings": ["\xff"]}'),
+    "more is deep": more(b"[" * 200_000),
+    "more is deep and closed": more(b'{"odd":' * 50_000 + b"1" + b"}" * 50_000),
+    "more is a list": more([]),
+    "more is a number": more(1),
+    "more is null": more(None),
+    "more is a huge number": more(b"9" * 10_000),
+    "no odd": more({"findings": []}),
+    "no findings": more({"odd": {}}),
+    "a key too many": lambda parts: parts.more.update(x=1),
+    "odd is a list": more({"odd": [], "findings": []}),
+    "findings are a map": more({"odd": {}, "findings": {}}),
+    "skill out of range": moved("99"),
+    "skill below nothing": moved("-1"),
+    "skill of no number": moved("x"),
+    "skill of a huge number": moved("9" * 5000),
+    "a row that is none": lambda parts: parts.odd.__setitem__("0", []),
+    "an attribute of no kind": rare(colour="red"),
+    "an attribute that is never kept": rare(skill=None),
+    "state of no kind": rare(state="asleep"),
+    "state of another type": rare(state=1),
+    "state that is a list": rare(state=[]),
+    "reason of another type": rare(reason=["x"]),
+    "rule that is nothing": rare(rule=None),
+    "real that is nothing": rare(real=None),
+    "alias of another type": rare(alias=True),
+    "findings of another type": lambda parts: parts.any("findings").update(findings={"0": 1}),
+    "findings that are none": lambda parts: parts.any("findings").update(findings=[]),
+    "findings gone": lambda parts: parts.any("findings").pop("findings"),
+    "finding that is a text": lambda parts: parts.any("findings").update(findings=["x"]),
+    "finding with a key too many": found(x=1),
+    "finding of no code": found(code="no-such-code"),
+    "finding with a list for a code": found(code=[]),
+    "finding of no severity": found(severity="fatal"),
+    "finding without severity": lambda parts: parts.any("findings")["findings"][0].pop("severity"),
+    "finding on a line that is none": found(line=0),
+    "finding on a line of text": found(line="1"),
+    "finding on a line of truth": found(line=True),
+    "finding in a fraction of a column": found(column=1.5),
+    "finding without words": found(message=None),
+    "finding with a number for a path": found(path=1),
+    "finding with a list for a hint": found(hint=[]),
+    "general finding of no code": general(code="x"),
+    "general finding of no severity": general(severity=None),
+    "general finding with a key too many": general(x=1),
+    "findings of a clean skill": lambda parts: parts.columns[4].__setitem__(
+        int(next(at for at, row in parts.odd.items() if "findings" in row)), "1"
+    ),
+    "a skill that is not clean without findings": lambda parts: parts.columns[4].__setitem__(
+        parts.columns[4].index("1"), "0"
+    ),
+}
+
+
+@pytest.mark.parametrize("spoilt", [*SPOILT])
+def test_an_answer_that_was_never_given_is_no_answer(
+    top: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spoilt: str
+) -> None:
+    """Whatever is wrong with it shows when it is taken, so that the disk is asked instead."""
+    parts = Parts(top)
+    Recalled(parts.answer(), "prowess", nobody).skills()
+    SPOILT[spoilt](parts)
+    monkeypatch.setattr(Cache, "recall", lambda *_: parts.answer())
+    monkeypatch.setattr(prowess.cache, "MAX_FILE_BYTES", 0)
+    env = {"PROWESS_CACHE_DIR": str(tmp_path / "cache")}
+    with pytest.raises(Exception, match=r".") as caught:
+        Recalled(parts.answer(), "prowess", nobody).skills()
+    assert isinstance(caught.value, (ValueError, KeyError, TypeError, AttributeError, RecursionError))
+    catalog = discover(top / "repo", home=top / "home", env=env)
+    now = decided(top)
+    assert [entry.as_dict() for entry in catalog.skills] == [entry.as_dict() for entry in now.skills]
+    assert catalog.findings == now.findings
+
+
+def test_the_state_of_the_code_tells_its_files_its_python_and_its_yaml(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Of when it was loaded: code that goes on running while it is replaced is not taken for the new."""
+    state = code_state()
+    assert "cache.py:" in state
+    assert "_hosts.py:" in state
+    package = tmp_path / "package"
+    (package).mkdir()
+    monkeypatch.setattr(prowess.recall, "__file__", str(package / "recall.py"))
+    assert prowess.recall._code() == ""
+    states = {state}
+    (package / "recall.py").write_text("1")
+    states.add(prowess.recall._code())
+    os.utime(package / "recall.py", ns=(1, 1))
+    states.add(prowess.recall._code())
+    (package / "another.pyc").write_text("1")
+    states.add(prowess.recall._code())
+    (tmp_path / "yaml").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    states.add(prowess.recall._code())
+    monkeypatch.setattr("sys.version", "4.0")
+    states.add(prowess.recall._code())
+    assert len(states) == 6
+    assert code_state() == state
+
+
+def test_code_in_an_archive_has_no_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """So nothing is kept, and nothing fails."""
+    (tmp_path / "archive.zip").write_text("x")
+    monkeypatch.setattr(prowess.recall, "__file__", str(tmp_path / "archive.zip/prowess/recall.py"))
+    assert prowess.recall._code() == ""
