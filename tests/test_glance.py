@@ -24,7 +24,7 @@ from test_fuzz import REAL, TOKENS
 from test_golden import CASES, golden_bytes
 
 SEED = int(os.environ.get("PROWESS_FUZZ_SEED", "20261124"))
-GLANCES = int(os.environ.get("PROWESS_GLANCES", "12000"))
+GLANCES = int(os.environ.get("PROWESS_GLANCES", "10000"))
 MAX_SECONDS = 0.5
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PATH = "/skills/pdf-forms/SKILL.md"
@@ -178,7 +178,7 @@ FILES = st.builds(
 )
 
 
-@settings(max_examples=1200)
+@settings(max_examples=1000)
 @given(FILES)
 def test_what_a_glance_tells_is_what_the_reader_and_yaml_tell(data: bytes) -> None:
     """Name, description, keys and front matter are the reader's, and neither has anything to say against the file."""
@@ -390,6 +390,9 @@ LEFT = {
     "description-colon-last": file("name: a", "description: Use when:"),
     "description-colon-last-and-blank": file("name: a", "description: Use when: "),
     "description-comment": file("name: a", "description: b c #d"),
+    "description-number-sign-last": file("name: a", "description: b c #"),
+    "value-number-sign-last": named("license: b #"),
+    "value-number-sign-last-below": named("metadata:", "  a: b #"),
     "description-continued": file("name: a", "description: b c", "  d"),
     "description-doubled-quote": file("name: a", "description: 'it''s so'"),
     "description-escape": file("name: a", 'description: "b \\x c"'),
@@ -444,6 +447,13 @@ LEFT = {
     "below-value": named("license: MIT", "  a: b c"),
     **{f"first-{mark}": named(f"license: {mark} a b", "model:") for mark in "-?:,[]{}#&*!|>'\"%@`"},
     "blanks-before-a-quote": named('license:  "a b', "model:"),
+    "quote-inside": named("license: 'a 'b c'"),
+    "double-quote-inside": named('license: "a "b c"'),
+    "escape": named('license: "a \\x"'),
+    "quote-inside-below": named("metadata:", "  a: 'b 'c d'"),
+    "double-quote-inside-below": named("metadata:", '  a: "b "c d"'),
+    "description-quote-inside": file("name: a", "description: 'b 'c d'"),
+    "description-double-quote-inside": file("name: a", 'description: "b "c d"'),
     "quote-alone": named('license: "', "model:"),
     "tab": named("license:\tMIT"),
     "tab-in-value": named("license: M\tT"),

@@ -170,7 +170,7 @@ def places(draw: Any, host: Host) -> Place:
 
 
 @pytest.mark.parametrize("name", host_names())
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data(), file=SKILLS, folder=FOLDERS, said=SETTINGS, order=ORDERS, linked=st.booleans())
 def test_a_glance_makes_the_entry_that_reading_makes(
     name: str, data: Any, file: bytes, folder: str, said: Settings, order: tuple[str, ...], linked: bool
@@ -203,6 +203,9 @@ SHAPES = {
     "description-too-long-by-its-line-end": written(description="|\n  a " + "b" * 1022),
     "description-markup": written(description="Fills <forms>"),
     "description-ampersand": written(description="Fills forms & more"),
+    "description-less-than": written(description="Fills a < b"),
+    "description-greater-than": written(description="Fills a > b"),
+    "description-filler": written(description="Fills\u3164 forms"),
     "description-hidden": written(description="Fills\u200b forms"),
     "description-two-lines": written(description="|\n  Fills\n  all forms"),
     "description-date": written(description="2026-11-01 is a date"),
@@ -238,7 +241,16 @@ def test_each_shape_is_told_at_a_glance_as_it_is_read(name: str, data: bytes) ->
     host = load_host(name)
     scope = host.roots[0].scope if host.roots else "extra"
     place = Place(TOP, scope, host.roots[0] if host.roots else Root(path="", scope="extra"))
-    assert_same(host, Settings(), data, place, f"{TOP}/pdf-forms/SKILL.md")
+    for folder in ("pdf-forms", "claude-forms"):
+        assert_same(host, Settings(), data, place, f"{TOP}/{folder}/SKILL.md")
+
+
+def test_a_package_is_named_before_a_skill() -> None:
+    """Its name and a colon, also where a glance is enough."""
+    host = load_host("prowess")
+    place = Place(TOP, "project", host.roots[0], namespace="tools")
+    item = Found(f"{TOP}/pdf-forms/SKILL.md", f"{TOP}/pdf-forms/SKILL.md", place, None, glance(PLAIN))
+    assert Onlooker(host, Settings(), Disk()).entry(item).name == "tools:pdf-forms"
 
 
 @pytest.mark.parametrize(
