@@ -208,6 +208,7 @@ SHAPES = {
     "description-filler": written(description="Fills\u3164 forms"),
     "description-hidden": written(description="Fills\u200b forms"),
     "description-two-lines": written(description="|\n  Fills\n  all forms"),
+    "description-dashes": written(description="Fills --- forms"),
     "description-date": written(description="2026-11-01 is a date"),
     "unknown-field": written("x: a b"),
     "licence-map": written("license:", "  a: b c"),
