@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint docs bench clean
+.PHONY: help demo test lint mutations docs bench clean
 help:            ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -27,6 +27,9 @@ lint: $(READY)   ## style, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+mutations: $(READY)  ## change folders of skills ten thousand times: no cached answer may be stale (some five minutes)
+	$(BIN)/python tests/mutations.py
 
 docs: $(READY)   ## write what is made: _hosts.py, and the parts of docs/ that come from the code
 	$(BIN)/python docs/hosts_module.py

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import time
+import tracemalloc
 from collections import Counter
+from functools import partial
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.catalog import discover
+from prowess.cache import Cache
+from prowess.catalog import Catalog, discover
 from prowess.host import host_names, load_host
 from skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TOP = Path(__file__).parent.parent
 HEAVY = (
@@ -200,3 +209,211 @@ def test_hosts_share_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     # Gemini CLI asks for a skill in the root itself, too.
     assert count.of("open") - count.calls["open", f"{tmp_path}/repo/.agents/skills/SKILL.md"] == 20
     assert count.of("scandir") == 1
+
+
+# ── what one skill more costs ───────────────────────────────────────────────────────────────────────────────────────
+
+FEW, MANY = 100, 300
+"""Two projects of that many skills: what does not depend on their number cancels."""
+SETTLED = 0.02
+"""Seconds, in place of `cache.SETTLED`."""
+WAYS = ("uncached", "cold", "warm")
+
+
+class Grown:
+    """Two projects, and discovery in each without a cache, with one that is empty, and with one that knows it."""
+
+    def __init__(self, top: Path, body: str = "") -> None:
+        self.top = top
+        (top / "home").mkdir(parents=True)
+        for number in (FEW, MANY):
+            for at in range(number):
+                skill(self.repo(number) / f".agents/skills/s{at:03}", body=body)
+        time.sleep(SETTLED * 2)
+        self.caches = 0
+        for way in WAYS:
+            self.see(FEW, way)  # so that what is loaded or made but once is there
+
+    def repo(self, number: int) -> Path:
+        return self.top / f"repo-{number}"
+
+    def see(self, number: int, way: str) -> Callable[[], Catalog]:
+        """Prepare a discovery; it is run once here, but with an empty cache."""
+        env = {"PROWESS_NO_CACHE": "1"}
+        if way != "uncached":
+            self.caches += 1
+            cache = self.top / f"cache-{self.caches}"
+            cache.mkdir(mode=0o700)
+            env = {"PROWESS_CACHE_DIR": str(cache)}
+        run = partial(discover, self.repo(number), home=self.top / "home", env=env)
+        if way != "cold":
+            run()
+        return run
+
+    def each(self, way: str, measure: Callable[[Callable[[], Catalog]], Counter[str]]) -> dict[str, float]:
+        """Return what a skill more costs."""
+        few, many = (measure(self.see(number, way)) for number in (FEW, MANY))
+        return {name: (many[name] - few[name]) / (MANY - FEW) for name in many if many[name] != few[name]}
+
+
+@pytest.fixture
+def grown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grown:
+    monkeypatch.setattr("prowess.catalog.Cache", partial(Cache, settled=int(SETTLED * 1_000_000_000)))
+    return Grown(tmp_path / "small")
+
+
+CALLS = ("open", "read", "write", "close", "fstat", "stat", "lstat", "readlink", "scandir", "listdir")
+
+
+def asked(run: Callable[[], Catalog]) -> Counter[str]:
+    """Count what the system is asked, and the bytes that are read, `at most` and really."""
+    counts: Counter[str] = Counter()
+
+    def counting(name: str, real: Any) -> Any:
+        def call(*given: Any, **named: Any) -> Any:
+            answer = real(*given, **named)
+            counts[name] += 1
+            if name == "read":
+                counts.update({"bytes at most": given[1], "bytes": len(answer)})
+            return answer
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        functions = [
+            function
+            for name, module in list(sys.modules.items())
+            if name.startswith("prowess")
+            for function in vars(module).values()
+            if isinstance(function, FunctionType) and function.__defaults__
+        ]
+        for name in CALLS:
+            real = getattr(os, name)
+            patch.setattr(os, name, counting(name, real))
+            # Some take the call as a default, which was bound before.
+            for function in functions:
+                defaults = function.__defaults__ or ()
+                if real in defaults:
+                    new = tuple(counting(name, real) if value is real else value for value in defaults)
+                    patch.setattr(function, "__defaults__", new)
+        run()
+    return counts
+
+
+def made(run: Callable[[], Catalog]) -> Counter[str]:
+    """Count the objects that a catalog is made of: those that hold others, and the blocks of memory of all."""
+    gc.collect()
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        objects, blocks = len(gc.get_objects()), sys.getallocatedblocks()
+        catalog = run()
+        blocks, objects = sys.getallocatedblocks() - blocks, len(gc.get_objects()) - objects
+        del catalog
+    finally:
+        if collecting:
+            gc.enable()
+    return Counter(objects=objects, blocks=blocks)
+
+
+def taken(run: Callable[[], Catalog]) -> Counter[str]:
+    """Return the most memory that discovery takes at a time, in bytes."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        catalog = run()
+        _, peak = tracemalloc.get_traced_memory()
+        del catalog
+    finally:
+        tracemalloc.stop()
+    return Counter(peak=peak)
+
+
+ONE_READ = {"open": 1, "fstat": 1, "read": 1, "close": 1}
+
+
+@pytest.mark.parametrize("way", ["uncached", "cold"])
+def test_a_skill_that_is_read_costs_one_open_one_fstat_and_one_read(way: str, grown: Grown) -> None:
+    """To keep the answer costs no call a skill: what the open told is what is noted."""
+    each = grown.each(way, asked)
+    assert each.pop("bytes") < 80
+    assert each == {**ONE_READ, "bytes at most": 4096}
+
+
+@pytest.mark.parametrize("way", ["uncached", "cold"])
+def test_of_a_long_skill_only_the_first_4096_bytes_are_read(way: str, grown: Grown) -> None:
+    """Its front matter ends there; of its body nothing is asked."""
+    long = Grown(grown.top / "long", "x" * 20_000)
+    assert long.each(way, asked) == {**ONE_READ, "bytes at most": 4096, "bytes": 4096}
+
+
+def test_a_skill_that_is_recalled_costs_one_lstat(grown: Grown) -> None:
+    """None is opened; of the one file that is read, its name, description, path and mark are part."""
+    each = grown.each("warm", asked)
+    size = each.pop("bytes")
+    # The path stands there twice, as what was looked at and as what was found; the mark is 48 bytes, and the name, the
+    # description, the number of its place and the marks between them come to less than 60.
+    assert size <= 2 * len(str(grown.repo(MANY) / ".agents/skills/s000/SKILL.md")) + 48 + 60
+    assert each == {"lstat": 1, "bytes at most": size}
+
+
+# Entry, Found, Glance and its requirements; with a cache the path of what was looked at and its mark stay with them.
+# Recalled: Entry and row, with name, description and path.
+OBJECTS = {"uncached": (4, 10), "cold": (4, 12), "warm": (2, 5)}
+"""Those that hold others, and blocks of memory of all, which are the same in Python 3.11, 3.12 and 3.13."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_skill_is_made_of_few_objects(way: str, grown: Grown) -> None:
+    """One more a skill would be seen here; half a block is left to tables that grow."""
+    each = grown.each(way, made)
+    objects, blocks = OBJECTS[way]
+    assert each["objects"] <= objects
+    assert each["blocks"] < blocks + 0.5
+
+
+# Measured 940, 1,650 and 510 bytes with paths of 54 characters. While an answer is written, its path is there as text,
+# as bytes of two columns, of the whole body and of the whole file; of the others there is one, or two.
+PEAK = {"uncached": (900, 2), "cold": (1330, 8), "warm": (430, 3)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_skill_takes_little_memory(way: str, grown: Grown) -> None:
+    """At the most there is at a time, besides the path so and so many times: ten thousand take 16 MB, not 40."""
+    least, paths = PEAK[way]
+    assert grown.each(way, taken)["peak"] < least + paths * len(str(grown.repo(MANY) / ".agents/skills/s000/SKILL.md"))
+
+
+# ── what a command loads that only recalls ──────────────────────────────────────────────────────────────────────────
+
+WARM = {
+    *("prowess", "prowess._frozen", "prowess.cache", "prowess.catalog", "prowess.entry", "prowess.errors"),
+    *("prowess.files", "prowess.findings", "prowess.looks", "prowess.prompt", "prowess.recall", "prowess.template"),
+    *("prowess.cli", "prowess.cli.common", "prowess.cli.prompt"),
+}
+TO_GO = {"prowess.host", "prowess._hosts"}
+"""All hosts are loaded to look up how one of them writes a block; the answer could hold what is needed of it."""
+NOT_WARM = {
+    *("prowess.decision", "prowess.view", "prowess.discovery", "prowess.skill", "prowess._frontmatter"),
+    *("prowess.disk", "yaml", "tomllib", "dataclasses", "typing", "inspect", "json", "hashlib"),
+}
+
+
+def test_a_block_that_is_recalled_loads_nothing_that_reads_or_decides(project: Path, tmp_path: Path) -> None:
+    """The second `prowess prompt` loads the cache, what it holds and what writes it."""
+    code = f"""
+import os
+os.environ["PROWESS_CACHE_DIR"] = {str(tmp_path / "cache")!r}
+import prowess.cache, prowess.catalog, functools
+prowess.catalog.Cache = functools.partial(prowess.cache.Cache, settled={int(SETTLED * 1_000_000_000)})
+from prowess.cli import main
+assert main(sys.argv[1:]) == 0
+"""
+    arguments = ["prompt", "--cwd", str(project), "--home", str(tmp_path / "home")]
+    (tmp_path / "home").mkdir()
+    time.sleep(SETTLED * 2)
+    cold = modules(code, *arguments)
+    warm = modules(code, *arguments)
+    assert "prowess.decision" in cold
+    assert warm & NOT_WARM == set()
+    assert {name for name in warm if name.startswith("prowess")} == WARM | TO_GO

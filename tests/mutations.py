@@ -1,0 +1,749 @@
+"""Random changes to folders of skills, and whether a cache ever shows what is no longer so.
+
+`python tests/mutations.py` makes ten thousand, in many small worlds side by side, and compares after each what commands
+print with a cache and without. What differs is shrunk to the one change that went unseen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import unified_diff
+from importlib import import_module
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, ClassVar
+from unittest.mock import patch
+
+from prowess import catalog, cli
+from prowess.cache import Cache
+from prowess.host import host_names, load_host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from prowess.cache import Answer
+    from prowess.host import Host
+
+SETTLED = 0.02
+"""Seconds, in place of `cache.SETTLED`: more than any tick of the clock of a file system that tests run on."""
+WAIT = SETTLED + 0.01
+"""Seconds after a change in which nothing is kept."""
+ROUNDS = 20
+"""Changes to one world: after more there is little left of it."""
+SIDE_BY_SIDE = 50
+"""Worlds that are changed together, so that they wait together."""
+
+Change = tuple[str, *tuple[Any, ...]]
+"""What is done, and to what: texts are paths relative to the world, bytes are what is written."""
+
+# ── commands, with a cache and without ──────────────────────────────────────────────────────────────────────────────
+
+
+class Counted(Cache):
+    """A cache that soon takes a file for settled, and counts what becomes of questions."""
+
+    counts: ClassVar[Counter[str]]
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(folder, settled=int(SETTLED * 1_000_000_000))
+
+    def recall(self, question: Sequence[str], env: Mapping[str, str]) -> Answer | None:
+        answer = super().recall(question, env)
+        self.counts["recalled" if answer is not None else "not recalled"] += 1
+        return answer
+
+    def keep(self, *args: Any, **named: Any) -> bool:
+        kept = super().keep(*args, **named)
+        self.counts["kept" if kept else "not kept"] += 1
+        return kept
+
+
+@contextmanager
+def counted() -> Iterator[Counter[str]]:
+    """Have `discover` use such a cache; gives the counts."""
+    Counted.counts = Counter()
+    with patch.object(catalog, "Cache", Counted):
+        yield Counted.counts
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """All that a command line shows of itself."""
+
+    code: int
+    out: bytes
+    words: str
+
+
+def output(arguments: Sequence[str], env: Mapping[str, str]) -> Output:
+    """Run a command line in this process."""
+    before = sys.stdout, sys.stderr
+    out = io.BytesIO()
+    sys.stdout, sys.stderr = io.TextIOWrapper(out, "utf-8", write_through=True), io.StringIO()
+    try:
+        with patch.dict(os.environ, env):
+            code = cli.main(arguments)
+        return Output(code, out.getvalue(), sys.stderr.getvalue())
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def uncached(arguments: Sequence[str], env: Mapping[str, str]) -> Output:
+    """Run a command line that reads everything."""
+    return output(arguments, {**env, "PROWESS_NO_CACHE": "1"})
+
+
+def cached(arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Output:
+    """Run a command line that may use a cache."""
+    return output(arguments, {**env, "PROWESS_NO_CACHE": "", "PROWESS_CACHE_DIR": folder})
+
+
+def difference(right: Output, wrong: Output) -> str:
+    """Say how two outputs differ, as far as one screen holds."""
+    lines = unified_diff(
+        f"exit code {right.code}\n{right.words}\n{right.out.decode(errors='backslashreplace')}".split("\n"),
+        f"exit code {wrong.code}\n{wrong.words}\n{wrong.out.decode(errors='backslashreplace')}".split("\n"),
+        "without a cache",
+        "with a cache",
+        "",
+        "",
+        1,
+        "",
+    )
+    return "\n".join(line[:300] for line, _ in zip(lines, range(30), strict=False))
+
+
+def folders_of(host: Host) -> tuple[str, str]:
+    """Return where a host has skills in a project and below a home, relative to these."""
+    plain = [root.path for root in host.roots if root.path[0] not in "/@$" and "*" not in root.path]
+    plain += [root.path.partition("|")[2] for root in host.roots if "|~/" in root.path and "*" not in root.path]
+    project = next((path for path in plain if not path.startswith("~/")), ".agents/skills")
+    user = next((path[2:] for path in plain if path.startswith("~/")), ".agents/skills")
+    return project, user
+
+
+# ── worlds ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+GOLDEN = Path(__file__).parent / "golden"
+STRANGE = sorted(
+    data for path in GOLDEN.glob("*/SKILL.md") if len(data := path.read_bytes()) < 4000 and b"name" in data
+)
+NAMES = ("alpha", "bravo", "Alpha", "delta", "echo")
+"""Few, so that skills meet others of their name."""
+WORDS = ("Reads forms.", "Fills forms.", "Use: it.", "<b>bold</b>", "Zählt.", '"quoted"', "|\n  block\n  of text", "x")
+
+
+def skill_text(chance: Random) -> bytes:
+    """Write a skill, mostly a plain one."""
+    if chance.random() < 0.25:
+        return chance.choice(STRANGE)
+    more = chance.choice(("", "", "", "license: MIT\n", "disable-model-invocation: true\n", "user-invocable: false\n"))
+    body = chance.choice(("Do it.\n", "Do it.\n", "Do it.\0\n", "See [this](notes.md).\n", "x" * 5000))
+    text = f"---\nname: {chance.choice(NAMES)}\ndescription: {chance.choice(WORDS)}\n{more}---\n{body}"
+    return text.encode()
+
+
+@dataclass
+class World:
+    """A project, a home and folders elsewhere, three hosts that look at them, and a cache."""
+
+    seed: str
+    top: Path
+    chance: Random = field(init=False)
+    hosts: list[str] = field(init=False)
+    env: dict[str, str] = field(default_factory=dict)
+    changes: list[Change] = field(default_factory=list)
+    places: list[str] = field(init=False)
+    settings: list[tuple[str, str]] = field(init=False)
+    variables: list[str] = field(init=False)
+    cwd: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        chance = self.chance = Random(self.seed)  # noqa: S311 - nothing is secret
+        self.hosts = chance.sample(host_names(), 3)
+        self.cwd = chance.choice(("repo", "repo/sub"))
+        hosts = [load_host(name) for name in self.hosts]
+        pairs = [folders_of(host) for host in hosts]
+        self.places = [f"repo/{project}" for project, _ in pairs] + [f"home/{user}" for _, user in pairs]
+        self.places += [f"repo/sub/{pairs[0][0]}", f"repo/other/{pairs[1][0]}", "library"]
+        self.settings = [row for host in hosts for row in _settings(host, self, chance)]
+        moving = {
+            root.path[1:].split("|")[0].split("/")[0] for host in hosts for root in host.roots if root.path[0] == "$"
+        }
+        switches = {name for host in hosts for name in (host.switch_variable, host.trust_variable) if name}
+        self.variables = sorted(moving | switches)
+        for below in (self.cwd, "home", "cache", "repo/other"):
+            (self.top / below).mkdir(parents=True, exist_ok=True)
+        if chance.random() < 0.7:
+            (self.top / "repo/.git").mkdir()
+        for _ in range(chance.randrange(4, 9)):
+            folder = self.top / chance.choice(self.places) / chance.choice(NAMES).lower()
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "SKILL.md").write_bytes(skill_text(chance))
+            if chance.random() < 0.3:
+                (folder / "notes.md").write_text("Notes.\n")
+
+    @property
+    def cache(self) -> str:
+        return str(self.top / "cache")
+
+    def commands(self, chance: Random) -> list[list[str]]:
+        """Return command lines: a list for two hosts, a block for the third."""
+        where = ["--cwd", str(self.top / self.cwd)]
+        # A home that is given makes variables that move folders not count.
+        where += ["--home", str(self.top / "home")] if self.seed[-1] in "02468" else []
+        hosts = chance.sample(self.hosts, 3)
+        return [
+            ["list", "--json", "--host", hosts[0], *where],
+            ["list", "--json", "--host", hosts[1], *where],
+            ["prompt", "--host", hosts[2], *where],
+        ]
+
+    def variables_now(self) -> dict[str, str]:
+        return {"HOME": str(self.top / "home"), **self.env}
+
+    def cached(self, arguments: Sequence[str]) -> Output:
+        return cached(arguments, self.variables_now(), self.cache)
+
+    def compare(self, arguments: Sequence[str]) -> None:
+        """Run a command line twice with the cache and once without.
+
+        Raises:
+            StaleError: it does not show the same.
+        """
+        first = self.cached(arguments)
+        again = self.cached(arguments)
+        right = uncached(arguments, self.variables_now())
+        if right.code not in (0, 1, 2):
+            raise AssertionError(f"{self.seed}: {arguments}: {right}")
+        for wrong in (first, again):
+            if wrong != right:
+                raise StaleError(self, list(arguments), difference(right, wrong))
+
+    def change_to(self, change: Change) -> bool:
+        """Make a change, and say whether it could be made."""
+        self.changes.append(change)  # one that fails may have done a part of it
+        return apply(self, change)
+
+    def change(self) -> str:
+        """Make one change, and return what kind it is."""
+        while True:
+            change = chosen(self, self.chance)
+            if change is not None and self.change_to(change):
+                return change[0]
+
+
+class StaleError(AssertionError):
+    """A cache showed what is no longer so."""
+
+    def __init__(self, world: World, arguments: list[str], words: str) -> None:
+        super().__init__(words)
+        self.world, self.arguments, self.words = world, arguments, words
+
+
+def _settings(host: Host, world: World, chance: Random) -> Iterator[tuple[str, str]]:
+    """Give settings files of a host, with something it heeds."""
+    for row in host.settings:
+        file = row.file.partition("|")[2] if row.file.startswith("$") else row.file
+        path = f"home/{file[2:]}" if file.startswith("~/") else f"repo/{file}"
+        word = chance.choice(sorted(row.effects)) if row.effects else "off"
+        value: Any = {
+            "switch": chance.choice((True, False)),
+            "names": ["alpha", "bravo"],
+            "effects": {"alpha": word, "delta": word},
+            "folders": {str(world.top / world.cwd): word},
+            "entries": [{"name": "alpha", "enabled": False}],
+        }.get(row.form, True)
+        if file.startswith("/"):
+            continue
+        text = json.dumps(value)
+        if path.endswith(".toml"):
+            yield path, f"{row.key} = " + text.replace('": ', '" = ') + "\n"
+        else:
+            for part in reversed(row.key.split(".")):
+                value = {part: value}
+            yield path, json.dumps(value)
+
+
+# ── changes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+PERMISSIONS = (0o000, 0o444, 0o644, 0o755, 0o311)
+IGNORING = ("alpha\n", "*\n!alpha/\n", "/bravo/\n", "SKILL.md\n", "# nothing\n", "")
+
+
+def _all(world: World) -> tuple[list[str], list[str], list[str]]:
+    """Return files, folders and links of a world, links not followed, without the working directory."""
+    files: list[str] = []
+    folders: list[str] = []
+    links: list[str] = []
+    for top in ("repo", "home", "library", "elsewhere"):
+        for folder, inner, names in os.walk(world.top / top):
+            below = os.path.relpath(folder, world.top)
+            inner[:] = sorted(name for name in inner if name != ".git")
+            for name in (*inner, *sorted(names)):
+                path = f"{below}/{name}"
+                here = os.path.join(folder, name)
+                (links if os.path.islink(here) else folders if os.path.isdir(here) else files).append(path)
+    return sorted(files), sorted(path for path in folders if path != world.cwd), sorted(links)
+
+
+def chosen(world: World, chance: Random) -> Change | None:
+    """Choose a change, as data, so that it can be made again."""
+    name = chance.choice(tuple(KINDS))
+    files, folders, links = _all(world)
+    skills = [path for path in files if path.endswith("SKILL.md")] or files
+    of_skills = [os.path.dirname(path) for path in skills if path.endswith("SKILL.md")]
+    fresh = f"{chance.choice(world.places)}/{chance.choice((*NAMES, 'new'))}"
+    if name in ("write", "write the same size", "write and set the time back", "replace by a twin of size and time"):
+        return (name, chance.choice(skills), skill_text(chance)) if skills else None
+    if name == "flip a byte":
+        return (name, chance.choice(skills), chance.random()) if skills else None
+    if name == "truncate":
+        return (name, chance.choice(skills), chance.random()) if skills else None
+    if name in ("append", "remove a file", "make it a folder"):
+        return (name, chance.choice(skills)) if skills else None
+    if name in ("add a skill", "add a nested skill"):
+        into = chance.choice(of_skills) + "/inner" if of_skills and "nested" in name else fresh
+        return name, into, skill_text(chance)
+    if name == "move a folder away and link it":
+        return (name, chance.choice(folders), chance.choice((fresh, "elsewhere/moved"))) if folders else None
+    if name in ("rename a folder", "copy a folder", "link a folder"):
+        return (name, chance.choice(of_skills or folders), fresh) if of_skills or folders else None
+    if name in ("remove a folder", "make a folder a file"):
+        return (name, chance.choice(folders)) if folders else None
+    if name in ("swap two files", "swap two folders"):
+        those = skills if "files" in name else folders
+        return (name, *chance.sample(those, 2)) if len(those) > 1 else None
+    if name in ("replace a file by a link", "hard link"):
+        target = chance.choice([path for path in files if path.endswith(".md")] or ["library/none.md"])
+        return (name, chance.choice(skills), target) if skills else None
+    if name == "move what a link leads to":
+        return (name, chance.choice(links), chance.choice((fresh, "elsewhere/far"))) if links else None
+    if name == "retarget a link":
+        target = chance.choice(folders) if folders else "library"
+        return (name, chance.choice(links), target) if links else None
+    if name == "permissions":
+        those = chance.choice((skills, folders))
+        return (name, chance.choice(those), chance.choice(PERMISSIONS)) if those else None
+    if name == "settings":
+        path, text = chance.choice(world.settings) if world.settings else ("repo/none.json", "{}")
+        return name, path, chance.choice((text, text, "{}", "{broken")).encode()
+    if name == "ignore file":
+        file = chance.choice((".gitignore", ".ignore", ".fdignore"))
+        return name, f"{chance.choice(world.places)}/{file}", chance.choice(IGNORING).encode()
+    if name == "file beside SKILL.md":
+        text = chance.choice(("policy:\n  allow_implicit_invocation: false\n", "interface:\n  display_name: X\n"))
+        return (name, f"{chance.choice(of_skills)}/agents/openai.yaml", text.encode()) if of_skills else None
+    if name == "git":
+        return name, chance.choice((".", "repo", "repo/sub", "repo/other")) + "/.git"
+    if name == "variable":
+        value = chance.choice(("", "true", "false", str(world.top / "home/.agents"), str(world.top / "library")))
+        return (name, chance.choice(world.variables), value) if world.variables else None
+    return name, chance.random(), chance.random()
+
+
+def apply(world: World, change: Change) -> bool:
+    """Make a change; say whether it could be made."""
+    name, *those = change
+    try:
+        if name != "variable":
+            those = [world.top / one if isinstance(one, str) else one for one in those]
+        return KINDS[name](world, *those) is not False
+    except OSError:
+        return False
+
+
+def _write(_: World, path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def _fitted(path: Path, data: bytes) -> bytes:
+    size = path.stat().st_size
+    return data[:size].ljust(size, b"x")
+
+
+def _write_same_size(_: World, path: Path, data: bytes) -> None:
+    path.write_bytes(_fitted(path, data))
+
+
+def _write_and_set_back(_: World, path: Path, data: bytes) -> None:
+    before = path.stat()
+    path.write_bytes(_fitted(path, data))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _replace_by_twin(_: World, path: Path, data: bytes) -> None:
+    before = path.stat()
+    staged = path.with_name("staged")
+    staged.write_bytes(_fitted(path, data))
+    os.utime(staged, ns=(before.st_atime_ns, before.st_mtime_ns))
+    staged.chmod(before.st_mode & 0o777)
+    staged.replace(path)
+
+
+def _flip(_: World, path: Path, place: float) -> bool:
+    data = bytearray(path.read_bytes())
+    if not data:
+        return False
+    # Most that matters is at the beginning.
+    data[int(place * min(len(data), 120))] ^= 1
+    path.write_bytes(data)
+    return True
+
+
+def _truncate(_: World, path: Path, place: float) -> None:
+    os.truncate(path, int(place * path.stat().st_size))
+
+
+def _append(_: World, path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"\n---\nmore \xff\n")
+
+
+def _remove_file(_: World, path: Path) -> None:
+    path.unlink()
+
+
+def _make_it_a_folder(_: World, path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _add(_: World, folder: Path, data: bytes) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "SKILL.md").write_bytes(data)
+
+
+def _rename(_: World, folder: Path, new: Path) -> None:
+    new.parent.mkdir(parents=True, exist_ok=True)
+    folder.rename(new)
+
+
+def _copy(_: World, folder: Path, new: Path) -> bool:
+    if folder in (new, *new.parents):
+        return False
+    shutil.copytree(folder, new, symlinks=True)  # times are copied too
+    return True
+
+
+def _link(_: World, folder: Path, new: Path) -> None:
+    new.parent.mkdir(parents=True, exist_ok=True)
+    new.symlink_to(folder)
+
+
+def _move_and_link(world: World, folder: Path, new: Path) -> bool:
+    if folder in (new, *new.parents):
+        return False
+    _rename(world, folder, new)
+    folder.symlink_to(new)
+    return True
+
+
+def _remove_folder(_: World, folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def _make_it_a_file(_: World, folder: Path) -> None:
+    shutil.rmtree(folder)
+    folder.write_text("no folder")
+
+
+def _swap(_: World, first: Path, second: Path) -> None:
+    staged = first.with_name("staged")
+    first.rename(staged)
+    try:
+        second.rename(first)
+    except OSError:
+        staged.rename(first)
+        raise
+    staged.rename(second)
+
+
+def _swap_files(world: World, first: Path, second: Path) -> None:
+    """Swap two files that have one size and one time."""
+    second.write_bytes(_fitted(first, second.read_bytes()))
+    times = first.stat()
+    os.utime(second, ns=(times.st_atime_ns, times.st_mtime_ns))
+    _swap(world, first, second)
+
+
+def _file_by_link(_: World, path: Path, target: Path) -> bool:
+    if path == target:
+        return False
+    path.unlink()
+    path.symlink_to(target)
+    return True
+
+
+def _hard_link(_: World, path: Path, target: Path) -> bool:
+    if path == target:
+        return False
+    path.unlink()
+    path.hardlink_to(target)
+    return True
+
+
+def _retarget(_: World, link: Path, target: Path) -> None:
+    link.unlink()
+    link.symlink_to(target)
+
+
+def _move_target(world: World, link: Path, new: Path) -> bool:
+    target = link.resolve()
+    if world.top not in target.parents or target in (new, *new.parents) or new in target.parents:
+        return False
+    _rename(world, target, new)
+    _retarget(world, link, new)
+    return True
+
+
+def _permissions(_: World, path: Path, mode: int) -> None:
+    path.chmod(mode)
+
+
+def _place(_: World, path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def _git(_: World, path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    elif path.exists():
+        path.unlink()
+    else:
+        (path / "objects").mkdir(parents=True)
+        (path / "refs").mkdir()
+        (path / "HEAD").write_text("ref: refs/heads/main\n")
+
+
+def _variable(world: World, name: str, value: str) -> bool:
+    if world.env.get(name, "") == value:
+        return False
+    world.env[name] = value
+    return True
+
+
+def _damage(world: World, which: float, place: float) -> bool:
+    """Flip a byte of what the cache keeps, or cut it."""
+    kept = sorted(Path(world.cache).iterdir())
+    if not kept:
+        return False
+    path = kept[int(which * len(kept))]
+    data = bytearray(path.read_bytes())
+    if place < 0.1:
+        del data[int(place * 10 * len(data)) :]
+    else:
+        data[int(place * len(data))] ^= 0x55
+    path.write_bytes(data)
+    return True
+
+
+KINDS: dict[str, Any] = {
+    "write": _write,
+    "write the same size": _write_same_size,
+    "write and set the time back": _write_and_set_back,
+    "replace by a twin of size and time": _replace_by_twin,
+    "flip a byte": _flip,
+    "truncate": _truncate,
+    "append": _append,
+    "remove a file": _remove_file,
+    "make it a folder": _make_it_a_folder,
+    "add a skill": _add,
+    "add a nested skill": _add,
+    "rename a folder": _rename,
+    "copy a folder": _copy,
+    "link a folder": _link,
+    "move a folder away and link it": _move_and_link,
+    "remove a folder": _remove_folder,
+    "make a folder a file": _make_it_a_file,
+    "swap two files": _swap_files,
+    "swap two folders": _swap,
+    "replace a file by a link": _file_by_link,
+    "hard link": _hard_link,
+    "retarget a link": _retarget,
+    "move what a link leads to": _move_target,
+    "permissions": _permissions,
+    "settings": _place,
+    "ignore file": _place,
+    "file beside SKILL.md": _place,
+    "git": _git,
+    "variable": _variable,
+    "damage the cache": _damage,
+}
+
+# ── many of them ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+NEEDED = (
+    *("encodings.ascii", "encodings.idna", "encodings.latin_1", "encodings.utf_16", "encodings.utf_16_be"),
+    *("encodings.utf_16_le", "encodings.utf_8_sig", "fnmatch", "hashlib", "tomllib", "unicodedata", "yaml"),
+)
+"""Modules that commands load when they need them: who is nobody may not be able to."""
+
+
+@contextmanager
+def somewhere() -> Iterator[Path]:
+    """Make a folder for worlds, and be nobody in particular there: nothing is forbidden to root."""
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
+    for name in NEEDED:
+        import_module(name)
+    top = Path(tempfile.mkdtemp()).resolve()
+    if root:
+        os.chown(top, 65534, -1)
+        os.seteuid(65534)
+    try:
+        yield top
+    finally:
+        if root:
+            os.seteuid(0)
+        for folder, _, _ in os.walk(top):
+            for entry in os.scandir(folder):
+                if entry.is_dir(follow_symlinks=False):
+                    os.chmod(entry.path, 0o700)
+        shutil.rmtree(top)
+
+
+def tried(seed: str, top: Path, changes: Sequence[Change], last: int, arguments: Sequence[str]) -> StaleError | None:
+    """Make a world anew, keep an answer before the last changes, and say whether they go unseen."""
+    top.mkdir()
+    world = World(seed, top)
+    arguments = [part.replace(str(Path(arguments[arguments.index("--cwd") + 1])), "{cwd}") for part in arguments]
+    arguments = [part.replace("{cwd}", str(top / world.cwd)) for part in arguments]
+    if "--home" in arguments:
+        arguments[arguments.index("--home") + 1] = str(top / "home")
+    for change in changes[: len(changes) - last]:
+        apply(world, change)
+    time.sleep(WAIT)
+    world.cached(arguments)
+    for change in changes[len(changes) - last :]:
+        apply(world, change)
+    time.sleep(WAIT)
+    try:
+        world.compare(arguments)
+    except StaleError as stale:
+        return stale
+    return None
+
+
+def shrunk(stale: StaleError, top: Path) -> str:
+    """Find the change that goes unseen, leave out those before that do not matter, and tell about it."""
+    seed, changes, count = stale.world.seed, stale.world.changes, 0
+
+    def still(fewer: Sequence[Change], last: int) -> bool:
+        nonlocal count, stale
+        count += 1
+        found = tried(seed, top / f"try-{count}", fewer, last, stale.arguments)
+        stale = found or stale
+        return found is not None
+
+    words = f"world {seed}: `prowess {' '.join(stale.arguments)}` with {stale.world.env}"
+    last = next((last for last in range(len(changes) + 1) if still(changes, last)), None)
+    if last is None:
+        listed = "\n".join(map(repr, changes))
+        return f"{words}\nis stale, but not when it is tried again, after\n{listed}\n{stale.words}"
+    size = len(changes) // 2
+    while size:
+        at = 0
+        while at < len(changes) - last:
+            fewer = changes[:at] + changes[min(at + size, len(changes) - last) :]
+            if still(fewer, last):
+                changes = fewer
+            else:
+                at += size
+        size //= 2
+    for change in changes[len(changes) - last :]:
+        fewer = [other for other in changes if other is not change]
+        if still(fewer, last - 1):
+            changes, last = fewer, last - 1
+    before, those = changes[: len(changes) - last], changes[len(changes) - last :]
+    lines = [
+        *(f"    {change!r}" for change in before),
+        "then this goes unseen:" if those else "then the answer that was kept is not the same:",
+    ]
+    return "\n".join([words, *lines, *(f"    {change!r}" for change in those), stale.words])
+
+
+def batch(seed: int, first: int, worlds: int, rounds: int = ROUNDS) -> Counter[str]:
+    """Change some worlds side by side, and compare what commands show of each after each change.
+
+    Raises:
+        AssertionError: a cache showed what is no longer so; the message holds the least that shows it.
+    """
+    with somewhere() as top, counted() as counts, patch.dict(os.environ, {"PROWESS_SKILL_DIR": ""}):
+        try:
+            _batch(seed, top, range(first, first + worlds), rounds, counts)
+        except StaleError as stale:
+            raise AssertionError(shrunk(stale, top)) from None
+        return counts
+
+
+def _batch(seed: int, top: Path, numbers: Sequence[int], rounds: int, counts: Counter[str]) -> None:
+    worlds = []
+    for number in numbers:
+        (top / str(number)).mkdir()
+        worlds.append(World(f"{seed}:{number}", top / str(number)))
+    for turn in range(rounds + 1):
+        for world in worlds if turn else ():
+            counts.update(("changes", world.change()))
+            if world.chance.random() < 0.2 and (skills := [path for path in _all(world)[0] if "SKILL" in path]):
+                # Twice in one tick of the clock, with a look in between: nothing may be kept of that.
+                (arguments, *_) = world.commands(world.chance)
+                path = world.chance.choice(skills)
+                for turned in (str.lower, str.upper):
+                    world.change_to(("write the same size", path, turned(skill_text(world.chance).decode()).encode()))
+                    counts.update(("changes", "write the same size"))
+                    world.compare(arguments)
+        time.sleep(WAIT)
+        for world in worlds:
+            for arguments in world.commands(world.chance):
+                world.compare(arguments)
+                counts["compared"] += 1
+
+
+def told(counts: Counter[str], seconds: float) -> str:
+    """Write what was done."""
+    asked = counts["recalled"] + counts["not recalled"]
+    kinds = ", ".join(f"{name} {counts[name]}" for name in KINDS)
+    return (
+        f"{counts['changes']:,} changes in {seconds:.0f} s; {counts['compared']:,} command lines compared, each twice\n"
+        f"{counts['recalled']:,} of {asked:,} questions answered from the cache ({counts['recalled'] / asked:.0%}); "
+        f"{counts['kept']:,} answers kept, {counts['not kept']:,} not\n{kinds}"
+    )
+
+
+def main() -> None:
+    """Make many changes, on all processors."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--changes", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4)))
+    parser.add_argument("--first", type=int, default=0, help="the first world's number")
+    args = parser.parse_args()
+    print(f"seed {args.seed}", flush=True)
+    started, counts = time.monotonic(), Counter[str]()
+    with ProcessPoolExecutor() as pool:
+        worlds = -(-args.changes // int(ROUNDS * 1.3))  # a fifth of the rounds makes two more
+        starts = range(args.first, args.first + worlds, SIDE_BY_SIDE)
+        last = args.first + worlds
+        jobs = [pool.submit(batch, args.seed, at, min(SIDE_BY_SIDE, last - at)) for at in starts]
+        try:
+            for job in jobs:
+                counts += job.result()
+        except AssertionError as error:
+            pool.shutdown(cancel_futures=True)
+            sys.exit(str(error))
+    print(told(counts, time.monotonic() - started))
+
+
+if __name__ == "__main__":
+    main()
