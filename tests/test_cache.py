@@ -752,6 +752,38 @@ def test_an_environment_that_has_changed_is_not_believed(kept: Kept) -> None:
     assert kept.cache.recall(kept.question, {"V": "1", "other": "x"}) is not None
 
 
+@pytest.mark.parametrize(
+    ("notes", "name", "state"),
+    [
+        ("files", "link", b""),
+        ("files", "file", b"x" * 48),
+        ("folders", "folder", b""),
+        ("folders", "folder", b"x" * 48),
+        ("kinds", "link", "f"),
+        ("kinds", "absent", "d"),
+        ("links", "link", "d"),
+        ("links", "absent", "l"),
+        ("reals", "link", "/elsewhere"),
+    ],
+)
+def test_a_look_that_shows_something_else_is_enough(kept: Kept, notes: str, name: str, state: Any) -> None:
+    """Of whatever kind it is; and where something may not be looked at, nothing is kept."""
+    (kept.top / "folder").mkdir()
+    (kept.top / "link").symlink_to("folder")
+    looks, since = kept.looks(), time.time_ns() + 10**9
+    looks.kinds[f"{kept.top}/link"], looks.links[f"{kept.top}/link"] = "d", "l"
+    looks.reals[f"{kept.top}/link"] = f"{kept.top}/folder"
+    looks.folders = {f"{kept.top}/link": mark_of(f"{kept.top}/folder"), f"{kept.top}/absent": b""}
+    assert kept.cache.keep(["true"], looks, {}, since, [], b"")
+    assert kept.cache.recall(["true"], {}) is not None
+    getattr(looks, notes)[f"{kept.top}/{name}"] = state
+    far = Cache(kept.cache.folder, settled=-(1 << 70))
+    assert far.keep(["false"], looks, {}, since, [], b"")
+    assert far.recall(["false"], {}) is None
+    looks.complete = False
+    assert not far.keep(["incomplete"], looks, {}, since, [], b"")
+
+
 def parts(data: bytes) -> list[bytes]:
     head, _, body = data.partition(b"\n")
     sections, at = [], 0

@@ -142,7 +142,7 @@ class Recalled:
         if len(answer.columns) != 6:
             raise ValueError("another number of columns")
         self.names, self.descriptions, self.paths, self.numbers, self.clean, places = answer.columns
-        if len({*map(len, answer.columns[:5])}) != 1 or len(places) % 3:
+        if len({*map(len, answer.columns[:5])}) != 1:
             raise ValueError("columns of different length")
         rows = zip(places[::3], places[1::3], places[2::3], strict=True)
         self.places = {str(at): place for at, place in enumerate(rows)}
