@@ -28,7 +28,7 @@ lint: $(READY)   ## style, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-mutations: $(READY)  ## change folders of skills ten thousand times: no cached answer may be stale (some five minutes)
+mutations: $(READY)  ## change folders of skills ten thousand times: no cached answer may be stale (some two minutes)
 	$(BIN)/python tests/mutations.py
 
 docs: $(READY)   ## write what is made: _hosts.py, and the parts of docs/ that come from the code
