@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prowess._frontmatter import read
 from prowess._plain import plain_entries
 from prowess._yaml import Reader, kind_of
 
@@ -126,3 +127,10 @@ def test_common_front_matter_is_plain(front: str) -> None:
 def test_what_is_not_plain_beyond_doubt_is_left_to_yaml(front: str) -> None:
     """Colons, brackets, anchors, comments, continued lines, duplicates and tabs are YAML's to judge."""
     assert plain_entries(front) is None
+
+
+def test_more_lines_than_yaml_has_events_are_left_to_it() -> None:
+    """It counts them, and refuses too many."""
+    front = "".join(f"k{number}:\n" for number in range(12_000))
+    assert plain_entries(front) is None
+    assert [item.code for item in read(f"---\n{front}---\n".encode()).findings] == ["yaml-too-long"]

@@ -36,6 +36,10 @@ ODD = re.compile("[\x00-\x09\x0b-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\uf
 """Tabs, controls, no-break spaces and the line ends that YAML versions disagree about."""
 
 
+_MAX_LINES = 5000
+"""More may be more YAML events than are read; whoever counts them tells."""
+
+
 def plain_entries(front: str) -> list[Entry] | None:
     """Read plain front matter.
 
@@ -44,6 +48,8 @@ def plain_entries(front: str) -> list[Entry] | None:
         from 0; None where the text is not plain.
     """
     lines = front.split("\n")
+    if len(lines) > _MAX_LINES:
+        return None
     # What is printable ASCII needs no search, and nearly all is.
     if not (front.isascii() and all(map(str.isprintable, lines))) and ODD.search(front):
         return None

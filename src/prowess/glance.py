@@ -25,7 +25,8 @@ _ROW = re.compile(r"^([A-Za-z][A-Za-z0-9_-]{0,63}):(?: ([^\n]+))?\n((?:  [^\n]+\
 _BLOCK = re.compile(r"(?:  [^ \n][^\n]*\n)+")
 _INNER = re.compile(r"^  ([A-Za-z][A-Za-z0-9_-]{0,63}): ([A-Za-z0-9/.][^\n]*|\"[^\"\\\n]*\"|'[^'\n]*')\n", re.MULTILINE)
 _ITEM = re.compile(r"^  - ([A-Za-z0-9/.][^\n]*|\"[^\"\\\n]*\"|'[^'\n]*')\n", re.MULTILINE)
-MAX_FRONTMATTER_BYTES = 64 * 1024
+_MAX_BYTES = 16 * 1024
+"""Of a front matter that is taken in: of a larger one the reader counts lines and bytes."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _WORDS = rb"[A-Za-z0-9][ -\"$-9;-~]*[!-\"$-9;-~]"
 """Printable ASCII that begins with a letter or digit, does not end with a blank, and holds neither `:` nor `#`."""
@@ -61,7 +62,7 @@ def glance(data: bytes) -> Glance | None:
         What is plain to see, or None. The name is one the specification allows, or there is None to see either.
     """
     match = _PLAINEST(data)
-    if match is not None and len(match[1]) <= 64 and match[1] not in _NO_NAME and match.end() <= MAX_FRONTMATTER_BYTES:
+    if match is not None and len(match[1]) <= 64 and match[1] not in _NO_NAME and match.end() <= _MAX_BYTES:
         name, plain, double, single, block, below, rest = match.groups()
         if block is not None:
             text = below[2:].replace(b"\n  ", b" " if block == b">" else b"\n")
@@ -114,7 +115,7 @@ def _is_table_of_its_own(rest: bytes) -> bool:
 def _table(data: bytes) -> dict[str, str] | None:
     """Return the top level of a plain front matter, without what is nested."""
     end = data.find(b"\n---\n", 3)
-    if not 0 < end < MAX_FRONTMATTER_BYTES or data[:4] != b"---\n":
+    if not 0 < end < _MAX_BYTES or data[:4] != b"---\n":
         return None
     front = data[4 : end + 1]
     try:
