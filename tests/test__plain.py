@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import islice, product
+from string import ascii_lowercase
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -131,6 +134,6 @@ def test_what_is_not_plain_beyond_doubt_is_left_to_yaml(front: str) -> None:
 
 def test_more_lines_than_yaml_has_events_are_left_to_it() -> None:
     """It counts them, and refuses too many."""
-    front = "".join(f"k{number}:\n" for number in range(12_000))
+    front = "".join(f"{''.join(key)}:\n" for key in islice(product(ascii_lowercase, repeat=3), 11_000))
     assert plain_entries(front) is None
     assert [item.code for item in read(f"---\n{front}---\n".encode()).findings] == ["yaml-too-long"]
