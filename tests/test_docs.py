@@ -115,6 +115,7 @@ SHAPES = {
     "show": (["show", "csv-profile", "--json"],),
     "check": (["check", "--json", "--fix"],),
     "prompt": (["prompt", "--json"],),
+    "search": (["search", "commit", "--json"],),
     "new": (["new", "x-ray", "--json"],),
     "init": (["init", "--json"],),
     "hosts": (["hosts", "--json"], ["hosts", "codex", "--json"]),

@@ -1,0 +1,379 @@
+"""entries + a query -> the skills that fit it best
+
+Names, descriptions and bodies are kept in a full-text table of SQLite, in memory; where Python came without it, a plain
+list of words does, without stems. A query is foreign text and never syntax: what counts of it is its words.
+
+Chinese, Japanese, Korean, Thai and their like are written without blanks, or with few: their characters are words of
+their own there, and a run of them is looked for by its pairs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import islice, pairwise
+from math import log
+from threading import Lock
+
+from ._frontmatter import front_end
+from ._frozen import EMPTY, Frozen
+from .entry import State
+from .errors import ProwessError
+from .files import UnreadableError, read_file
+from .findings import neutral, same_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Protocol
+
+    from .entry import Entry
+    from .skill import Skill
+
+    Row = tuple[int, str, str, str]
+
+    class Reader(Protocol):
+        """Who reads skills that are no files here."""
+
+        def read(self, skill: Entry) -> Skill:
+            """Return one of them with its body."""
+
+
+__all__ = ["MAX_BODY", "MAX_QUERY", "MAX_WORDS", "REACHABLE", "Hit", "Index"]
+
+REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
+"""States of the skills that can be found: the model or the user of the host can reach them."""
+MAX_BODY = 256 * 1024
+"""Characters of a body that are searched."""
+MAX_QUERY = 4096
+"""Characters of a query that are looked at."""
+MAX_WORDS = 32
+"""Words of a query that are looked for."""
+
+_WEIGHTS = (10.0, 4.0, 1.0)
+"""What a word counts in a name, a description and a body."""
+_STAGES = ((2, True, False), (1, True, True), (0, False, True))
+"""What a hit scores at least, whether it has all words of the query, and whether its word may only begin with the
+last."""
+_CALLED, _NAMED = 3.0, 4.0
+_SMALL = (
+    "a about an and are as at be by can do does for from have how i in into is it me my of on or should that the this"
+    " to using want was we what when where which with you your"
+)
+_EMPTY = frozenset(_SMALL.split())
+"""Words that are not looked for beside others: nearly every text has them, and one that does not is no worse."""
+_SHORTEST_BEGINNING = 2
+_EXCERPT, _BEFORE = 160, 30
+"""Characters of an excerpt, and of those how many stand before the first word."""
+_MAX_PLACES = 1000
+_SHORTEST_STEM = 4
+
+_RUN = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u318f"
+    "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
+)
+_MARKS = "\u0300-\u036f"
+_ONE = re.compile(f"[{_RUN}]")
+_WORD = re.compile(f"[{_RUN}]+|[^\\W_{_RUN}](?:[^\\W_{_RUN}]|[{_MARKS}])*")
+
+
+class Hit(Frozen):
+    """A skill that fits a query."""
+
+    entry: Entry
+    score: float
+    """0 to 4, higher is better: 4 is the skill of that very name, 3 and more has the words of the query for its name, 2
+    and more holds all of them, 1 and more all with the last one unfinished, less some. The rest is how well it fits
+    compared with others, by BM25, brought below 1."""
+    excerpt: str
+    """The piece of its description or body where most words of the query stand, on one line, harmless."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the hit in the shape of `search --json`."""
+        return {
+            "name": self.entry.name,
+            "path": self.entry.path,
+            "score": self.score,
+            "state": str(self.entry.state),
+            "description": self.entry.description,
+            "excerpt": self.excerpt,
+        }
+
+
+class Index:
+    """What can be searched of some skills. Made at the first search, from the files as they are then; any thread may.
+
+    Args:
+        entries: the skills; those that are not `REACHABLE` are left out. For a model, leave out `user-only` ones too.
+        readers: by path, who reads the skills that are no files here, as `Catalog.readers`.
+    """
+
+    def __init__(self, entries: Iterable[Entry], readers: Mapping[str, Reader] = EMPTY) -> None:
+        self.entries = tuple(entry for entry in entries if entry.state in REACHABLE)
+        self._readers = readers
+        self._table: _Table | _Plain | None = None
+        self._named: dict[str, list[int]] = {}
+        self._called: dict[tuple[str, ...], list[int]] = {}
+        self._lock = Lock()
+
+    def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
+        """Return the skills that fit a query, best first; of two that fit alike the one that comes first among all.
+
+        Args:
+            query: words, in any order; of a very long text the first `MAX_WORDS`. Without any there are no hits.
+            limit: hits at most.
+        """
+        query, limit = query[:MAX_QUERY].strip(), min(limit, len(self.entries))
+        words = _words(query)
+        with self._lock:
+            table = self._table = self._table or self._made()
+            found = dict.fromkeys(self._named.get(same_name(query), ()), _NAMED)
+            for row in self._called.get(words, ()):
+                found.setdefault(row, _CALLED)
+            words = tuple(word for word in words if word not in _EMPTY) or words
+            for base, every, begun in _STAGES:
+                if len(found) >= limit or not words:
+                    break
+                for row, rank in table.ask(words, every=every, begun=begun, limit=limit + len(found)):
+                    found.setdefault(row, base + rank / (1 + rank))
+        best = sorted(found.items(), key=lambda item: (-item[1], item[0]))[: max(limit, 0)]
+        places = _places(words)
+        return tuple(
+            Hit(entry=entry, score=round(score, 4), excerpt=self._excerpt(entry, places))
+            for entry, score in ((self.entries[row], score) for row, score in best)
+        )
+
+    def _made(self) -> _Table | _Plain:
+        for row, entry in enumerate(self.entries):
+            for name in dict.fromkeys((entry.name, entry.alias or entry.name)):
+                self._named.setdefault(same_name(name), []).append(row)
+                words = _words(name)
+                if words:
+                    self._called.setdefault(words, []).append(row)
+        try:
+            table: _Table | _Plain = _Table()
+        except _NoTableError:
+            table = _Plain()
+        table.fill(self._rows())
+        return table
+
+    def _rows(self) -> Iterator[Row]:
+        """Yield the texts of each skill, one after the other, so that no two bodies are in memory."""
+        for row, entry in enumerate(self.entries):
+            names = f"{entry.name} {entry.alias}" if entry.alias else entry.name
+            yield row, names, entry.description, self._body(entry)
+
+    def _body(self, entry: Entry) -> str:
+        """Return a body, up to `MAX_BODY` characters; nothing where it cannot be read."""
+        reader = self._readers.get(entry.path)
+        try:
+            return _after_front(read_file(entry.real)) if reader is None else reader.read(entry).body[:MAX_BODY]
+        except (UnreadableError, OSError, ProwessError):
+            return ""
+
+    def _excerpt(self, entry: Entry, places: re.Pattern[str] | None) -> str:
+        if places is None:
+            return neutral(_cut(entry.description, 0))
+        most, start = _best(entry.description, places)
+        if most < places.groups:
+            body = self._body(entry)
+            more, there = _best(body, places)
+            if more > most:
+                return neutral(_cut(body, there))
+        return neutral(_cut(entry.description, start))
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _even(text: str) -> str:
+    """Return the text with one form for what looks alike: full-width letters, parts of letters."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    return unicodedata.normalize("NFKC", text)
+
+
+def _apart(text: str) -> str:
+    """Return the text with blanks around what is a word of its own, and nothing SQLite could not take."""
+    if text.isascii():
+        return text
+    return _ONE.sub(r" \g<0> ", _even(text)).encode("utf-8", "replace").decode()
+
+
+def _row_apart(row: Row) -> Row:
+    number, name, description, body = row
+    return number, _apart(name), _apart(description), _apart(body)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Return the different words of a text, in order; pairs of what is written without blanks."""
+    return tuple(islice(dict.fromkeys(_each(_even(text[:MAX_QUERY]).lower())), MAX_WORDS))
+
+
+def _each(text: str) -> Iterator[str]:
+    for match in _WORD.finditer(text):
+        word = match[0]
+        if not _ONE.match(word):
+            yield word
+            continue
+        letters = [letter for letter in word if letter.isalnum()]
+        if len(letters) == 1:
+            yield letters[0]
+        for one, other in pairwise(letters):
+            yield one + other
+
+
+def _may_begin(word: str) -> bool:
+    return len(word) >= _SHORTEST_BEGINNING and not _ONE.match(word)
+
+
+def _after_front(data: bytes) -> str:
+    """Return what follows the front matter, up to `MAX_BODY` characters, without a look at its YAML."""
+    start = max(front_end(data), 0) if data.startswith((b"---", b"\xef\xbb\xbf---")) else 0
+    return data[start : start + 4 * MAX_BODY].decode(errors="replace")[:MAX_BODY]
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _NoTableError(Exception):
+    """This Python has no SQLite, or one without full-text tables."""
+
+
+class _Table:
+    """Words by their stems, in SQLite. It keeps no text, only where words stand."""
+
+    def __init__(self) -> None:
+        try:
+            import sqlite3
+        except ImportError:
+            raise _NoTableError from None
+        database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        try:
+            database.execute(
+                "CREATE VIRTUAL TABLE skills USING fts5(name, description, body, content='',"
+                " tokenize='porter unicode61 remove_diacritics 2')"
+            )
+        except sqlite3.OperationalError:
+            database.close()
+            raise _NoTableError from None
+        self._db = database
+
+    def __del__(self) -> None:
+        if hasattr(self, "_db"):
+            self._db.close()
+
+    def fill(self, rows: Iterable[Row]) -> None:
+        """Take in the texts of skills."""
+        self._db.execute("BEGIN")
+        self._db.executemany(
+            "INSERT INTO skills (rowid, name, description, body) VALUES (?, ?, ?, ?)", map(_row_apart, rows)
+        )
+        self._db.execute("COMMIT")
+
+    def ask(self, words: Sequence[str], *, every: bool, begun: bool, limit: int) -> list[tuple[int, float]]:
+        """Return the best rows with a measure above 0, for all or any of the words; the last may be a beginning."""
+        # Words hold letters and digits alone, so that nothing in the quotes can end them.
+        terms = [f'"{_apart(word)}"' for word in words]
+        if begun and _may_begin(words[-1]):
+            terms[-1] += "*"
+        rows = self._db.execute(
+            "SELECT rowid, -bm25(skills, ?, ?, ?) FROM skills WHERE skills MATCH ? ORDER BY 2 DESC, 1 LIMIT ?",
+            (*_WEIGHTS, (" AND " if every else " OR ").join(terms), limit),
+        )
+        return rows.fetchall()
+
+
+class _Plain:
+    """Words as they stand, in memory."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._words: dict[str, dict[int, float]] = {}
+
+    def fill(self, rows: Iterable[Row]) -> None:
+        """Take in the texts of skills."""
+        for row, *texts in rows:
+            self._count += 1
+            for text, weight in zip(texts, _WEIGHTS, strict=True):
+                text = _bare(_even(text).lower())
+                for word, count in Counter((*_each(text), *_ONE.findall(text))).items():
+                    counts = self._words.setdefault(word, {})
+                    counts[row] = counts.get(row, 0.0) + weight * count
+
+    def ask(self, words: Sequence[str], *, every: bool, begun: bool, limit: int) -> list[tuple[int, float]]:
+        """Return what `_Table.ask` does."""
+        ranks: dict[int, float] = {}
+        seen: Counter[int] = Counter()
+        for index, word in enumerate(map(_bare, words)):
+            begins = begun and index == len(words) - 1 and _may_begin(word)
+            counts = self._counts(word, begins=begins)
+            rarity = log(1 + self._count / (1 + len(counts)))
+            for row, count in counts.items():
+                ranks[row] = ranks.get(row, 0.0) + rarity * count / (1 + count)
+                seen[row] += 1
+        found = [item for item in ranks.items() if not every or seen[item[0]] == len(words)]
+        return sorted(found, key=lambda item: (-item[1], item[0]))[:limit]
+
+    def _counts(self, word: str, *, begins: bool) -> dict[int, float]:
+        if not begins:
+            return self._words.get(word, {})
+        counts: dict[int, float] = {}
+        for known, rows in self._words.items():
+            if known.startswith(word):
+                for row, count in rows.items():
+                    counts[row] = counts.get(row, 0.0) + count
+        return counts
+
+
+def _bare(text: str) -> str:
+    """Return the text without marks on its letters."""
+    if text.isascii():
+        return text
+    import unicodedata
+
+    return unicodedata.normalize("NFC", re.sub(f"[{_MARKS}]", "", unicodedata.normalize("NFD", text)))
+
+
+# ── excerpts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _places(words: Sequence[str]) -> re.Pattern[str] | None:
+    """Return the pattern of what the words may look like in a text, their ends aside."""
+    if not words:
+        return None
+    stems = [
+        re.escape(word) if _ONE.match(word) else rf"(?<![^\W_]){re.escape(word[: max(_SHORTEST_STEM, len(word) - 3)])}"
+        for word in words
+    ]
+    return re.compile("|".join(f"({stem})" for stem in stems), re.IGNORECASE)
+
+
+def _best(text: str, places: re.Pattern[str]) -> tuple[int, int]:
+    """Return how many different words stand close together at most, and where the first of them does."""
+    found = [(match.start(), match.lastindex) for match in islice(places.finditer(text), _MAX_PLACES)]
+    most, start, first = 0, 0, 0
+    inside: Counter[int | None] = Counter()
+    for at, word in found:
+        inside[word] += 1
+        while at - found[first][0] > _EXCERPT - 2 * _BEFORE:
+            inside[found[first][1]] -= 1
+            first += 1
+        here = sum(count > 0 for count in inside.values())
+        if here > most:
+            most, start = here, found[first][0]
+    return most, start
+
+
+def _cut(text: str, at: int) -> str:
+    """Return a piece of a text around a place, on one line, in whole words where there are any."""
+    start = max(at - _BEFORE, 0)
+    if start:
+        start = max(text.find(" ", start, at), text.find("\n", start, at), start - 1) + 1
+    piece = text[start : start + _EXCERPT + 1]
+    if len(piece) > _EXCERPT:
+        piece = re.sub(r"\s\S{0,30}\Z", "", piece[:-1]) + "…"
+    return ("…" if start else "") + " ".join(piece.split())
