@@ -627,12 +627,12 @@ def test_what_was_read_without_a_note_is_not_kept(seen: Seen) -> None:
     assert len(seen.files()) == 3
 
 
-def test_a_text_with_a_nul_is_not_kept(seen: Seen) -> None:
-    """Texts are told apart by it."""
+def test_a_text_with_a_nul_is_kept_aside(seen: Seen) -> None:
+    """Columns of texts are told apart by it."""
     skill(seen.top / "repo/.agents/skills/a", description='"a\\0b and more"')
     time.sleep(TICK)
     assert "\0" in seen.see().skills[0].description
-    assert seen.files() == []
+    assert seen.files() != []
     assert seen.told() == seen.told(cache=False)
 
 
@@ -667,7 +667,10 @@ class Kept:
 
     def recall(self) -> bool:
         answer = self.cache.recall(self.question, {"V": "1"})
-        assert answer is None or (answer.columns, answer.more) == ([["a", "b"], ["", "\udcff\ud800"]], b"more")
+        assert answer is None or ([answer.column(0), answer.column(1)], answer.more) == (
+            [["a", "b"], ["", "\udcff\ud800"]],
+            b"more",
+        )
         return answer is not None
 
 

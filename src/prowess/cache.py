@@ -72,8 +72,15 @@ class Watched(dict[str, str]):
 class Answer:
     """What was answered: columns of text, and the rest in whatever form its owner gave it."""
 
-    def __init__(self, columns: Sequence[list[str]], more: bytes) -> None:
-        self.columns, self.more = columns, more
+    def __init__(self, columns: Sequence[list[str] | memoryview], more: bytes) -> None:
+        self._columns, self.more = columns, more
+        self.sizes = [len(column) if isinstance(column, list) else _count(column) for column in columns]
+        """How many texts each column has."""
+
+    def column(self, at: int) -> list[str]:
+        """Return a column; it is taken apart now."""
+        column = self._columns[at]
+        return column if isinstance(column, list) else _texts(column)
 
 
 class Cache:
@@ -106,7 +113,7 @@ class Cache:
                 and _same(sections[3], sections[4], os.stat)
                 and _still(_texts(sections[5]), env)
             )
-            return Answer([*map(_texts, sections[_FIXED:])], bytes(sections[6])) if still else None
+            return Answer(sections[_FIXED:], bytes(sections[6])) if still else None
         except (OSError, ValueError, OverflowError):
             return None
 
@@ -313,6 +320,18 @@ def _texts(section: memoryview) -> list[str]:
     if rest:
         raise ValueError("a text without its end")
     return texts
+
+
+def _count(section: memoryview) -> int:
+    """Return how many texts a section holds.
+
+    Raises:
+        ValueError: this is not what was written.
+    """
+    text = str(section, "utf-8", "surrogatepass")
+    if text and text[-1] != "\0":
+        raise ValueError("a text without its end")
+    return text.count("\0")
 
 
 def _same(paths: memoryview, states: memoryview, look: Callable[[str], os.stat_result] = os.lstat) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 from itertools import product
 
-from ._frozen import Later
+from ._frozen import EMPTY, Later
 from .cache import Cache, Watched, asker, default_folder
 from .entry import State, with_digest
 from .errors import AmbiguousSkillError, SkillNotFoundError
@@ -16,7 +17,8 @@ from .recall import Recalled, code_state, columns_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Protocol
 
     from .config import Settings
     from .decision import Decided
@@ -25,6 +27,17 @@ if TYPE_CHECKING:
     from .findings import Finding
     from .host import Host
     from .places import Place
+    from .skill import Skill
+
+    class SkillProvider(Protocol):
+        """`provider.SkillProvider`, which stands above this module."""
+
+        def list(self, cwd: str) -> Sequence[Entry]:
+            """Return the skills that are seen from a directory."""
+
+        def read(self, skill: Entry) -> Skill:
+            """Return one of them with its body."""
+
 
 __all__ = ["Catalog", "discover", "new_disk"]
 
@@ -40,6 +53,8 @@ class Catalog(Later, aside=("places", "settings")):
     """Those that belong to no single skill."""
     places: tuple[Place, ...]
     settings: Settings
+    readers: Mapping[str, SkillProvider] = EMPTY
+    """By path, who reads the skills that are no files of this host."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -62,7 +77,7 @@ class Catalog(Later, aside=("places", "settings")):
         """
         found = self._candidates(reference)
         if not found:
-            raise self._not_found(reference)
+            raise self.not_found(reference)
         order = {State.ACTIVE: 0, State.USER_ONLY: 1, State.DEFERRED: 2}
         key = same_name(reference)
         found.sort(key=lambda entry: (order.get(entry.state, 3), same_name(entry.name) != key))
@@ -96,7 +111,7 @@ class Catalog(Later, aside=("places", "settings")):
                     candidates=paths,
                     hint="name one by its path",
                 )
-        raise self._not_found(reference)
+        raise self.not_found(reference)
 
     def _candidates(self, reference: str) -> list[Entry]:
         key, disk = same_name(reference), new_disk()
@@ -119,7 +134,8 @@ class Catalog(Later, aside=("places", "settings")):
             return [entry for entry in self.skills if (with_digest(entry, disk).digest or "").startswith(start)]
         return []
 
-    def _not_found(self, reference: str) -> SkillNotFoundError:
+    def not_found(self, reference: str) -> SkillNotFoundError:
+        """Return the error for a reference that means no skill; it names some that are called almost so."""
         from difflib import get_close_matches
 
         names = list(dict.fromkeys(entry.name for entry in self.skills))
@@ -148,6 +164,7 @@ def discover(
     role: str | os.PathLike[str] | None = None,
     disk: Disk | Callable[[], Disk] | None = None,
     cache: bool = True,
+    providers: Iterable[SkillProvider] = (),
 ) -> Catalog:
     """Find the skills one host sees from a directory, and decide which win.
 
@@ -162,10 +179,33 @@ def discover(
         disk: what was already read, to be shared between hosts, or what gives it when it is needed.
         cache: whether what was seen here last counts as long as nothing of it has changed; `PROWESS_NO_CACHE=1` says no
             too, and `PROWESS_CACHE_DIR` says where it is kept.
+        providers: where further skills come from, highest precedence first; the host's own come before them all.
 
     Raises:
         HostNotFoundError: there is no such host.
     """
+    # Nothing of the thousands of values that are made here is garbage: a collector that looks in between finds nothing.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        catalog = _discover(cwd, host, home, skill_dirs, env=env, role=role, disk=disk, cache=cache)
+    finally:
+        if collecting:
+            gc.enable()
+    return _joined(catalog, providers) if providers else catalog
+
+
+def _discover(
+    cwd: str | os.PathLike[str],
+    host: str | Host,
+    home: str | os.PathLike[str] | None,
+    skill_dirs: Iterable[str | os.PathLike[str]],
+    *,
+    env: Mapping[str, str] | None,
+    role: str | os.PathLike[str] | None,
+    disk: Disk | Callable[[], Disk] | None,
+    cache: bool,
+) -> Catalog:
     env = os.environ if env is None else env
     cwd = os.path.realpath(os.path.dirname(os.fspath(role)) or "." if role is not None else cwd)
     moved = home is None
@@ -217,6 +257,30 @@ def discover(
     finally:
         seen.looks = None
     return _catalog(decided, cwd, home)
+
+
+def _joined(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catalog:
+    """Add the skills of providers: a name that is taken keeps its skill."""
+    skills = list(catalog.skills)
+    readers: dict[str, SkillProvider] = {}
+    there = {entry.real for entry in skills}
+    taken = {same_name(entry.name): entry for entry in reversed(skills) if entry.state in _REACHABLE}
+    for provider in providers:
+        for entry in provider.list(catalog.cwd):
+            if entry.real in there:
+                continue
+            there.add(entry.real)
+            readers[entry.path] = provider
+            winner = taken.setdefault(same_name(entry.name), entry) if entry.state in _REACHABLE else entry
+            if winner is not entry:
+                reason = f"{neutral(winner.path)} wins: it comes first"
+                state = State.SHADOWED
+                entry = entry.but(state=state, reason=reason, rule="name-shadowed", shadowed_by=winner.path)
+            skills.append(entry)
+    return catalog.but(skills=tuple(skills), readers=readers)
+
+
+_REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 
 
 def new_disk() -> Disk:

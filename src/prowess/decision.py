@@ -6,7 +6,6 @@ which are too many, how much is shown of each.
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 from itertools import groupby
@@ -62,15 +61,8 @@ def decide(
         return Decided(host=host, skills=(), findings=tuple(findings), places=(), settings=settings)
     where = places(host, cwd, home, skill_dirs=skill_dirs, env=env, moved=moved, disk=disk)
     decision = Decision(host, settings, disk)
-    # Nothing of the thousands of values that are made here is garbage: a collector that looks in between finds nothing.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        result = scan(host, where, project=project, disk=disk)
-        skills = decision.all(result.found)
-    finally:
-        if collecting:
-            gc.enable()
+    result = scan(host, where, project=project, disk=disk)
+    skills = decision.all(result.found)
     findings += result.findings
     findings += decision.findings
     return Decided(host=host, skills=skills, findings=tuple(findings), places=result.places, settings=settings)

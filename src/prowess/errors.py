@@ -6,6 +6,8 @@ ProwessError
 └── SkillError
     ├── SkillNotFoundError (LookupError)  no skill answers to that reference
     │   └── AmbiguousSkillError           more than one does
+    ├── ActivationError (RuntimeError)    a skill that cannot be given to a model now
+    ├── SkillFileError (OSError)          a file of a skill that cannot be read
     └── SkillValidationError (ValueError) a SKILL.md that cannot be read or breaks the rules
         └── SkillSyntaxError              a place in it that cannot be read: draws a caret
 """
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
     from .findings import Finding
 
 __all__ = [
+    "ActivationError",
     "AmbiguousSkillError",
     "ConfigError",
     "HostNotFoundError",
     "ProwessError",
     "SkillError",
+    "SkillFileError",
     "SkillNotFoundError",
     "SkillSyntaxError",
     "SkillValidationError",
@@ -64,6 +68,14 @@ class AmbiguousSkillError(SkillNotFoundError):
     def __init__(self, message: str, *, candidates: Sequence[str], hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.candidates = tuple(candidates)
+
+
+class ActivationError(SkillError, RuntimeError):
+    """A skill cannot be given to a model now; the conversation goes on without it, and it may be tried again."""
+
+
+class SkillFileError(SkillError, OSError):
+    """A file of a skill cannot be read: there is none, it is none that may be read, or it lies elsewhere."""
 
 
 class SkillValidationError(SkillError, ValueError):

@@ -27,6 +27,9 @@ _ODD = ("alias", "frontmatter_name", "real", "state", "reason", "rule", "shadowe
 _TEXT: frozenset[object] = frozenset((str,))
 _TEXT_OR_NONE, _NUMBER = frozenset((str, type(None))), frozenset((int, type(None)))
 _KINDS: Mapping[str, Collection[object]] = {
+    "name": _TEXT,
+    "description": _TEXT,
+    "requirements": frozenset((dict,)),
     "alias": _TEXT_OR_NONE,
     "frontmatter_name": _TEXT_OR_NONE,
     "real": _TEXT,
@@ -36,6 +39,8 @@ _KINDS: Mapping[str, Collection[object]] = {
     "shadowed_by": _TEXT_OR_NONE,
     "findings": frozenset((list,)),
 }
+_DENSE = ("name", "description")
+_NO_NEEDS: dict[str, list[str]] = {"env": [], "bins": [], "packages": []}
 _STATES, _SEVERITIES, _CLEAN = frozenset(State), frozenset(Severity), frozenset(("", "0", "1"))
 _FINDING: Mapping[str, Collection[object]] = {
     "code": _TEXT,
@@ -95,13 +100,17 @@ def columns_of(decided: Decided) -> tuple[list[list[str]], bytes]:
             found = entry.source.findings_known()
         clean.append("" if found is None else "0" if found else "1")
         rare = {name: value for name in _ODD if (value := getattr(entry, name)) != _usual(entry, name)}
+        # A column cannot hold a NUL.
+        rare.update((name, value) for name in _DENSE if "\0" in (value := getattr(entry, name)))
+        if (needs := entry.requirements.as_dict()) != _NO_NEEDS:
+            rare["requirements"] = needs
         if found:
             rare["findings"] = [item.as_dict() for item in found]
         if rare:
             odd[at] = rare
     columns = [
-        [entry.name for entry in skills],
-        [entry.description for entry in skills],
+        [entry.name.replace("\0", "") for entry in skills],
+        [entry.description.replace("\0", "") for entry in skills],
         [entry.path for entry in skills],
         numbers,
         clean,
@@ -139,11 +148,12 @@ class Recalled:
     """
 
     def __init__(self, answer: Answer, host: str, live: Callable[[], Decided]) -> None:
-        if len(answer.columns) != 6:
-            raise ValueError("another number of columns")
-        self.names, self.descriptions, self.paths, self.numbers, self.clean, places = answer.columns
-        if len({*map(len, answer.columns[:5])}) != 1:
-            raise ValueError("columns of different length")
+        sizes = answer.sizes
+        if len(sizes) != 6 or len({*sizes[:5]}) != 1:
+            raise ValueError("another number of columns, or columns of different length")
+        self.names, self.paths, self.numbers, self.clean, places = map(answer.column, (0, 2, 3, 4, 5))
+        self._answer = answer
+        self._descriptions: list[str] = []
         rows = zip(places[::3], places[1::3], places[2::3], strict=True)
         self.places = {str(at): place for at, place in enumerate(rows)}
         self._host, self._live = host, live
@@ -176,6 +186,9 @@ class Recalled:
             if not 0 <= at < count or rare.get("state", "active") not in _STATES:
                 raise ValueError("a skill or a state that is none")
             _check(rare, {name: _KINDS[name] for name in rare})
+            for needs in rare.get("requirements", _NO_NEEDS).values():
+                if type(needs) is not list or not all(type(need) is str for need in needs):
+                    raise ValueError("other requirements")
             found = rare.get("findings", ())
             if bool(found) != (self.clean[at] == "0"):
                 raise ValueError("findings of a clean skill")
@@ -189,15 +202,21 @@ class Recalled:
         """Return the entries."""
         active, odd = State.ACTIVE, self.odd
         entries = []
-        for at, (name, description, path) in enumerate(zip(self.names, self.descriptions, self.paths, strict=True)):
+        for at, (name, path) in enumerate(zip(self.names, self.paths, strict=True)):
             entry = Entry.active(_Row(self, at), name)
-            _put(entry, "description", description)
             _put(entry, "path", path)
             entries.append(entry)
         for at, rare in odd.items():
             state = State(rare["state"]) if "state" in rare else active
-            entries[at] = Entry.later(_Row(self, at), name=self.names[at], state=state)
+            entries[at] = Entry.later(_Row(self, at), name=rare.get("name", self.names[at]), state=state)
         return tuple(entries)
+
+    @property
+    def descriptions(self) -> list[str]:
+        """The descriptions of all skills, which nobody may ever ask for."""
+        if not self._descriptions:
+            self._descriptions = self._answer.column(1)
+        return self._descriptions
 
     def tell(self, name: str) -> Any:
         """Return a field of the catalog."""
@@ -232,7 +251,7 @@ class _Row:
     def tell(self, name: str) -> Any:
         """Return an attribute of the skill's entry."""
         known, at = self._all, self._at
-        if name == "description":
+        if name == "description" and name not in known.odd.get(at, {}):
             return known.descriptions[at]
         if name == "path":
             return known.paths[at]
@@ -244,6 +263,13 @@ class _Row:
         if name == "digest":
             return None
         rare = known.odd.get(at, {})
+        if name in rare and name in _DENSE:
+            return rare[name]
+        if name == "requirements":
+            from .skill import Requirements
+
+            needs = rare.get(name, {})
+            return Requirements(**{key: tuple(texts) for key, texts in needs.items()})
         if name == "findings" and known.clean[at]:
             return tuple(map(_finding, rare.get("findings", ())))
         if name in _ODD:

@@ -112,9 +112,8 @@ class Onlooker:
 
     def requirements(self, item: Found) -> Requirements:
         """Return what a skill says it needs."""
-        if item.seen is not None and item.seen[2].isdisjoint(("requires", "compatibility")):
-            return _NO_REQUIREMENTS
-        return item.skill.requirements
+        # They are lists in maps, which no glance takes in.
+        return _NO_REQUIREMENTS if item.seen is not None else item.skill.requirements
 
     def first_line(self, entry: Entry) -> str:
         """Return what is left of a description where only its first line is shown."""

@@ -205,6 +205,12 @@ def _no_command(line: str) -> str:
 _UNSHOWN = f"[{UNSEEN}]|#(?=#\\[)"
 
 
+def tell_lines(text: str) -> None:
+    """Print a foreign text on stdout: its lines and tabs as they are, whatever else does not show as escapes."""
+    for line in text.removesuffix("\n").split("\n"):
+        tell("\t".join(map(neutral, line.split("\t"))))
+
+
 def print_json(value: object) -> None:
     r"""Print data as JSON. A byte of a path that is not UTF-8 is written as `\\xNN`, so that the output is."""
     import json
