@@ -129,6 +129,7 @@ def top(tmp_path: Path) -> Path:
         pytest.param("How do I count the rows of my file?", ["csv-profile"], id="question"),
         pytest.param("kubernetes for the number of it", sorted(f"other-{n}" for n in range(12))[:10], id="some-words"),
         pytest.param("the of", ["street", "sheets"], id="empty-words-alone"),
+        pytest.param("・・", [], id="punctuation-among-characters"),
         pytest.param("kubernetes", [], id="nothing"),
         pytest.param("kubernetes of the", [], id="nothing-but-empty-words"),
         pytest.param("取提", [], id="characters-in-another-order"),
@@ -144,6 +145,25 @@ def top(tmp_path: Path) -> Path:
 def test_a_query_finds(query: str, expected: list[str], kind: str, top: Path) -> None:
     """Names, descriptions and bodies, in every script, whatever stands between the words."""
     assert found(top, query) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [("請求書・・表", "japanese"), ("「表」にします", "japanese"), ("เครื่องมือ", "tool"), ("요약, 문서", "korean")],
+)
+def test_what_stands_among_characters_is_no_word(query: str, name: str, kind: str, top: Path) -> None:
+    """Neither punctuation nor marks above and below: the skill has all that is one."""
+    skill(top / ".agents/skills/tool", description="เครื่องมือ")
+    hit = index(top).search(query)[0]
+    assert (hit.entry.name, int(hit.score)) == (name, 2)
+
+
+@pytest.mark.parametrize("query", ["wide", "ＷＩＤＥ", "ファインダー", "ﾌｧｲﾝﾀﾞｰ", "étude", "e\u0301tude"])
+def test_forms_of_a_character_make_no_difference(query: str, kind: str, top: Path) -> None:
+    """Neither in a query nor in a skill."""
+    skill(top / ".agents/skills/forms", description="ＷＩＤＥ ﾌｧｲﾝﾀﾞｰ", body="E\u0301tude")
+    hit = index(top).search(query)[0]
+    assert (hit.entry.name, int(hit.score)) == ("forms", 2)
 
 
 @pytest.mark.parametrize(
@@ -480,12 +500,21 @@ def test_without_full_text_tables_words_are_compared(absent: Any, top: Path, mon
     assert Without.closed - closed == (2 if absent else 0)
 
 
-def test_any_thread_may_search(top: Path) -> None:
-    """Also the first time, all at once."""
-    searched = index(top)
+def test_any_thread_may_search(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the first time, all at once: one of them makes the table."""
+    searched, made = index(top), []
+    make = Index._made
+
+    def slowly(index: Index) -> object:
+        made.append(index)
+        time.sleep(0.05)
+        return make(index)
+
+    monkeypatch.setattr(Index, "_made", slowly)
     with ThreadPoolExecutor(8) as pool:
         hits = list(pool.map(searched.search, ["csv-profile", "workbooks"] * 40))
     assert [names(found)[0] for found in hits] == ["csv-profile", "sheets"] * 40
+    assert made == [searched]
 
 
 def test_sqlite_is_known_here_alone() -> None:

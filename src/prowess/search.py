@@ -69,12 +69,12 @@ _MAX_PLACES = 1000
 _SHORTEST_STEM = 4
 
 _RUN = (
-    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3100-\u318f"
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3100-\u318f"
     "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff"
 )
 _MARKS = "\u0300-\u036f"
-_ONE = re.compile(f"[{_RUN}]")
+_ONE, _SOME = re.compile(f"[{_RUN}]"), re.compile(f"[{_RUN}]+")
 _WORD = re.compile(f"[{_RUN}]+|[^\\W_{_RUN}](?:[^\\W_{_RUN}]|[{_MARKS}])*")
 
 
@@ -125,6 +125,8 @@ class Index:
             limit: hits at most.
         """
         query, limit = query[:MAX_QUERY].strip(), min(limit, len(self.entries))
+        if limit < 1:
+            return ()
         words = _words(query)
         with self._lock:
             table = self._table = self._table or self._made()
@@ -137,11 +139,10 @@ class Index:
                     break
                 for row, rank in table.ask(words, every=every, begun=begun, limit=limit + len(found)):
                     found.setdefault(row, base + rank / (1 + rank))
-        best = sorted(found.items(), key=lambda item: (-item[1], item[0]))[: max(limit, 0)]
         places = _places(words)
         return tuple(
             Hit(entry=entry, score=round(score, 4), excerpt=self._excerpt(entry, places))
-            for entry, score in ((self.entries[row], score) for row, score in best)
+            for entry, score in ((self.entries[row], score) for row, score in islice(found.items(), limit))
         )
 
     def _made(self) -> _Table | _Plain:
@@ -200,7 +201,7 @@ def _apart(text: str) -> str:
     """Return the text with blanks around what is a word of its own, and nothing SQLite could not take."""
     if text.isascii():
         return text
-    return _ONE.sub(r" \g<0> ", _even(text)).encode("utf-8", "replace").decode()
+    return _SOME.sub(lambda run: f" {' '.join(run[0])} ", _even(text)).encode("utf-8", "replace").decode()
 
 
 def _row_apart(row: Row) -> Row:
@@ -224,10 +225,6 @@ def _each(text: str) -> Iterator[str]:
             yield letters[0]
         for one, other in pairwise(letters):
             yield one + other
-
-
-def _may_begin(word: str) -> bool:
-    return len(word) >= _SHORTEST_BEGINNING and not _ONE.match(word)
 
 
 def _after_front(data: bytes) -> str:
@@ -278,7 +275,7 @@ class _Table:
         """Return the best rows with a measure above 0, for all or any of the words; the last may be a beginning."""
         # Words hold letters and digits alone, so that nothing in the quotes can end them.
         terms = [f'"{_apart(word)}"' for word in words]
-        if begun and _may_begin(words[-1]):
+        if begun and len(words[-1]) >= _SHORTEST_BEGINNING:
             terms[-1] += "*"
         rows = self._db.execute(
             "SELECT rowid, -bm25(skills, ?, ?, ?) FROM skills WHERE skills MATCH ? ORDER BY 2 DESC, 1 LIMIT ?",
@@ -309,7 +306,7 @@ class _Plain:
         ranks: dict[int, float] = {}
         seen: Counter[int] = Counter()
         for index, word in enumerate(map(_bare, words)):
-            begins = begun and index == len(words) - 1 and _may_begin(word)
+            begins = begun and index == len(words) - 1 and len(word) >= _SHORTEST_BEGINNING
             counts = self._counts(word, begins=begins)
             rarity = log(1 + self._count / (1 + len(counts)))
             for row, count in counts.items():
