@@ -1,0 +1,252 @@
+"""Skill + machine -> what is missing
+
+The rules are those of InitRunner (`requires.env`, `requires.bins`) and of UAAPS (`compatibility.requires`, written as
+Python requirements are, PEP 508). Nothing is imported, installed or run to find out: variables and PATH are looked
+up, versions come from what the installed packages say of themselves. Whether an extra's own packages are there
+(`pypdf[crypto]`) is not looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+
+from ._frozen import Frozen
+from .findings import neutral, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from .skill import Requirements
+
+__all__ = ["Missing", "missing"]
+
+
+class Missing(Frozen):
+    """One thing that a skill needs and this machine does not have."""
+
+    kind: str
+    """`env`, `bin`, `package` or `python`."""
+    name: str
+    """As the skill writes it; not safe to show."""
+    message: str
+    hint: str | None = None
+
+
+def missing(requirements: Requirements, *, env: Mapping[str, str] | None = None) -> tuple[Missing, ...]:
+    """Return what is missing, in the order of the skill: variables, programs, packages; each once. Never raises.
+
+    Args:
+        requirements: what the skill says it needs.
+        env: the environment whose variables and PATH count; the process's by default.
+    """
+    env = os.environ if env is None else env
+    found = [
+        *_variables(dict.fromkeys(requirements.env), env),
+        *_programs(dict.fromkeys(requirements.bins), env),
+        *_packages(dict.fromkeys(requirements.packages)),
+    ]
+    return tuple(found)
+
+
+_MAX_NAME = 255
+"""Characters of the name of a variable or program; longer ones no system takes."""
+_MAX_REQUIREMENT = 1000
+"""Characters of a Python requirement; all real ones are shorter, and reading it takes its length squared."""
+
+
+def _variables(names: dict[str, None], env: Mapping[str, str]) -> Iterator[Missing]:
+    for name in names:
+        if not name or "=" in name or "\0" in name or len(name) > _MAX_NAME:
+            yield Missing(kind="env", name=name, message=f"{quoted(name)} is no name of an environment variable")
+            continue
+        value = env.get(name)
+        if value is None or not value.strip():
+            what = "not set" if value is None else "empty"
+            message = f"the environment variable {quoted(name)} is {what}"
+            yield Missing(kind="env", name=name, message=message, hint=f"set {quoted(name)} before you start the agent")
+
+
+def _programs(names: dict[str, None], env: Mapping[str, str]) -> Iterator[Missing]:
+    if not names:
+        return
+    # A relative or empty entry would find a program in whatever folder the agent works in.
+    folders = os.pathsep.join(path for path in env.get("PATH", "").split(os.pathsep) if os.path.isabs(path))
+    for name in names:
+        if name in ("", ".", "..") or len(name) > _MAX_NAME or any(c in "/\\\0" for c in name):
+            message = f"{quoted(name)} is no name of a program"
+            yield Missing(kind="bin", name=name, message=message, hint="a program is named without its folder")
+        elif not _on_path(name, folders):
+            message = f"the program {quoted(name)} is not on PATH"
+            hint = f"install {quoted(name)}, or add its folder to PATH"
+            yield Missing(kind="bin", name=name, message=message, hint=hint)
+
+
+def _on_path(name: str, folders: str) -> bool:
+    from shutil import which
+
+    try:
+        return which(name, path=folders) is not None
+    except (OSError, ValueError):
+        return False
+
+
+def _packages(wanted: dict[str, None]) -> Iterator[Missing]:
+    if not wanted:
+        return
+    read = _reader()
+    for text in wanted:
+        if len(text) > _MAX_REQUIREMENT:
+            message = f"{quoted(text)} is no Python requirement: it is longer than {_MAX_REQUIREMENT:,} characters"
+            yield Missing(kind="package", name=text, message=message)
+            continue
+        try:
+            item = read(text)
+        except _UncheckableError:
+            message = f"{quoted(text)} cannot be checked without the package `packaging`"
+            yield Missing(kind="package", name=text, message=message, hint="`pip install packaging`")
+            continue
+        except (ValueError, RecursionError):
+            message = f"{quoted(text)} is no Python requirement"
+            hint = "write it as `pip` takes it, for example `pypdf>=5,<6`"
+            yield Missing(kind="package", name=text, message=message, hint=hint)
+            continue
+        if item is not None and (found := item.missing(text)):
+            yield found
+
+
+class _UncheckableError(Exception):
+    """A requirement may be right, but only `packaging` can tell."""
+
+
+class _Wanted:
+    """A requirement that applies to this machine."""
+
+    def __init__(self, name: str, wants: str, allows: Allows, extras: frozenset[str] = frozenset()) -> None:
+        self.name, self.wants, self.allows, self.extras = name, wants, allows, extras
+
+    def missing(self, text: str) -> Missing | None:
+        """Compare it with what is installed."""
+        if _canonical(self.name) == "python":
+            return self._python(text)
+        short = self.name + (f"[{','.join(sorted(self.extras))}]" if self.extras else "") + self.wants
+        hint = f"`pip install {_shell(neutral(short))}`" if len(short) <= 120 and "'" not in short else None
+        installed = _installed(self.name)
+        if installed is None:
+            message = f"the Python package {quoted(self.name)} is not installed"
+            return Missing(kind="package", name=text, message=message, hint=hint)
+        if not self.wants or self.allows(installed):
+            return None
+        message = f"{quoted(self.name + self.wants)} is wanted, {_version(installed)} is installed"
+        return Missing(kind="package", name=text, message=message, hint=hint)
+
+    def _python(self, text: str) -> Missing | None:
+        this = ".".join(map(str, sys.version_info[:3]))
+        if not self.wants or self.allows(this):
+            return None
+        simple = re.fullmatch(r">=[ \t]*([0-9.]{1,20})", self.wants)
+        what = f"Python {simple[1]} or newer" if simple else quoted(f"python{self.wants}")
+        return Missing(kind="python", name=text, message=f"{what} is wanted, this is {this}")
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Allows = Callable[[str], bool]
+    Reader = Callable[[str], "_Wanted | None"]
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _shell(text: str) -> str:
+    return text if re.fullmatch(r"[A-Za-z0-9._=~,-]+", text) else f"'{text}'"
+
+
+def _version(text: str) -> str:
+    return quoted(text)[1:-1]
+
+
+def _installed(name: str) -> str | None:
+    """Return the version of an installed package, as it says itself."""
+    from importlib import metadata
+
+    try:
+        return str(metadata.version(name) or "an unknown version")
+    except Exception:  # noqa: BLE001 - whatever lies broken in site-packages is not there
+        return None
+
+
+def _reader() -> Reader:
+    try:
+        from packaging.requirements import Requirement
+    except ImportError:
+        return _simple
+
+    def read(text: str) -> _Wanted | None:
+        item = Requirement(text)
+        if item.marker is not None and not item.marker.evaluate({"extra": ""}):
+            return None
+        specifiers = item.specifier
+
+        def allows(version: str) -> bool:
+            try:
+                return specifiers.contains(version, prereleases=True)
+            except ValueError:
+                return False
+
+        return _Wanted(item.name, str(specifiers), allows, frozenset(item.extras))
+
+    return read
+
+
+_SIMPLE = re.compile(r"[ \t]*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)[ \t]*([^A-Za-z0-9._ \t-].*)?", re.DOTALL)
+_COMPARISON = re.compile(r"[ \t]*(===|==|!=|>=|<=|~=|>|<)[ \t]*([^ \t]*)[ \t]*")
+_DOTTED = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})*")
+
+
+def _simple(text: str) -> _Wanted | None:
+    """Read what needs no `packaging`: a name and comparisons with dotted numbers."""
+    match = _SIMPLE.fullmatch(text)
+    if match is None:
+        raise ValueError(text)
+    name, rest = match[1], (match[2] or "").strip(" \t")
+    tests: list[tuple[str, list[int]]] = []
+    for part in rest.split(",") if rest else ():
+        comparison = _COMPARISON.fullmatch(part)
+        if comparison is None or comparison[1] in ("===", "~=") or not _DOTTED.fullmatch(comparison[2]):
+            raise _UncheckableError
+        tests.append((comparison[1], _numbers(comparison[2])))
+
+    def allows(version: str) -> bool:
+        if not _DOTTED.fullmatch(version):
+            raise _UncheckableError
+        mine = _numbers(version)
+        return all(_COMPARE[sign](mine, other) for sign, other in tests)
+
+    if rest and _canonical(name) != "python":
+        installed = _installed(name)
+        if installed is not None and not _DOTTED.fullmatch(installed):
+            raise _UncheckableError
+    return _Wanted(name, rest, allows)
+
+
+def _numbers(text: str) -> list[int]:
+    """Split a version at its dots; noughts at its end say nothing."""
+    numbers = [int(part) for part in text.split(".")]
+    while numbers and not numbers[-1]:
+        numbers.pop()
+    return numbers
+
+
+_COMPARE: Mapping[str, Callable[[list[int], list[int]], bool]] = {
+    "==": lambda mine, other: mine == other,
+    "!=": lambda mine, other: mine != other,
+    ">=": lambda mine, other: mine >= other,
+    "<=": lambda mine, other: mine <= other,
+    ">": lambda mine, other: mine > other,
+    "<": lambda mine, other: mine < other,
+}
