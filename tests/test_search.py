@@ -224,11 +224,12 @@ def test_an_exact_name_is_first_whatever_others_hold(kind: str, top: Path) -> No
 
 def test_a_skill_is_found_by_either_of_two_names(top: Path) -> None:
     """Claude Code calls it by its folder, and shows the name beside it."""
-    skill(top / ".claude/skills/folder-name", "given-name")
+    skill(top / ".claude/skills/folder-name", "given-name", "Nothing.")
     entries = discover(top, "claude-code", home=top / "home", cache=False).skills
     for name in ("folder-name", "given-name"):
         (hit, *_) = Index(entries).search(name)
         assert (hit.entry.name, hit.entry.alias, hit.score) == ("folder-name", "given-name", 4)
+    assert names(Index(entries).search("given")) == ["folder-name"]
 
 
 @pytest.mark.parametrize("state", State)
@@ -356,6 +357,7 @@ def test_a_provider_reads_its_own_bodies(body: str | Exception, expected: list[s
         pytest.param("workbooks", "Reads csv and workbooks.", id="description"),
         pytest.param("heart", "Extracting tables is the heart of it.", id="body"),
         pytest.param("extracts table", "Extracting tables is the heart of it.", id="other-endings"),
+        pytest.param("extracted hearts", "Extracting tables is the heart of it.", id="stems"),
         pytest.param("csv heart", "Reads csv and workbooks.", id="as-many-words-in-the-description"),
         pytest.param("sheets", "Reads csv and workbooks.", id="name-alone"),
     ],
@@ -381,6 +383,12 @@ def test_the_excerpt_is_where_most_words_stand_together(top: Path) -> None:
     (hit, *_) = index(top).search("red green blue")
     assert "red and green and blue" in hit.excerpt
     assert len(hit.excerpt) <= 162
+
+
+def test_of_equal_places_the_excerpt_shows_the_first(top: Path) -> None:
+    """The one a reader would come to first."""
+    skill(top / ".agents/skills/twice", description="Twice.", body="One oboe.\n" + "x " * 300 + "\nAnother oboe.")
+    assert index(top).search("oboe")[0].excerpt.startswith("One oboe. x x")
 
 
 def test_text_without_blanks_has_an_excerpt(top: Path) -> None:
@@ -430,7 +438,7 @@ def test_no_query_breaks_the_search(query: str | list[str], kind: str, every_scr
     assert len(set(names(hits))) == len(hits) <= 10
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
-    assert all(0 <= score <= 4 for score in scores)
+    assert all(0 <= score <= 4 and score == round(score, 4) for score in scores)
 
 
 @pytest.fixture
