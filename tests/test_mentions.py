@@ -199,6 +199,9 @@ def test_code_comments_links_and_paths_name_nothing(text: str) -> None:
         "``a` $pdf",
         "\\`$pdf \\`, a $pdf".replace("\\`$", "\\` $"),
         "`a\n\n$pdf`, $pdf",
+        "`a\n\n $pdf `",
+        "\\` $pdf `",
+        "x\r\n    $pdf",
         "`a` $pdf `b` $pdf",
         "```a``` $pdf\n$pdf",
         "```\na\n```\n$pdf $pdf",
@@ -306,6 +309,13 @@ def test_of_names_that_differ_in_case_the_one_as_written_is_meant() -> None:
     assert mentions("$x", same)[0].why_not == (
         "`x` means 5 skills: `/0/SKILL.md`, `/1/SKILL.md`, `/2/SKILL.md` and 2 more"
     )
+
+
+def test_an_amount_is_no_skill_and_a_package_no_start_of_a_name() -> None:
+    """Even where a skill is called so."""
+    assert mentions("$5, $5.00 and $5k", (entry("5"),)) == ()
+    found = mentions("$office:charts $office", (entry("office"), entry("office:slides")))
+    assert [item.why_not for item in found] == ["no skill is called `office:charts`", None]
 
 
 def test_an_alias_and_a_folder_name_a_skill_too() -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 THIS = ".".join(map(str, sys.version_info[:3]))
 SIGN = "write it as `pip` takes it, for example `pypdf>=5,<6`"
-INSTALLED = {"pypdf": "4.3.1", "Odd_Name": "1.0", "beta": "2.0rc1", "git-made": "1.0+g12"}
+INSTALLED = {"pypdf": "4.3.1", "Odd_Name": "1.0", "beta": "2.0rc1", "git-made": "1.0+g12", "python": "1.0+x"}
 
 
 @pytest.fixture(autouse=True)
@@ -172,7 +172,13 @@ def test_without_packaging_what_cannot_be_checked_is_said_so(text: str) -> None:
 
 def test_a_hint_is_what_one_types() -> None:
     """Quoted where a shell would read more into it."""
-    for text, typed in (("absent", "absent"), ("pypdf [b,a] >=5", "'pypdf[a,b]>=5'"), ("absent==1", "absent==1")):
+    rows = {
+        "absent": "absent",
+        "pypdf [b,a] >=5": "'pypdf[a,b]>=5'",
+        "absent==1": "absent==1",
+        "absent===\x1b1": "'absent===\\x1b1'",
+    }
+    for text, typed in rows.items():
         (found,) = missing(Requirements(packages=(text,)), env={})
         assert (found.kind, found.name, found.hint) == ("package", text, f"`pip install {typed}`")
     (found,) = missing(Requirements(packages=("a b",)), env={})
