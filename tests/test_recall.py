@@ -63,7 +63,7 @@ class Parts:
     """An answer, to be spoiled."""
 
     def __init__(self, top: Path) -> None:
-        columns, more = columns_of(decided(top))
+        columns, more = columns_of(decided(top), [])
         self.columns = [list(column) for column in columns]
         self.more: Any = json.loads(more)
 
@@ -82,7 +82,7 @@ class Parts:
 def test_what_was_taken_apart_is_put_together_the_same(top: Path) -> None:
     """Without a look at the disk, but for what is not kept."""
     now = decided(top)
-    columns, more = columns_of(now)
+    columns, more = columns_of(now, [])
     recalled = Recalled(Answer([list(column) for column in columns], more), "prowess", nobody)
     skills = recalled.skills()
     names = [name for name in type(skills[0])._fields() if name not in ("findings", "skill")]
@@ -91,19 +91,31 @@ def test_what_was_taken_apart_is_put_together_the_same(top: Path) -> None:
     ]
     assert {str(entry.state) for entry in skills} == {"active", "shadowed", "rejected"}
     assert recalled.findings == now.findings != ()
-    assert recalled.tell("host") == now.host
+    assert recalled.tell(None, "host") == now.host
     known = [entry for entry in skills if entry.folder in ("plain", "broken")]
     assert [entry.findings for entry in known] == [
         entry.findings for entry in now.skills if entry.folder in ("plain", "broken")
     ]
     assert [entry.requirements for entry in skills] == [entry.requirements for entry in now.skills]
     with pytest.raises(AssertionError, match="the disk was asked"):
-        recalled.tell("settings")
+        recalled.tell(None, "settings")
+
+
+def test_paths_that_are_those_of_the_files_are_kept_once(top: Path) -> None:
+    """Both are the same list with most catalogs."""
+    now = decided(top)
+    paths = [entry.path for entry in now.skills]
+    columns, more = columns_of(now, paths)
+    assert columns[2] == []
+    recalled = Recalled(Answer([list(column) for column in columns], more, paths), "prowess", nobody)
+    assert [entry.path for entry in recalled.skills()] == paths
+    with pytest.raises(ValueError, match="columns of different length"):
+        Recalled(Answer([list(column) for column in columns], more, paths[1:]), "prowess", nobody)
 
 
 def test_nothing_at_all_is_an_answer_too(tmp_path: Path) -> None:
     """Six empty columns and no more."""
-    columns, more = columns_of(decided(tmp_path))
+    columns, more = columns_of(decided(tmp_path), [])
     assert (columns, more) == ([[], [], [], [], [], []], b"")
     assert Recalled(Answer(columns, more), "prowess", nobody).skills() == ()
 

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Protocol, Self, dataclass_transform
 
-    class Source(Protocol):
-        """Where the fields come from that a value was not given."""
+    class Teller(Protocol):
+        """Who knows the fields that a value was not given."""
 
-        def tell(self, name: str) -> Any:
-            """Return a field."""
+        def tell(self, about: Any, name: str) -> Any:
+            """Return a field of the value that this is about."""
 else:
 
     def dataclass_transform(**_: object) -> object:
@@ -138,10 +138,10 @@ class Later(Frozen, beside=("_source",)):
     """A value of which some fields are worked out only when they are asked for."""
 
     @classmethod
-    def later(cls, source: Source, **known: object) -> Self:
-        """Make a value of which only some fields are known; a source tells the others."""
+    def later(cls, teller: Teller, about: object, **known: object) -> Self:
+        """Make a value of which only some fields are known; a teller, asked about it, tells the others."""
         value = _new(cls)
-        _put(value, "_source", source)
+        _put(value, "_source", (teller, about))
         for name, given in known.items():
             _put(value, name, given)
         return value
@@ -151,13 +151,14 @@ class Later(Frozen, beside=("_source",)):
         def __getattr__(self, name: str) -> object:
             if name not in self._fields():
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            value = _get(self, "_source").tell(name)
+            teller, about = _get(self, "_source")
+            value = teller.tell(about, name)
             _put(self, name, value)
             return value
 
     @property
     def source(self) -> Any:
-        """Where fields come from that are not known yet; None where all are."""
+        """Who tells the fields that are not known yet, and about what; None where all are known."""
         return self.known("_source")
 
     def known(self, name: str) -> Any:

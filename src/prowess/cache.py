@@ -72,13 +72,15 @@ class Watched(dict[str, str]):
 class Answer:
     """What was answered: columns of text, and the rest in whatever form its owner gave it."""
 
-    def __init__(self, columns: Sequence[list[str] | memoryview], more: bytes) -> None:
+    def __init__(self, columns: Sequence[list[str] | memoryview], more: bytes, files: Sequence[str] = ()) -> None:
         self._columns, self.more = columns, more
         self.sizes = [len(column) if isinstance(column, list) else _count(column) for column in columns]
         """How many texts each column has."""
+        self.files = files
+        """Paths of the files that had a part in it, in the order in which they were opened."""
 
     def column(self, at: int) -> list[str]:
-        """Return a column; it is taken apart now."""
+        """Return a column, which is taken apart now."""
         column = self._columns[at]
         return column if isinstance(column, list) else _texts(column)
 
@@ -108,12 +110,13 @@ class Cache:
         if len(sections) < _FIXED or bytes(sections[0]) != key:
             return None
         try:
+            files = _texts(sections[1])
             still = (
-                _same(sections[1], sections[2])
-                and _same(sections[3], sections[4], os.stat)
+                _same(files, sections[2])
+                and _same(_texts(sections[3]), sections[4], os.stat)
                 and _still(_texts(sections[5]), env)
             )
-            return Answer(sections[_FIXED:], bytes(sections[6])) if still else None
+            return Answer(sections[_FIXED:], bytes(sections[6]), files) if still else None
         except (OSError, ValueError, OverflowError):
             return None
 
@@ -334,7 +337,7 @@ def _count(section: memoryview) -> int:
     return text.count("\0")
 
 
-def _same(paths: memoryview, states: memoryview, look: Callable[[str], os.stat_result] = os.lstat) -> bool:
+def _same(paths: list[str], states: memoryview, look: Callable[[str], os.stat_result] = os.lstat) -> bool:
     """Say whether a look at each path gives the mark it gave.
 
     Raises:
@@ -342,8 +345,7 @@ def _same(paths: memoryview, states: memoryview, look: Callable[[str], os.stat_r
         ValueError: this is not what was written.
         OverflowError: one has no mark.
     """
-    texts = _texts(paths)
-    return len(states) == len(texts) * MARK_BYTES and marks(texts, look) == states
+    return len(states) == len(paths) * MARK_BYTES and marks(paths, look) == states
 
 
 def _still(others: list[str], env: Mapping[str, str]) -> bool:

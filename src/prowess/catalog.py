@@ -243,7 +243,7 @@ def _discover(
         try:
             recalled = Recalled(answer, str(host), lambda: live(env, new_disk()))
             skills = recalled.skills()
-            return Catalog.later(recalled, cwd=cwd, home=home, skills=skills, findings=recalled.findings)
+            return Catalog.later(recalled, None, cwd=cwd, home=home, skills=skills, findings=recalled.findings)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass  # it is not what was written: nothing is believed of it
     seen = at_hand()
@@ -252,7 +252,7 @@ def _discover(
     try:
         decided = live(watched, seen)
         if looks.complete:
-            columns, more = columns_of(decided)
+            columns, more = columns_of(decided, [path for path, mark in looks.files.items() if mark])
             kept.keep(question, looks, watched.asked, seen.since, columns, more)
     finally:
         seen.looks = None

@@ -19,22 +19,12 @@ from .template import collation
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, Protocol
+    from typing import Any
 
     from .glance import Glance
     from .host import Host, Root
     from .places import Place
     from .skill import Skill
-
-    class Teller(Protocol):
-        """A host that tells what it makes of what was found."""
-
-        def tell(self, item: Found, name: str) -> Any:
-            """Return an attribute of an entry."""
-
-        def findings_known(self, item: Found) -> tuple[Finding, ...] | None:
-            """Return the findings of an entry if nothing must be read for them."""
-
 
 __all__ = ["SKILL_FILE", "Found", "Scan", "scan"]
 
@@ -47,7 +37,7 @@ _MAX_PROBES = 64
 class Found:
     """A SKILL.md as a host reaches it. There may be ten thousand, so it is no more than it must be."""
 
-    __slots__ = ("_skill", "path", "place", "real", "seen", "teller", "view")
+    __slots__ = ("_skill", "path", "place", "real", "seen", "view")
 
     def __init__(
         self, path: str, real: str, place: Place, skill: Skill | None = None, seen: Glance | None = None
@@ -61,7 +51,6 @@ class Found:
         self._skill = skill
         self.view: Any = None
         """What `sight` has worked out of it."""
-        self.teller: Teller
 
     @property
     def skill(self) -> Skill:
@@ -74,14 +63,6 @@ class Found:
     def read_as(self, skill: Skill) -> Found:
         """Return the same with what a client reads there."""
         return Found(self.path, self.real, self.place, skill)
-
-    def findings_known(self) -> tuple[Finding, ...] | None:
-        """Return the findings of its entry if nothing must be read for them."""
-        return self.teller.findings_known(self)
-
-    def tell(self, name: str) -> Any:
-        """Return an attribute of its entry, as the host sees it."""
-        return self.teller.tell(self, name)
 
 
 class Scan(Frozen, kw_only=False):

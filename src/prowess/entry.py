@@ -12,7 +12,7 @@ from ._frozen import Later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._frozen import Source
+    from ._frozen import Teller
     from .disk import Disk
     from .findings import Finding
     from .host import Host
@@ -68,10 +68,10 @@ class Entry(Later, aside=("skill",)):
     skill: Skill
 
     @classmethod
-    def active(cls, source: Source, name: str) -> Entry:
-        """Make the entry of a skill that is plainly active; a source tells the rest when it is asked for."""
+    def active(cls, teller: Teller, about: object, name: str) -> Entry:
+        """Make the entry of a skill that is plainly active; a teller tells the rest when it is asked for."""
         entry = _new(cls)
-        _put(entry, "_source", source)
+        _put(entry, "_source", (teller, about))
         _put(entry, "name", name)
         _put(entry, "state", _ACTIVE)
         return entry

@@ -87,8 +87,13 @@ def code_state() -> str:
     return _CODE
 
 
-def columns_of(decided: Decided) -> tuple[list[list[str]], bytes]:
-    """Take apart what a host saw."""
+def columns_of(decided: Decided, files: list[str]) -> tuple[list[list[str]], bytes]:
+    """Take apart what a host saw.
+
+    Args:
+        decided: what it saw.
+        files: paths of all files that were opened; mostly just the skills', which then need not be kept twice.
+    """
     skills = decided.skills
     places: dict[tuple[str, str, str | None], int] = {}
     numbers, clean, odd = [], [], {}
@@ -97,7 +102,8 @@ def columns_of(decided: Decided) -> tuple[list[list[str]], bytes]:
         numbers.append(str(places.setdefault(place, len(places))))
         found = entry.known("findings")
         if found is None:
-            found = entry.source.findings_known()
+            teller, about = entry.source
+            found = teller.findings_known(about)
         clean.append("" if found is None else "0" if found else "1")
         rare = {name: value for name in _ODD if (value := getattr(entry, name)) != _usual(entry, name)}
         # A column cannot hold a NUL.
@@ -108,10 +114,11 @@ def columns_of(decided: Decided) -> tuple[list[list[str]], bytes]:
             rare["findings"] = [item.as_dict() for item in found]
         if rare:
             odd[at] = rare
+    paths = [entry.path for entry in skills]
     columns = [
         [entry.name.replace("\0", "") for entry in skills],
         [entry.description.replace("\0", "") for entry in skills],
-        [entry.path for entry in skills],
+        [] if paths == files else paths,
         numbers,
         clean,
         [part or "" for place in places for part in place],
@@ -148,10 +155,12 @@ class Recalled:
     """
 
     def __init__(self, answer: Answer, host: str, live: Callable[[], Decided]) -> None:
-        sizes = answer.sizes
-        if len(sizes) != 6 or len({*sizes[:5]}) != 1:
-            raise ValueError("another number of columns, or columns of different length")
-        self.names, self.paths, self.numbers, self.clean, places = map(answer.column, (0, 2, 3, 4, 5))
+        if len(answer.sizes) != 6:
+            raise ValueError("another number of columns")
+        self.names, paths, self.numbers, self.clean, places = map(answer.column, (0, 2, 3, 4, 5))
+        self.paths = paths or list(answer.files if self.names else ())
+        if len({answer.sizes[1], *map(len, (self.names, self.paths, self.numbers, self.clean))}) != 1:
+            raise ValueError("columns of different length")
         self._answer = answer
         self._descriptions: list[str] = []
         rows = zip(places[::3], places[1::3], places[2::3], strict=True)
@@ -201,25 +210,23 @@ class Recalled:
     def skills(self) -> tuple[Entry, ...]:
         """Return the entries."""
         active, odd = State.ACTIVE, self.odd
-        entries = []
-        for at, (name, path) in enumerate(zip(self.names, self.paths, strict=True)):
-            entry = Entry.active(_Row(self, at), name)
-            _put(entry, "path", path)
-            entries.append(entry)
+        entries = [Entry.active(self, at, name) for at, name in enumerate(self.names)]
         for at, rare in odd.items():
             state = State(rare["state"]) if "state" in rare else active
-            entries[at] = Entry.later(_Row(self, at), name=rare.get("name", self.names[at]), state=state)
+            entries[at] = Entry.later(self, at, name=rare.get("name", self.names[at]), state=state)
         return tuple(entries)
 
     @property
     def descriptions(self) -> list[str]:
-        """The descriptions of all skills, which nobody may ever ask for."""
+        """The descriptions of all skills, taken apart when the first of them is asked for."""
         if not self._descriptions:
             self._descriptions = self._answer.column(1)
         return self._descriptions
 
-    def tell(self, name: str) -> Any:
-        """Return a field of the catalog."""
+    def tell(self, about: int | None, name: str) -> Any:
+        """Return a field of the catalog, or of the skill of that number."""
+        if about is not None:
+            return self._of(about, name)
         if name == "host":
             from .host import load_host
 
@@ -239,30 +246,20 @@ class Recalled:
             self._entries = {entry.path: entry for entry in self.now.skills}
         return self._entries.get(path)
 
-
-class _Row:
-    """One skill of an answer."""
-
-    __slots__ = ("_all", "_at")
-
-    def __init__(self, recalled: Recalled, at: int) -> None:
-        self._all, self._at = recalled, at
-
-    def tell(self, name: str) -> Any:
-        """Return an attribute of the skill's entry."""
-        known, at = self._all, self._at
-        if name == "description" and name not in known.odd.get(at, {}):
-            return known.descriptions[at]
+    def _of(self, at: int, name: str) -> Any:
+        """Return an attribute of a skill's entry."""
+        if name == "description" and name not in self.odd.get(at, {}):
+            return self.descriptions[at]
         if name == "path":
-            return known.paths[at]
+            return self.paths[at]
         if name in ("root", "scope", "namespace"):
-            root, scope, namespace = known.places[known.numbers[at]]
+            root, scope, namespace = self.places[self.numbers[at]]
             return {"root": root, "scope": scope, "namespace": namespace or None}[name]
         if name == "folder":
-            return os.path.basename(os.path.dirname(known.paths[at]))
+            return os.path.basename(os.path.dirname(self.paths[at]))
         if name == "digest":
             return None
-        rare = known.odd.get(at, {})
+        rare = self.odd.get(at, {})
         if name in rare and name in _DENSE:
             return rare[name]
         if name == "requirements":
@@ -270,28 +267,25 @@ class _Row:
 
             needs = rare.get(name, {})
             return Requirements(**{key: tuple(texts) for key, texts in needs.items()})
-        if name == "findings" and known.clean[at]:
+        if name == "findings" and self.clean[at]:
             return tuple(map(_finding, rare.get("findings", ())))
         if name in _ODD:
             if name in rare:
                 return rare[name]
             if name == "frontmatter_name":
-                return _bare(known.names[at], self.tell("namespace"))
-            return {"real": known.paths[at], "rule": "found"}.get(name)
-        entry = known.entry(known.paths[at])
+                return _bare(self.names[at], self._of(at, "namespace"))
+            return {"real": self.paths[at], "rule": "found"}.get(name)
+        entry = self.entry(self.paths[at])
         if entry is not None:
             return getattr(entry, name)
-        return self._gone(name)
+        return self._gone(at, name)
 
-    def _gone(self, name: str) -> Any:
+    def _gone(self, at: int, name: str) -> Any:
         """Tell of a skill that was removed since its answer was found to be still so."""
         from .skill import Requirements, load
 
-        skill = load(self._all.paths[self._at])
+        skill = load(self.paths[at])
         return {"skill": skill, "findings": skill.findings}.get(name, Requirements())
-
-
-_put = object.__setattr__
 
 
 def _check(row: dict[str, Any], kinds: Mapping[str, Collection[object]]) -> None:

@@ -76,12 +76,12 @@ class Onlooker:
         name, verdict = quick
         if item.place.namespace is not None:
             name = f"{item.place.namespace}:{name}"
-        item.teller, item.view = self, view
+        item.view = view
         if self._keeps:
             self._found[item.path] = item
         if verdict is PLAINLY:
-            return Entry.active(item, name)
-        return Entry.later(item, name=name, state=verdict.state, reason=verdict.reason, rule=verdict.rule)
+            return Entry.active(self, item, name)
+        return Entry.later(self, item, name=name, state=verdict.state, reason=verdict.reason, rule=verdict.rule)
 
     def tell(self, item: Found, name: str) -> Any:
         """Return an attribute of a skill's entry."""
