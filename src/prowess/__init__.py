@@ -7,15 +7,18 @@ import sys
 
 TYPE_CHECKING = False  # what type checkers believe to be true; `typing` itself would cost more than all of this file
 if TYPE_CHECKING:
+    from .activation import Activation
     from .catalog import Catalog, discover
     from .check import check
     from .entry import Entry, State
     from .errors import (
+        ActivationError,
         AmbiguousSkillError,
         ConfigError,
         HostNotFoundError,
         ProwessError,
         SkillError,
+        SkillFileError,
         SkillNotFoundError,
         SkillSyntaxError,
         SkillValidationError,
@@ -23,8 +26,12 @@ if TYPE_CHECKING:
     from .files import MAX_SKILL_FILE_BYTES
     from .findings import Finding, Severity
     from .host import Host
+    from .mentions import Mention
     from .prompt import render
+    from .provider import FilesystemSkillProvider, SkillProvider
+    from .session import Session, Tool
     from .skill import Skill, parse
+    from .trust import Trust
 
 __version__ = "0.1.0"
 
@@ -40,10 +47,19 @@ __all__ = [
     "check",
     "render",
     "Host",
+    "Session",
+    "Activation",
+    "Mention",
+    "Tool",
+    "Trust",
+    "SkillProvider",
+    "FilesystemSkillProvider",
     "ProwessError",
     "ConfigError",
     "HostNotFoundError",
     "SkillError",
+    "ActivationError",
+    "SkillFileError",
     "SkillNotFoundError",
     "AmbiguousSkillError",
     "SkillValidationError",
@@ -52,15 +68,18 @@ __all__ = [
 ]
 
 _HOMES = {
+    "activation": ("Activation",),
     "catalog": ("Catalog", "discover"),
     "entry": ("Entry", "State"),
     "check": ("check",),
     "errors": (
+        "ActivationError",
         "AmbiguousSkillError",
         "ConfigError",
         "HostNotFoundError",
         "ProwessError",
         "SkillError",
+        "SkillFileError",
         "SkillNotFoundError",
         "SkillSyntaxError",
         "SkillValidationError",
@@ -68,8 +87,12 @@ _HOMES = {
     "files": ("MAX_SKILL_FILE_BYTES",),
     "findings": ("Finding", "Severity"),
     "host": ("Host",),
+    "mentions": ("Mention",),
     "prompt": ("render",),
+    "provider": ("FilesystemSkillProvider", "SkillProvider"),
+    "session": ("Session", "Tool"),
     "skill": ("Skill", "parse"),
+    "trust": ("Trust",),
 }
 """Module to the public names that live in it."""
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

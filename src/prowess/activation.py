@@ -1,0 +1,127 @@
+"""Skill -> what the model reads when it is chosen
+
+The body as its author wrote it, where the skill lies and what files it has, between tags that nothing inside can close.
+Nothing is expanded and nothing is run. The shape is that of agentskills.io, "Adding skills support", "Structured
+wrapping".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from ._frozen import Frozen
+from .errors import ActivationError
+from .files import MAX_SKILL_FILES, skill_digest, skill_files
+from .findings import UNSEEN, Finding, Severity, neutral, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .entry import Entry
+    from .skill import Skill
+
+__all__ = ["MAX_FILES_NAMED", "Activation", "activation", "harmless"]
+
+MAX_FILES_NAMED = 50
+"""Files that are named; of the others only the number is told."""
+_LEFT_OUT = ("tests/", "evals/")
+"""Folders of a skill that are for its author, not for who uses it."""
+
+
+class Activation(Frozen):
+    """What a model reads of a skill that was chosen."""
+
+    name: str
+    path: str
+    """Of its SKILL.md."""
+    digest: str | None
+    """Over all its files; None where they are too many or too large."""
+    content: str
+    """The text for the model."""
+    files: tuple[str, ...]
+    """Those that are named in it, relative to the skill's folder."""
+    repeated: bool = False
+    """Whether the same was given before in the conversation, so that the content only says so."""
+    findings: tuple[Finding, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `activate --json`."""
+        return {
+            "name": self.name,
+            "path": self.path,
+            "content": self.content,
+            "files": list(self.files),
+            "repeated": self.repeated,
+            "findings": [item.as_dict() for item in self.findings],
+        }
+
+
+def activation(
+    entry: Entry, skill: Skill, arguments: str | None = None, *, notes: tuple[str, ...] = (), on_disk: bool = True
+) -> Activation:
+    """Write a skill for the model.
+
+    Args:
+        entry: of a catalog.
+        skill: what its file holds now, whatever the catalog saw.
+        arguments: what the user or model gave with its name; shown, never filled in anywhere.
+        notes: sentences about this machine that the model should know.
+        on_disk: whether it lies in a folder, with files beside it.
+
+    Raises:
+        ActivationError: the file is gone, cannot be read, or is none that can be loaded.
+    """
+    problem = next((item for item in skill.findings if item.severity is Severity.ERROR), None)
+    if skill.document is None or (problem is not None and not skill.body.strip()):
+        said = problem.message if problem is not None else "it cannot be read"
+        raise ActivationError(
+            f"the skill {quoted(entry.name)} cannot be read now: {neutral(said)}",
+            hint="go on without it, or try again when its file has been mended",
+        )
+    folder, real = os.path.dirname(entry.path), os.path.dirname(entry.real)
+    found = skill_files(real) if on_disk else []
+    names = [name for name, _ in found if name != "SKILL.md" and not name.startswith(_LEFT_OUT)]
+    named = tuple(names[:MAX_FILES_NAMED])
+    lines = [f'<skill_content name="{_attribute(entry.name)}">', harmless(skill.body.strip("\n")), ""]
+    if arguments:
+        # Told, and filled in nowhere: what a body says of `$ARGUMENTS` it says to the model.
+        lines += [f"Arguments: {harmless(neutral(arguments))}", ""]
+    lines += [f"Note: {harmless(neutral(note))}" for note in notes]
+    if on_disk:
+        lines += [
+            f"Skill directory: {harmless(neutral(folder))}",
+            "Paths in this skill are relative to that directory.",
+        ]
+    if named:
+        lines += ["<skill_resources>", *(f"  <file>{_attribute(name)}</file>" for name in named)]
+        if len(names) > len(named) or len(found) >= MAX_SKILL_FILES:
+            more = "more than " if len(found) >= MAX_SKILL_FILES else ""
+            lines.append(f"  and {more}{len(names) - len(named):,} more files")
+        lines.append("</skill_resources>")
+    lines.append("</skill_content>")
+    return Activation(
+        name=entry.name,
+        path=entry.path,
+        digest=skill_digest(real) if on_disk else None,
+        content="\n".join(lines),
+        files=named,
+        findings=skill.findings,
+    )
+
+
+_TAGS = ("skill_content", "skill_resources", "active_skills", "available_skills", "system-reminder")
+_GAP = rf"[\s{UNSEEN}]*"
+_FORGED = (
+    rf"[<\uff1c\ufe64](?={_GAP}(?:[/\uff0f\u2044\u2215]{_GAP})?"
+    rf"(?:{'|'.join(f'[{UNSEEN}]*'.join(map(re.escape, tag)) for tag in _TAGS)}))"
+)
+
+
+def harmless(text: str) -> str:
+    """Write the tags of ours that a foreign text holds so that they open and close nothing."""
+    return re.sub(_FORGED, "&lt;", text, flags=re.IGNORECASE) if "<" in text or not text.isascii() else text
+
+
+def _attribute(text: str) -> str:
+    text = neutral(text)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

@@ -1,0 +1,189 @@
+"""a skill's folder + a path inside it -> text
+
+Reads one file of a skill and nothing else: each part of the path is opened from the one before it and no link is
+followed, so that nothing a skill holds, or puts there meanwhile, leads anywhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from ._frozen import Frozen
+from .errors import SkillFileError
+from .files import skill_files
+from .findings import quoted
+
+__all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "Text", "read_text"]
+
+DEFAULT_LIMIT = 32 * 1024
+"""Bytes that are read where nobody says how many."""
+MAX_LIMIT = 1024 * 1024
+"""Bytes that are read at most at once."""
+_MAX_PATH = 4096
+_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_FOLDER = _FLAGS | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_FILE = _FLAGS | getattr(os, "O_NOFOLLOW", 0)
+_BY_DESCRIPTOR = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+
+
+class Text(Frozen):
+    """A part of a file."""
+
+    path: str
+    """Relative to the skill's folder, with `/`."""
+    text: str
+    """UTF-8; a byte that is not is shown as U+FFFD."""
+    offset: int
+    """Where it begins in the file, in bytes."""
+    size: int
+    """Of the whole file, in bytes."""
+    next_offset: int | None
+    """Where to read on; None at the end of the file."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `read --json`."""
+        return {
+            "path": self.path,
+            "text": self.text,
+            "offset": self.offset,
+            "size": self.size,
+            "next_offset": self.next_offset,
+        }
+
+
+def read_text(folder: str, path: str, *, offset: int = 0, limit: int | None = None) -> Text:
+    """Read a text file of a skill.
+
+    Args:
+        folder: the skill's, without links.
+        path: of the file, relative to the folder, with `/`.
+        offset: the first byte to read.
+        limit: bytes at most, `DEFAULT_LIMIT` if None; no more than `MAX_LIMIT` are read.
+
+    Raises:
+        SkillFileError: the path does not name a file inside the folder, or it is no text; the hint names files that are
+            called almost so.
+    """
+    parts = _parts(path)
+    limit = DEFAULT_LIMIT if limit is None else limit
+    if offset < 0 or limit < 1:
+        raise SkillFileError(
+            "`offset` must be 0 or more and `limit` 1 or more", hint="leave them out to read from the top"
+        )
+    fd = _opened(folder, parts, path)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+            raise SkillFileError(f"{quoted(path)} is {kind}", hint=_names(folder, path))
+        os.lseek(fd, min(offset, status.st_size), os.SEEK_SET)
+        data = os.read(fd, min(limit, MAX_LIMIT))
+    except OSError as error:
+        if isinstance(error, SkillFileError):
+            raise
+        raise SkillFileError(f"{quoted(path)} cannot be read: {(error.strerror or 'unknown').lower()}") from None
+    finally:
+        os.close(fd)
+    end = offset + len(data)
+    if b"\0" in data:
+        size = f"{status.st_size:,} bytes"
+        raise SkillFileError(f"{quoted(path)} is not a text file ({size})", hint="a script of the skill may read it")
+    if end < status.st_size and len(data) > 4:
+        # The part ends where a character ends.
+        cut = next((n for n in range(1, 4) if data[-n] & 0xC0 != 0x80), 0)
+        if cut and data[-cut] >= 0xC0 and cut < (2 if data[-cut] < 0xE0 else 3 if data[-cut] < 0xF0 else 4):
+            data, end = data[:-cut], end - cut
+    text = data.decode("utf-8", "replace")
+    return Text(
+        path="/".join(parts),
+        text=text.removeprefix("\ufeff") if not offset else text,
+        offset=offset,
+        size=status.st_size,
+        next_offset=end if end < status.st_size and data else None,
+    )
+
+
+def _parts(path: str) -> list[str]:
+    """Take a path apart.
+
+    Raises:
+        SkillFileError: it leads out of the folder, or is none.
+    """
+    if not path or "\0" in path or len(path) > _MAX_PATH:
+        raise SkillFileError(f"{quoted(path)} is no path", hint="name a file of the skill, as in `references/api.md`")
+    plain = path.replace("\\", "/") if os.sep == "\\" else path
+    parts = [part for part in plain.split("/") if part not in ("", ".")]
+    if plain.startswith("/") or os.path.isabs(path) or ".." in parts or not parts or (os.sep == "\\" and ":" in path):
+        raise SkillFileError(
+            f"{quoted(path)} does not lie in the skill's folder",
+            hint="only files inside the folder can be read; name one relative to it",
+        )
+    return parts
+
+
+def _opened(folder: str, parts: list[str], path: str) -> int:
+    """Open a file part by part.
+
+    Raises:
+        SkillFileError: there is none, or a link is on the way.
+    """
+    if not _BY_DESCRIPTOR:
+        at = folder
+        for part in parts:
+            at = os.path.join(at, part)
+            if os.path.islink(at):
+                raise SkillFileError(f"{quoted(path)} is a link, which is not followed", hint=_names(folder, path))
+        try:
+            return os.open(at, _FILE)
+        except (OSError, ValueError) as error:
+            raise _not_there(folder, path, error) from None
+    fd = -1
+    try:
+        fd = os.open(folder, _FOLDER)
+        for number, part in enumerate(parts):
+            inner = os.open(part, _FILE if number == len(parts) - 1 else _FOLDER, dir_fd=fd)
+            os.close(fd)
+            fd = inner
+    except (OSError, ValueError) as error:
+        if fd >= 0:
+            os.close(fd)
+        raise _not_there(folder, path, error) from None
+    return fd
+
+
+def _not_there(folder: str, path: str, error: Exception) -> SkillFileError:
+    import errno
+
+    number = error.errno if isinstance(error, OSError) else None
+    if not os.path.isdir(folder):
+        return SkillFileError("the skill's folder is gone", hint="go on without the skill")
+    if number in (errno.ELOOP, errno.EMLINK) or (number == errno.ENOTDIR and _has_link(folder, path)):
+        return SkillFileError(
+            f"{quoted(path)} is a link, or lies behind one, which is not followed", hint=_names(folder, path)
+        )
+    if number in (errno.EACCES, errno.EPERM):
+        return SkillFileError(f"{quoted(path)} may not be read", hint="mend its permissions")
+    if number == errno.ENXIO:
+        return SkillFileError(f"{quoted(path)} is not a regular file", hint=_names(folder, path))
+    return SkillFileError(f"the skill has no file {quoted(path)}", hint=_names(folder, path))
+
+
+def _has_link(folder: str, path: str) -> bool:
+    at = folder
+    for part in path.split("/"):
+        at = os.path.join(at, part)
+        if os.path.islink(at):
+            return True
+    return False
+
+
+def _names(folder: str, path: str) -> str:
+    """Name files that are called almost as what was asked for, else the first ones."""
+    from difflib import get_close_matches
+
+    names = [name for name, _ in skill_files(folder)[:1000]]
+    near = get_close_matches(path[:200], names, n=3, cutoff=0.5)
+    if near:
+        return "did you mean " + " or ".join(map(quoted, near)) + "?"
+    return "its files are " + ", ".join(map(quoted, names[:8])) + (" and others" if len(names) > 8 else "")

@@ -1,0 +1,541 @@
+"""Catalog + conversation -> activations
+
+A session belongs to one conversation, not to an agent. It keeps a record of what was activated, not the text: the text
+is rendered again when it is needed, so it need not be stored in any memory and outlives every compaction.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+from ._frozen import Frozen
+from .activation import Activation, activation, harmless
+from .entry import State
+from .errors import ActivationError, ConfigError, ProwessError, SkillError
+from .findings import neutral, quoted, same_name
+from .mentions import Mention, mentions
+from .prompt import render, tokens
+from .requirements import missing
+from .resources import Text, read_text
+from .skill import load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, Protocol
+
+    from .catalog import Catalog
+    from .entry import Entry
+    from .search import Hit, Index
+    from .trust import Trust
+
+    class Call(Protocol):
+        """What a tool does."""
+
+        def __call__(self, **arguments: Any) -> str:
+            """Return the text for the model."""
+
+
+__all__ = ["Granted", "Record", "Session", "Tool"]
+
+_MODEL = (State.ACTIVE,)
+_USER = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
+_FORMAT = 1
+_MAX_JSON = 16 * 1024 * 1024
+_MAX_RECORDS = 10_000
+
+
+class Record(Frozen):
+    """One skill of a conversation."""
+
+    name: str
+    path: str
+    """Of its SKILL.md."""
+    digest: str | None
+    """Over its files, when it was activated."""
+    fingerprint: str
+    """Of the text that was given."""
+    arguments: str | None
+    turn: int
+    """The turn in which it was activated last; the first is 1."""
+    by: str
+    """`model` or `user`."""
+    files: tuple[str, ...] = ()
+    """Those that were read since."""
+
+
+class Tool(Frozen):
+    """A tool as every framework knows it."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """JSON Schema of its arguments."""
+    call: Call
+    """Takes the arguments by name and returns text; what goes wrong is told in the text and never raised."""
+
+
+class Granted(Frozen):
+    """What a skill may have of what it declares."""
+
+    tools: tuple[Mapping[str, Any], ...] = ()
+    scripts: tuple[str, ...] = ()
+    """Files below `scripts/`, relative to the skill's folder."""
+    why_not: str | None = None
+    """Why it is nothing, and what to do."""
+
+
+class Session:
+    """The skills of one conversation.
+
+    Args:
+        catalog: what the model chooses from.
+        budget: the most that `static_block` may take; None is no limit.
+        unit: what budgets count: `chars` or `tokens`.
+        format: of the catalog: `xml`, `markdown`, `json`, or the host's own.
+        trust: what the user allowed; by default the record in the user's configuration folder.
+        env: the environment that skills' requirements are held against; the process's by default.
+
+    Raises:
+        ConfigError: an unknown unit or format.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        budget: int | None = None,
+        unit: str = "chars",
+        format: str | None = None,  # noqa: A002 - the option's own name
+        trust: Trust | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.warnings: tuple[str, ...] = ()
+        """What went wrong with the last `inject`."""
+        self.turn = 0
+        """The turn the conversation is in; `inject` and `next_turn` begin one."""
+        self._budget, self._unit, self._format = budget, unit, format
+        self._trust, self._env = trust, env
+        self._ledger: dict[str, Record] = {}
+        self._lock = threading.RLock()
+        self.update(catalog)
+
+    # ── the catalog ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def update(self, catalog: Catalog) -> None:
+        """Take another catalog, as after a look at the disk; what was activated stays.
+
+        Raises:
+            ConfigError: an unknown unit or format.
+        """
+        block = render(catalog, format=self._format, budget=self._budget, unit=self._unit)
+        with self._lock:
+            self.catalog = catalog
+            """What the model chooses from."""
+            self._block = block
+            self._index: Index | None = None
+
+    @property
+    def shortened(self) -> bool:
+        """Whether the model is not shown all of the catalog."""
+        return bool(self._block.shortened or self._block.omitted)
+
+    def static_block(self) -> str:
+        """Return what the model is told of its skills: the same bytes until the catalog changes.
+
+        It belongs at the front of a conversation, where a prompt cache keeps it. Without skills it is empty.
+        """
+        if not self._block.text:
+            return ""
+        words = "When a task fits the description of a skill, call `activate_skill` with its name before you go on."
+        if self.shortened:
+            words += " Not all is shown here: `search_skills` finds more."
+        return f"{words}\n\n{self._block.text}"
+
+    def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
+        """Find skills by name, description and body, best first, whether or not the model is shown them."""
+        from .search import Index
+
+        with self._lock:
+            if self._index is None:
+                skills = [entry for entry in self.catalog.skills if entry.state in _MODEL]
+                self._index = Index(skills, self.catalog.readers)
+            return self._index.search(query, limit=limit)
+
+    # ── activating ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def ledger(self) -> tuple[Record, ...]:
+        """What was activated, first to last."""
+        return tuple(self._ledger.values())
+
+    def next_turn(self) -> int:
+        """Begin a turn, and return its number."""
+        with self._lock:
+            self.turn += 1
+            return self.turn
+
+    def activate(self, name: str, arguments: str | None = None, *, by: str = "model") -> Activation:
+        """Give a skill to the model.
+
+        A second time in the same conversation the content only says so, unless it or the arguments changed.
+
+        Args:
+            name: of the skill, or another reference to it; see `Catalog.resolve`.
+            arguments: what was given with the name.
+            by: `model` or `user`; only a user may choose what its author keeps from the model.
+
+        Raises:
+            SkillNotFoundError: no skill is called so; the error names some that almost are.
+            AmbiguousSkillError: several are.
+            ActivationError: it may not be activated, or cannot be read now. It can be tried again.
+        """
+        entry = self._entry(name, by)
+        with self._lock:
+            found = self._read(entry, arguments)
+            known = self._ledger.get(entry.path)
+            fingerprint = _fingerprint(found.content)
+            # What was given for one turn alone is gone with it, so it is given again.
+            stands = known is not None and (known.by == "model" or known.turn == self.turn)
+            if known is not None and stands and known.fingerprint == fingerprint:
+                since = f" since turn {known.turn}" if known.turn else ""
+                words = f"The skill {quoted(entry.name)} is active already{since}; its instructions have not changed."
+                return found.but(content=words, repeated=True)
+            self._record(entry, found, fingerprint, arguments, by)
+            return found
+
+    def _entry(self, name: str, by: str) -> Entry:
+        """Find a skill that may be activated; a model names it, a user may point at it in other ways too."""
+        key = same_name(name)
+        known = [entry for entry in self.catalog.skills if same_name(entry.name) == key and entry.state in _MODEL]
+        if len(known) == 1:
+            return known[0]
+        entry = self.catalog.resolve(name) if by == "user" or known else self._called(name)
+        if entry.state not in (_USER if by == "user" else _MODEL):
+            if entry.state is State.USER_ONLY:
+                raise ActivationError(
+                    f"the skill {quoted(entry.name)} is only for its user to choose",
+                    hint="the user does so by naming it",
+                )
+            why = f": {neutral(entry.reason)}" if entry.reason else ""
+            raise ActivationError(f"the skill {quoted(entry.name)} is {entry.state}{why}", hint="go on without it")
+        return entry
+
+    def _called(self, name: str) -> Entry:
+        """Find a skill by its names alone: what else a reference may be costs more than a model should be able to ask.
+
+        Raises:
+            SkillNotFoundError: none is called so.
+        """
+        key = same_name(name)
+        for entry in self.catalog.skills:
+            if key in (same_name(entry.name), same_name(entry.folder)):
+                return entry
+        raise self.catalog.not_found(name)
+
+    def _read(self, entry: Entry, arguments: str | None) -> Activation:
+        provider = self.catalog.readers.get(entry.path)
+        skill = load(entry.path, real=entry.real) if provider is None else provider.read(entry)
+        lacking = missing(skill.requirements, env=self._env)
+        notes = tuple(item.message for item in lacking)
+        return activation(entry, skill, arguments, notes=notes, on_disk=provider is None)
+
+    def _record(self, entry: Entry, found: Activation, fingerprint: str, arguments: str | None, by: str) -> None:
+        known = self._ledger.pop(entry.path, None)
+        self._ledger[entry.path] = Record(
+            name=entry.name,
+            path=entry.path,
+            digest=found.digest,
+            fingerprint=fingerprint,
+            arguments=arguments,
+            turn=self.turn,
+            by=by,
+            files=known.files if known is not None else (),
+        )
+
+    def read(self, name: str, path: str, offset: int = 0, limit: int | None = None) -> Text:
+        """Read a file inside a skill's folder, and nowhere else.
+
+        Args:
+            name: of a skill that the model sees or that was activated.
+            path: relative to the skill's folder.
+            offset: the first byte.
+            limit: bytes at most.
+
+        Raises:
+            SkillNotFoundError: no skill is called so.
+            ActivationError: it may not be read by the model.
+            SkillFileError: there is no such text file in its folder.
+        """
+        key = same_name(name)
+        known = next((item for item in self._ledger.values() if same_name(item.name) == key), None)
+        entry = self._entry(name, "model") if known is None else self._entry(known.path, "user")
+        text = read_text(os.path.dirname(entry.real), path, offset=offset, limit=limit)
+        with self._lock:
+            record = self._ledger.get(entry.path)
+            if record is not None and text.path not in record.files and len(record.files) < _MAX_RECORDS:
+                self._ledger[entry.path] = record.but(files=(*record.files, text.path))
+        return text
+
+    # ── the user's own words ─────────────────────────────────────────────────────────────────────────────────────────
+
+    def mentions(self, text: str) -> tuple[Mention, ...]:
+        """Return the skills a user's text names, with span and reason; those that are none too."""
+        return mentions(text, self.catalog.skills)
+
+    def inject(self, text: str) -> list[dict[str, Any]]:
+        """Begin a turn with a user's text, and return the messages that belong to this turn alone.
+
+        A text that names no skill gets none. A skill that cannot be read is left out and told of in `warnings`.
+        """
+        self.next_turn()
+        messages: list[dict[str, Any]] = []
+        warnings: list[str] = []
+        seen: set[str] = set()
+        for mention in self.mentions(text):
+            if mention.entry is None or mention.entry.path in seen:
+                continue
+            entry = mention.entry
+            seen.add(entry.path)
+            try:
+                found = self._read(entry, None)
+            except (SkillError, OSError) as error:
+                warnings.append(str(error))
+                continue
+            with self._lock:
+                self._record(entry, found, _fingerprint(found.content), None, "user")
+            messages.append({"role": "user", "content": found.content, "meta_dict": {"skill": True}})
+        self.warnings = tuple(warnings)
+        return messages
+
+    def tail(self, budget: int | None = None, *, visible: Iterable[str] = ()) -> str:
+        """Return the active skills once more, for the end of a conversation that may have lost them.
+
+        Args:
+            budget: the most it may take, in the session's unit; None is no limit. Skills that were activated last are
+                shown first; of what does not fit only the names are.
+            visible: texts that the model still has before it: what stands there is not shown twice.
+        """
+        texts = list(visible)
+        size = tokens if self._unit == "tokens" else len
+        shown: list[str] = []
+        named: list[str] = []
+        for record in reversed(self.ledger):
+            try:
+                found = self._read(self._entry(record.path, "user"), record.arguments)
+            except (SkillError, OSError):
+                named.append(f"{neutral(record.name)} (it cannot be read now)")
+                continue
+            if any(found.content in text for text in texts):
+                continue
+            if budget is None or size(_tail([*shown, found.content], named)) <= budget:
+                shown.append(found.content)
+            else:
+                named.append(neutral(record.name))
+        whole = _tail(shown, named)
+        while budget is not None and whole and size(whole) > budget:
+            if named:
+                named.pop()
+            elif shown:
+                shown.pop()
+            whole = _tail(shown, named)
+        return whole
+
+    # ── for frameworks ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def tools(self) -> tuple[Tool, ...]:
+        """Return the tools with which a model uses its skills; none where there are no skills."""
+        names = [entry.name for entry in self.catalog.skills if entry.state in _MODEL]
+        if not names:
+            return ()
+        name: dict[str, Any] = {"type": "string", "description": "the skill's name"}
+        if not self._block.omitted:
+            name["enum"] = list(dict.fromkeys(names))
+        text = {"type": "string"}
+        number = {"type": "integer", "minimum": 0}
+        tools = [
+            _tool(
+                name="activate_skill",
+                description="Get the instructions of a skill. Do so before you work on what its description names.",
+                parameters=_schema(
+                    {"name": name, "arguments": {**text, "description": "what it is to work on"}}, "name"
+                ),
+                call=lambda name, arguments=None: self.activate(name, arguments).content,
+            ),
+            _tool(
+                name="read_skill_file",
+                description="Read a file of a skill, by its path relative to the skill's directory.",
+                parameters=_schema(
+                    {
+                        "name": name,
+                        "path": {**text, "description": "as the skill names it, for example references/api.md"},
+                        "offset": {**number, "description": "the byte to begin with"},
+                        "limit": {**number, "minimum": 1, "description": "bytes to read at most"},
+                    },
+                    "name",
+                    "path",
+                ),
+                call=self._file,
+            ),
+        ]
+        if self.shortened:
+            tools.append(
+                _tool(
+                    name="search_skills",
+                    description="Find skills that are not shown, by words of their name, description or instructions.",
+                    parameters=_schema({"query": {**text, "description": "a few words"}}, "query"),
+                    call=self._search,
+                )
+            )
+        return tuple(tools)
+
+    def _file(self, name: str, path: str, offset: int = 0, limit: int | None = None) -> str:
+        text = self.read(name, path, offset, limit)
+        if text.next_offset is None:
+            return text.text
+        return f"{text.text}\n[{text.size:,} bytes in all; read on with offset {text.next_offset}]"
+
+    def _search(self, query: str) -> str:
+        hits = self.search(query)
+        lines = [f"- {neutral(hit.entry.name)}: {harmless(neutral(hit.entry.description))}" for hit in hits]
+        return "\n".join(lines) or "no skill fits; try other words"
+
+    # ── what a skill may have ────────────────────────────────────────────────────────────────────────────────────────
+
+    def granted(self, name: str) -> Granted:
+        """Return the tools and scripts of a skill that its user lets it have.
+
+        A skill grants nothing by itself: it must be active in this conversation, and its user must trust its bytes as
+        they are now, unless it is the user's own. `allowed-tools` is no grant.
+
+        Raises:
+            SkillNotFoundError: no skill is called so.
+        """
+        entry = self.catalog.resolve(name)
+        if entry.path not in self._ledger:
+            return Granted(why_not=f"the skill {quoted(entry.name)} is not active in this conversation")
+        why_not = self.trust.why_not(entry)
+        tools = load(entry.path, real=entry.real).tools
+        # Trusted before and after it was read: what was read is what is trusted.
+        why_not = why_not or self.trust.why_not(entry)
+        if why_not is not None:
+            return Granted(why_not=why_not)
+        from .files import skill_files
+
+        scripts = tuple(path for path, _ in skill_files(os.path.dirname(entry.real)) if path.startswith("scripts/"))
+        return Granted(tools=tools if isinstance(tools, tuple) else (), scripts=scripts)
+
+    @property
+    def trust(self) -> Trust:
+        """What the user allowed."""
+        if self._trust is None:
+            from .trust import Trust
+
+            self._trust = Trust()
+        return self._trust
+
+    # ── across processes ─────────────────────────────────────────────────────────────────────────────────────────────
+
+    def to_json(self) -> str:
+        """Return the record as JSON: what was activated, not what it says."""
+        import json
+
+        with self._lock:
+            rows = [{name: getattr(item, name) for name in Record.__annotations__} for item in self.ledger]
+            return json.dumps({"version": _FORMAT, "turn": self.turn, "ledger": rows})
+
+    @classmethod
+    def from_json(cls, text: str, catalog: Catalog, **options: Any) -> Session:
+        """Make the session of a conversation that goes on.
+
+        Args:
+            text: what `to_json` returned.
+            catalog: what the model chooses from now.
+            options: as for a new session.
+
+        Raises:
+            ConfigError: the text is not what `to_json` returned.
+        """
+        import json
+
+        session = cls(catalog, **options)
+        try:
+            table = json.loads(text[: _MAX_JSON + 1])
+            _must(table["version"] == _FORMAT and len(table["ledger"]) <= _MAX_RECORDS)
+            session.turn = table["turn"]
+            _must(type(session.turn) is int and session.turn >= 0)
+            session._ledger = {record.path: record for record in map(_record, table["ledger"])}
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            words = f"this is not the record of a session: {neutral(str(error)[:100])}"
+            raise ConfigError(words, hint="begin a new session") from None
+        return session
+
+
+def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _tool(name: str, description: str, parameters: dict[str, Any], call: Callable[..., str]) -> Tool:
+    """Make a tool of a function: what goes wrong becomes text for the model, and the conversation goes on."""
+
+    def told(**arguments: Any) -> str:
+        known, wanted = parameters["properties"], parameters["required"]
+        missing = [key for key in wanted if key not in arguments]
+        unknown = [key for key in arguments if key not in known]
+        kinds = {"string": str, "integer": int}
+        given = {key: value for key, value in arguments.items() if key in known and value is not None}
+        wrong = [key for key, value in given.items() if type(value) is not kinds[known[key]["type"]]]
+        if missing or unknown or wrong:
+            words = [f"{quoted(key)} is missing" for key in missing] + [f"there is no {quoted(key)}" for key in unknown]
+            words += [f"{quoted(key)} must be of type {known[key]['type']}" for key in wrong]
+            return f"error: {'; '.join(words)}\nhint: `{name}` takes {', '.join(f'`{key}`' for key in known)}"
+        try:
+            return call(**given)
+        except ProwessError as error:
+            return f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
+        except OSError as error:
+            return f"error: {neutral(error.strerror or str(error))}\nhint: go on without it"
+
+    return Tool(name=name, description=description, parameters=parameters, call=told)
+
+
+def _tail(shown: list[str], named: list[str]) -> str:
+    if not shown and not named:
+        return ""
+    lines = ["<active_skills>", "These skills were activated earlier in this conversation and still hold."]
+    lines += shown
+    if named:
+        lines.append(f"Active too, call `activate_skill` or `read_skill_file` for what they say: {', '.join(named)}")
+    return "\n".join([*lines, "</active_skills>"])
+
+
+def _fingerprint(text: str) -> str:
+    import hashlib
+
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _must(true: bool) -> None:
+    if not true:
+        raise ValueError("a value is not what it should be")
+
+
+def _record(row: Mapping[str, Any]) -> Record:
+    """Read one row of a ledger.
+
+    Raises:
+        ValueError: it is none.
+        TypeError: it is none.
+    """
+    record = Record(**{**row, "files": tuple(row["files"])})
+    _must(type(record.turn) is int and record.turn >= 0 and record.by in ("model", "user"))
+    texts = (record.name, record.path, record.fingerprint, *record.files)
+    _must(all(isinstance(text, str) for text in texts) and len(record.files) <= _MAX_RECORDS)
+    _must(all(text is None or isinstance(text, str) for text in (record.digest, record.arguments)))
+    return record
