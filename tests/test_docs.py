@@ -118,6 +118,11 @@ SHAPES = {
     "search": (["search", "commit", "--json"],),
     "new": (["new", "x-ray", "--json"],),
     "init": (["init", "--json"],),
+    "trust": (
+        ["trust", "csv-profile", "--json"],
+        ["trust", "--list", "--json"],
+        ["trust", "--remove", "csv-profile", "--json"],
+    ),
     "hosts": (["hosts", "--json"], ["hosts", "codex", "--json"]),
 }
 """Command to those that print each shape of its JSON."""

@@ -24,6 +24,7 @@ COMMANDS = {
     "search": "skills by name, description and body, the best first",
     "new": "write a new skill that passes `check`",
     "init": "make a project's skills folder with an example",
+    "trust": "say that a skill's tools and scripts may be used, until a byte of it changes",
     "hosts": "the agents Prowess knows, their folders and the evidence",
 }
 """Command to what it does; each is a module of this package."""

@@ -1,0 +1,259 @@
+"""prowess trust -> what a skill may do, shown, and its user's word, kept"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+from prowess._frozen import Frozen
+from prowess.cli import FAILED, OK
+from prowess.cli.common import catalog_of, columns, look_arguments, make_parser, many, print_json, say, tell
+from prowess.entry import State
+from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
+from prowess.files import skill_digest
+from prowess.findings import neutral, quoted
+from prowess.seal import look, seal
+from prowess.skill import load
+from prowess.trust import Trust, folder_of, needs_trust
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from prowess._frontmatter import Value
+    from prowess.catalog import Catalog
+    from prowess.entry import Entry
+    from prowess.trust import Trusted
+
+_EPILOG = """\
+SKILL is what the agent calls the skill, its folder, `scope:name`, `package:name`, a path or the start of a digest;
+after --remove also a name, a path or the start of a seal that --list shows. Only skills of a project, a package or a
+folder that was named need trust. Anything that changes in the skill's folder ends it."""
+
+
+def parser() -> ArgumentParser:
+    """Build the command's parser."""
+    result = make_parser("trust", epilog=_EPILOG)
+    result.add_argument("skill", metavar="SKILL", nargs="?", help="the skill to trust")
+    result.add_argument("--list", action="store_true", help="show what is trusted, and what of it has changed since")
+    result.add_argument("--remove", metavar="SKILL", help="trust a skill, and all its copies, no longer")
+    result.add_argument("--yes", "-y", action="store_true", help="do not ask; on a terminal it asks otherwise")
+    result.add_argument("--json", action="store_true", help="print JSON, and do not ask")
+    look_arguments(result)
+    return result
+
+
+def run(args: Namespace) -> int:
+    """Trust a skill, list what is trusted, or trust a skill no longer."""
+    if (args.skill is not None) + args.list + (args.remove is not None) != 1:
+        raise ConfigError(
+            "name one skill to trust, or use `--list` or `--remove SKILL`",
+            hint="`prowess trust --help` shows how it is used",
+        )
+    trust = Trust()
+    if args.list:
+        return _list(trust, args)
+    if args.remove is not None:
+        return _remove(trust, args)
+    return _add(trust, args)
+
+
+# ── trusting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Shown(Frozen):
+    """What a user trusts."""
+
+    entry: Entry
+    digest: str | None
+    tools: Value | None
+    """As it is written."""
+    allowed: tuple[str, ...]
+    scripts: tuple[str, ...] | None
+    """None where no trust is needed."""
+    seal: str | None
+    before: Trusted | None
+    """What was trusted in the same folder."""
+
+    def as_dict(self, trusted: Trusted | None) -> dict[str, object]:
+        return {
+            "name": self.entry.name,
+            "path": self.entry.path,
+            "scope": self.entry.scope,
+            "needed": self.seal is not None,
+            "trusted": True,
+            "since": None if trusted is None else trusted.since,
+            "digest": self.digest,
+            "seal": self.seal,
+            "tools": _plain(self.tools),
+            "allowed_tools": [*self.allowed],
+            "scripts": None if self.scripts is None else [*self.scripts],
+        }
+
+
+def _add(trust: Trust, args: Namespace) -> int:
+    entry = _entry(catalog_of(args), args.skill)
+    shown = _shown(trust, entry)
+    if shown.seal is None:
+        if args.json:
+            print_json(shown.as_dict(None))
+            return OK
+        say(f"{quoted(entry.name)} needs no trust, nothing was recorded: it is of scope `{neutral(entry.scope)}`")
+        return OK
+    if not args.json:
+        for line in _text(shown):
+            tell(line)
+    known = shown.before is not None and shown.before.seal == shown.seal
+    if not known and not args.yes and not args.json and _is_terminal() and not _agreed():
+        say("nothing was recorded")
+        return FAILED
+    trusted = trust.allow(entry, seal=shown.seal)
+    if args.json:
+        print_json(shown.as_dict(trusted))
+        return OK
+    say(
+        f"trusted already, since {trusted.since}"
+        if known
+        else "trusted: its tools and scripts may be used until anything in its folder changes"
+    )
+    return OK
+
+
+def _entry(catalog: Catalog, reference: str) -> Entry:
+    """Find a skill in the catalog, or anywhere else by its path.
+
+    Raises:
+        SkillNotFoundError: there is none.
+    """
+    try:
+        return catalog.resolve(reference)
+    except AmbiguousSkillError:
+        raise
+    except SkillNotFoundError:
+        path = os.path.abspath(os.path.join(catalog.cwd, os.path.expanduser(reference)))
+        path = path if os.path.basename(path).lower() == "skill.md" else os.path.join(path, "SKILL.md")
+        if not os.path.isfile(path):
+            raise
+    from prowess.check import judged
+
+    return judged(path, catalog.host.name).but(scope="extra")
+
+
+def _shown(trust: Trust, entry: Entry) -> _Shown:
+    """Read all that is shown of a skill, after its seal: what changes from then on is not trusted.
+
+    Raises:
+        SkillError: it is rejected, or it cannot be sealed.
+        ConfigError: the record cannot be believed.
+    """
+    if entry.state is State.REJECTED:
+        hint = "`prowess check` says what to mend"
+        raise SkillError(f"{quoted(entry.name)} cannot be trusted: {entry.reason}", hint=hint)
+    sealed = before = None
+    folder = os.path.dirname(entry.path)
+    if needs_trust(entry):
+        try:
+            folder = folder_of(entry)
+            sealed = look(folder)
+        except SkillError as error:
+            raise SkillError(f"{quoted(entry.name)} cannot be trusted: {error}", hint=error.hint) from None
+        before = next((row for row in trust.all() if row.path == folder), None)
+    skill = load(entry.path, real=entry.real)
+    tools = skill.fields.get("tools")
+    return _Shown(
+        entry=entry,
+        digest=skill_digest(folder),
+        tools=None if tools is None else tools.value,
+        allowed=skill.allowed_tools,
+        scripts=None if sealed is None else sealed.scripts,
+        seal=None if sealed is None else sealed.seal,
+        before=before,
+    )
+
+
+def _text(shown: _Shown) -> list[str]:
+    entry, tools, scripts = shown.entry, shown.tools, shown.scripts or ()
+    items = tools if isinstance(tools, tuple) else () if tools is None else (tools,)
+    facts = {
+        "path": neutral(entry.path),
+        "scope": neutral(entry.scope),
+        "digest": shown.digest or "none",
+        "tools": f"{len(items)}" if items else "none",
+        "allowed": f"{neutral(', '.join(shown.allowed))}: a client may ask less often; nothing is granted"
+        if shown.allowed
+        else "none",
+        "scripts": f"{len(scripts):,}" if scripts else "none",
+    }
+    more = {"tools": [_short(item) for item in items], "scripts": [neutral(path) for path in scripts]}
+    lines = [neutral(entry.name)]
+    for key, words in facts.items():
+        lines.append(f"  {key:<9}{words}")
+        lines += [f"    {line}" for line in more.get(key, ())]
+    if shown.before is not None and shown.before.seal != shown.seal:
+        lines.append(f"  before   trusted on {shown.before.since}, and changed since")
+    return lines
+
+
+def _short(value: Value) -> str:
+    """Write a value on one line: text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return neutral(value)
+    import json
+
+    return neutral(json.dumps(_plain(value), ensure_ascii=False))
+
+
+def _plain(value: Value | None) -> object:
+    """Return a value as JSON knows it."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return value if value is None or isinstance(value, str) else [_plain(item) for item in value]
+
+
+def _is_terminal() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _agreed() -> bool:
+    say("trust it? [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+# ── what is trusted ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _list(trust: Trust, args: Namespace) -> int:
+    rows = [(row, _state(row)) for row in trust.all()]
+    if args.json:
+        print_json({"file": trust.file, "trusted": [{**row.as_dict(), "state": state} for row, state in rows]})
+        return OK
+    if rows:
+        table = [(row.name, state, row.since, row.seal[:15], row.path) for row, state in rows]
+        for line in columns([("SKILL", "STATE", "SINCE", "SEAL", "FOLDER"), *table], last=False):
+            tell(line)
+    count = sum(state != "trusted" for _, state in rows)
+    more = f", {count:,} of them changed or gone" if count else ""
+    say(f"{many(len(rows), 'skill')} on record{more}: {neutral(trust.file)}")
+    return OK
+
+
+def _state(row: Trusted) -> str:
+    """Return `trusted`, or what became of a folder since: `changed` or `gone`."""
+    if not os.path.lexists(row.path):
+        return "gone"
+    return "trusted" if seal(row.path) == row.seal else "changed"
+
+
+def _remove(trust: Trust, args: Namespace) -> int:
+    try:
+        entry = catalog_of(args).resolve(args.remove)
+    except SkillNotFoundError:
+        entry = None
+    removed = trust.revoke(args.remove if entry is None or not needs_trust(entry) else entry)
+    if args.json:
+        print_json({"removed": [row.as_dict() for row in removed]})
+        return OK
+    for row in removed:
+        say(f"trusted no longer: {quoted(row.name)} in {neutral(row.path)}")
+    return OK

@@ -1,0 +1,186 @@
+"""a folder -> a seal over every byte, name, permission and link in it
+
+    seal   = "trust1:" SHA256HEX of all records, sorted by path
+    record = kind " " mode " " size " " SHA256HEX NUL path NUL ; kind: f file, d folder, l link
+
+Bytes are read anew each time: no time stamp and no cache has a say. Whoever can write into the folder may do so while
+it is read, so each thing is opened from the descriptor of the folder it was seen in, never through a link, and looked
+at again afterwards.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from itertools import islice
+
+from ._frozen import Frozen
+from .errors import SkillError
+from .files import MAX_DIGEST_BYTES, MAX_SKILL_FILES
+from .findings import quoted
+
+__all__ = ["Sealed", "look", "seal"]
+
+MAX_DEPTH = 64
+"""Levels of folders in one skill: each is held open while what lies below it is read."""
+
+# Windows has none of these; there paths stand in for descriptors.
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_NO_LINKS |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
+_FOLDER = getattr(os, "O_DIRECTORY", 0)
+_BY_DESCRIPTOR = bool(
+    _FOLDER and hasattr(os, "O_NOFOLLOW") and {os.open, os.stat, os.readlink} <= os.supports_dir_fd
+) and (os.scandir in os.supports_fd)
+_CHANGED = "it changed while it was read"
+
+
+class Sealed(Frozen):
+    """A folder as it was when all of it was read."""
+
+    seal: str
+    scripts: tuple[str, ...]
+    """What may be run: all in `scripts/`, links too, and every executable file; paths with `/`, sorted."""
+
+
+def seal(folder: str) -> str | None:
+    """Return the seal of all that is in a folder, or None where `look` has a reason not to."""
+    try:
+        return look(folder).seal
+    except SkillError:
+        return None
+
+
+def look(folder: str) -> Sealed:
+    """Read all of a folder, following no link inside it, and seal it.
+
+    A link is recorded with its target. One that leads out has its bytes elsewhere, so nothing could be sealed: its
+    target must be relative, with `..` only at its beginning, and not above the folder.
+
+    Raises:
+        SkillError: something cannot be read, changed meanwhile, leads out or is neither file, folder nor link; or there
+            is more than `files.MAX_SKILL_FILES` and `files.MAX_DIGEST_BYTES` allow.
+    """
+    import hashlib
+
+    walk = _Walk()
+    try:
+        walk.folder(os.path.realpath(folder), None, "", 0)
+    except (OSError, ValueError) as error:
+        raise SkillError(f"its folder cannot be read: {words_of(error)}", hint="mend its permissions") from None
+    whole = hashlib.sha256()
+    for path, record in sorted(walk.records):
+        whole.update(record + b"\0" + path + b"\0")
+    return Sealed(seal=f"trust1:{whole.hexdigest()}", scripts=tuple(sorted(walk.scripts, key=os.fsencode)))
+
+
+class _Walk:
+    """Reads a folder and all below it, each from the descriptor of the one above."""
+
+    def __init__(self) -> None:
+        self.records: list[tuple[bytes, bytes]] = []
+        self.scripts: list[str] = []
+        self.left = MAX_DIGEST_BYTES
+
+    def note(self, kind: str, path: str, mode: int, size: int = 0, digest: str = "-") -> None:
+        if len(self.records) > MAX_SKILL_FILES:
+            words = f"it holds more than {MAX_SKILL_FILES:,} files, folders and links"
+            raise SkillError(words, hint="leave out what the skill does not need")
+        record = f"{kind} {stat.S_IMODE(mode):04o} {size} {digest}"
+        self.records.append((os.fsencode(path), record.encode()))
+        if kind != "d" and (path.startswith("scripts/") or (kind == "f" and mode & 0o111)):
+            self.scripts.append(path)
+
+    def folder(self, place: str, above: int | None, path: str, depth: int) -> None:
+        """Take in a folder: `place` is seen from the descriptor `above`, if there is one."""
+        if depth > MAX_DEPTH:
+            raise SkillError(f"it has folders more than {MAX_DEPTH} levels deep", hint="make it flatter")
+        inner = os.open(place, os.O_RDONLY | _FOLDER | _NO_LINKS, dir_fd=above) if _BY_DESCRIPTOR else place
+        try:
+            before = _status(inner)
+            self.note("d", path, before.st_mode)
+            with os.scandir(inner) as entries:
+                names = [entry.name for entry in islice(entries, MAX_SKILL_FILES + 1)]
+            for name in names:
+                self.one(name, inner, f"{path}/{name}" if path else name, depth)
+            if not _same(_status(inner), before):
+                raise SkillError(_CHANGED, hint="try again")
+        finally:
+            if isinstance(inner, int):
+                os.close(inner)
+
+    def one(self, name: str, above: int | str, path: str, depth: int) -> None:
+        """Take in whatever has a name."""
+        place, at = (name, above) if isinstance(above, int) else (os.path.join(above, name), None)
+        try:
+            status = os.stat(place, dir_fd=at, follow_symlinks=False)
+            if stat.S_ISREG(status.st_mode):
+                self.file(place, at, path, status)
+            elif stat.S_ISLNK(status.st_mode):
+                self.link(os.readlink(place, dir_fd=at), path, status.st_mode)
+            elif stat.S_ISDIR(status.st_mode) and getattr(status, "st_reparse_tag", 0) != _JUNCTION:
+                self.folder(place, at, path, depth + 1)
+            else:
+                words = f"{quoted(path, 200)} is neither a file, a folder nor a link"
+                raise SkillError(words, hint="remove it from the skill")
+        except OSError as error:
+            words = f"{quoted(path, 200)} cannot be read: {words_of(error)}"
+            raise SkillError(words, hint="mend its permissions") from None
+
+    def file(self, place: str, at: int | None, path: str, seen: os.stat_result) -> None:
+        import hashlib
+
+        fd = os.open(place, os.O_RDONLY | _NO_LINKS, dir_fd=at)
+        try:
+            before = os.fstat(fd)
+            if not os.path.samestat(before, seen) or not stat.S_ISREG(before.st_mode):
+                raise SkillError(_CHANGED, hint="try again")
+            content, size = hashlib.sha256(), 0
+            while before.st_size <= self.left and (chunk := os.read(fd, 1 << 20)):
+                content.update(chunk)
+                size += len(chunk)
+                if size > self.left:
+                    break
+            if max(size, before.st_size) > self.left:
+                words = f"it is larger than {MAX_DIGEST_BYTES // 1024 // 1024} MiB"
+                raise SkillError(words, hint="leave out what the skill does not need")
+            if not _same(os.fstat(fd), before):
+                raise SkillError(_CHANGED, hint="try again")
+        finally:
+            os.close(fd)
+        self.left -= size
+        self.note("f", path, before.st_mode, size, content.hexdigest())
+
+    def link(self, target: str, path: str, mode: int) -> None:
+        import hashlib
+
+        parts = [part for part in target.replace(os.sep, "/").split("/") if part not in ("", ".")]
+        ups = next((at for at, part in enumerate(parts) if part != ".."), len(parts))
+        if os.path.isabs(target) or os.path.splitdrive(target)[0] or ups > path.count("/"):
+            raise SkillError(
+                f"the link {quoted(path, 200)} leads out of the skill", hint="put the file itself into the skill"
+            )
+        # Every name on the way down is a folder of the skill, or a link of which the same was asked: so none leads out.
+        if ".." in parts[ups:]:
+            words = f"the link {quoted(path, 200)} leads down and up again"
+            raise SkillError(words, hint="write its target with `..` only at the beginning")
+        data = os.fsencode(target)
+        self.note("l", path, mode, len(data), hashlib.sha256(data).hexdigest())
+
+
+_JUNCTION = getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", -1)
+"""Windows' other link between folders, which looks like a folder."""
+
+
+def _status(folder: int | str) -> os.stat_result:
+    return os.fstat(folder) if isinstance(folder, int) else os.lstat(folder)
+
+
+def _same(one: os.stat_result, other: os.stat_result) -> bool:
+    """Say whether nothing happened between two looks at the same file."""
+    names = ("st_dev", "st_ino", "st_mode", "st_size", "st_mtime_ns", "st_ctime_ns")
+    return all(getattr(one, name) == getattr(other, name) for name in names)
+
+
+def words_of(error: Exception) -> str:
+    """Return the system's own words for what it would not do."""
+    return (getattr(error, "strerror", None) or str(error)).lower()

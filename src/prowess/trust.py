@@ -1,0 +1,450 @@
+"""a skill + what its user allowed -> whether its tools and scripts may be used
+
+A skill grants nothing by itself. What a project, a package or a folder named on the command line brings may be read;
+its `tools:` and its scripts may be used only while the seal of its folder is on its user's record.
+
+    record = {"version": 1, "trusted": [{"seal": ..., "name": ..., "path": ..., "since": ...}]}
+
+Between the answer and the use of a file nothing is held still; whoever runs a file of the skill asks last.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import sys
+from contextlib import contextmanager, suppress
+from time import gmtime, strftime
+
+from ._frozen import Frozen
+from .entry import State
+from .errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
+from .findings import neutral, quoted, same_name
+from .seal import look, seal, words_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from .entry import Entry
+
+    Rows = tuple["Trusted", ...]
+
+__all__ = ["Trust", "Trusted", "folder_of", "needs_trust", "trust_file"]
+
+MAX_FILE_BYTES = 4 * 1024 * 1024
+"""Of the record: some ten thousand skills."""
+OWN = frozenset(("managed", "user", "system"))
+"""Scopes whose skills the user or the administrator put there; all others need trust."""
+
+_FILE = "trust.json"
+_FIELDS = ("seal", "name", "path", "since")
+_SEAL = re.compile(r"trust1:[0-9a-f]{64}").fullmatch
+_SEAL_START = re.compile(r"(?:trust1:)?([0-9a-f]{8,64})").fullmatch
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
+
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_NO_LINKS |= getattr(os, "O_BINARY", 0)
+
+
+def needs_trust(entry: Entry) -> bool:
+    """Say whether a skill's tools and scripts wait for its user's word."""
+    return entry.scope not in OWN
+
+
+def folder_of(entry: Entry) -> str:
+    """Return the folder that is sealed for a skill, without links.
+
+    Raises:
+        SkillError: it has none: it is a single file among others.
+    """
+    folder, file = os.path.split(entry.path)
+    if file.lower() != "skill.md":
+        raise SkillError(
+            f"{quoted(file)} has no folder of its own", hint="make it a folder that holds nothing else but its SKILL.md"
+        )
+    return os.path.realpath(folder)
+
+
+# ── the record ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Trusted(Frozen):
+    """What was trusted, when."""
+
+    seal: str
+    name: str
+    """What the host called it then."""
+    path: str
+    """Of its folder, absolute and without links."""
+    since: str
+    """`YYYY-MM-DD`, in UTC."""
+
+    def as_dict(self) -> dict[str, str]:
+        """Return it in the shape of the record and of `trust --json`."""
+        return {name: getattr(self, name) for name in _FIELDS}
+
+
+class Trust:
+    """What one user allowed.
+
+    Args:
+        file: of the record; `trust_file` says where it is by default. Its folder is made when something is trusted.
+
+    Raises:
+        ConfigError: there is no place for the record.
+    """
+
+    def __init__(self, file: str | None = None) -> None:
+        self.file = trust_file(os.environ) if file is None else os.path.abspath(file)
+
+    def allows(self, entry: Entry) -> bool:
+        """Say whether a skill's tools and scripts may be used now. In doubt they may not; nothing is raised."""
+        return self.why_not(entry) is None
+
+    def why_not(self, entry: Entry) -> str | None:
+        """Return why a skill's tools and scripts may not be used now, and what to do; None where they may."""
+        if not needs_trust(entry):
+            return None
+        name = quoted(entry.name)
+        try:
+            folder = folder_of(entry)
+            now = look(folder).seal
+        except SkillError as error:
+            return f"{name} cannot be trusted: {error}; {error.hint}"
+        try:
+            rows = self._rows()
+        except ConfigError as error:
+            return f"{name} is not trusted: {error}; {error.hint}"
+        if any(row.seal == now for row in rows):
+            return None
+        typed = f"`prowess trust {_argument(os.path.dirname(entry.path))}`"
+        for row in rows:
+            if row.path == folder:
+                return f"{name} has changed since it was trusted on {row.since}: look at it again, then type {typed}"
+        return f"{name} is not trusted: look at it, then type {typed}"
+
+    def allow(self, entry: Entry, *, seal: str | None = None) -> Trusted:
+        """Put a skill on record as it is now, in place of what was trusted in the same folder before.
+
+        Args:
+            entry: the skill.
+            seal: what its user was shown; anything else is not trusted in its place.
+
+        Raises:
+            SkillError: it is rejected, it cannot be sealed, or it is no longer what was shown.
+            ConfigError: the record cannot be believed or written; it is left as it is.
+        """
+        if entry.state is State.REJECTED:
+            hint = f"`prowess check {_argument(entry.path)}` says what to mend"
+            raise SkillError(f"{quoted(entry.name)} cannot be trusted: {entry.reason}", hint=hint)
+        try:
+            folder = folder_of(entry)
+            now = look(folder).seal
+        except SkillError as error:
+            raise SkillError(f"{quoted(entry.name)} cannot be trusted: {error}", hint=error.hint) from None
+        if seal is not None and seal != now:
+            words = f"{quoted(entry.name)} is not trusted: it has changed since it was shown"
+            raise SkillError(words, hint="look at it again")
+        made = Trusted(seal=now, name=entry.name, path=folder, since=strftime("%Y-%m-%d", gmtime()))
+
+        def edit(rows: Rows) -> tuple[Rows, Rows]:
+            for row in rows:
+                if (row.seal, row.path) == (now, folder):
+                    return rows, (row,)
+            return (*(row for row in rows if row.path != folder), made), (made,)
+
+        return self._change(edit)[0]
+
+    def revoke(self, what: str | Entry) -> Rows:
+        """Take a skill off the record, with all its copies, and return what was on it.
+
+        Args:
+            what: the skill; or the beginning of a seal, a path or a name on the record.
+
+        Raises:
+            SkillNotFoundError: it is not on record.
+            AmbiguousSkillError: several skills on record have that name.
+            ConfigError: the record cannot be believed or written; it is left as it is.
+        """
+
+        def edit(rows: Rows) -> tuple[Rows, Rows]:
+            seals = {row.seal for row in (_named(rows, what) if isinstance(what, str) else _of(rows, what))}
+            if not seals:
+                name = quoted(what if isinstance(what, str) else what.name)
+                raise SkillNotFoundError(f"{name} is not on record", hint="`prowess trust --list` shows what is")
+            kept = tuple(row for row in rows if row.seal not in seals)
+            return kept, tuple(row for row in rows if row.seal in seals)
+
+        # First without a lock, for which a folder would have to be made.
+        edit(self._rows())
+        return self._change(edit)
+
+    def all(self) -> Rows:
+        """Return all that is on record, by name.
+
+        Raises:
+            ConfigError: the record cannot be believed.
+        """
+        return tuple(sorted(self._rows(), key=lambda row: (same_name(row.name), row.path)))
+
+    # ── reading it ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _rows(self) -> Rows:
+        data = self._read()
+        if data is None:
+            return ()
+        try:
+            return _parsed(data)
+        except (ValueError, RecursionError) as error:
+            words = str(error) if isinstance(error, _MalformedError) else "it is not JSON"
+            raise self._refused(words) from None
+
+    def _read(self) -> bytes | None:
+        """Return what the record holds, None where there is none."""
+        try:
+            self._check_folder()
+            fd = os.open(self.file, os.O_RDONLY | _NO_LINKS)
+        except FileNotFoundError:
+            return None
+        except ConfigError:
+            raise
+        except (OSError, ValueError) as error:
+            link = getattr(error, "errno", 0) in (errno.ELOOP, errno.EMLINK)
+            raise self._refused("it is a link" if link else f"it cannot be read: {words_of(error)}") from None
+        try:
+            status = os.fstat(fd)
+            self._check(status, regular=True)
+            parts, size = [], 0
+            while size <= MAX_FILE_BYTES and (part := os.read(fd, 1 << 20)):
+                parts.append(part)
+                size += len(part)
+        except OSError as error:
+            raise self._refused(f"it cannot be read: {words_of(error)}") from None
+        finally:
+            os.close(fd)
+        if size > MAX_FILE_BYTES:
+            raise self._refused(f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB")
+        return b"".join(parts)
+
+    def _check_folder(self) -> None:
+        self._check(os.lstat(os.path.dirname(self.file)), regular=False)
+
+    def _check(self, status: os.stat_result, *, regular: bool) -> None:
+        """See that a file, or the folder it is in, is the user's own.
+
+        Raises:
+            ConfigError: it is not.
+        """
+        it = "it" if regular else "its folder"
+        if stat.S_ISLNK(status.st_mode):
+            raise self._refused(f"{it} is a link")
+        if not (stat.S_ISREG if regular else stat.S_ISDIR)(status.st_mode):
+            raise self._refused(f"{it} is not a {'regular file' if regular else 'folder'}")
+        if sys.platform != "win32":
+            if status.st_uid != os.geteuid():
+                raise self._refused(f"{it} belongs to somebody else")
+            if status.st_mode & 0o022:
+                path = _argument(self.file if regular else os.path.dirname(self.file))
+                hint = f"if all in it is yours, type `chmod go-w {path}`; if not, remove it"
+                raise self._refused(f"others may write to {it}", hint)
+
+    def _refused(self, why: str, hint: str | None = None) -> ConfigError:
+        return ConfigError(
+            f"the record of what is trusted cannot be believed: {neutral(self.file)}: {why}",
+            hint=hint or "mend or remove it, then trust again what you want to",
+        )
+
+    # ── writing it ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _change(self, edit: Callable[[Rows], tuple[Rows, Rows]]) -> Rows:
+        """Put the record that `edit` makes of this one in its place, while no other process does.
+
+        Args:
+            edit: given all rows, returns all that are to be, and what to return.
+
+        Raises:
+            ConfigError: the record cannot be believed or written; it is left as it is.
+        """
+        try:
+            _make_folder(os.path.dirname(self.file))
+            self._check_folder()
+            with _locked(self.file + ".lock"):
+                rows = self._rows()
+                new, result = edit(rows)
+                if new != rows:
+                    self._write(new)
+        except OSError as error:
+            words = f"the record of what is trusted cannot be written: {neutral(self.file)}: {words_of(error)}"
+            raise ConfigError(words, hint="mend that, or name another folder in PROWESS_CONFIG_DIR") from None
+        return result
+
+    def _write(self, rows: Rows) -> None:
+        import json
+
+        table = {"version": 1, "trusted": [row.as_dict() for row in rows]}
+        data = json.dumps(table, indent=2).encode() + b"\n"
+        if len(data) > MAX_FILE_BYTES:
+            words = f"the record of what is trusted is full: {neutral(self.file)}"
+            raise ConfigError(words, hint="`prowess trust --list` shows it, `prowess trust --remove SKILL` makes room")
+        # Whoever holds the lock is alone: what lies there was left by a process that was killed.
+        staged = f"{self.file}.new"
+        with suppress(FileNotFoundError):
+            os.unlink(staged)
+        fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600)
+        try:
+            try:
+                left = memoryview(data)
+                while left:
+                    left = left[os.write(fd, left) :]
+                if sys.platform != "win32":
+                    os.fchmod(fd, 0o600)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+            os.replace(staged, self.file)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(staged)
+            raise
+        if sys.platform != "win32":
+            fd = os.open(os.path.dirname(self.file), os.O_RDONLY | _NO_LINKS)
+            try:
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+
+
+def trust_file(env: Mapping[str, str]) -> str:
+    """Return where the record is: in `PROWESS_CONFIG_DIR`, else where the system keeps the user's configuration.
+
+    Raises:
+        ConfigError: the user has no such folder, or the variable holds a relative path: that would name another record
+            in each project, and a project might bring one.
+    """
+    if folder := env.get("PROWESS_CONFIG_DIR"):
+        if not os.path.isabs(folder):
+            hint = "write out the whole path"
+            raise ConfigError(f"PROWESS_CONFIG_DIR is not an absolute path: {quoted(folder, 200)}", hint=hint)
+        return os.path.join(os.path.normpath(folder), _FILE)
+    if os.path.isabs(base := env.get("XDG_CONFIG_HOME", "")):
+        pass
+    elif sys.platform == "win32":
+        base = env.get("APPDATA", "")
+    elif sys.platform == "darwin":
+        base = os.path.expanduser("~/Library/Application Support")
+    else:
+        base = os.path.expanduser("~/.config")
+    if not os.path.isabs(base):
+        hint = "name a folder of yours in PROWESS_CONFIG_DIR"
+        raise ConfigError("there is no place for the record of what is trusted: you have no home", hint=hint)
+    return os.path.join(os.path.normpath(base), "prowess", _FILE)
+
+
+def _make_folder(folder: str) -> None:
+    """Make a folder, and those above it, for the user alone."""
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        _make_folder(os.path.dirname(folder))
+        with suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+
+
+@contextmanager
+def _locked(path: str) -> Iterator[None]:
+    """Keep other processes and threads out; a process that dies lets go."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(fd, msvcrt.LK_LOCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+class _MalformedError(ValueError):
+    """It is JSON, but not a record."""
+
+
+def _parsed(data: bytes) -> Rows:
+    """Read the record.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    import json
+
+    table = json.loads(data.decode(), object_pairs_hook=_without_twins)
+    if not isinstance(table, dict) or table.keys() != {"version", "trusted"}:
+        raise _MalformedError("it is not a record of what is trusted")
+    if type(table["version"]) is not int or table["version"] != 1:
+        raise _MalformedError(f"its version is {quoted(str(table['version']))}, and only version 1 is known")
+    if not isinstance(table["trusted"], list):
+        raise _MalformedError("`trusted` is not a list")
+    return tuple(_row(number, row) for number, row in enumerate(table["trusted"], 1))
+
+
+def _without_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        raise _MalformedError("a key stands twice")
+    return table
+
+
+def _row(number: int, row: object) -> Trusted:
+    if not isinstance(row, dict) or row.keys() != {*_FIELDS} or not all(isinstance(row[name], str) for name in _FIELDS):
+        raise _MalformedError(f"entry {number} does not have the four texts {', '.join(_FIELDS)}")
+    if not _SEAL(row["seal"]) or not _DAY(row["since"]) or not os.path.isabs(row["path"]) or "\0" in row["path"]:
+        raise _MalformedError(f"entry {number} has a seal, a path or a day that is none")
+    return Trusted(**row)
+
+
+def _of(rows: Rows, entry: Entry) -> Rows:
+    """Return what is on record of a skill: what was trusted in its folder, and what has the same bytes now."""
+    try:
+        folder = folder_of(entry)
+    except SkillError:
+        return ()
+    now = seal(folder)
+    return tuple(row for row in rows if row.path == folder or row.seal == now)
+
+
+def _named(rows: Rows, reference: str) -> Rows:
+    """Return what is on record under a name, a path or the beginning of a seal.
+
+    Raises:
+        AmbiguousSkillError: it is not clear which of them is meant.
+    """
+    key, start = same_name(reference), _SEAL_START(reference.lower())
+    found = [row for row in rows if same_name(row.name) == key]
+    if not found and "\0" not in reference:
+        path = os.path.abspath(reference)
+        path = os.path.dirname(path) if os.path.basename(path).lower() == "skill.md" else path
+        folders = (path, os.path.realpath(path))
+        found = [row for row in rows if row.path in folders]
+    if not found and start:
+        found = [row for row in rows if row.seal.startswith(f"trust1:{start[1]}")]
+    if len({row.seal for row in found}) > 1:
+        shown = "".join(f"\n  {row.seal[:15]}  {neutral(row.path)}" for row in found)
+        words = f"{quoted(reference)} means {len(found)} skills on record:{shown}"
+        raise AmbiguousSkillError(words, candidates=[row.path for row in found], hint="name one by its path")
+    return tuple(found)
+
+
+_PLAIN = re.compile(r"[\w@%+=:,./-]+").fullmatch
+
+
+def _argument(path: str) -> str:
+    """Write a path as it is typed in a shell, and harmless to show."""
+    return neutral(path if _PLAIN(path) else "'" + path.replace("'", "'\"'\"'") + "'")
