@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint mutations docs bench clean
+FRAMEWORKS := .venv-frameworks
+CAMEL := .venv-camel
+
+.PHONY: help demo test adapters lint mutations docs bench clean
 help:            ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -20,7 +23,22 @@ demo: $(READY)   ## see the skills of examples/ and of this machine
 	@$(BIN)/python examples/demo.py
 
 test: lint       ## all checks and tests, as CI runs them
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q --ignore tests/adapters
+	@$(MAKE) --no-print-directory adapters
+
+adapters: $(FRAMEWORKS)/.ready $(CAMEL)/.ready  ## the tests of the adapters, each with its real framework
+	$(FRAMEWORKS)/bin/python -m pytest -q tests/adapters --ignore tests/adapters/test_camel.py
+	$(CAMEL)/bin/python -m pytest -q tests/adapters/test_camel.py
+
+# CAMEL needs another version of MCP's package than the other frameworks.
+$(FRAMEWORKS)/.ready: group := frameworks
+$(CAMEL)/.ready: group := camel
+$(FRAMEWORKS)/.ready $(CAMEL)/.ready: pyproject.toml
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@echo "setting up $(@D) (once) ..."
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group $(group)
+	@touch $@
 
 lint: $(READY)   ## style, types, layers
 	$(BIN)/ruff check .
@@ -39,4 +57,4 @@ bench: $(READY)  ## measure Prowess and its peers; writes docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
 clean:           ## forget everything that was set up
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -243,7 +243,9 @@ def _discover(
         try:
             recalled = Recalled(answer, str(host), lambda: live(env, new_disk()))
             skills = recalled.skills()
-            return Catalog.later(recalled, None, cwd=cwd, home=home, skills=skills, findings=recalled.findings)
+            return Catalog.later(
+                recalled, None, cwd=cwd, home=home, skills=skills, findings=recalled.findings, readers={}
+            )
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             pass  # it is not what was written: nothing is believed of it
     seen = at_hand()
