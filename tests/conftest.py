@@ -17,3 +17,4 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     home.mkdir(exist_ok=True)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PROWESS_CACHE_DIR", str(home / "cache"))
+    monkeypatch.setenv("PROWESS_CONFIG_DIR", str(home / "config"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import doctest
 import json
 import re
 import runpy
@@ -300,3 +301,13 @@ def test_findings_that_pages_of_hosts_name_exist() -> None:
         linked = set(re.findall(r"\]\(\.\./findings/([a-z0-9-]+)\.md\)", text_of(f"docs/hosts/{name}.md")))
         assert linked <= set(CODES)
         assert linked >= set(load_host(name).reading.rejects)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(text_of(page), "pycon")])
+def test_what_is_typed_into_python_gives_what_the_page_shows(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Block by block, in the folder of the README."""
+    monkeypatch.chdir(TOP)
+    for number, block in enumerate(blocks(text_of(page), "pycon")):
+        test = doctest.DocTestParser().get_doctest(block, {}, f"{page}[{number}]", page, 0)
+        assert test.examples
+        assert doctest.DocTestRunner().run(test).failed == 0
