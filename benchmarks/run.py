@@ -16,6 +16,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ TOP = HERE.parent
 SIZES, SHORT_SIZES = (100, 1_000, 10_000), (200, 1_000)
 ROUNDS = 5
 COMMAND_SKILLS = 1_000
+SETTLED = 2.5
+"""Seconds after which a cache keeps what was seen of a new tree."""
 FLOOR, COLD, WARM = "floor", "prowess", "prowess, cached"
 EMPTY = "python -c pass"
 
@@ -74,6 +77,7 @@ class Bench:
         if not project.exists():
             print(f"generating {skills:,} skills ...", file=sys.stderr)
             generate(project, skills, seed)
+            time.sleep(SETTLED)
         return project
 
     def cached(self, project: Path) -> dict[str, str]:
