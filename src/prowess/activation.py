@@ -35,7 +35,7 @@ class Activation(Frozen):
     path: str
     """Of its SKILL.md."""
     digest: str | None
-    """Over all its files; None where they are too many or too large."""
+    """Over all its files; None where they are too many or too large, or it has none."""
     content: str
     """The text for the model."""
     files: tuple[str, ...]
@@ -57,7 +57,13 @@ class Activation(Frozen):
 
 
 def activation(
-    entry: Entry, skill: Skill, arguments: str | None = None, *, notes: tuple[str, ...] = (), on_disk: bool = True
+    entry: Entry,
+    skill: Skill,
+    arguments: str | None = None,
+    *,
+    folder: str | None = None,
+    notes: tuple[str, ...] = (),
+    digest: bool = True,
 ) -> Activation:
     """Write a skill for the model.
 
@@ -65,21 +71,23 @@ def activation(
         entry: of a catalog.
         skill: what its file holds now, whatever the catalog saw.
         arguments: what the user or model gave with its name; shown, never filled in anywhere.
+        folder: where its files are, without links; None where it has none.
         notes: sentences about this machine that the model should know.
-        on_disk: whether it lies in a folder, with files beside it.
+        digest: whether the digest is wanted, which costs reading all its files.
 
     Raises:
         ActivationError: the file is gone, cannot be read, or is none that can be loaded.
     """
+    # What the host loaded in spite of an error, it loads still.
+    known = {item.code for item in entry.findings}
     problem = next((item for item in skill.findings if item.severity is Severity.ERROR), None)
-    if skill.document is None or (problem is not None and not skill.body.strip()):
+    if skill.document is None or (problem is not None and (problem.code not in known or not skill.body.strip())):
         said = problem.message if problem is not None else "it cannot be read"
         raise ActivationError(
             f"the skill {quoted(entry.name)} cannot be read now: {neutral(said)}",
             hint="go on without it, or try again when its file has been mended",
         )
-    folder, real = os.path.dirname(entry.path), os.path.dirname(entry.real)
-    found = skill_files(real) if on_disk else []
+    found = [] if folder is None else skill_files(folder)
     names = [name for name, _ in found if name != "SKILL.md" and not name.startswith(_LEFT_OUT)]
     named = tuple(names[:MAX_FILES_NAMED])
     lines = [f'<skill_content name="{_attribute(entry.name)}">', harmless(skill.body.strip("\n")), ""]
@@ -87,9 +95,9 @@ def activation(
         # Told, and filled in nowhere: what a body says of `$ARGUMENTS` it says to the model.
         lines += [f"Arguments: {harmless(neutral(arguments))}", ""]
     lines += [f"Note: {harmless(neutral(note))}" for note in notes]
-    if on_disk:
+    if folder is not None:
         lines += [
-            f"Skill directory: {harmless(neutral(folder))}",
+            f"Skill directory: {harmless(neutral(os.path.dirname(entry.path)))}",
             "Paths in this skill are relative to that directory.",
         ]
     if named:
@@ -102,7 +110,7 @@ def activation(
     return Activation(
         name=entry.name,
         path=entry.path,
-        digest=skill_digest(real) if on_disk else None,
+        digest=skill_digest(folder) if digest and folder is not None else None,
         content="\n".join(lines),
         files=named,
         findings=skill.findings,
@@ -110,18 +118,43 @@ def activation(
 
 
 _TAGS = ("skill_content", "skill_resources", "active_skills", "available_skills", "system-reminder")
-_GAP = rf"[\s{UNSEEN}]*"
+_NOTHING = f"{UNSEEN}\x00-\x08\x0e-\x1f\u200c\u200d\ufe00-\ufe0f"
+_GAP = rf"[\s{_NOTHING}]*"
 _FORGED = (
-    rf"[<\uff1c\ufe64](?={_GAP}(?:[/\uff0f\u2044\u2215]{_GAP})?"
-    rf"(?:{'|'.join(f'[{UNSEEN}]*'.join(map(re.escape, tag)) for tag in _TAGS)}))"
+    rf"<(?={_GAP}(?:[/\u2044\u2215]{_GAP})?(?:{'|'.join(f'[{_NOTHING}]*'.join(map(re.escape, tag)) for tag in _TAGS)}))"
 )
 
 
+class _Plain(dict[int, str]):
+    """Characters to what they look like: full-width and other forms of a letter are that letter."""
+
+    def __missing__(self, number: int) -> str:
+        import unicodedata
+
+        plain = unicodedata.normalize("NFKC", chr(number)).lower()
+        # One for one, so that places stay.
+        self[number] = plain if len(plain) == 1 else chr(number)
+        return self[number]
+
+
+_PLAIN = _Plain()
+
+
 def harmless(text: str) -> str:
-    """Write the tags of ours that a foreign text holds so that they open and close nothing."""
-    return re.sub(_FORGED, "&lt;", text, flags=re.IGNORECASE) if "<" in text or not text.isascii() else text
+    """Write the tags of ours that a foreign text holds so that they open and close nothing, however they are disguised.
+
+    What looks like a tag counts: in any case, with blanks or what does not show in it, in full-width characters.
+    """
+    plain = text if text.isascii() else text.translate(_PLAIN)
+    if "<" not in plain:
+        return text
+    parts, last = [], 0
+    for match in re.finditer(_FORGED, plain, flags=re.IGNORECASE):
+        parts += [text[last : match.start()], "&lt;"]
+        last = match.end()
+    return "".join([*parts, text[last:]])
 
 
 def _attribute(text: str) -> str:
-    text = neutral(text)
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    text = neutral(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    return harmless(text)

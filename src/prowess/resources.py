@@ -14,13 +14,19 @@ from .errors import SkillFileError
 from .files import skill_files
 from .findings import quoted
 
-__all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "Text", "read_text"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .entry import Entry
+
+__all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "Text", "files_of", "read_text"]
 
 DEFAULT_LIMIT = 32 * 1024
 """Bytes that are read where nobody says how many."""
 MAX_LIMIT = 1024 * 1024
 """Bytes that are read at most at once."""
 _MAX_PATH = 4096
+_MAX_SHOWN = 200
+"""Characters of a path in a hint, which is to be typed."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _FOLDER = _FLAGS | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _FILE = _FLAGS | getattr(os, "O_NOFOLLOW", 0)
@@ -52,11 +58,24 @@ class Text(Frozen):
         }
 
 
-def read_text(folder: str, path: str, *, offset: int = 0, limit: int | None = None) -> Text:
+def files_of(entry: Entry) -> str | None:
+    """Return the folder whose files belong to a skill, without links; None for a single file among others, or no file.
+
+    Where its SKILL.md is a link, the folder is the one that the link lies in.
+    """
+    folder, file = os.path.split(entry.path)
+    if file.lower() != "skill.md" or not os.path.isabs(folder):
+        return None
+    if os.path.basename(entry.real) != file or os.path.islink(entry.path):
+        return os.path.realpath(folder)
+    return os.path.dirname(entry.real)
+
+
+def read_text(folder: str | None, path: str, *, offset: int = 0, limit: int | None = None) -> Text:
     """Read a text file of a skill.
 
     Args:
-        folder: the skill's, without links.
+        folder: the skill's, as `files_of` returns it.
         path: of the file, relative to the folder, with `/`.
         offset: the first byte to read.
         limit: bytes at most, `DEFAULT_LIMIT` if None; no more than `MAX_LIMIT` are read.
@@ -65,6 +84,8 @@ def read_text(folder: str, path: str, *, offset: int = 0, limit: int | None = No
         SkillFileError: the path does not name a file inside the folder, or it is no text; the hint names files that are
             called almost so.
     """
+    if folder is None:
+        raise SkillFileError("the skill has no files of its own", hint="all there is of it are its instructions")
     parts = _parts(path)
     limit = DEFAULT_LIMIT if limit is None else limit
     if offset < 0 or limit < 1:
@@ -185,5 +206,8 @@ def _names(folder: str, path: str) -> str:
     names = [name for name, _ in skill_files(folder)[:1000]]
     near = get_close_matches(path[:200], names, n=3, cutoff=0.5)
     if near:
-        return "did you mean " + " or ".join(map(quoted, near)) + "?"
-    return "its files are " + ", ".join(map(quoted, names[:8])) + (" and others" if len(names) > 8 else "")
+        return "did you mean " + " or ".join(quoted(name, _MAX_SHOWN) for name in near) + "?"
+    if not names:
+        return "no file of it can be seen"
+    shown = ", ".join(quoted(name, _MAX_SHOWN) for name in names[:8])
+    return f"its files are {shown}{' and others' if len(names) > 8 else ''}"

@@ -17,7 +17,7 @@ from .findings import neutral, quoted, same_name
 from .mentions import Mention, mentions
 from .prompt import render, tokens
 from .requirements import missing
-from .resources import Text, read_text
+from .resources import Text, files_of, read_text
 from .skill import load
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .catalog import Catalog
     from .entry import Entry
     from .search import Hit, Index
+    from .skill import Skill
     from .trust import Trust
 
     class Call(Protocol):
@@ -44,6 +45,7 @@ _USER = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 _FORMAT = 1
 _MAX_JSON = 16 * 1024 * 1024
 _MAX_RECORDS = 10_000
+_MAX_TURN = 10**9
 
 
 class Record(Frozen):
@@ -201,7 +203,7 @@ class Session:
             if known is not None and stands and known.fingerprint == fingerprint:
                 since = f" since turn {known.turn}" if known.turn else ""
                 words = f"The skill {quoted(entry.name)} is active already{since}; its instructions have not changed."
-                return found.but(content=words, repeated=True)
+                return found.but(content=harmless(words), repeated=True)
             self._record(entry, found, fingerprint, arguments, by)
             return found
 
@@ -211,7 +213,25 @@ class Session:
         known = [entry for entry in self.catalog.skills if same_name(entry.name) == key and entry.state in _MODEL]
         if len(known) == 1:
             return known[0]
-        entry = self.catalog.resolve(name) if by == "user" or known else self._called(name)
+        return self._allowed(self.catalog.resolve(name) if by == "user" or known else self._called(name), by)
+
+    def _of(self, record: Record) -> Entry:
+        """Find the skill of a record, by its path and by nothing else: a record may come from anywhere.
+
+        Raises:
+            SkillNotFoundError: it is not in the catalog.
+        """
+        entry = next((entry for entry in self.catalog.skills if entry.path == record.path), None)
+        if entry is None:
+            raise self.catalog.not_found(record.name)
+        return self._allowed(entry, "user")
+
+    def _allowed(self, entry: Entry, by: str) -> Entry:
+        """Return a skill that may be activated.
+
+        Raises:
+            ActivationError: this one may not.
+        """
         if entry.state not in (_USER if by == "user" else _MODEL):
             if entry.state is State.USER_ONLY:
                 raise ActivationError(
@@ -229,17 +249,33 @@ class Session:
             SkillNotFoundError: none is called so.
         """
         key = same_name(name)
-        for entry in self.catalog.skills:
-            if key in (same_name(entry.name), same_name(entry.folder)):
-                return entry
+        called = [item for item in self.catalog.skills if key in (same_name(item.name), same_name(item.folder))]
+        for entry in sorted(called, key=lambda item: item.state not in _MODEL):
+            return entry
         raise self.catalog.not_found(name)
 
-    def _read(self, entry: Entry, arguments: str | None) -> Activation:
+    def _read(self, entry: Entry, arguments: str | None, *, digest: bool = True) -> Activation:
+        skill = self._loaded(entry)
+        notes = tuple(item.message for item in missing(skill.requirements, env=self._env))
+        return activation(entry, skill, arguments, folder=self._folder(entry), notes=notes, digest=digest)
+
+    def _loaded(self, entry: Entry) -> Skill:
         provider = self.catalog.readers.get(entry.path)
-        skill = load(entry.path, real=entry.real) if provider is None else provider.read(entry)
-        lacking = missing(skill.requirements, env=self._env)
-        notes = tuple(item.message for item in lacking)
-        return activation(entry, skill, arguments, notes=notes, on_disk=provider is None)
+        if provider is None:
+            return load(entry.path, real=entry.real)
+        try:
+            return provider.read(entry)
+        except ProwessError:
+            raise
+        except Exception as error:
+            words = f"the skill {quoted(entry.name)} cannot be read now: {neutral(str(error) or type(error).__name__)}"
+            raise ActivationError(words, hint="go on without it, or try again later") from error
+
+    def _folder(self, entry: Entry) -> str | None:
+        """Return where a skill's files are; one that a provider brings may have none."""
+        folder = files_of(entry)
+        lies = folder is not None and (entry.path not in self.catalog.readers or os.path.isdir(folder))
+        return folder if lies else None
 
     def _record(self, entry: Entry, found: Activation, fingerprint: str, arguments: str | None, by: str) -> None:
         known = self._ledger.pop(entry.path, None)
@@ -268,10 +304,10 @@ class Session:
             ActivationError: it may not be read by the model.
             SkillFileError: there is no such text file in its folder.
         """
-        key = same_name(name)
-        known = next((item for item in self._ledger.values() if same_name(item.name) == key), None)
-        entry = self._entry(name, "model") if known is None else self._entry(known.path, "user")
-        text = read_text(os.path.dirname(entry.real), path, offset=offset, limit=limit)
+        key, there = same_name(name), {entry.path for entry in self.catalog.skills}
+        known = [item for item in self.ledger if same_name(item.name) == key and item.path in there]
+        entry = self._of(known[-1]) if known else self._entry(name, "model")
+        text = read_text(self._folder(entry), path, offset=offset, limit=limit)
         with self._lock:
             record = self._ledger.get(entry.path)
             if record is not None and text.path not in record.files and len(record.files) < _MAX_RECORDS:
@@ -284,11 +320,16 @@ class Session:
         """Return the skills a user's text names, with span and reason; those that are none too."""
         return mentions(text, self.catalog.skills)
 
-    def inject(self, text: str) -> list[dict[str, Any]]:
+    def inject(self, text: str, *, visible: Iterable[str] = ()) -> list[dict[str, Any]]:
         """Begin a turn with a user's text, and return the messages that belong to this turn alone.
 
         A text that names no skill gets none. A skill that cannot be read is left out and told of in `warnings`.
+
+        Args:
+            text: what the user wrote.
+            visible: texts that the model still has before it: what stands there is not given twice.
         """
+        texts = list(visible)
         self.next_turn()
         messages: list[dict[str, Any]] = []
         warnings: list[str] = []
@@ -304,8 +345,12 @@ class Session:
                 warnings.append(str(error))
                 continue
             with self._lock:
-                self._record(entry, found, _fingerprint(found.content), None, "user")
-            messages.append({"role": "user", "content": found.content, "meta_dict": {"skill": True}})
+                known, fingerprint = self._ledger.get(entry.path), _fingerprint(found.content)
+                # What the model was given before stands longer than this turn.
+                given = known is not None and known.by == "model" and known.fingerprint == fingerprint
+                self._record(entry, found, fingerprint, None, "model" if given else "user")
+            if not any(found.content in text for text in texts):
+                messages.append({"role": "user", "content": found.content, "meta_dict": {"skill": True}})
         self.warnings = tuple(warnings)
         return messages
 
@@ -323,16 +368,16 @@ class Session:
         named: list[str] = []
         for record in reversed(self.ledger):
             try:
-                found = self._read(self._entry(record.path, "user"), record.arguments)
+                found = self._read(self._of(record), record.arguments, digest=False)
             except (SkillError, OSError):
-                named.append(f"{neutral(record.name)} (it cannot be read now)")
+                named.append(f"{harmless(neutral(record.name))} (it cannot be read now)")
                 continue
             if any(found.content in text for text in texts):
                 continue
             if budget is None or size(_tail([*shown, found.content], named)) <= budget:
                 shown.append(found.content)
             else:
-                named.append(neutral(record.name))
+                named.append(harmless(neutral(record.name)))
         whole = _tail(shown, named)
         while budget is not None and whole and size(whole) > budget:
             if named:
@@ -398,7 +443,7 @@ class Session:
 
     def _search(self, query: str) -> str:
         hits = self.search(query)
-        lines = [f"- {neutral(hit.entry.name)}: {harmless(neutral(hit.entry.description))}" for hit in hits]
+        lines = [harmless(f"- {neutral(hit.entry.name)}: {neutral(hit.entry.description)}") for hit in hits]
         return "\n".join(lines) or "no skill fits; try other words"
 
     # ── what a skill may have ────────────────────────────────────────────────────────────────────────────────────────
@@ -416,14 +461,16 @@ class Session:
         if entry.path not in self._ledger:
             return Granted(why_not=f"the skill {quoted(entry.name)} is not active in this conversation")
         why_not = self.trust.why_not(entry)
-        tools = load(entry.path, real=entry.real).tools
+        tools = self._loaded(entry).tools
         # Trusted before and after it was read: what was read is what is trusted.
         why_not = why_not or self.trust.why_not(entry)
         if why_not is not None:
             return Granted(why_not=why_not)
         from .files import skill_files
 
-        scripts = tuple(path for path, _ in skill_files(os.path.dirname(entry.real)) if path.startswith("scripts/"))
+        folder = self._folder(entry)
+        files = [] if folder is None else skill_files(folder)
+        scripts = tuple(path for path, _ in files if path.startswith("scripts/"))
         return Granted(tools=tools if isinstance(tools, tuple) else (), scripts=scripts)
 
     @property
@@ -462,10 +509,11 @@ class Session:
         session = cls(catalog, **options)
         try:
             table = json.loads(text[: _MAX_JSON + 1])
-            _must(table["version"] == _FORMAT and len(table["ledger"]) <= _MAX_RECORDS)
+            rows = table["ledger"]
+            _must(table["version"] == _FORMAT and isinstance(rows, list) and len(rows) <= _MAX_RECORDS)
             session.turn = table["turn"]
-            _must(type(session.turn) is int and session.turn >= 0)
-            session._ledger = {record.path: record for record in map(_record, table["ledger"])}
+            _must(type(session.turn) is int and 0 <= session.turn <= _MAX_TURN)
+            session._ledger = {record.path: record for record in map(_record, rows)}
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             words = f"this is not the record of a session: {neutral(str(error)[:100])}"
             raise ConfigError(words, hint="begin a new session") from None
@@ -486,7 +534,7 @@ def _tool(name: str, description: str, parameters: dict[str, Any], call: Callabl
 
     def told(**arguments: Any) -> str:
         known, wanted = parameters["properties"], parameters["required"]
-        missing = [key for key in wanted if key not in arguments]
+        missing = [key for key in wanted if arguments.get(key) is None]
         unknown = [key for key in arguments if key not in known]
         kinds = {"string": str, "integer": int}
         given = {key: value for key, value in arguments.items() if key in known and value is not None}
@@ -494,13 +542,14 @@ def _tool(name: str, description: str, parameters: dict[str, Any], call: Callabl
         if missing or unknown or wrong:
             words = [f"{quoted(key)} is missing" for key in missing] + [f"there is no {quoted(key)}" for key in unknown]
             words += [f"{quoted(key)} must be of type {known[key]['type']}" for key in wrong]
-            return f"error: {'; '.join(words)}\nhint: `{name}` takes {', '.join(f'`{key}`' for key in known)}"
+            hint = f"`{name}` takes {', '.join(f'`{key}`' for key in known)}"
+            return harmless(f"error: {'; '.join(words)}\nhint: {hint}")
         try:
             return call(**given)
         except ProwessError as error:
-            return f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
+            return harmless(f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else ""))
         except OSError as error:
-            return f"error: {neutral(error.strerror or str(error))}\nhint: go on without it"
+            return harmless(f"error: {neutral(error.strerror or str(error))}\nhint: go on without it")
 
     return Tool(name=name, description=description, parameters=parameters, call=told)
 
@@ -533,8 +582,9 @@ def _record(row: Mapping[str, Any]) -> Record:
         ValueError: it is none.
         TypeError: it is none.
     """
+    _must(isinstance(row["files"], list))
     record = Record(**{**row, "files": tuple(row["files"])})
-    _must(type(record.turn) is int and record.turn >= 0 and record.by in ("model", "user"))
+    _must(type(record.turn) is int and 0 <= record.turn <= _MAX_TURN and record.by in ("model", "user"))
     texts = (record.name, record.path, record.fingerprint, *record.files)
     _must(all(isinstance(text, str) for text in texts) and len(record.files) <= _MAX_RECORDS)
     _must(all(text is None or isinstance(text, str) for text in (record.digest, record.arguments)))

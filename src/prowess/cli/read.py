@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from prowess.errors import ConfigError
 
 from .common import catalog_of, look_arguments, make_parser, print_json, say, tell_lines
@@ -30,21 +28,22 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Print a part of a file."""
-    from prowess.resources import read_text
+    from prowess.resources import files_of, read_text
 
-    offset, limit = _number(args.offset, "--offset"), _number(args.limit, "--limit")
+    offset, limit = _number(args.offset, "--offset", 0), _number(args.limit, "--limit", 1)
     entry = catalog_of(args).resolve(args.name)
-    found = read_text(os.path.dirname(entry.real), args.file, offset=offset, limit=limit)
+    found = read_text(files_of(entry), args.file, offset=offset, limit=limit)
     if args.json:
         print_json({"name": entry.name, **found.as_dict()})
         return 0
-    tell_lines(found.text)
+    if found.text:
+        tell_lines(found.text)
     if found.next_offset is not None:
         say(f"{found.size:,} bytes in all; read on with `--offset {found.next_offset}`")
     return 0
 
 
-def _number(text: str, option: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise ConfigError(f"`{option}` takes a number of bytes", hint=f"for example {option} 4096")
+def _number(text: str, option: str, least: int) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 16 and int(text) >= least):
+        raise ConfigError(f"`{option}` takes a number of bytes, {least} or more", hint=f"for example `{option} 4096`")
     return int(text)
