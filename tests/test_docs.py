@@ -116,6 +116,8 @@ SHAPES = {
     "show": (["show", "csv-profile", "--json"],),
     "check": (["check", "--json", "--fix"],),
     "prompt": (["prompt", "--json"],),
+    "activate": (["activate", "csv-profile", "--json"],),
+    "read": (["read", "csv-profile", "assets/report.md", "--json"],),
     "search": (["search", "commit", "--json"],),
     "new": (["new", "x-ray", "--json"],),
     "init": (["init", "--json"],),

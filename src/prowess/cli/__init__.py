@@ -21,6 +21,8 @@ COMMANDS = {
     "show": "one skill: fields, files, sizes, tokens, digest, findings",
     "check": "what is wrong with skills, and how to mend it",
     "prompt": "the catalog block a model would get",
+    "activate": "what the model would read of a skill",
+    "read": "a file of a skill",
     "search": "skills by name, description and body, the best first",
     "new": "write a new skill that passes `check`",
     "init": "make a project's skills folder with an example",
