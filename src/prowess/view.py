@@ -1,7 +1,7 @@
 """found skill + Host -> what the host makes of it
 
 One skill at a time: can it be read, what is it called, what is shown of it, is it kept from the model or switched off.
-Which of several wins is decided in `catalog`.
+Which of several wins is decided in `decision`.
 """
 
 from __future__ import annotations
@@ -124,11 +124,10 @@ class Viewer:
         return second_fields(document, reading.second_parser) if codes & NOT_YAML or wrong_types else fields
 
     def _reading(self, item: Found, findings: tuple[Finding, ...], codes: set[str]) -> Verdict | None:
+        """Refuse a skill that the host's reader gives up on."""
         if item.skill.document is None:
             return _rejected(findings[0].code, findings[0].message)
-        if codes & self._as_body:
-            return None
-        if codes & self._as_empty:
+        if codes & (self._as_body | self._as_empty):
             return None
         problem = next((one for one in findings if one.code in self._rejects and self._minds(one, item.skill)), None)
         return None if problem is None else _rejected(problem.code, problem.message)
@@ -159,7 +158,7 @@ class Viewer:
         verdict = None
         name = folder
         if action == "reject":
-            verdict = _rejected(_code("name", kind), f"its name is {_a(kind)}")
+            verdict = _rejected(_code("name", kind), f"its name is {_as_said(kind)}")
         elif action != "folder" and value is not None:
             name = value_text(value)
         if rules.one_line:
@@ -211,9 +210,9 @@ class Viewer:
         verdict = None
         text = value_text(value) if value is not None else ""
         if action == "reject":
-            verdict = _rejected(_code("description", kind), f"its description is {_a(kind)}")
+            verdict = _rejected(_code("description", kind), f"its description is {_as_said(kind)}")
         elif action == "hide":
-            words = f"its description is {_a(kind)}, so the model is not told of it"
+            words = f"its description is {_as_said(kind)}, so the model is not told of it"
             verdict = Verdict(State.USER_ONLY, words, _code("description", kind))
         elif action == "body":
             text = self._from_body(item, whole=fields is None)
@@ -279,24 +278,31 @@ class Viewer:
         for path in (item.path, os.path.dirname(item.path), item.real, os.path.dirname(item.real)):
             if path in settings.off_paths:
                 return Verdict(State.DISABLED, f"switched off in {neutral(settings.off_paths[path])}", "settings")
+        what, by = self._effect(name, folder)
+        if what == "on":
+            return None
+        where = neutral(by)
+        match what:
+            case "gone":
+                words = f"switched off in {where}, so that the client does not know it"
+                return Verdict(State.REJECTED, words, "settings")
+            case "off":
+                return Verdict(State.DISABLED, f"switched off in {where}", "settings")
+            case "user-only":
+                return Verdict(State.USER_ONLY, f"left to the user in {where}", "settings")
+            case _:
+                return Verdict(State.ACTIVE, f"cut down to its name in {where}", "name-only")
+
+    def _effect(self, name: str, folder: str) -> tuple[str, str]:
+        """Return what becomes of a name by the settings, a word of `Setting.effects`, and the file that says so."""
+        settings = self.settings
         effect = settings.effects.get(name) or settings.folded.get(name.lower())
         if effect is None and self.host.name_rules.identity == "folder":
             effect = settings.effects.get(folder)
         if effect is None:
-            fits = [(what, by) for fits, what, by in self._patterns if fits(name)]
-            effect = fits[-1] if fits else None
-        if effect is None or effect[0] == "on":
-            return None
-        what, by = effect
-        if what == "gone":
-            return Verdict(
-                State.REJECTED, f"switched off in {neutral(by)}, so that the client does not know it", "settings"
-            )
-        if what == "off":
-            return Verdict(State.DISABLED, f"switched off in {neutral(by)}", "settings")
-        if what == "user-only":
-            return Verdict(State.USER_ONLY, f"left to the user in {neutral(by)}", "settings")
-        return Verdict(State.ACTIVE, f"cut down to its name in {neutral(by)}", "name-only")
+            fitting = [(what, by) for fits, what, by in self._patterns if fits(name)]
+            effect = fitting[-1] if fitting else ("on", "")
+        return effect
 
     def nested(self, item: Found) -> Verdict | None:
         """Leave for later what lies below the working directory."""
@@ -307,16 +313,18 @@ class Viewer:
 
 
 PLAINLY = Verdict(State.ACTIVE, None, "found")
+"""Of a skill that no rule says anything against."""
 
 
 def _with_blank(actions: dict[str, str]) -> dict[str, str]:
-    """White space alone is as nothing, unless the host says otherwise."""
+    """Take white space alone as nothing, unless the host says otherwise."""
     if "empty" in actions:
         actions.setdefault("blank", actions["empty"])
     return actions
 
 
 def _rejected(code: str, reason: str) -> Verdict:
+    """Refuse a skill with a finding, which is the rule too."""
     return Verdict(State.REJECTED, reason, code, code)
 
 
@@ -342,7 +350,8 @@ def _code(field: str, kind: str) -> str:
     return f"{field}-{suffix.get(kind, 'type')}"
 
 
-def _a(kind: str) -> str:
+def _as_said(kind: str) -> str:
+    """Name a kind of value in a sentence that begins with `its name is`."""
     words = {
         "missing": "missing",
         "null": "empty",
@@ -356,10 +365,12 @@ def _a(kind: str) -> str:
 def _cut(text: str, limit: int, ellipsis: str, unit: str) -> str:
     """Cut a text to a limit, what stands for the rest included."""
     room = limit - len(ellipsis)
+    kept = room
     if unit == "utf16":
-        while measure(text[:room], unit) > limit - len(ellipsis):
-            room -= measure(text[:room], unit) - (limit - len(ellipsis)) + 1 >> 1
-    return text[:room] + ellipsis
+        # A character takes two units at most, so half of what is too much can go at once.
+        while (over := measure(text[:kept], unit) - room) > 0:
+            kept -= over + 1 >> 1
+    return text[:kept] + ellipsis
 
 
 def _beside(disk: Disk, path: str, flag: Flag) -> bool:
