@@ -19,12 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-NAME_ON = {"missing": "folder", "null": "folder", "empty": "folder", "number": "text", "bool": "text"}
-"""What most clients do with a name that is not text; other kinds reject."""
-DESCRIPTION_ON = {"number": "text", "bool": "text"}
-"""The same for a description."""
-
 __all__ = [
+    "DEFAULT_HOST",
+    "DESCRIPTION_ON",
+    "NAME_ON",
     "Budget",
     "Description",
     "Flag",
@@ -42,6 +40,10 @@ __all__ = [
 ]
 
 DEFAULT_HOST = "prowess"
+NAME_ON = {"missing": "folder", "null": "folder", "empty": "folder", "number": "text", "bool": "text"}
+"""What most clients do with a name that is not text; other kinds reject."""
+DESCRIPTION_ON = {"number": "text", "bool": "text"}
+"""The same for a description."""
 
 
 class Root(Frozen):
@@ -361,13 +363,14 @@ class Host(Frozen):
     """Scope to the client's own word for it."""
 
 
-_TABLES: Mapping[str, Any] = {
+_SINGLE_TABLES: Mapping[str, Any] = {
     "name_rules": Name,
     "description_rules": Description,
     "reading": Reading,
     "budget": Budget,
     "template": Template,
 }
+"""Fields of `Host` that are one table each, and what is made of it."""
 
 
 @cache
@@ -394,7 +397,11 @@ def load_host(name: str) -> Host:
 
 
 def stated(name: str, key: str) -> Any:
-    """Return what a host's file says for one key, None where it says nothing, without making the host."""
+    """Return what a host's file says for one key, None where it says nothing, without making the host.
+
+    Raises:
+        KeyError: there is no host of that name.
+    """
     return TABLES[name].get(key)
 
 
@@ -423,7 +430,7 @@ def _host(name: str, table: Mapping[str, Any]) -> Host:
     made["roots"] = tuple(Root(**{**common, **root}) for root in table.get("roots", ()))
     made["flags"] = tuple(Flag(**row) for row in table.get("flags", ()))
     made["settings"] = tuple(Setting(**row) for row in table.get("settings", ()))
-    for key, cls in _TABLES.items():
+    for key, cls in _SINGLE_TABLES.items():
         if key in table:
             row = table[key]
             made[key] = cls(**{**row, "repair": Repair(**row["repair"])} if "repair" in row else row)

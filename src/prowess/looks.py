@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["GONE", "MARK_BYTES", "Looks", "kind", "link_kind", "mark", "mark_of", "marks", "newest"]
 
 _STATE = attrgetter("st_mode", "st_ino", "st_dev", "st_size", "st_mtime_ns", "st_ctime_ns")
+"""What a mark is made of: six numbers of eight bytes, the times last."""
 MARK_BYTES = 8 * 6
 GONE = (FileNotFoundError, NotADirectoryError)
 """What the system says where there is nothing."""
@@ -33,9 +34,9 @@ class Looks:
         self.folders: dict[str, bytes] = {}
         """The same of what was listed, or opened through links."""
         self.kinds: dict[str, str] = {}
-        """`kind`."""
+        """What `kind` said."""
         self.links: dict[str, str] = {}
-        """`link_kind`."""
+        """What `link_kind` said."""
         self.reals: dict[str, str] = {}
         """The path without links."""
         self.complete = True
@@ -80,7 +81,7 @@ def newest(marks: bytes) -> int:
     return max(chain(numbers[4::6], numbers[5::6]), default=0)
 
 
-def letter(mode: int) -> str:
+def _letter(mode: int) -> str:
     """Return `d` for a folder, `f` for a regular file, `l` for a link, `?` for anything else."""
     if stat.S_ISLNK(mode):
         return "l"
@@ -94,7 +95,7 @@ def kind(path: str) -> str:
         OSError: it may not be looked at.
     """
     try:
-        return letter(os.stat(path).st_mode)
+        return _letter(os.stat(path).st_mode)
     except (*GONE, ValueError):
         return ""
 
@@ -106,6 +107,6 @@ def link_kind(path: str) -> str:
         OSError: it may not be looked at.
     """
     try:
-        return letter(os.lstat(path).st_mode)
+        return _letter(os.lstat(path).st_mode)
     except (*GONE, ValueError):
         return ""
