@@ -8,6 +8,10 @@ changing is never kept.
     file     = magic checksum *(" " length) newline *section
     sections = question files marks folders marks others more *column
     others   = *(letter name value) ; question, files, folders, others, column = *(text NUL)
+    letter   = "k" / "l"  ; what `kind` and `link_kind` said of a path
+             / "r"        ; a path without links
+             / "v" / "u"  ; a variable that was set, or was not
+             / "-" / "_"  ; nothing was there, not even a link; nothing was there, through links
 
 What it cannot tell: an answer forged well by somebody who can write as the user, and who could write the skills just as
 well; and a change that the system itself does not tell yet when a file is looked at, such as what is written through a
@@ -18,8 +22,10 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from contextlib import suppress
+from itertools import chain
 from operator import itemgetter
 from time import time_ns
 from zlib import crc32
@@ -32,13 +38,14 @@ if TYPE_CHECKING:
 
     from .looks import Looks
 
-__all__ = ["Answer", "Cache", "Watched"]
+__all__ = ["Answer", "Cache", "Watched", "asker", "default_folder"]
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """Of one answer."""
 MAX_BYTES = 256 * 1024 * 1024
 """Of all answers of a user."""
 MAX_FILES = 128
+"""Answers of a user."""
 SETTLED = 2_000_000_000
 """Nanoseconds: what changed less than this before it was looked at may change again within the same tick of its file
 system's clock (2 seconds on FAT, less elsewhere), so that nothing would show it."""
@@ -46,7 +53,8 @@ system's clock (2 seconds on FAT, less elsewhere), so that nothing would show it
 _MAGIC = b"prowess-cache 1 "
 _FIXED = 7
 """Sections before the columns."""
-_MAX_COLUMNS = 16
+_MAX_TEXTS = 16
+"""Sections of text in a file."""
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NO_LINKS |= getattr(os, "O_NONBLOCK", 0)
 _OURS = re.compile(r"(\.)?catalog-[0-9a-f]{16}(?(1)\.[0-9]+\.[0-9a-f]+)").fullmatch
@@ -90,7 +98,7 @@ class Cache:
 
     Args:
         folder: of the cache; made when something is kept.
-        settled: see `SETTLED`.
+        settled: in nanoseconds, instead of `SETTLED`.
     """
 
     def __init__(self, folder: str, *, settled: int | None = None) -> None:
@@ -148,7 +156,7 @@ class Cache:
             return b""
         try:
             status = os.fstat(fd)
-            if not _is_own(status) or status.st_mode & 0o170000 != 0o100000 or status.st_size > MAX_FILE_BYTES:
+            if not _is_own(status) or not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
                 return b""
             parts = [os.read(fd, len(_MAGIC))]
             left = status.st_size - len(_MAGIC) if parts[0] == _MAGIC else 0
@@ -186,23 +194,15 @@ class Cache:
             Whether it was kept.
         """
         files, folders = _present(looks.files), _present(looks.folders)
-        latest = max(newest(b"".join(files.values())), newest(b"".join(folders.values())))
+        latest = max(newest(b"".join(noted.values())) for noted in (files, folders))
         if not looks.complete or latest > since - self._settled:
             return False
-        others = [
-            *_rows("k", looks.kinds.items()),
-            *_rows("l", looks.links.items()),
-            *_rows("r", looks.reals.items()),
-            *_rows("v", ((name, value) for name, value in asked.items() if value is not None)),
-            *_rows("u", ((name, "") for name, value in asked.items() if value is None)),
-            *_rows("-", ((path, "") for path in looks.files if path not in files)),
-            *_rows("_", ((path, "") for path in looks.folders if path not in folders)),
-        ]
+        others = _others(looks, asked)
         texts = [_joined(part) for part in (question, list(files), list(folders), others, *map(list, columns))]
-        if None in texts or len(texts) > _MAX_COLUMNS:
+        if None in texts or len(texts) > _MAX_TEXTS:
             return False
-        key, first, second, third, *rest = (text or b"" for text in texts)
-        sections = [key, first, b"".join(files.values()), second, b"".join(folders.values()), third, more, *rest]
+        key, paths, listed, rows, *rest = (text or b"" for text in texts)
+        sections = [key, paths, b"".join(files.values()), listed, b"".join(folders.values()), rows, more, *rest]
         lengths = b" ".join(b"%d" % len(section) for section in sections)
         body = b"".join(sections)
         head = _MAGIC + b"%08x " % crc32(body, crc32(lengths)) + lengths + b"\n"
@@ -215,6 +215,11 @@ class Cache:
         return True
 
     def _write(self, name: str, data: bytes) -> None:
+        """Write a file beside its place, and move it there in one step.
+
+        Raises:
+            OSError: it cannot be written.
+        """
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         if not _is_own(os.lstat(self.folder)):
             return
@@ -284,22 +289,18 @@ def _is_own(status: os.stat_result) -> bool:
     """Say whether a file or folder is the user's, and nobody else may write there."""
     if sys.platform == "win32":
         return True
-    return status.st_uid == os.geteuid() and not status.st_mode & 0o022 and status.st_mode & 0o170000 != 0o120000
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o022 and not stat.S_ISLNK(status.st_mode)
 
 
 def _name(key: bytes) -> str:
+    """Return what the file with the answer to a question is called."""
     # Two questions of one name only take turns: the whole question is compared.
     return f"catalog-{crc32(key):08x}{crc32(key[::-1]):08x}"
 
 
 def _present(noted: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Leave out where there was nothing."""
     return {path: mark for path, mark in noted.items() if mark}
-
-
-def _rows(letter: str, pairs: Iterable[tuple[str, str]]) -> Iterable[str]:
-    for name, value in pairs:
-        yield letter + name
-        yield value
 
 
 def _joined(texts: Sequence[str]) -> bytes | None:
@@ -314,10 +315,10 @@ def _joined(texts: Sequence[str]) -> bytes | None:
 
 
 def _texts(section: memoryview) -> list[str]:
-    """Read them again.
+    """Read what `_joined` wrote.
 
     Raises:
-        ValueError: this is not what was written.
+        ValueError: it did not write this.
     """
     *texts, rest = str(section, "utf-8", "surrogatepass").split("\0")
     if rest:
@@ -326,10 +327,10 @@ def _texts(section: memoryview) -> list[str]:
 
 
 def _count(section: memoryview) -> int:
-    """Return how many texts a section holds.
+    """Return how many texts `_joined` wrote, without taking them apart.
 
     Raises:
-        ValueError: this is not what was written.
+        ValueError: it did not write this.
     """
     text = str(section, "utf-8", "surrogatepass")
     if text and text[-1] != "\0":
@@ -348,8 +349,23 @@ def _same(paths: list[str], states: memoryview, look: Callable[[str], os.stat_re
     return len(states) == len(paths) * MARK_BYTES and marks(paths, look) == states
 
 
+def _others(looks: Looks, asked: Mapping[str, str | None]) -> list[str]:
+    """Return what was looked at and has no mark, as rows of a letter with a name, and a value."""
+    tables: Mapping[str, Mapping[str, str]] = {
+        "k": looks.kinds,
+        "l": looks.links,
+        "r": looks.reals,
+        "v": {name: value for name, value in asked.items() if value is not None},
+        "u": {name: "" for name, value in asked.items() if value is None},
+        "-": {path: "" for path, mark in looks.files.items() if not mark},
+        "_": {path: "" for path, mark in looks.folders.items() if not mark},
+    }
+    rows = ((letter + name, value) for letter, table in tables.items() for name, value in table.items())
+    return list(chain.from_iterable(rows))
+
+
 def _still(others: list[str], env: Mapping[str, str]) -> bool:
-    """Say whether kinds, links and variables are what they were.
+    """Say whether kinds, links and variables are what `_others` wrote of them.
 
     Raises:
         OSError: something may not be looked at.
