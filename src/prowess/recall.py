@@ -1,7 +1,14 @@
 """what a host saw here last <-> columns of text
 
-Names, descriptions and states are kept, and what else is not as with every skill; the rest is asked of the disk again
+Names, descriptions and states are kept, and what else is not as with most skills; the rest is asked of the disk again
 when somebody asks for it.
+
+    columns = names descriptions paths numbers clean places
+    paths   = none where the skills' files are all that was opened, in the same order
+    numbers = for each skill that of its place, from 0
+    clean   = for each skill "1" (nothing is wrong with it), "0" (its findings are kept) or nothing (nobody asked)
+    places  = for each place its root, scope and namespace
+    more    = JSON: `odd` (number of a skill to what is not usual about it), `findings` (of no single skill), or nothing
 """
 
 from __future__ import annotations
@@ -26,7 +33,7 @@ _ODD = ("alias", "frontmatter_name", "real", "state", "reason", "rule", "shadowe
 """Attributes that are kept where they are not what they are with most skills."""
 _TEXT: frozenset[object] = frozenset((str,))
 _TEXT_OR_NONE, _NUMBER = frozenset((str, type(None))), frozenset((int, type(None)))
-_KINDS: Mapping[str, Collection[object]] = {
+_ODD_KINDS: Mapping[str, Collection[object]] = {
     "name": _TEXT,
     "description": _TEXT,
     "requirements": frozenset((dict,)),
@@ -40,9 +47,11 @@ _KINDS: Mapping[str, Collection[object]] = {
     "findings": frozenset((list,)),
 }
 _DENSE = ("name", "description")
+"""Attributes that have a column of their own, but for a text that a column cannot hold."""
+_USUAL: Mapping[str, Any] = {}
 _NO_NEEDS: dict[str, list[str]] = {"env": [], "bins": [], "packages": []}
 _STATES, _SEVERITIES, _CLEAN = frozenset(State), frozenset(Severity), frozenset(("", "0", "1"))
-_FINDING: Mapping[str, Collection[object]] = {
+_FINDING_KINDS: Mapping[str, Collection[object]] = {
     "code": _TEXT,
     "severity": _TEXT,
     "path": _TEXT_OR_NONE,
@@ -53,18 +62,19 @@ _FINDING: Mapping[str, Collection[object]] = {
 }
 
 
-def _code() -> str:
+def _state_of_code() -> str:
+    """Look at the files of this package, and at the folder of PyYAML; empty where that cannot be done."""
     try:
         with os.scandir(os.path.dirname(__file__)) as entries:
             files = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith((".py", ".pyc"))]
     except OSError:
         return ""
-    yaml = [_folder(os.path.join(path, "yaml")) for path in sys.path]
+    yaml = [_state_of(os.path.join(path, "yaml")) for path in sys.path]
     states = [f"{name}:{_state(status)}" for name, status in sorted(files)]
     return " ".join([__file__, sys.version, sys.getfilesystemencoding(), *filter(None, yaml), *states]) if files else ""
 
 
-def _folder(path: str) -> str:
+def _state_of(path: str) -> str:
     try:
         return _state(os.stat(path))
     except (OSError, ValueError):
@@ -75,7 +85,7 @@ def _state(status: os.stat_result) -> str:
     return f"{status.st_ino}:{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}"
 
 
-_CODE = _code()
+_CODE_STATE = _state_of_code()
 """Of when this was imported: the code that runs goes on as it was if its files are replaced."""
 
 
@@ -84,7 +94,7 @@ def code_state() -> str:
 
     Empty where that cannot be told, as in a package that is run from an archive.
     """
-    return _CODE
+    return _CODE_STATE
 
 
 def columns_of(decided: Decided, files: list[str]) -> tuple[list[list[str]], bytes]:
@@ -93,6 +103,9 @@ def columns_of(decided: Decided, files: list[str]) -> tuple[list[list[str]], byt
     Args:
         decided: what it saw.
         files: paths of all files that were opened; mostly just the skills', which then need not be kept twice.
+
+    Returns:
+        What `Cache.keep` takes: the columns, and what belongs to none of them.
     """
     skills = decided.skills
     places: dict[tuple[str, str, str | None], int] = {}
@@ -133,12 +146,14 @@ def columns_of(decided: Decided, files: list[str]) -> tuple[list[list[str]], byt
 
 
 def _usual(entry: Entry, name: str) -> object:
+    """Return what an attribute is with most skills."""
     if name == "frontmatter_name":
         return _bare(entry.name, entry.namespace)
     return {"real": entry.path, "state": State.ACTIVE, "rule": "found"}.get(name)
 
 
 def _bare(name: str, namespace: str | None) -> str:
+    """Return a name without its namespace."""
     return name if namespace is None else name.removeprefix(f"{namespace}:")
 
 
@@ -151,7 +166,7 @@ class Recalled:
         live: looks at the disk after all.
 
     Raises:
-        ValueError: the answer is not what `columns_of` makes.
+        ValueError, KeyError, TypeError, AttributeError, RecursionError: the answer is not what `columns_of` makes.
     """
 
     def __init__(self, answer: Answer, host: str, live: Callable[[], Decided]) -> None:
@@ -163,6 +178,7 @@ class Recalled:
             raise ValueError("columns of different length")
         self._answer = answer
         self._descriptions: list[str] = []
+        self._made: list[Entry] = []
         rows = zip(places[::3], places[1::3], places[2::3], strict=True)
         self.places = {str(at): place for at, place in enumerate(rows)}
         self._host, self._live = host, live
@@ -185,7 +201,7 @@ class Recalled:
         """Look through all of it now: whoever asks for an attribute later is not told that there is none.
 
         Raises:
-            ValueError: something is not as `columns_of` makes it.
+            ValueError, KeyError, TypeError, AttributeError: something is not as `columns_of` makes it.
         """
         count = len(self.names)
         if not self.places.keys() >= set(self.numbers) or not set(self.clean) <= _CLEAN:
@@ -194,7 +210,7 @@ class Recalled:
         for at, rare in self.odd.items():
             if not 0 <= at < count or rare.get("state", "active") not in _STATES:
                 raise ValueError("a skill or a state that is none")
-            _check(rare, {name: _KINDS[name] for name in rare})
+            _check(rare, {name: _ODD_KINDS[name] for name in rare})
             for needs in rare.get("requirements", _NO_NEEDS).values():
                 if type(needs) is not list or not all(type(need) is str for need in needs):
                     raise ValueError("other requirements")
@@ -214,6 +230,7 @@ class Recalled:
         for at, rare in odd.items():
             state = State(rare["state"]) if "state" in rare else active
             entries[at] = Entry.later(self, at, name=rare.get("name", self.names[at]), state=state)
+        self._made = entries
         return tuple(entries)
 
     @property
@@ -221,6 +238,10 @@ class Recalled:
         """The descriptions of all skills, taken apart when the first of them is asked for."""
         if not self._descriptions:
             self._descriptions = self._answer.column(1)
+            # Whoever asks for one mostly asks for all: they are told at once.
+            for at, entry in enumerate(self._made):
+                _put(entry, "description", self.odd.get(at, _USUAL).get("description", self._descriptions[at]))
+            self._made = []
         return self._descriptions
 
     def tell(self, about: int | None, name: str) -> Any:
@@ -260,7 +281,7 @@ class Recalled:
         if name == "digest":
             return None
         rare = self.odd.get(at, {})
-        if name in rare and name in _DENSE:
+        if name == "description":
             return rare[name]
         if name == "requirements":
             from .skill import Requirements
@@ -281,11 +302,11 @@ class Recalled:
         return self._gone(at, name)
 
     def _gone(self, at: int, name: str) -> Any:
-        """Tell of a skill that was removed since its answer was found to be still so."""
-        from .skill import Requirements, load
+        """Tell the skill, or the findings, of one that was removed since its answer was found to be still so."""
+        from .skill import load
 
         skill = load(self.paths[at])
-        return {"skill": skill, "findings": skill.findings}.get(name, Requirements())
+        return skill if name == "skill" else skill.findings
 
 
 def _check(row: dict[str, Any], kinds: Mapping[str, Collection[object]]) -> None:
@@ -302,7 +323,7 @@ def _check(row: dict[str, Any], kinds: Mapping[str, Collection[object]]) -> None
 
 
 def _check_finding(row: dict[str, Any]) -> None:
-    _check(row, _FINDING)
+    _check(row, _FINDING_KINDS)
     places = (row["line"], row["column"])
     if (
         row["code"] not in CODES
@@ -314,3 +335,6 @@ def _check_finding(row: dict[str, Any]) -> None:
 
 def _finding(row: dict[str, Any]) -> Finding:
     return Finding(**{**row, "severity": Severity(row["severity"])})
+
+
+_put = object.__setattr__
