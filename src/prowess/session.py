@@ -367,6 +367,8 @@ class Session:
         shown: list[str] = []
         named: list[str] = []
         for record in reversed(self.ledger):
+            if record.by == "user" and record.turn != self.turn:
+                continue  # it was given for that turn alone
             try:
                 found = self._read(self._of(record), record.arguments, digest=False)
             except (SkillError, OSError):
