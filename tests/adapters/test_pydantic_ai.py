@@ -1,0 +1,442 @@
+"""Skills in agents of Pydantic AI: what its models are sent, with the real framework and no network."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import runpy
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic_ai import Agent, models
+from pydantic_ai.capabilities import ProcessHistory
+from pydantic_ai.messages import (
+    CompactionPart,
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    TextContent,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+from pydantic_ai.models.test import TestModel
+
+from prowess import Session, discover
+from prowess.adapters.pydantic_ai import Skills
+from skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from pydantic_ai.models.function import AgentInfo
+
+models.ALLOW_MODEL_REQUESTS = False
+
+TOP = Path(__file__).parent.parent.parent
+PDF, CSV, SECRET = "Turn every page.", "Count the rows.", "Only on the user's word."
+
+
+def call(tool: str, **arguments: Any) -> ToolCallPart:
+    return ToolCallPart(tool, arguments)
+
+
+class Script:
+    """A model that plays its lines one after the other, and keeps what it was sent."""
+
+    def __init__(self, *lines: str | ToolCallPart | list[ToolCallPart]) -> None:
+        self.lines = iter(lines)
+        self.sent: list[tuple[list[ModelMessage], AgentInfo]] = []
+        self.model = FunctionModel(self.answer, stream_function=self.stream)
+
+    def answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        self.sent.append((list(messages), info))
+        line = next(self.lines, "done")
+        return ModelResponse([TextPart(line)] if isinstance(line, str) else line if isinstance(line, list) else [line])
+
+    async def stream(self, messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+        for number, part in enumerate(self.answer(messages, info).parts):
+            if isinstance(part, ToolCallPart):
+                yield {number: DeltaToolCall(part.tool_name, part.args_as_json_str())}
+            else:
+                yield part.content
+
+    @property
+    def texts(self) -> list[str]:
+        """All that each request holds, in one string."""
+        return ["\n".join([info.instructions or "", *words(messages)]) for messages, info in self.sent]
+
+
+def words(messages: list[ModelMessage]) -> list[str]:
+    return [str(getattr(part, "content", "")) for message in messages for part in message.parts]
+
+
+def results(messages: list[ModelMessage]) -> list[str]:
+    return [part.content for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
+
+
+@pytest.fixture(autouse=True)
+def _loop() -> Iterator[None]:
+    """`run_sync` leaves the loop it made open."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    loop.close()
+    asyncio.set_event_loop(None)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A project with three skills, one of them for its user alone."""
+    skill(tmp_path / ".agents/skills/pdf", body=PDF)
+    skill(tmp_path / ".agents/skills/csv", body=CSV)
+    skill(tmp_path / ".agents/skills/secret", more="disable-model-invocation: true\n", body=SECRET)
+    (tmp_path / ".agents/skills/pdf/notes.md").write_text("Pages have two sides.\n")
+    return tmp_path
+
+
+def agent(script: Script, *capabilities: Any) -> Agent[Any, str]:
+    return Agent(script.model, capabilities=list(capabilities))
+
+
+# ── what the model is told ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_catalog_stands_in_the_instructions(here: Path) -> None:
+    """Static, so that a provider's prompt cache keeps it, and without what is the user's alone."""
+    script = Script()
+    agent(script, Skills(here)).run_sync("hello")
+    ((_, info),) = script.sent
+    assert info.instructions == Session(discover(here)).static_block().strip()
+    assert "<name>pdf</name>" in info.instructions
+    assert "secret" not in info.instructions
+    assert [part.dynamic for part in info.model_request_parameters.instruction_parts or ()] == [False]
+
+
+def test_the_instructions_never_change_in_a_conversation(here: Path) -> None:
+    """Byte for byte, whatever is activated or named."""
+    script = Script(call("activate_skill", name="pdf"), "one", call("activate_skill", name="csv"), "two")
+    session = Session(discover(here))
+    talk = agent(script, Skills(session))
+    first = talk.run_sync("use the csv skill")
+    talk.run_sync("and $pdf", message_history=first.all_messages())
+    assert len(script.sent) == 4
+    assert {info.instructions for _, info in script.sent} == {session.static_block().strip()}
+
+
+def test_the_tools_are_those_of_the_session_as_they_are(here: Path) -> None:
+    """Names, descriptions and schemas, the enum of skills with them."""
+    script = Script()
+    session = Session(discover(here))
+    agent(script, Skills(session)).run_sync("hello")
+    ((_, info),) = script.sent
+    shown = [(tool.name, tool.description, tool.parameters_json_schema) for tool in info.function_tools]
+    assert shown == [(tool.name, tool.description, tool.parameters) for tool in session.tools()]
+    assert sorted(info.function_tools[0].parameters_json_schema["properties"]["name"]["enum"]) == ["csv", "pdf"]
+
+
+def test_without_skills_there_is_nothing(tmp_path: Path) -> None:
+    """Neither tools nor instructions, and no message beside the user's."""
+    script = Script()
+    agent(script, Skills(tmp_path)).run_sync("use $pdf")
+    ((messages, info),) = script.sent
+    assert (info.function_tools, info.instructions, words(messages)) == ([], None, ["use $pdf"])
+
+
+def test_a_small_budget_brings_a_search(here: Path) -> None:
+    """What is not shown can be found."""
+    script = Script(call("search_skills", query="csv"))
+    result = agent(script, Skills(here, budget=60)).run_sync("hello")
+    assert results(result.all_messages()) == ["- csv: Does csv. Use it for csv."]
+
+
+# ── activating and reading ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_skill_is_activated_and_the_second_time_is_one_line(here: Path) -> None:
+    """The body stands in the tool's result, and nowhere else."""
+    script = Script(call("activate_skill", name="pdf"), call("activate_skill", name="pdf"))
+    result = agent(script, Skills(here)).run_sync("hello")
+    first, second = results(result.all_messages())
+    assert first.startswith('<skill_content name="pdf">')
+    assert PDF in first
+    assert second == "The skill `pdf` is active already since turn 1; its instructions have not changed."
+    assert [text.count(PDF) for text in script.texts] == [0, 1, 1]
+
+
+def test_a_file_is_read(here: Path) -> None:
+    """By its path in the skill's folder."""
+    script = Script(call("read_skill_file", name="pdf", path="notes.md"))
+    result = agent(script, Skills(here)).run_sync("hello")
+    assert results(result.all_messages()) == ["Pages have two sides.\n"]
+
+
+WRONG = {
+    "escape": ("read_skill_file", {"name": "pdf", "path": "../csv/SKILL.md"}),
+    "absolute": ("read_skill_file", {"name": "pdf", "path": "/etc/passwd"}),
+    "no file": ("read_skill_file", {"name": "pdf", "path": "none.md"}),
+    "no skill": ("activate_skill", {"name": "pfd"}),
+    "user-only": ("activate_skill", {"name": "secret"}),
+    "user-only file": ("read_skill_file", {"name": "secret", "path": "SKILL.md"}),
+    "missing": ("activate_skill", {}),
+    "unknown": ("activate_skill", {"name": "pdf", "colour": "red"}),
+    "type": ("activate_skill", {"name": ["pdf"]}),
+    "no json": ("activate_skill", '{"name": pdf'),
+    "no object": ("activate_skill", "[1]"),
+    "deep": ("activate_skill", "[" * 100_000),
+}
+
+
+@pytest.mark.parametrize(("tool", "arguments"), WRONG.values(), ids=WRONG)
+def test_what_goes_wrong_is_told_and_the_run_goes_on(here: Path, tool: str, arguments: Any) -> None:
+    """However often, and as a plain result: a retry too many would end the run."""
+    script = Script(*[ToolCallPart(tool, arguments)] * 5, call("activate_skill", name="pdf"))
+    result = agent(script, Skills(here)).run_sync("hello")
+    *told, last = results(result.all_messages())
+    assert len(told) == 5
+    assert all(text.startswith("error: ") for text in told)
+    assert PDF in last
+    assert CSV not in script.texts[-1]
+    assert SECRET not in script.texts[-1]
+
+
+def test_a_model_that_calls_every_tool_finds_them_in_order(here: Path) -> None:
+    """The framework's own test model, which makes arguments up from the schemas."""
+    with_test_model = Agent(TestModel(), capabilities=[Skills(here)])
+    result = with_test_model.run_sync("hello")
+    activated, read = results(result.all_messages())
+    assert activated.startswith("<skill_content")
+    assert read.startswith("error: ")
+
+
+def test_skills_activated_side_by_side_are_both_given(here: Path) -> None:
+    """The framework runs the calls of one answer at the same time."""
+    script = Script([call("activate_skill", name="pdf"), call("activate_skill", name="csv")])
+    result = agent(script, Skills(here)).run_sync("hello")
+    assert [PDF in text or CSV in text for text in results(result.all_messages())] == [True, True]
+
+
+# ── the user's own words ─────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("said", ["$secret please", "use the secret skill", ["look:", TextContent(content="$secret")]])
+def test_a_named_skill_is_sent_with_each_request_of_the_run_and_not_stored(here: Path, said: Any) -> None:
+    """That is how a user reaches what is kept from the model."""
+    script = Script(call("activate_skill", name="pdf"))
+    result = agent(script, Skills(here)).run_sync(said)
+    assert [text.count(SECRET) for text in script.texts] == [1, 1]
+    assert SECRET not in result.all_messages_json().decode()
+
+
+def test_a_named_skill_is_gone_in_the_next_turn(here: Path) -> None:
+    """And comes back when it is named again."""
+    script = Script()
+    talk = agent(script, Skills(Session(discover(here))))
+    history: list[ModelMessage] = []
+    for said in ("$pdf", "go on", "once more $pdf"):
+        history = talk.run_sync(said, message_history=history).all_messages()
+    assert [text.count(PDF) for text in script.texts] == [1, 0, 1]
+
+
+def test_a_skill_that_is_active_and_named_is_not_sent_twice(here: Path) -> None:
+    """Where the conversation still holds what the model was given."""
+    script = Script(call("activate_skill", name="pdf"))
+    talk = agent(script, Skills(Session(discover(here))))
+    history = talk.run_sync("hello").all_messages()
+    talk.run_sync("$pdf", message_history=history)
+    assert [text.count(PDF) for text in script.texts] == [0, 1, 1]
+
+
+def test_a_run_without_a_prompt_answers_the_history_s_last_words(here: Path) -> None:
+    """That is how web frontends begin a run."""
+    script = Script()
+    agent(script, Skills(here)).run_sync(message_history=[ModelRequest([UserPromptPart("$pdf")])])
+    assert script.texts[0].count(PDF) == 1
+
+
+def test_streamed_runs_are_the_same(here: Path) -> None:
+    """A named skill is sent with each of their requests."""
+    script = Script(call("activate_skill", name="csv"))
+
+    async def run() -> str:
+        async with agent(script, Skills(here)).run_stream("$pdf") as result:
+            return str(await result.get_output())
+
+    assert asyncio.run(run()) == "done"
+    assert [text.count(PDF) for text in script.texts] == [1, 1]
+
+
+# ── one session, one conversation ────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_two_runs_at_once_do_not_know_of_each_other(here: Path) -> None:
+    """One agent, one skill, and both get its body."""
+    waiting = asyncio.Event()
+
+    async def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        if results(messages):
+            return ModelResponse([TextPart("done")])
+        if "first" in words(messages):
+            await waiting.wait()
+        waiting.set()
+        return ModelResponse([call("activate_skill", name="pdf")])
+
+    async def both() -> tuple[Any, Any]:
+        one = Agent(FunctionModel(answer), capabilities=[Skills(here)])
+        return await asyncio.gather(one.run("first"), one.run("second"))
+
+    first, second = asyncio.run(both())
+    assert PDF in results(first.all_messages())[0]
+    assert PDF in results(second.all_messages())[0]
+
+
+def test_a_conversation_goes_on_in_another_process(here: Path) -> None:
+    """History and session as JSON: the agent's own skills make way for the conversation's."""
+    script = Script(call("activate_skill", name="pdf"), "one", call("activate_skill", name="pdf"), "two")
+    talk = agent(script, Skills(here))
+    session = Session(discover(here))
+    first = talk.run_sync("hello", capabilities=[Skills(session)])
+    history = ModelMessagesTypeAdapter.validate_json(first.all_messages_json())
+    session = Session.from_json(session.to_json(), discover(here))
+    second = talk.run_sync("again", message_history=history, capabilities=[Skills(session)])
+    (again,) = results(second.new_messages())
+    assert again == "The skill `pdf` is active already since turn 1; its instructions have not changed."
+    assert [len(info.function_tools) for _, info in script.sent] == [2] * 4
+    assert [text.count(PDF) for text in script.texts] == [0, 1, 1, 1]
+
+
+def test_each_run_looks_at_the_disk(here: Path) -> None:
+    """A skill that came between two runs is there in the second."""
+    script = Script()
+    talk = agent(script, Skills(here))
+    talk.run_sync("hello")
+    skill(here / ".agents/skills/new")
+    talk.run_sync("hello")
+    assert ["<name>new</name>" in text for text in script.texts] == [False, True]
+
+
+def test_a_skill_that_was_deleted_between_is_told_of(here: Path) -> None:
+    """To the model that asks for it, and in the place of what it said."""
+    session = Session(discover(here))
+    script = Script(call("activate_skill", name="pdf"), "one", call("activate_skill", name="pdf"))
+    talk = agent(script, Skills(session))
+    talk.run_sync("hello")
+    shutil.rmtree(here / ".agents/skills/pdf")
+    result = talk.run_sync("again")
+    assert results(result.new_messages())[0].startswith("error: the skill `pdf` cannot be read now")
+    assert "pdf (it cannot be read now)" in script.texts[-1]
+
+
+# ── compaction ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+LINES = (
+    call("read_skill_file", name="pdf", path="notes.md"),
+    call("activate_skill", name="pdf"),
+    call("activate_skill", name="csv", arguments="orders.csv"),
+    call("read_skill_file", name="pdf", path="notes.md"),
+    call("activate_skill", name="pdf"),
+    call("activate_skill", name="csv", arguments="orders.csv"),
+    "done",
+)
+
+
+def summed_up(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Drop all but the last request, and what its results answer."""
+    keep = 2 if any(isinstance(part, ToolReturnPart) for part in messages[-1].parts) else 1
+    return [ModelRequest([UserPromptPart("earlier: this and that")]), *messages[-keep:]]
+
+
+def cleared(messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Empty all results of tools, the last with them."""
+
+    def empty(part: Any) -> Any:
+        return replace(part, content="[cleared]") if isinstance(part, ToolReturnPart) else part
+
+    return [
+        replace(message, parts=[empty(part) for part in message.parts])
+        if isinstance(message, ModelRequest)
+        else message
+        for message in messages
+    ]
+
+
+@pytest.mark.parametrize("compact", [summed_up, cleared])
+@pytest.mark.parametrize("points", [{point} for point in range(7)] + [set(range(7)), set()], ids=str)
+def test_wherever_history_is_compacted_the_model_has_each_active_skill_once(
+    here: Path, compact: Callable[[list[ModelMessage]], list[ModelMessage]], points: set[int]
+) -> None:
+    """And the catalog once; history never holds more bodies than the tools gave."""
+    script = Script(*LINES)
+
+    def process(messages: list[ModelMessage]) -> list[ModelMessage]:
+        return compact(messages) if len(script.sent) in points else messages
+
+    talk = agent(script, Skills(here), ProcessHistory(process))
+    result = talk.run_sync("hello")
+    assert [text.count(PDF) for text in script.texts] == [0, 0, 1, 1, 1, 1, 1]
+    assert [text.count(CSV) for text in script.texts] == [0, 0, 0, 1, 1, 1, 1]
+    assert [text.count("<available_skills>") for text in script.texts] == [1] * 7
+    stored = "\n".join(words(result.all_messages()))
+    assert "<active_skills>" not in result.all_messages_json().decode()
+    assert stored.count(PDF) <= 1
+
+
+def test_what_a_provider_compacted_counts_as_gone(here: Path) -> None:
+    """It is still in the list of messages, but providers do not send what stands before the mark."""
+    session = Session(discover(here))
+    script = Script(call("activate_skill", name="pdf"))
+    talk = agent(script, Skills(session))
+    history = talk.run_sync("hello").all_messages()
+    history.append(ModelResponse([CompactionPart(content="earlier: a PDF", provider_name="test"), TextPart("so")]))
+    talk.run_sync("go on", message_history=history)
+    assert script.texts[-1].count(PDF) == 2
+    assert "<active_skills>" in words(script.sent[-1][0])[-1]
+
+
+def test_the_tail_is_the_last_of_all(here: Path) -> None:
+    """So that it costs no prompt cache what stands before it."""
+    script = Script(call("activate_skill", name="csv"))
+    agent(script, Skills(here)).run_sync("$pdf")
+    for messages, _ in script.sent:
+        assert words(messages)[-1].startswith("<active_skills>\n")
+
+
+# ── docs ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def shown(page: str) -> list[str]:
+    text = (TOP / page).read_text(encoding="utf-8")
+    blocks: list[str] = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [code for code in blocks if "pydantic_ai" in code]
+
+
+@pytest.mark.parametrize("code", shown("docs/adapters/pydantic_ai.md") + shown("README.md"))
+def test_the_code_of_the_docs_runs(code: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the framework's test model in the place of a provider's."""
+    monkeypatch.chdir(here)
+    code = re.sub(r'Agent\("[^"]+"', "Agent(TestModel()", code)
+    exec(compile(code, "docs", "exec"), {"TestModel": TestModel})  # noqa: S102 - it is ours
+
+
+def test_the_docs_and_the_readme_show_code() -> None:
+    """Else the test above would run nothing."""
+    assert len(shown("docs/adapters/pydantic_ai.md")) >= 3
+    assert len(shown("README.md")) == 1
+
+
+def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a network: its model plays a script."""
+    runpy.run_path(str(TOP / "examples/adapters/pydantic_ai_agent.py"), run_name="__main__")
+    assert capsys.readouterr().out == (
+        "> What is in orders.csv? Use the csv-profile skill.\n"
+        "  the model was sent: csv-profile\n"
+        "> Commit it.\n"
+        "  the model calls activate_skill(name='commit-message')\n"
+        "  the model was sent: commit-message\n"
+    )
