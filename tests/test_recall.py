@@ -244,19 +244,19 @@ def test_the_state_of_the_code_tells_its_files_its_python_and_its_yaml(
     package = tmp_path / "package"
     (package).mkdir()
     monkeypatch.setattr(prowess.recall, "__file__", str(package / "recall.py"))
-    assert prowess.recall._code() == ""
+    assert prowess.recall._state_of_code() == ""
     states = {state}
     (package / "recall.py").write_text("1")
-    states.add(prowess.recall._code())
+    states.add(prowess.recall._state_of_code())
     os.utime(package / "recall.py", ns=(1, 1))
-    states.add(prowess.recall._code())
+    states.add(prowess.recall._state_of_code())
     (package / "another.pyc").write_text("1")
-    states.add(prowess.recall._code())
+    states.add(prowess.recall._state_of_code())
     (tmp_path / "yaml").mkdir()
     monkeypatch.syspath_prepend(tmp_path)
-    states.add(prowess.recall._code())
+    states.add(prowess.recall._state_of_code())
     monkeypatch.setattr("sys.version", "4.0")
-    states.add(prowess.recall._code())
+    states.add(prowess.recall._state_of_code())
     assert len(states) == 6
     assert code_state() == state
 
@@ -265,4 +265,4 @@ def test_code_in_an_archive_has_no_state(monkeypatch: pytest.MonkeyPatch, tmp_pa
     """So nothing is kept, and nothing fails."""
     (tmp_path / "archive.zip").write_text("x")
     monkeypatch.setattr(prowess.recall, "__file__", str(tmp_path / "archive.zip/prowess/recall.py"))
-    assert prowess.recall._code() == ""
+    assert prowess.recall._state_of_code() == ""
