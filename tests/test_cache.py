@@ -576,14 +576,14 @@ def test_what_changes_while_it_is_looked_at_is_not_believed(seen: Seen, monkeypa
     """Between reading a file and noting it, a folder comes and goes."""
     file = skill(seen.top / "repo/.agents/skills/a")
     time.sleep(TICK)
-    real = prowess.decision.Decision.all
+    real = prowess.decision.Decision.entries
 
     def changing(decision: Any, found: Any) -> Any:
         file.write_text(file.read_text().replace("Does", "Made"))
         return real(decision, found)
 
     with monkeypatch.context() as patch:
-        patch.setattr(prowess.decision.Decision, "all", changing)
+        patch.setattr(prowess.decision.Decision, "entries", changing)
         seen.see()
     before = seen.asked
     assert seen.see().skills[0].description.startswith("Made")

@@ -1,4 +1,4 @@
-"""found skills -> which of them win
+"""Host + directory -> the skills found, and which of them win
 
 The only place where precedence is decided. What a host makes of one skill is `view`'s; here they meet: which wins,
 which are too many, how much is shown of each.
@@ -25,17 +25,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+__all__ = ["Decided", "Decision", "decide", "judge"]
 
-__all__ = ["Decided", "decide", "judge"]
+_OUT = (State.REJECTED, State.SHADOWED)
+"""States of what is not in the client's own list."""
 
 
 class Decided(Frozen):
-    """What a host sees from a directory."""
+    """What a host sees from a directory: the fields of a `Catalog` that are not part of the question."""
 
     host: Host
     skills: tuple[Entry, ...]
+    """In the order in which the host shows them."""
     findings: tuple[Finding, ...]
+    """Those that belong to no single skill."""
     places: tuple[Place, ...]
+    """What was scanned, highest precedence first."""
     settings: Settings
 
 
@@ -50,7 +55,18 @@ def decide(
     role: str | None,
     disk: Disk,
 ) -> Decided:
-    """Find the skills one host sees from a directory, and decide which win; `catalog.discover` says what is what."""
+    """Find the skills one host sees from a directory, and decide which win.
+
+    Args:
+        host: whose rules to follow.
+        cwd: the directory the client is started in, absolute and without links.
+        home: the user's home, absolute.
+        skill_dirs: further directories to scan, highest precedence first.
+        env: the environment.
+        moved: whether variables that move a client's folders count.
+        role: an InitRunner role file, absolute.
+        disk: what was seen so far.
+    """
     project = git_root(cwd, host.git_marker, disk) or cwd
     settings = read_settings(host, project=project, cwd=cwd, home=home, env=env, role=role, disk=disk)
     findings = list(settings.findings)
@@ -62,7 +78,7 @@ def decide(
     where = places(host, cwd, home, skill_dirs=skill_dirs, env=env, moved=moved, disk=disk)
     decision = Decision(host, settings, disk)
     result = scan(host, where, project=project, disk=disk)
-    skills = decision.all(result.found)
+    skills = decision.entries(result.found)
     findings += result.findings
     findings += decision.findings
     return Decided(host=host, skills=skills, findings=tuple(findings), places=result.places, settings=settings)
@@ -88,7 +104,7 @@ def judge(path: str, host: str | Host, *, disk: Disk | None = None) -> Entry:
 
 
 class Decision:
-    """Decides among the skills one host found."""
+    """Decides among the skills one host found; what is wrong with several of them together is a finding."""
 
     def __init__(self, host: Host, settings: Settings, disk: Disk) -> None:
         self.host, self.settings, self.disk = host, settings, disk
@@ -97,8 +113,10 @@ class Decision:
         self.nested: dict[str, str] = {}
         """Skills folders below the project, by path, with where they lie."""
         self.levels: dict[str, int] = {}
+        """How many folders above the working directory a skills folder belongs to, by its path."""
 
-    def all(self, found: tuple[Found, ...]) -> tuple[Entry, ...]:
+    def entries(self, found: tuple[Found, ...]) -> tuple[Entry, ...]:
+        """Return the entries of all that was found, in the order in which the host shows them."""
         place = None
         for item in found:
             if item.place is not place:
@@ -135,9 +153,8 @@ class Decision:
             if first == index:
                 twin = spelt.setdefault(same_name(entry.name), entry)
                 if twin is not entry:
-                    words = (
-                        f"the names {quoted(twin.name)} and {quoted(entry.name)} differ only in case or Unicode form"
-                    )
+                    names = f"{quoted(twin.name)} and {quoted(entry.name)}"
+                    words = f"the names {names} differ only in case or Unicode form"
                     self.findings.append(finding("name-lookalike", words, path=entry.path, hint="rename one of them"))
                 continue
             winner = entries[first]
@@ -153,31 +170,34 @@ class Decision:
         return result
 
     def lose(self, entry: Entry, winner: Entry) -> Entry:
-        same = self.same_bytes(entry, winner)
-        reason = f"{neutral(winner.path)} wins: {_why_wins(entry, winner)}"
+        """Shadow a skill by the one that wins its name, and say why."""
+        other = neutral(winner.path)
         if self.host.collision == "undefined":
-            other = neutral(winner.path)
+            rule = "undefined"
             reason = f"undefined: the client reads this and {other} in no fixed order, and the last to finish wins"
-        if same:
-            words = f"a byte-identical copy of {neutral(winner.path)}"
+        else:
+            rule = "name-shadowed"
+            reason = f"{other} wins: {_why_wins(entry, winner)}"
+        if self.same_bytes(entry, winner):
+            words = f"a byte-identical copy of {other}"
             note = finding("skill-copy", words, path=entry.path, hint="remove one of the two")
             reason = f"{reason}; it is a byte-identical copy"
         else:
-            words = f"{quoted(entry.name)} is hidden by {neutral(winner.path)}"
+            words = f"{quoted(entry.name)} is hidden by {other}"
             note = finding("name-shadowed", words, path=entry.path, hint="rename one of the two, or remove it")
         return entry.but(
             state=State.SHADOWED,
             reason=reason,
-            rule="undefined" if self.host.collision == "undefined" else "name-shadowed",
+            rule=rule,
             shadowed_by=winner.path,
             findings=(*entry.findings, note),
         )
 
     def same_bytes(self, entry: Entry, winner: Entry) -> bool:
         """Say whether two skills are byte-identical; all is compared that needs no reading before any file is read."""
-        if entry.frontmatter_name != winner.frontmatter_name or self.disk.files(entry.path) != self.disk.files(
-            winner.path
-        ):
+        if entry.frontmatter_name != winner.frontmatter_name:
+            return False
+        if self.disk.files(entry.path) != self.disk.files(winner.path):
             return False
         mine = self.disk.digest(entry.path)
         return mine is not None and mine == self.disk.digest(winner.path)
@@ -187,7 +207,7 @@ class Decision:
         rules = self.host.name_rules
         if rules.identity != "folder":
             return entries
-        taken = {entry.name for entry in entries if entry.state not in (State.REJECTED, State.SHADOWED)}
+        taken = {entry.name for entry in entries if entry.state not in _OUT}
         result = []
         for entry in entries:
             alias = self.onlooker.second_name(entry)
@@ -230,8 +250,8 @@ class Decision:
         if self.host.sorts != "runs":
             return entries
         # Losers are not in the client's list, so they do not part a run.
-        losers = [entry for entry in entries if entry.state in (State.SHADOWED, State.REJECTED)]
-        listed = [entry for entry in entries if entry.state not in (State.SHADOWED, State.REJECTED)]
+        losers = [entry for entry in entries if entry.state in _OUT]
+        listed = [entry for entry in entries if entry.state not in _OUT]
         runs = groupby(listed, key=lambda entry: (entry.scope, self.levels[entry.root] > 0))
         return [entry for _, run in runs for entry in sorted(run, key=lambda entry: entry.name)] + losers
 
@@ -243,6 +263,7 @@ def _all_differ(entries: list[Entry]) -> bool:
 
 
 def _why_wins(entry: Entry, winner: Entry) -> str:
+    """Say why one of two skills with one name comes before the other."""
     if entry.scope != winner.scope:
         return f"{winner.scope} before {entry.scope}"
     if entry.root != winner.root:
