@@ -9,7 +9,7 @@ from itertools import product
 
 from ._frozen import EMPTY, Later
 from .cache import Cache, Watched, asker, default_folder
-from .entry import State, with_digest
+from .entry import Entry, State, with_digest
 from .errors import AmbiguousSkillError, SkillNotFoundError
 from .files import at_home
 from .findings import neutral, quoted, same_name
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Protocol
 
+    from .cache import Answer
     from .config import Settings
     from .decision import Decided
     from .disk import Disk
-    from .entry import Entry
     from .findings import Finding
     from .host import Host
     from .places import Place
@@ -41,17 +41,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Catalog", "discover", "new_disk"]
 
+_REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
+"""States of a skill that its name leads to."""
+
 
 class Catalog(Later, aside=("places", "settings")):
     """What one host sees from one directory: skills with states, highest precedence first, and findings."""
 
     host: Host
     cwd: str
+    """The directory it is seen from, absolute and without links."""
     home: str
+    """The user's home, absolute."""
     skills: tuple[Entry, ...]
     findings: tuple[Finding, ...]
     """Those that belong to no single skill."""
     places: tuple[Place, ...]
+    """What was scanned, highest precedence first."""
     settings: Settings
     readers: Mapping[str, SkillProvider] = EMPTY
     """By path, who reads the skills that are no files of this host."""
@@ -78,9 +84,9 @@ class Catalog(Later, aside=("places", "settings")):
         found = self._candidates(reference)
         if not found:
             raise self.not_found(reference)
-        order = {State.ACTIVE: 0, State.USER_ONLY: 1, State.DEFERRED: 2}
+        order = {state: at for at, state in enumerate(_REACHABLE)}
         key = same_name(reference)
-        found.sort(key=lambda entry: (order.get(entry.state, 3), same_name(entry.name) != key))
+        found.sort(key=lambda entry: (order.get(entry.state, len(order)), same_name(entry.name) != key))
         disk = new_disk()
         return tuple(with_digest(entry, disk) for entry in found)
 
@@ -102,27 +108,19 @@ class Catalog(Later, aside=("places", "settings")):
             if len(chosen) == 1:
                 return chosen[0]
             if chosen:
-                paths = [entry.path for entry in chosen]
-                shown = "".join(
-                    f"\n  {neutral(entry.scope)}:{neutral(entry.name)}  {neutral(entry.path)}" for entry in chosen
-                )
-                raise AmbiguousSkillError(
-                    f"{quoted(reference)} means {len(chosen)} skills:{shown}",
-                    candidates=paths,
-                    hint="name one by its path",
-                )
+                raise _ambiguous(reference, chosen)
         raise self.not_found(reference)
 
     def _candidates(self, reference: str) -> list[Entry]:
-        key, disk = same_name(reference), new_disk()
+        """Return all that a reference may mean: by name, by a name in a scope, by place or by digest."""
+        key = same_name(reference)
         exact = [entry for entry in self.skills if key in _names(entry)]
         if exact:
             return exact
         scope, colon, rest = reference.partition(":")
         if colon:
             if scope == "sha256" and rest:
-                start = f"sha256:{rest.lower()}"
-                return [entry for entry in self.skills if (with_digest(entry, disk).digest or "").startswith(start)]
+                return self._with_digest(rest.lower())
             inner = same_name(rest)
             return [entry for entry in self.skills if entry.scope == scope and inner in _names(entry)]
         path = os.path.abspath(os.path.join(self.cwd, at_home(reference, self.home)))
@@ -130,9 +128,13 @@ class Catalog(Later, aside=("places", "settings")):
         if by_path:
             return by_path
         if re.fullmatch(r"[0-9a-f]{8,64}", reference):
-            start = f"sha256:{reference}"
-            return [entry for entry in self.skills if (with_digest(entry, disk).digest or "").startswith(start)]
+            return self._with_digest(reference)
         return []
+
+    def _with_digest(self, prefix: str) -> list[Entry]:
+        """Return the skills whose digest begins so."""
+        start, disk = f"sha256:{prefix}", new_disk()
+        return [entry for entry in self.skills if (with_digest(entry, disk).digest or "").startswith(start)]
 
     def not_found(self, reference: str) -> SkillNotFoundError:
         """Return the error for a reference that means no skill; it names some that are called almost so."""
@@ -146,6 +148,16 @@ class Catalog(Later, aside=("places", "settings")):
             else "`prowess list` shows all skills"
         )
         return SkillNotFoundError(f"no skill is called {quoted(reference)} for host `{self.host.name}`", hint=hint)
+
+
+def _ambiguous(reference: str, chosen: list[Entry]) -> AmbiguousSkillError:
+    """Return the error for a reference that means several skills."""
+    shown = "".join(f"\n  {neutral(entry.scope)}:{neutral(entry.name)}  {neutral(entry.path)}" for entry in chosen)
+    return AmbiguousSkillError(
+        f"{quoted(reference)} means {len(chosen)} skills:{shown}",
+        candidates=[entry.path for entry in chosen],
+        hint="name one by its path",
+    )
 
 
 def _names(entry: Entry) -> set[str]:
@@ -206,6 +218,7 @@ def _discover(
     disk: Disk | Callable[[], Disk] | None,
     cache: bool,
 ) -> Catalog:
+    """Recall what `discover` asks for, or look at the disk."""
     env = os.environ if env is None else env
     cwd = os.path.realpath(os.path.dirname(os.fspath(role)) or "." if role is not None else cwd)
     moved = home is None
@@ -215,6 +228,7 @@ def _discover(
     folder = default_folder(env) if cache and isinstance(host, str) else None
 
     def live(env: Mapping[str, str], disk: Disk) -> Decided:
+        # Where an answer is recalled, neither of the two is imported.
         from .decision import decide
         from .host import load_host
 
@@ -239,26 +253,40 @@ def _discover(
     question = [code, asker(), str(host), cwd, home, str(moved), role or "", os.path.expanduser("~")]
     question += [text for path in named for text in (path, os.path.expanduser(path))]
     answer = kept.recall(question, env)
+    recalled = None
     if answer is not None:
-        try:
-            recalled = Recalled(answer, str(host), lambda: live(env, new_disk()))
-            skills = recalled.skills()
-            return Catalog.later(
-                recalled, None, cwd=cwd, home=home, skills=skills, findings=recalled.findings, readers={}
-            )
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            pass  # it is not what was written: nothing is believed of it
-    seen = at_hand()
-    watched = Watched(env)
-    looks = seen.watch()
+        recalled = _recalled(answer, str(host), lambda: live(env, new_disk()), cwd, home)
+    return recalled or _catalog(_decided(kept, question, env, at_hand(), live), cwd, home)
+
+
+def _recalled(answer: Answer, host: str, live: Callable[[], Decided], cwd: str, home: str) -> Catalog | None:
+    """Return the catalog that an answer tells of; None where it is not what was written: none of it is believed."""
     try:
-        decided = live(watched, seen)
+        recalled = Recalled(answer, host, live)
+        skills = recalled.skills()
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    return Catalog.later(recalled, None, cwd=cwd, home=home, skills=skills, findings=recalled.findings, readers={})
+
+
+def _decided(
+    cache: Cache,
+    question: list[str],
+    env: Mapping[str, str],
+    disk: Disk,
+    live: Callable[[Mapping[str, str], Disk], Decided],
+) -> Decided:
+    """Look at the disk, and keep what was seen."""
+    watched = Watched(env)
+    looks = disk.watch()
+    try:
+        decided = live(watched, disk)
         if looks.complete:
             columns, more = columns_of(decided, [path for path, mark in looks.files.items() if mark])
-            kept.keep(question, looks, watched.asked, seen.since, columns, more)
+            cache.keep(question, looks, watched.asked, disk.since, columns, more)
     finally:
-        seen.looks = None
-    return _catalog(decided, cwd, home)
+        disk.looks = None
+    return decided
 
 
 def _joined(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catalog:
@@ -280,9 +308,6 @@ def _joined(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catalog:
                 entry = entry.but(state=state, reason=reason, rule="name-shadowed", shadowed_by=winner.path)
             skills.append(entry)
     return catalog.but(skills=tuple(skills), readers=readers)
-
-
-_REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 
 
 def new_disk() -> Disk:
