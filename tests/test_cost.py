@@ -357,8 +357,8 @@ def test_a_skill_that_is_recalled_costs_one_lstat(grown: Grown) -> None:
     assert each == {"lstat": 1, "bytes at most": size}
 
 
-# Entry and its source, Found, Glance and its requirements; with a cache the path of what was looked at and its mark stay
-# with them. Recalled: Entry and row, with name, description and path.
+# Entry and its source, Found, Glance and its requirements; with a cache the path of what was looked at and its mark
+# stay with them. Recalled: Entry and row, with name, description and path.
 OBJECTS = {"uncached": (5, 11), "cold": (5, 13), "warm": (2, 5)}
 """Those that hold others, and blocks of memory of all, which are the same in Python 3.11, 3.12 and 3.13."""
 
