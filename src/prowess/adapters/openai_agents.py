@@ -1,0 +1,144 @@
+"""Session -> an agent of the OpenAI Agents SDK
+
+An `Agent` there is made once and shared, so its skills are told with its instructions and tools, and a conversation's
+session comes with each run, as its context.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from typing import TYPE_CHECKING, Any
+
+from prowess.adapters import missing_extra
+from prowess.errors import ConfigError
+from prowess.session import Session
+
+try:
+    from agents import FunctionTool, RunConfig
+    from agents.run import CallModelData, ModelInputData
+except ImportError as error:
+    raise ImportError(missing_extra("openai-agents", "openai-agents")) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from prowess.catalog import Catalog
+
+__all__ = ["Skills"]
+
+
+class Skills:
+    """What an agent knows of its skills, and what its runs need for them.
+
+    Args:
+        catalog: what the model chooses from.
+        options: as for a `Session`.
+
+    Raises:
+        ConfigError: an unknown unit or format.
+    """
+
+    def __init__(self, catalog: Catalog, **options: Any) -> None:
+        self.catalog = catalog
+        self._options = options
+        self._told = Session(catalog, **options)
+
+    def instructions(self, words: str = "") -> str:
+        """Return an agent's instructions with its skills behind them: the same bytes for each run."""
+        return "\n\n".join(text for text in (words, self._told.static_block()) if text)
+
+    def tools(self) -> list[FunctionTool]:
+        """Return the tools with which an agent uses its skills; none where there are no skills."""
+        return [
+            FunctionTool(
+                name=tool.name,
+                description=tool.description,
+                params_json_schema=dict(tool.parameters),
+                on_invoke_tool=_call,
+                strict_json_schema=False,  # the strict form has no arguments that may be left out
+            )
+            for tool in self._told.tools()
+        ]
+
+    def session(self, text: str | None = None) -> Session:
+        """Return the session of one conversation: the context of all its runs.
+
+        Args:
+            text: what `Session.to_json` returned, where a conversation goes on; by default it begins.
+
+        Raises:
+            ConfigError: the text is not what `to_json` returned.
+        """
+        if text is None:
+            return Session(self.catalog, **self._options)
+        return Session.from_json(text, self.catalog, **self._options)
+
+    def run_config(self, **options: Any) -> RunConfig:
+        """Return the configuration of a run, with which the model sees the skills that its user names.
+
+        Args:
+            options: as for `RunConfig`. A `call_model_input_filter` among them is asked first.
+        """
+        first = options.pop("call_model_input_filter", None)
+
+        async def both(data: CallModelData[Any]) -> ModelInputData:
+            if first is not None:
+                found = first(data)
+                model_data = await found if inspect.isawaitable(found) else found
+                data = CallModelData(model_data=model_data, agent=data.agent, context=data.context)
+            return await asyncio.to_thread(_filled, data)
+
+        return RunConfig(call_model_input_filter=both, **options)
+
+
+def _session(context: object) -> Session:
+    found = context if isinstance(context, Session) else getattr(context, "skills", None)
+    if isinstance(found, Session):
+        return found
+    raise ConfigError(
+        "this run has no session for its skills",
+        hint="give it one: `Runner.run(..., context=skills.session())`, or a context that has it as `skills`",
+    )
+
+
+async def _call(context: Any, arguments: str) -> str:
+    """Do what a model asks of a tool; what goes wrong is told in the text."""
+    tools = {tool.name: tool for tool in _session(context.context).tools()}
+    try:
+        given = json.loads(arguments or "{}")
+    except ValueError:
+        given = None
+    if not isinstance(given, dict):
+        return "error: the arguments are not a JSON object"
+    if context.tool_name not in tools:
+        return "error: there are no such skills in this conversation\nhint: go on without them"
+    return await asyncio.to_thread(tools[context.tool_name].call, **given)
+
+
+def _filled(data: CallModelData[Any]) -> ModelInputData:
+    """Add what belongs to this call of the model alone, behind what the conversation holds."""
+    session, items = _session(data.context), data.model_data.input
+    seen = [text for item in items for text in _texts(item)]
+    added: list[str] = []
+    if items and _get(items[-1], "role") == "user":  # a turn begins; else the model goes on with what its tools told
+        added += [message["content"] for message in session.inject("\n".join(_texts(items[-1])), visible=seen)]
+        added += [f"warning: {warning}" for warning in session.warnings]
+    tail = session.tail(visible=[*seen, *added])
+    more = [{"role": "user", "content": text} for text in (*added, tail) if text]
+    return ModelInputData(input=[*items, *more], instructions=data.model_data.instructions)
+
+
+def _texts(item: Any) -> Iterable[str]:
+    """Return the texts of an item: of a message, or of what a tool told."""
+    for key in ("content", "output"):
+        value = _get(item, key)
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from (text for part in value if isinstance(text := _get(part, "text"), str))
+
+
+def _get(item: Any, key: str) -> Any:
+    return item.get(key) if isinstance(item, dict) else getattr(item, key, None)

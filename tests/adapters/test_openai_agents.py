@@ -1,0 +1,307 @@
+"""Skills in an agent of the OpenAI Agents SDK, with a model that follows a script."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("agents")
+
+from agents import Agent, Runner, SQLiteSession, set_tracing_disabled
+from agents.run import ModelInputData
+from agents.testing import ScriptedModel, assistant_message, function_call
+
+from prowess import discover
+from prowess.adapters.openai_agents import Skills
+from prowess.errors import ConfigError
+from skills import skill
+
+if TYPE_CHECKING:
+    from prowess.catalog import Catalog
+    from prowess.session import Session
+
+TOP = Path(__file__).parent.parent.parent
+BODY = "Count the pages twice."
+DONE = [assistant_message("Done.")]
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    set_tracing_disabled(True)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project with a skill `pages`, and with `secret` that is only for its user."""
+    skills = tmp_path / "project/.agents/skills"
+    skill(skills / "pages", body=BODY)
+    (skills / "pages/notes.md").write_text("Page 3 is blank.")
+    skill(skills / "secret", body="Whisper.", more="disable-model-invocation: true\n")
+    return tmp_path / "project"
+
+
+def catalog_of(folder: Path) -> Catalog:
+    return discover(folder, home=folder.parent / "home", cache=False)
+
+
+def use(name: str, arguments: Any, call_id: str = "1") -> list[Any]:
+    """What a model says to call one tool."""
+    return [function_call(name, arguments, call_id=call_id)]
+
+
+class Chat:
+    """One conversation with an agent, whose history the SDK keeps."""
+
+    def __init__(self, skills: Skills, agent: Agent[Any], **options: Any) -> None:
+        self.agent, self.options = agent, options
+        self.skills, self.session = skills, skills.session()
+        self.memory = SQLiteSession("test")
+
+    def say(self, text: str, **options: Any) -> Any:
+        config = self.skills.run_config(**options)
+        return Runner.run_sync(self.agent, text, context=self.session, run_config=config, session=self.memory)
+
+
+def agent_with(skills: Skills, *steps: Any) -> tuple[Agent[Any], ScriptedModel]:
+    model = ScriptedModel(steps)
+    instructions = skills.instructions("You count pages.")
+    return Agent(name="Counter", instructions=instructions, tools=[*skills.tools()], model=model), model
+
+
+def outputs(call: Any) -> list[str]:
+    return [item["output"] for item in call.input if item.get("type") == "function_call_output"]
+
+
+def whole(call: Any) -> str:
+    """All the text that one call of the model was sent, as it was."""
+    texts = [str(item.get("content", item.get("output", ""))) for item in call.input]
+    return "\n".join([call.system_instructions, *texts])
+
+
+def test_a_model_reads_a_skill_it_chose(folder: Path) -> None:
+    """The body comes as the tool's result, once, and its files after it."""
+    skills = Skills(catalog_of(folder))
+    agent, model = agent_with(
+        skills,
+        use("activate_skill", {"name": "pages"}),
+        use("read_skill_file", {"name": "pages", "path": "notes.md"}, "2"),
+        DONE,
+    )
+    assert Chat(skills, agent).say("How many?").final_output == "Done."
+    content, notes = outputs(model.calls[2])
+    assert content.startswith(f'<skill_content name="pages">\n{BODY}\n')
+    assert notes == "Page 3 is blank."
+    assert [whole(call).count(BODY) for call in model.calls] == [0, 1, 1]
+
+
+def test_the_catalog_is_told_once_and_in_the_same_bytes(folder: Path) -> None:
+    """In the instructions of every call, and nowhere else."""
+    skills = Skills(catalog_of(folder))
+    agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE, DONE)
+    chat = Chat(skills, agent)
+    chat.say("How many?")
+    chat.say("And now, with the pages skill?")
+    assert len({call.system_instructions for call in model.calls}) == 1
+    assert [whole(call).count("<available_skills>") for call in model.calls] == [1, 1, 1]
+    assert model.calls[0].system_instructions == f"You count pages.\n\n{chat.session.static_block()}"
+
+
+def test_the_schema_of_tools_is_the_session_s(folder: Path) -> None:
+    """As it is, with what may be left out."""
+    skills = Skills(catalog_of(folder))
+    told = [(tool.name, tool.description, tool.params_json_schema) for tool in skills.tools()]
+    assert told == [(tool.name, tool.description, tool.parameters) for tool in skills.session().tools()]
+    assert told[0][2]["properties"]["name"]["enum"] == ["pages"]
+
+
+def test_without_skills_there_are_no_tools_and_no_text(tmp_path: Path) -> None:
+    """The agent is as it would be without Prowess."""
+    (tmp_path / "project").mkdir()
+    skills = Skills(catalog_of(tmp_path / "project"))
+    agent, model = agent_with(skills, DONE)
+    assert (agent.tools, agent.instructions) == ([], "You count pages.")
+    Chat(skills, agent).say("Use the pages skill.")
+    assert model.calls[0].input == [{"content": "Use the pages skill.", "role": "user"}]
+
+
+def test_a_skill_the_user_names_is_read_at_once_and_not_remembered(folder: Path) -> None:
+    """The model sees it behind the user's words; the SDK's history has only the words."""
+    skills = Skills(catalog_of(folder))
+    agent, model = agent_with(skills, DONE)
+    chat = Chat(skills, agent)
+    result = chat.say("Use $pages on this.")
+    said, injected = model.calls[0].input
+    assert said == {"content": "Use $pages on this.", "role": "user"}
+    assert injected["role"] == "user"
+    assert injected["content"].startswith('<skill_content name="pages">')
+    assert BODY not in str(result.to_input_list())
+
+
+def test_a_named_skill_stays_while_tools_run(folder: Path) -> None:
+    """Once in every call of its turn."""
+    skills = Skills(catalog_of(folder))
+    notes = use("read_skill_file", {"name": "pages", "path": "notes.md"})
+    agent, model = agent_with(skills, notes, use("activate_skill", {"name": "pages"}, "2"), DONE)
+    Chat(skills, agent).say("Use $pages on this.")
+    assert [whole(call).count(BODY) for call in model.calls] == [1, 1, 1]
+    assert outputs(model.calls[2])[1].startswith("The skill `pages` is active already since turn 1;")
+
+
+def test_a_skill_that_stands_in_the_conversation_is_not_injected_again(folder: Path) -> None:
+    """Neither where its user names it, nor where the model asks for it again afterwards."""
+    skills = Skills(catalog_of(folder))
+    again = use("activate_skill", {"name": "pages"}, "2")
+    agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE, DONE, again, DONE)
+    chat = Chat(skills, agent)
+    chat.say("How many?")
+    chat.say("Use $pages again.")
+    chat.say("And now?")
+    assert [whole(call).count(BODY) for call in model.calls] == [0, 1, 1, 1, 1]
+
+
+def test_only_its_user_reaches_a_skill_that_is_user_only(folder: Path) -> None:
+    """The model is told so in words; the user's mention opens it."""
+    skills = Skills(catalog_of(folder))
+    agent, model = agent_with(skills, use("activate_skill", {"name": "secret"}), DONE, DONE)
+    chat = Chat(skills, agent)
+    chat.say("Hm?")
+    assert outputs(model.calls[1]) == [
+        "error: the skill `secret` is only for its user to choose\nhint: the user does so by naming it"
+    ]
+    assert "Whisper." not in whole(model.calls[1])
+    chat.say("/secret now")
+    assert whole(model.calls[2]).count("Whisper.") == 1
+
+
+def test_a_second_activation_is_one_line(folder: Path) -> None:
+    """In the same run, even beside the first."""
+    skills = Skills(catalog_of(folder))
+    both = [*use("activate_skill", {"name": "pages"}), *use("activate_skill", {"name": "pages"}, "2")]
+    agent, model = agent_with(skills, both, use("activate_skill", {"name": "pages"}, "3"), DONE)
+    Chat(skills, agent).say("How many?")
+    lines = sorted(outputs(model.calls[2]), key=len)
+    line = "The skill `pages` is active already since turn 1; its instructions have not changed."
+    assert lines[:2] == [line, line]
+    assert whole(model.calls[2]).count(BODY) == 1
+
+
+def test_a_skill_outlives_the_messages_it_came_with(folder: Path) -> None:
+    """Whatever trims or sums up a conversation: the skill is there again, once, at the end."""
+    skills = Skills(catalog_of(folder))
+    agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE, DONE)
+    chat = Chat(skills, agent)
+    chat.say("How many?")
+    chat.say("And now?", call_model_input_filter=lambda data: ModelInputData(data.model_data.input[-1:], "Count."))
+    last = model.calls[-1]
+    assert last.system_instructions == "Count."
+    assert [item["content"][:15] for item in last.input] == ["And now?", "<active_skills>"]
+    assert whole(last).count(BODY) == 1
+
+
+def test_conversations_with_one_agent_know_nothing_of_each_other(folder: Path) -> None:
+    """Both are given the body."""
+    skills = Skills(catalog_of(folder))
+    script = [use("activate_skill", {"name": "pages"}), DONE]
+    agent, model = agent_with(skills, *script, *script)
+    for _ in range(2):
+        Chat(skills, agent).say("How many?")
+    assert [whole(call).count(BODY) for call in model.calls] == [0, 1, 0, 1]
+
+
+def test_a_conversation_goes_on_in_another_process(folder: Path) -> None:
+    """From what `to_json` returned."""
+    skills = Skills(catalog_of(folder))
+    again = use("activate_skill", {"name": "pages"}, "2")
+    agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE, again, DONE)
+    chat = Chat(skills, agent)
+    chat.say("How many?")
+    chat.session = skills.session(chat.session.to_json())
+    chat.say("And now?")
+    assert outputs(model.calls[3])[1].startswith("The skill `pages` is active already since turn 1;")
+
+
+def test_a_skill_that_is_gone_is_told_of_and_the_run_goes_on(folder: Path) -> None:
+    """To the model that asked for it, and where its user named it."""
+    skills = Skills(catalog_of(folder))
+    agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE)
+    (folder / ".agents/skills/pages/SKILL.md").unlink()
+    chat = Chat(skills, agent)
+    assert chat.say("Use $pages on this.").final_output == "Done."
+    assert outputs(model.calls[1])[0].startswith("error: the skill `pages` cannot be read now: ")
+    assert model.calls[0].input[1]["content"].startswith("warning: the skill `pages` cannot be read now: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("{", "error: the arguments are not a JSON object"),
+        ("[]", "error: the arguments are not a JSON object"),
+        ("", "error: `name` is missing\nhint: `activate_skill` takes `name`, `arguments`"),
+        ('{"name": 3}', "error: `name` must be of type string\nhint: `activate_skill` takes `name`, `arguments`"),
+        ('{"name": "page"}', "error: no skill is called `page` for host `prowess`\nhint: did you mean `pages`?"),
+    ],
+    ids=["no JSON", "no object", "nothing", "a number", "a misspelt name"],
+)
+def test_what_goes_wrong_is_told_in_words(folder: Path, arguments: str, told: str) -> None:
+    """A run never ends by it."""
+    skills = Skills(catalog_of(folder))
+    agent, model = agent_with(skills, use("activate_skill", arguments), DONE)
+    assert Chat(skills, agent).say("How many?").final_output == "Done."
+    assert outputs(model.calls[1]) == [told]
+
+
+def test_a_context_of_one_s_own_has_the_session_as_skills(folder: Path) -> None:
+    """Whatever else it is."""
+
+    class Mine:
+        def __init__(self, session: Session) -> None:
+            self.skills = session
+
+    skills = Skills(catalog_of(folder))
+    agent, _ = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE)
+    mine = Mine(skills.session())
+    Runner.run_sync(agent, "How many?", context=mine, run_config=skills.run_config())
+    assert [record.name for record in mine.skills.ledger] == ["pages"]
+
+
+def test_a_run_without_a_session_is_a_mistake_of_the_program(folder: Path) -> None:
+    """It is told before the model is asked."""
+    skills = Skills(catalog_of(folder))
+    agent, model = agent_with(skills, DONE)
+    with pytest.raises(ConfigError) as caught:
+        Runner.run_sync(agent, "How many?", run_config=skills.run_config())
+    assert str(caught.value) == "this run has no session for its skills"
+    assert model.calls == ()
+
+
+def test_options_are_the_session_s(folder: Path) -> None:
+    """A budget shortens what is told, and then there is a search."""
+    skills = Skills(catalog_of(folder), budget=120)
+    assert [tool.name for tool in skills.tools()] == [tool.name for tool in skills.session().tools()]
+    assert skills.tools()[-1].name == "search_skills"
+    assert skills.instructions() == skills.session().static_block()
+
+
+def test_the_page_s_code_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Block after block, with a model that follows a script."""
+    page = (TOP / "docs/adapters/openai_agents.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(folder)
+    model = ScriptedModel([use("activate_skill", {"name": "pages"}), *[DONE] * 9])
+    monkeypatch.setattr("agents.models.multi_provider.MultiProvider.get_model", lambda *_: model)
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, "openai_agents.md", "exec"), names)  # noqa: S102 - it is ours
+    assert len(blocks) >= 2
+    assert BODY in str(model.calls[1].input)
+
+
+def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a key, on the example skills."""
+    runpy.run_path(str(TOP / "examples/adapters/openai_agents_agent.py"), run_name="__main__")
+    assert "Conventional Commits" in capsys.readouterr().out

@@ -1,0 +1,25 @@
+"""An adapter whose framework is not installed says how to install it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+
+import pytest
+
+ADAPTERS = [
+    ("langchain", "langchain", "this adapter needs langchain: pip install 'prowess[langchain]'"),
+    ("openai_agents", "agents", "this adapter needs openai-agents: pip install 'prowess[openai-agents]'"),
+    ("pydantic_ai", "pydantic_ai", "this adapter needs pydantic-ai-slim: pip install 'prowess[pydantic-ai]'"),
+]
+"""Module, what it imports, and the sentence."""
+
+
+@pytest.mark.parametrize(("module", "framework", "sentence"), ADAPTERS, ids=[row[0] for row in ADAPTERS])
+def test_a_missing_extra_is_named(module: str, framework: str, sentence: str) -> None:
+    """The whole sentence, with what to type."""
+    if find_spec(framework) is not None:
+        pytest.skip(f"{framework} is installed here")
+    with pytest.raises(ImportError) as caught:
+        import_module(f"prowess.adapters.{module}")
+    assert str(caught.value) == sentence
