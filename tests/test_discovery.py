@@ -225,4 +225,4 @@ def test_a_skill_file_that_is_a_folder_may_hold_skills(tmp_path: Path) -> None:
 def test_a_host_without_roots_scans_nothing(tmp_path: Path) -> None:
     """No places, no found, no findings."""
     empty = Host(name="x", title="X")
-    assert scan(empty, [], project=str(tmp_path)) == Scan((), (), ())
+    assert scan(empty, [], project=str(tmp_path)) == Scan(places=(), found=(), findings=())

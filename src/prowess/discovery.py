@@ -1,4 +1,4 @@
-"""Host + directory -> found SKILL.md
+"""Host + the directories it scans -> found SKILL.md
 
 The only directory walk for skills. It follows a host's rules about depth, links and names, visits a real directory
 once however it is reached, and turns everything it cannot do into a finding.
@@ -65,7 +65,7 @@ class Found:
         return Found(self.path, self.real, self.place, skill)
 
 
-class Scan(Frozen, kw_only=False):
+class Scan(Frozen):
     """What a host's walk found, highest precedence first."""
 
     places: tuple[Place, ...]
@@ -86,7 +86,7 @@ def scan(host: Host, where: Iterable[Place], *, project: str, disk: Disk | None 
     walk = _Walk(host, where, project, disk or Disk())
     for place in where:
         walk.place(place)
-    return Scan(where, tuple(walk.found), tuple(walk.findings))
+    return Scan(places=where, found=tuple(walk.found), findings=tuple(walk.findings))
 
 
 def _bound(path: str, disk: Disk) -> str:
@@ -119,6 +119,7 @@ class _Walk:
         self.findings.append(finding(code, message, path=path, hint=hint))
 
     def place(self, place: Place) -> None:
+        """Walk one root, if it is there and may be."""
         try:
             real = self.disk.real(place.path)
             if self.disk.kind(real) != "d":
@@ -139,6 +140,7 @@ class _Walk:
             del self.findings[told:]
 
     def walk(self, place: Place, real: str) -> None:
+        """Go through the folders of a root, whose real path is given, as deep as the host does."""
         root = place.root
         self.ignored = Ignored()
         # Depth first in sorted order; an explicit stack, because a tree may be deeper than Python's.
@@ -247,6 +249,7 @@ class _Walk:
         return inner, target
 
     def too_many(self, place: Place) -> None:
+        """Report that the rest of a root is left out."""
         limit = f"more than {place.root.max_folders:,} folders: the rest of this root is not looked at"
         self.report("folder-limit", limit, place.path, "move skills into fewer folders")
 
@@ -278,6 +281,7 @@ class _Walk:
                     self.report("folder-too-deep", message, deeper, "move its folder up")
 
     def almost(self, path: str, entries: tuple[tuple[str, str], ...]) -> None:
+        """Report files that are called SKILL.md but for upper and lower case."""
         for name, letter in entries:
             if letter == "f" and name != SKILL_FILE and name.lower() == SKILL_FILE.lower():
                 message = f"the file is named {quoted(name)}; clients look for `{SKILL_FILE}` exactly"
@@ -329,9 +333,11 @@ class _Walk:
         return problem != "file-not-regular"
 
     def inside(self, target: str) -> bool:
+        """Say whether a real path lies in the project or in a scanned root."""
         return (target + os.sep).startswith(self.bounds)
 
     def loose(self, place: Place, path: str, real: str, entries: tuple[tuple[str, str], ...]) -> None:
+        """Take the flat files of a skills folder."""
         for name, letter in entries:
             if letter == "f" and name.endswith(".md") and name != SKILL_FILE and not name.startswith("."):
                 self.take(place, os.path.join(path, name), os.path.join(real, name))

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Disk"]
 
-
 _MAX_HEAD = MAX_FRONTMATTER_BYTES + 4096
+"""Bytes that are read of a SKILL.md at most where its body does not matter: enough to see a front matter too long."""
 
 
 class Disk:
@@ -58,6 +58,7 @@ class Disk:
         self._files: dict[str, tuple[list[tuple[str, int]], dict[str, bytes], dict[str, bytes]]] = {}
         self._digests: dict[str, str | None] = {}
         self._left = 2 * MAX_DIGEST_BYTES
+        """Bytes that may yet be read for digests."""
 
     def watch(self) -> Looks:
         """Note from now on what is looked at. Of what was read before without a note, none can be made any more."""
@@ -75,13 +76,14 @@ class Disk:
         return found
 
     def link_kind(self, path: str) -> str:
-        """Return the same, and `l` for a link."""
+        """Return the letter of what a path names, and `l` if that is a link; empty for nothing."""
         found = self._try(link_kind, path)
         if self.looks is not None:
             self._note(self.looks.links, path, found)
         return found
 
     def _try(self, look: Callable[[str], str], path: str) -> str:
+        """Return what a look says; nothing where it is not allowed."""
         try:
             return look(path)
         except OSError:
@@ -181,6 +183,7 @@ class Disk:
         return known[0]
 
     def _read(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill, bool, bytes]:
+        """Return a skill, whether its whole file was read, and the file's mark."""
         try:
             if whole:
                 state = self._mark(real)
@@ -193,6 +196,7 @@ class Disk:
         return _parsed(data, path, complete, body), complete, state
 
     def _unread(self, path: str, real: str, error: UnreadableError) -> tuple[Skill, bool, bytes]:
+        """Return what `_read` does for a file that cannot be read."""
         if error.code == "file-unreadable":
             self._incomplete()
         state = b"" if error.code == "file-missing" else self._mark(real, there=True)
@@ -200,6 +204,11 @@ class Disk:
 
     def data(self, path: str, limit: int, *, follow: bool = True) -> bytes:
         """Return the bytes of a small file.
+
+        Args:
+            path: of the file.
+            limit: bytes; a larger one is not read.
+            follow: whether links are followed.
 
         Raises:
             UnreadableError: as `files.read_file`.
@@ -284,6 +293,7 @@ class Disk:
             self._incomplete()
 
     def _state(self, status: os.stat_result) -> bytes:
+        """Return the mark of what was opened; empty where no looks are noted."""
         if self.looks is None:
             self._unnoted = True
             return b""
@@ -304,6 +314,7 @@ class Disk:
         return state
 
     def _incomplete(self) -> None:
+        """Note that not all can be noted."""
         if self.looks is not None:
             self.looks.complete = False
 
@@ -338,6 +349,7 @@ def _is_tame(data: bytes) -> bool:
 
 
 def _letters(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, str]]:
+    """Yield the names in a directory, each with its letter."""
     for entry in entries:
         try:
             yield entry.name, "d" if entry.is_dir(follow_symlinks=False) else _letter(entry)
