@@ -12,7 +12,7 @@ from types import MappingProxyType
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, Protocol, Self, dataclass_transform
+    from typing import Any, NoReturn, Protocol, Self, dataclass_transform
 
     class Teller(Protocol):
         """Who knows the fields that a value was not given."""
@@ -158,7 +158,7 @@ class Later(Frozen, beside=("_source",)):
 
     @property
     def source(self) -> Any:
-        """Who tells the fields that are not known yet, and about what; None where all are known."""
+        """Who tells the fields that were not given, and about what; None for a value whose fields were all given."""
         return self.known("_source")
 
     def known(self, name: str) -> Any:
@@ -186,10 +186,16 @@ _new, _put, _get = object.__new__, object.__setattr__, object.__getattribute__
 
 
 def _again(cls: type[Frozen], named: dict[str, Any]) -> Frozen:
+    """Make a value that was pickled or copied."""
     return cls(**named)
 
 
 def _in_order(cls: type[Frozen], values: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    """Give names to values that have none.
+
+    Raises:
+        TypeError: there are too many, or one was given by name too.
+    """
     first = dict(zip(cls._names, values, strict=False))
     if len(first) < len(values):
         raise TypeError(f"{cls.__name__} takes {len(first)} values")
@@ -198,7 +204,12 @@ def _in_order(cls: type[Frozen], values: tuple[Any, ...], named: dict[str, Any])
     return {**first, **named}
 
 
-def _complain(cls: type[Frozen], named: Mapping[str, object]) -> None:
+def _complain(cls: type[Frozen], named: Mapping[str, object]) -> NoReturn:
+    """Say which field is missing, or is none.
+
+    Raises:
+        TypeError: always.
+    """
     unknown = [name for name in named if name not in cls._names]
     missing = [name for name in cls._names if name not in named]
     raise TypeError(f"{cls.__name__} " + (f"has no field {unknown[0]!r}" if unknown else f"needs {missing[0]!r}"))

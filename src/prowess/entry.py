@@ -44,7 +44,9 @@ class Entry(Later, aside=("skill",)):
     alias: str | None = None
     """A second name the host shows beside it."""
     frontmatter_name: str | None
+    """The name in its front matter, which need not be what the host calls it; None where there is none."""
     folder: str
+    """The name of the folder its SKILL.md lies in."""
     description: str
     """As the host shows it to the model; as written where the host does not show it."""
     path: str
@@ -52,7 +54,9 @@ class Entry(Later, aside=("skill",)):
     real: str
     """The same without links."""
     scope: str
+    """Of the root it was found in, as in `Root.scope`."""
     root: str
+    """Absolute, of the skills folder it was found in."""
     namespace: str | None = None
     state: State
     reason: str | None = None

@@ -49,8 +49,8 @@ class Onlooker:
         name, shown, reading = host.name_rules, host.description_rules, host.reading
         self._by_folder = name.identity == "folder"
         self._replaces = tuple(name.replace.items())
-        self._limits = bool(name.max_length or name.pattern or name.must_equal_folder or name.reserved)
-        self._settings = settings.trust == "untrusted" or bool(
+        self._has_limits = bool(name.max_length or name.pattern or name.must_equal_folder or name.reserved)
+        self._has_settings = settings.trust == "untrusted" or bool(
             settings.effects or settings.folded or settings.patterns or settings.off_paths
         )
         self._glances = (
@@ -63,8 +63,10 @@ class Onlooker:
             shown.one_line or shown.append or shown.clean or shown.escape or shown.limit
         )
         """Whether nothing happens to a description but that white space around it is taken away."""
-        self._keeps = self._by_folder or host.budget.degrade == "first-line"
+        self._asks_again = self._by_folder or host.budget.degrade == "first-line"
+        """Whether `decision` comes back for a second name or a first line."""
         self._found: dict[str, Found] = {}
+        """By path, where that is so."""
 
     def entry(self, item: Found) -> Entry:
         """Return what the host makes of a skill."""
@@ -77,14 +79,14 @@ class Onlooker:
         if item.place.namespace is not None:
             name = f"{item.place.namespace}:{name}"
         item.view = view
-        if self._keeps:
+        if self._asks_again:
             self._found[item.path] = item
         if verdict is PLAINLY:
             return Entry.active(self, item, name)
         return Entry.later(self, item, name=name, state=verdict.state, reason=verdict.reason, rule=verdict.rule)
 
     def tell(self, item: Found, name: str) -> Any:
-        """Return an attribute of a skill's entry."""
+        """Return an attribute of a skill's entry that was not given to it."""
         return _TELLS[name](self, item)
 
     def view(self, item: Found) -> View:
@@ -135,15 +137,15 @@ class Onlooker:
                 return None
         verdict: Verdict | None = None
         folder = ""
-        if self._limits or self._settings or self._by_folder:
+        if self._has_limits or self._has_settings or self._by_folder:
             folder = os.path.basename(os.path.dirname(item.path))
-        if self._limits:
+        if self._has_limits:
             verdict = self.viewer.name_limits(name, folder)
         for old, new in self._replaces:
             name = re.sub(old, new, name)
         if self._by_folder:
             name = folder
-        if verdict is None and self._settings:
+        if verdict is None and self._has_settings:
             verdict = self.viewer.by_settings(item, name, folder)
         if verdict is None and item.place.nested is not None:
             verdict = self.viewer.nested(item)
