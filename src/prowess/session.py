@@ -178,6 +178,12 @@ class Session:
             self.turn += 1
             return self.turn
 
+    def restart(self) -> None:
+        """Forget all that was activated, as at the beginning of a new conversation."""
+        with self._lock:
+            self._ledger.clear()
+            self.turn, self.warnings = 0, ()
+
     def activate(self, name: str, arguments: str | None = None, *, by: str = "model") -> Activation:
         """Give a skill to the model.
 
