@@ -120,9 +120,14 @@ def activation(
 _TAGS = ("skill_content", "skill_resources", "active_skills", "available_skills", "system-reminder")
 _NOTHING = f"{UNSEEN}\x00-\x08\x0e-\x1f\u200c\u200d\ufe00-\ufe0f"
 _GAP = rf"[\s{_NOTHING}]*"
-_FORGED = (
-    rf"<(?={_GAP}(?:[/\u2044\u2215]{_GAP})?(?:{'|'.join(f'[{_NOTHING}]*'.join(map(re.escape, tag)) for tag in _TAGS)}))"
-)
+
+
+def _forged(*tags: str) -> str:
+    names = "|".join(f"[{_NOTHING}]*".join(map(re.escape, tag)) for tag in tags)
+    return rf"<(?={_GAP}(?:[/\u2044\u2215]{_GAP})?(?:{names}))"
+
+
+_FORGED = _forged(*_TAGS)
 
 
 class _Plain(dict[int, str]):
@@ -140,16 +145,17 @@ class _Plain(dict[int, str]):
 _PLAIN = _Plain()
 
 
-def harmless(text: str) -> str:
+def harmless(text: str, *tags: str) -> str:
     """Write the tags of ours that a foreign text holds so that they open and close nothing, however they are disguised.
 
-    What looks like a tag counts: in any case, with blanks or what does not show in it, in full-width characters.
+    What looks like a tag counts: in any case, with blanks or what does not show in it, in full-width characters. So do
+    further tags, if they are named.
     """
     plain = text if text.isascii() else text.translate(_PLAIN)
     if "<" not in plain:
         return text
     parts, last = [], 0
-    for match in re.finditer(_FORGED, plain, flags=re.IGNORECASE):
+    for match in re.finditer(_forged(*_TAGS, *tags) if tags else _FORGED, plain, flags=re.IGNORECASE):
         parts += [text[last : match.start()], "&lt;"]
         last = match.end()
     return "".join([*parts, text[last:]])
