@@ -1,0 +1,167 @@
+"""Session -> middleware of a LangChain agent
+
+An agent there is a graph that many conversations share, so a conversation's session is in the graph's state, as JSON,
+where a checkpointer keeps it. What is injected is written nowhere: it is rendered for each call of the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired
+
+from prowess.adapters import missing_extra
+from prowess.errors import ConfigError
+from prowess.session import Session
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse
+    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
+    from langchain_core.tools import StructuredTool
+    from langgraph.types import Command
+except ImportError as error:
+    raise ImportError(missing_extra("langchain", "langchain")) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from prowess.catalog import Catalog
+    from prowess.session import Tool
+
+__all__ = ["SkillsMiddleware", "SkillsState"]
+
+
+def merged(old: str, new: str) -> str:
+    """Join two records of one conversation, as tools that ran beside each other leave them."""
+    try:
+        first, second = json.loads(old), json.loads(new)
+        rows = {row["path"]: row for row in first["ledger"] if first["version"] == second["version"]}
+        for row in second["ledger"]:
+            known = rows.pop(row["path"], row)
+            files = list(dict.fromkeys([*known["files"], *row["files"]]))
+            rows[row["path"]] = {**(known if known["turn"] > row["turn"] else row), "files": files}
+        return json.dumps({**second, "turn": max(first["turn"], second["turn"]), "ledger": list(rows.values())})
+    except (ValueError, TypeError, KeyError):  # the old one is none, or another version's
+        return new or old
+
+
+class SkillsState(AgentState):
+    """The state of a conversation that uses skills."""
+
+    skills: NotRequired[Annotated[str, merged]]  # type: ignore[valid-type]
+    """What `Session.to_json` returns."""
+
+
+class SkillsMiddleware(AgentMiddleware):
+    """The skills of an agent that `create_agent` makes.
+
+    Args:
+        catalog: what the model chooses from.
+        options: as for a `Session`.
+
+    Raises:
+        ConfigError: an unknown unit or format.
+    """
+
+    state_schema = SkillsState
+
+    def __init__(self, catalog: Catalog, **options: Any) -> None:
+        super().__init__()
+        self.catalog = catalog
+        self._options = options
+        told = Session(catalog, **options)
+        self._block = told.static_block()
+        self.tools = [
+            StructuredTool(
+                name=tool.name,
+                description=tool.description,
+                args_schema=dict(tool.parameters),
+                func=_by_itself(tool),
+            )
+            for tool in told.tools()
+        ]
+
+    def session(self, state: Mapping[str, Any]) -> Session:
+        """Return the session of the conversation that a state is of; a new one where its record cannot be read."""
+        try:
+            return Session.from_json(state.get("skills") or "", self.catalog, **self._options)
+        except ConfigError:
+            return Session(self.catalog, **self._options)
+
+    # ── the model ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Add the skills to one call of the model."""
+        filled, update = self._filled(request)
+        return ExtendedModelResponse(model_response=handler(filled), command=update)
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Add the skills to one call of the model."""
+        filled, update = await asyncio.to_thread(self._filled, request)
+        return ExtendedModelResponse(model_response=await handler(filled), command=update)
+
+    def _filled(self, request: Any) -> tuple[Any, Any]:
+        session, messages = self.session(request.state), request.messages
+        seen = [message.text for message in messages]
+        added: list[str] = []
+        update = None
+        if messages and isinstance(messages[-1], HumanMessage):  # a turn begins; else tools have told what was asked
+            added += [message["content"] for message in session.inject(seen[-1], visible=seen)]
+            added += [f"warning: {warning}" for warning in session.warnings]
+            update = Command(update={"skills": session.to_json()})
+        tail = session.tail(visible=[*seen, *added])
+        more = [HumanMessage(text) for text in (*added, tail) if text]
+        system = _behind(request.system_message, self._block)
+        return request.override(system_message=system, messages=[*messages, *more]), update
+
+    # ── its tools ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Do what the model asks of a skill, in its conversation's session."""
+        return self._told(request) if self._is_ours(request) else handler(request)
+
+    async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Do what the model asks of a skill, in its conversation's session."""
+        return await (asyncio.to_thread(self._told, request) if self._is_ours(request) else handler(request))
+
+    def _is_ours(self, request: Any) -> bool:
+        return any(request.tool is tool for tool in self.tools)
+
+    def _told(self, request: Any) -> Any:
+        session, call = self.session(request.state), request.tool_call
+        tools = {tool.name: tool for tool in session.tools()}
+        for other in _before(call, request.state["messages"]):
+            if other["name"] == "activate_skill":
+                tools["activate_skill"].call(**other["args"])
+        text = tools[call["name"]].call(**call["args"])
+        message = ToolMessage(text, name=call["name"], tool_call_id=call["id"])
+        return Command(update={"skills": session.to_json(), "messages": [message]})
+
+
+def _by_itself(tool: Tool) -> Callable[..., str]:
+    """Return what a tool does where something else than this middleware calls it; LangChain reads its annotations."""
+
+    def call(**arguments: Any) -> str:
+        return tool.call(**arguments)
+
+    return call
+
+
+def _before(call: Mapping[str, Any], messages: list[Any]) -> list[Any]:
+    """Return the calls that stand before one in the same message: each tool runs for itself and knows no other."""
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            ids = [other["id"] for other in message.tool_calls]
+            return list(message.tool_calls[: ids.index(call["id"])]) if call["id"] in ids else []
+    return []
+
+
+def _behind(system: Any, block: str) -> Any:
+    """Put a text behind a system message, which may be none, a text or blocks."""
+    if not block:
+        return system
+    if system is None:
+        return SystemMessage(block)
+    if isinstance(system.content, str):
+        return system.model_copy(update={"content": f"{system.content}\n\n{block}"})
+    return system.model_copy(update={"content": [*system.content, {"type": "text", "text": f"\n\n{block}"}]})

@@ -1,0 +1,369 @@
+"""Skills in an agent of LangChain, with a model that follows a script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("langchain")
+
+from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+from prowess import discover
+from prowess.adapters.langchain import SkillsMiddleware, merged
+from skills import skill
+
+if TYPE_CHECKING:
+    from prowess.catalog import Catalog
+
+TOP = Path(__file__).parent.parent.parent
+BODY = "Count the pages twice."
+DONE = AIMessage("Done.")
+LINE = "The skill `pages` is active already since turn 1; its instructions have not changed."
+
+
+class Scripted(BaseChatModel):  # type: ignore[misc]
+    """A model that says what it was told to say, and keeps what it was sent."""
+
+    script: list[Any]
+    calls: list[Any] = []  # noqa: RUF012 - each model has its own
+    tools: list[Any] = []  # noqa: RUF012
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(self, tools: Any, **_: Any) -> Any:
+        self.tools = [*tools]
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        self.calls.append(list(messages))
+        said = self.script[len(self.calls) - 1]
+        return ChatResult(generations=[ChatGeneration(message=said.model_copy(update={"id": None}))])
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGSMITH_TRACING", "false")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project with a skill `pages`, and with `secret` that is only for its user."""
+    skills = tmp_path / "project/.agents/skills"
+    skill(skills / "pages", body=BODY)
+    (skills / "pages/notes.md").write_text("Page 3 is blank.")
+    skill(skills / "secret", body="Whisper.", more="disable-model-invocation: true\n")
+    return tmp_path / "project"
+
+
+def catalog_of(folder: Path) -> Catalog:
+    return discover(folder, home=folder.parent / "home", cache=False)
+
+
+def use(name: str, arguments: dict[str, Any], call_id: str = "1") -> dict[str, Any]:
+    """One call of a tool."""
+    return {"name": name, "args": arguments, "id": call_id, "type": "tool_call"}
+
+
+def asks(*calls: dict[str, Any]) -> AIMessage:
+    """What a model says to call tools."""
+    return AIMessage("", tool_calls=[*calls])
+
+
+PAGES = asks(use("activate_skill", {"name": "pages"}))
+
+
+class Agent:
+    """An agent with a checkpointer."""
+
+    def __init__(self, folder: Path, *script: BaseMessage, middleware: tuple[Any, ...] = (), **options: Any) -> None:
+        self.model = Scripted(script=[*script])
+        self.middleware = SkillsMiddleware(catalog_of(folder), **options)
+        self.graph = create_agent(
+            self.model,
+            system_prompt="You count pages.",
+            middleware=[*middleware, self.middleware],
+            checkpointer=InMemorySaver(),
+        )
+
+    def say(self, text: str, thread: str = "1") -> Any:
+        config = {"configurable": {"thread_id": thread}}
+        return self.graph.invoke({"messages": [{"role": "user", "content": text}]}, config)
+
+
+def whole(messages: list[BaseMessage]) -> str:
+    """All the text that one call of the model was sent."""
+    return "\n".join(message.text for message in messages)
+
+
+def results(messages: list[BaseMessage]) -> list[str]:
+    return [message.text for message in messages if isinstance(message, ToolMessage)]
+
+
+def test_a_model_reads_a_skill_it_chose(folder: Path) -> None:
+    """The body comes as the tool's result, once, and its files after it."""
+    notes = asks(use("read_skill_file", {"name": "pages", "path": "notes.md"}, "2"))
+    agent = Agent(folder, PAGES, notes, DONE)
+    assert agent.say("How many?")["messages"][-1].text == "Done."
+    content, text = results(agent.model.calls[2])
+    assert content.startswith(f'<skill_content name="pages">\n{BODY}\n')
+    assert text == "Page 3 is blank."
+    assert [whole(call).count(BODY) for call in agent.model.calls] == [0, 1, 1]
+
+
+def test_an_agent_may_run_asynchronously(folder: Path) -> None:
+    """With the same messages."""
+    agents = [Agent(folder, PAGES, DONE), Agent(folder, PAGES, DONE)]
+    agents[0].say("Use $pages.")
+    config = {"configurable": {"thread_id": "1"}}
+    asyncio.run(agents[1].graph.ainvoke({"messages": [{"role": "user", "content": "Use $pages."}]}, config))
+    one, other = ([[message.text for message in call] for call in agent.model.calls] for agent in agents)
+    assert one == other
+    assert [text.count(BODY) for text in map(whole, agents[1].model.calls)] == [1, 1]
+
+
+def test_the_catalog_is_told_once_and_in_the_same_bytes(folder: Path) -> None:
+    """In the system message of every call, and nowhere else."""
+    agent = Agent(folder, PAGES, DONE, DONE)
+    agent.say("How many?")
+    agent.say("And now, with the pages skill?")
+    told = agent.middleware.session({}).static_block()
+    assert {call[0].text for call in agent.model.calls} == {f"You count pages.\n\n{told}"}
+    assert [whole(call).count("<available_skills>") for call in agent.model.calls] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "content"),
+    [
+        (None, "{}"),
+        (
+            SystemMessage([{"type": "text", "text": "A"}]),
+            [{"type": "text", "text": "A"}, {"type": "text", "text": "\n\n{}"}],
+        ),
+    ],
+    ids=["none", "blocks"],
+)
+def test_the_catalog_stands_behind_any_system_message(folder: Path, prompt: Any, content: Any) -> None:
+    """Which may be none, or blocks that a provider caches one by one."""
+    middleware, model = SkillsMiddleware(catalog_of(folder)), Scripted(script=[DONE])
+    create_agent(model, system_prompt=prompt, middleware=[middleware]).invoke({"messages": [HumanMessage("Hm?")]})
+    told = json.dumps(middleware.session({}).static_block())[1:-1]
+    assert model.calls[0][0].content == json.loads(json.dumps(content).replace("{}", told))
+
+
+def test_the_schema_of_tools_is_the_session_s(folder: Path) -> None:
+    """As it is, with what may be left out."""
+    agent = Agent(folder, DONE)
+    agent.say("Hm?")
+    told = [convert_to_openai_tool(tool)["function"] for tool in agent.model.tools]
+    tools = agent.middleware.session({}).tools()
+    assert told == [
+        {"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools
+    ]
+
+
+def test_without_skills_there_are_no_tools_and_no_text(tmp_path: Path) -> None:
+    """The agent is as it would be without Prowess."""
+    (tmp_path / "project").mkdir()
+    agent = Agent(tmp_path / "project", DONE)
+    agent.say("Use the pages skill.")
+    assert agent.model.tools == []
+    assert [message.text for message in agent.model.calls[0]] == ["You count pages.", "Use the pages skill."]
+
+
+def test_a_skill_the_user_names_is_read_at_once_and_not_remembered(folder: Path) -> None:
+    """The model sees it behind the user's words; the state's messages hold only the words."""
+    agent = Agent(folder, DONE)
+    state = agent.say("Use $pages on this.")
+    _, said, injected = agent.model.calls[0]
+    assert said.text == "Use $pages on this."
+    assert isinstance(injected, HumanMessage)
+    assert injected.text.startswith('<skill_content name="pages">')
+    assert [message.text for message in state["messages"]] == ["Use $pages on this.", "Done."]
+
+
+def test_a_named_skill_stays_while_tools_run(folder: Path) -> None:
+    """Once in every call of its turn."""
+    notes = asks(use("read_skill_file", {"name": "pages", "path": "notes.md"}))
+    agent = Agent(folder, notes, PAGES, DONE)
+    agent.say("Use $pages on this.")
+    assert [whole(call).count(BODY) for call in agent.model.calls] == [1, 1, 1]
+    assert results(agent.model.calls[2])[-1] == LINE
+
+
+def test_a_skill_that_stands_in_the_conversation_is_not_injected_again(folder: Path) -> None:
+    """Neither where its user names it, nor where the model asks for it again afterwards."""
+    agent = Agent(folder, PAGES, DONE, DONE, PAGES, DONE)
+    for text in ("How many?", "Use $pages again.", "And now?"):
+        agent.say(text)
+    assert [whole(call).count(BODY) for call in agent.model.calls] == [0, 1, 1, 1, 1]
+
+
+def test_only_its_user_reaches_a_skill_that_is_user_only(folder: Path) -> None:
+    """The model is told so in words; the user's mention opens it."""
+    agent = Agent(folder, asks(use("activate_skill", {"name": "secret"})), DONE, DONE)
+    agent.say("Hm?")
+    assert results(agent.model.calls[1]) == [
+        "error: the skill `secret` is only for its user to choose\nhint: the user does so by naming it"
+    ]
+    assert "Whisper." not in whole(agent.model.calls[1])
+    agent.say("/secret now")
+    assert whole(agent.model.calls[2]).count("Whisper.") == 1
+
+
+def test_a_second_activation_is_one_line(folder: Path) -> None:
+    """In the same step, even beside the first, where tools do not know of each other."""
+    both = asks(use("activate_skill", {"name": "pages"}), use("activate_skill", {"name": "pages"}, "2"))
+    agent = Agent(folder, both, asks(use("activate_skill", {"name": "pages"}, "3")), DONE)
+    agent.say("How many?")
+    first, *others = results(agent.model.calls[2])
+    assert (first.count(BODY), others) == (1, [LINE, LINE])
+
+
+def test_tools_that_run_beside_each_other_lose_nothing(folder: Path) -> None:
+    """What each of them leaves in the state is joined."""
+    skill(folder / ".agents/skills/words")
+    agent = Agent(
+        folder,
+        asks(
+            use("activate_skill", {"name": "pages"}),
+            use("read_skill_file", {"name": "pages", "path": "notes.md"}, "2"),
+            use("activate_skill", {"name": "words"}, "3"),
+        ),
+        DONE,
+    )
+    session = agent.middleware.session(agent.say("How many?"))
+    assert [(record.name, record.files) for record in session.ledger] == [("pages", ("notes.md",)), ("words", ())]
+
+
+class Forgetful(AgentMiddleware):  # type: ignore[misc]
+    """Sends the last message alone, as a middleware does that trims."""
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return handler(request.override(messages=request.messages[-1:]))
+
+
+def test_a_skill_outlives_the_messages_it_came_with(folder: Path) -> None:
+    """Whatever trims or sums up a conversation: the skill is there again, once, at the end."""
+    agent = Agent(folder, PAGES, DONE, DONE, middleware=(Forgetful(),))
+    agent.say("How many?")
+    agent.say("And now?")
+    _, said, tail = agent.model.calls[-1]
+    assert (said.text, tail.text[:15]) == ("And now?", "<active_skills>")
+    assert whole(agent.model.calls[-1]).count(BODY) == 1
+
+
+def test_conversations_with_one_agent_know_nothing_of_each_other(folder: Path) -> None:
+    """Both are given the body."""
+    agent = Agent(folder, PAGES, DONE, PAGES, DONE)
+    for thread in ("1", "2"):
+        agent.say("How many?", thread)
+    assert [whole(call).count(BODY) for call in agent.model.calls] == [0, 1, 0, 1]
+
+
+def test_a_conversation_goes_on_without_a_checkpointer(folder: Path) -> None:
+    """When the state is given back, record and messages."""
+    model = Scripted(script=[PAGES, DONE, PAGES, DONE])
+    graph = create_agent(model, middleware=[SkillsMiddleware(catalog_of(folder))])
+    state = graph.invoke({"messages": [HumanMessage("How many?")]})
+    graph.invoke({**state, "messages": [*state["messages"], HumanMessage("And now?")]})
+    assert results(model.calls[3])[1] == LINE
+
+
+def test_a_record_that_cannot_be_read_begins_anew(folder: Path) -> None:
+    """A thread that another version of Prowess wrote still runs."""
+    model = Scripted(script=[PAGES, DONE])
+    graph = create_agent(model, middleware=[SkillsMiddleware(catalog_of(folder))])
+    state = graph.invoke({"messages": [HumanMessage("How many?")], "skills": '{"version": 99}'})
+    assert BODY in results(model.calls[1])[0]
+    assert json.loads(state["skills"])["version"] == 1
+
+
+def test_a_skill_that_is_gone_is_told_of_and_the_run_goes_on(folder: Path) -> None:
+    """To the model that asked for it, and where its user named it."""
+    agent = Agent(folder, PAGES, DONE)
+    (folder / ".agents/skills/pages/SKILL.md").unlink()
+    assert agent.say("Use $pages on this.")["messages"][-1].text == "Done."
+    assert results(agent.model.calls[1])[0].startswith("error: the skill `pages` cannot be read now: ")
+    assert agent.model.calls[0][2].text.startswith("warning: the skill `pages` cannot be read now: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({}, "error: `name` is missing\nhint: `activate_skill` takes `name`, `arguments`"),
+        ({"name": 3}, "error: `name` must be of type string\nhint: `activate_skill` takes `name`, `arguments`"),
+        ({"name": "page"}, "error: no skill is called `page` for host `prowess`\nhint: did you mean `pages`?"),
+    ],
+    ids=["nothing", "a number", "a misspelt name"],
+)
+def test_what_goes_wrong_is_told_in_words(folder: Path, arguments: dict[str, Any], told: str) -> None:
+    """A run never ends by it."""
+    agent = Agent(folder, asks(use("activate_skill", arguments)), DONE)
+    assert agent.say("How many?")["messages"][-1].text == "Done."
+    assert results(agent.model.calls[1]) == [told]
+
+
+def test_other_tools_run_as_before(folder: Path) -> None:
+    """The middleware answers for its own alone."""
+
+    def double(number: int) -> int:
+        """Double a number."""
+        return 2 * number
+
+    model = Scripted(script=[asks(use("double", {"number": 4})), DONE])
+    graph = create_agent(model, tools=[double], middleware=[SkillsMiddleware(catalog_of(folder))])
+    graph.invoke({"messages": [HumanMessage("Hm?")]})
+    assert results(model.calls[1]) == ["8"]
+
+
+def test_options_are_the_session_s(folder: Path) -> None:
+    """A budget shortens what is told, and then there is a search."""
+    agent = Agent(folder, asks(use("search_skills", {"query": "pages"})), DONE, budget=120)
+    agent.say("Hm?")
+    assert results(agent.model.calls[1])[0].startswith("- pages: ")
+
+
+def test_records_are_joined_whichever_comes_first() -> None:
+    """A later turn wins, files add up, and nothing is no record."""
+    row = {"path": "a", "turn": 1, "files": ["x"]}
+    old = json.dumps({"version": 1, "turn": 1, "ledger": [row]})
+    new = json.dumps({"version": 1, "turn": 2, "ledger": [{**row, "turn": 2, "files": ["y"]}]})
+    for one, other, files in ((old, new, ["x", "y"]), (new, old, ["y", "x"])):
+        rows = [{**row, "turn": 2, "files": files}]
+        assert json.loads(merged(one, other)) == {"version": 1, "turn": 2, "ledger": rows}
+    assert (merged("", new), merged(new, "")) == (new, new)
+
+
+def test_the_page_s_code_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Block after block, with a model that follows a script."""
+    page = (TOP / "docs/adapters/langchain.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(folder)
+    model = Scripted(script=[PAGES, *[DONE] * 9])
+    monkeypatch.setattr("langchain.agents.factory.init_chat_model", lambda _: model)
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, "langchain.md", "exec"), names)  # noqa: S102 - it is ours
+    assert len(blocks) >= 2
+    assert BODY in whole(model.calls[1])
+
+
+def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a key, on the example skills."""
+    runpy.run_path(str(TOP / "examples/adapters/langchain_agent.py"), run_name="__main__")
+    assert "Conventional Commits" in capsys.readouterr().out
