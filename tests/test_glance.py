@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from prowess._frontmatter import MAX_FRONTMATTER_BYTES, read
 from prowess._yaml import Reader
-from prowess.glance import glance, is_simple
+from prowess.glance import glance
 from prowess.rules import check_skill
+from prowess.sight import is_simple
 from prowess.skill import from_document
 from test_fuzz import REAL, TOKENS
 from test_golden import CASES, golden_bytes

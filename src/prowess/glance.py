@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from ._plain import ODD
 
-__all__ = ["Glance", "glance", "is_simple"]
+__all__ = ["NOT_TEXTS", "Glance", "glance", "plain_table"]
 
 Glance = tuple[str, str, frozenset[str], bytes]
 """Name, description, keys, the front matter with both fences.
@@ -44,10 +44,10 @@ _PLAINEST = re.compile(
 _KEYS = re.compile(rb"^([A-Za-z][A-Za-z0-9_-]*):", re.MULTILINE).findall
 _INNER_KEYS = re.compile(rb"^  ([A-Za-z][A-Za-z0-9_-]*):", re.MULTILINE).findall
 _TWO_KEYS = frozenset(("name", "description"))
-_NO_NAME = frozenset((b"true", b"false", b"null"))
-_CHECKED = frozenset(("name", "description", "license", "compatibility", "metadata", "allowed-tools"))
 _BLOCKS = frozenset((">-", "|-", ">", "|"))
-_NO_TEXT = frozenset(("true", "false", "null"))
+NOT_TEXTS = frozenset(("true", "false", "null"))
+"""Plain values that are words and yet no texts, in lower case."""
+_NOT_NAMES = frozenset(word.encode() for word in NOT_TEXTS)
 _RESERVED = frozenset("-?:,[]{}#&*!|>'\"%@`. ")
 """What no plain value begins with, or may be a number if it does."""
 
@@ -62,7 +62,7 @@ def glance(data: bytes) -> Glance | None:
         What is plain to see, or None. The name is one the specification allows, or there is None to see either.
     """
     match = _PLAINEST(data)
-    if match is not None and len(match[1]) <= 64 and match[1] not in _NO_NAME and match.end() <= _MAX_BYTES:
+    if match is not None and len(match[1]) <= 64 and match[1] not in _NOT_NAMES and match.end() <= _MAX_BYTES:
         name, plain, double, single, block, below, rest = match.groups()
         if block is not None:
             text = below[2:].replace(b"\n  ", b" " if block == b">" else b"\n")
@@ -71,32 +71,15 @@ def glance(data: bytes) -> Glance | None:
         keys = _keys((b"name", b"description", *_KEYS(rest))) if rest else _TWO_KEYS
         if keys is not None and b" " in text and (not rest or _is_table_of_its_own(rest)):
             return name.decode(), text.decode(), keys, match[0]
-    table = _table(data)
+    table = plain_table(data)
     if table is None:
         return None
     name, description = table.get("name"), table.get("description", "").removesuffix("\n")
-    if name is None or name in _NO_TEXT or _NAME.fullmatch(name) is None or len(name) > 64:
+    if name is None or name in NOT_TEXTS or _NAME.fullmatch(name) is None or len(name) > 64:
         return None
     if " " not in description or description != description.strip():
         return None
     return name, description, frozenset(table), data[: data.find(b"\n---\n", 3) + 5]
-
-
-def is_simple(data: bytes) -> bool:
-    """Say whether no rule minds any field of a skill beside its name and description, if a glance took it in."""
-    table = _table(data) or {"": ""}
-    tools = table.get("allowed-tools", "Read")
-    compatibility = table.get("compatibility", "any")
-    return (
-        _CHECKED.issuperset(table)
-        and table.get("license", "any") != ""
-        and compatibility.strip() != ""
-        and len(compatibility) <= 500
-        and tools[:1].isalpha()
-        and tools.lower() not in _NO_TEXT
-        and ("metadata" not in table or b"\nmetadata:\n  " in data)
-        and b"\n  - " not in data
-    )
 
 
 @lru_cache(maxsize=256)
@@ -112,8 +95,15 @@ def _is_table_of_its_own(rest: bytes) -> bool:
     return not inner or len(set(inner)) == len(inner)
 
 
-def _table(data: bytes) -> dict[str, str] | None:
-    """Return the top level of a plain front matter, without what is nested."""
+def plain_table(data: bytes) -> dict[str, str] | None:
+    """Read the top level of a plain front matter.
+
+    Args:
+        data: the file, or its first bytes.
+
+    Returns:
+        For each key its text, empty where a list or a map stands below it; None where not all is plain to see.
+    """
     end = data.find(b"\n---\n", 3)
     if not 0 < end < _MAX_BYTES or data[:4] != b"---\n":
         return None

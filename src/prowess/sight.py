@@ -11,8 +11,8 @@ import re
 
 from .entry import Entry, State
 from .findings import CODES
-from .glance import is_simple
-from .rules import MAX_DESCRIPTION, RESERVED_WORDS
+from .glance import NOT_TEXTS, plain_table
+from .rules import MAX_COMPATIBILITY, MAX_DESCRIPTION, RESERVED_WORDS
 from .skill import Requirements
 from .view import PLAINLY, Verdict, View, Viewer
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .glance import Glance
     from .host import Host
 
-__all__ = ["Onlooker"]
+__all__ = ["Onlooker", "is_simple"]
 
 _SEEN_LATER = frozenset(
     code
@@ -38,6 +38,8 @@ _SEEN_LATER = frozenset(
 ) - {"description-missing", "description-empty", "description-not-text", "description-type"}
 """What may be wrong with a skill that a glance has taken in; nothing else can."""
 _NO_REQUIREMENTS = Requirements()
+_SIMPLE_FIELDS = frozenset(("name", "description", "license", "compatibility", "metadata", "allowed-tools"))
+"""The fields of the specification: only of these `is_simple` knows what the rules mind."""
 
 
 class Onlooker:
@@ -166,6 +168,23 @@ def _is_spotless(seen: Glance, path: str) -> bool:
         and ">" not in description
         and not any(word in name for word in RESERVED_WORDS)
         and is_simple(front)
+    )
+
+
+def is_simple(front: bytes) -> bool:
+    """Say whether no rule minds any field of a front matter but name and description, if a glance took it in."""
+    table = plain_table(front) or {"": ""}
+    tools = table.get("allowed-tools", "Read")
+    compatibility = table.get("compatibility", "any")
+    return (
+        _SIMPLE_FIELDS.issuperset(table)
+        and table.get("license", "any") != ""
+        and compatibility.strip() != ""
+        and len(compatibility) <= MAX_COMPATIBILITY
+        and tools[:1].isalpha()
+        and tools.lower() not in NOT_TEXTS
+        and ("metadata" not in table or b"\nmetadata:\n  " in front)
+        and b"\n  - " not in front
     )
 
 
