@@ -345,16 +345,18 @@ class Session:
                 continue
             entry = mention.entry
             seen.add(entry.path)
+            known = self._ledger.get(entry.path)
+            arguments = known.arguments if known is not None and known.by == "model" else None
             try:
-                found = self._read(entry, None)
+                found = self._read(entry, arguments)
             except (SkillError, OSError) as error:
                 warnings.append(str(error))
                 continue
             with self._lock:
-                known, fingerprint = self._ledger.get(entry.path), _fingerprint(found.content)
+                fingerprint = _fingerprint(found.content)
                 # What the model was given before stands longer than this turn.
                 given = known is not None and known.by == "model" and known.fingerprint == fingerprint
-                self._record(entry, found, fingerprint, None, "model" if given else "user")
+                self._record(entry, found, fingerprint, arguments, "model" if given else "user")
             if not any(found.content in text for text in texts):
                 messages.append({"role": "user", "content": found.content, "meta_dict": {"skill": True}})
         self.warnings = tuple(warnings)

@@ -253,6 +253,17 @@ def test_a_skill_that_is_active_and_named_is_not_sent_twice(here: Path) -> None:
     assert [text.count(PDF) for text in script.texts] == [0, 1, 1]
 
 
+def test_naming_a_skill_does_not_end_what_the_model_activated(here: Path) -> None:
+    """It is sent once while it is named, and once when the conversation has lost it, with the model's arguments."""
+    script = Script(call("activate_skill", name="csv", arguments="orders.csv"))
+    talk = agent(script, Skills(Session(discover(here))))
+    history = talk.run_sync("hello").all_messages()
+    talk.run_sync("$csv", message_history=history)
+    talk.run_sync("go on")
+    assert [text.count(CSV) for text in script.texts] == [0, 1, 1, 1]
+    assert [text.count("Arguments: orders.csv") for text in script.texts] == [0, 1, 1, 1]
+
+
 def test_a_run_without_a_prompt_answers_the_history_s_last_words(here: Path) -> None:
     """That is how web frontends begin a run."""
     script = Script()
@@ -397,6 +408,16 @@ def test_what_a_provider_compacted_counts_as_gone(here: Path) -> None:
     talk.run_sync("go on", message_history=history)
     assert script.texts[-1].count(PDF) == 2
     assert "<active_skills>" in words(script.sent[-1][0])[-1]
+
+
+def test_an_answer_that_a_provider_paused_is_taken_up_as_it_was(here: Path) -> None:
+    """Nothing is added behind it, since providers want the very same messages back."""
+    session = Session(discover(here))
+    session.activate("pdf")
+    script = Script()
+    paused = ModelResponse([TextPart("wait")], state="suspended")
+    agent(script, Skills(session)).run_sync(message_history=[ModelRequest([UserPromptPart("hello")]), paused])
+    assert PDF not in script.texts[0]
 
 
 def test_the_tail_is_the_last_of_all(here: Path) -> None:

@@ -63,8 +63,7 @@ class Skills(AbstractCapability[Any]):
 
     def get_toolset(self) -> AbstractToolset[Any] | None:
         """Return the tools with which the model uses its skills; none where there are no skills."""
-        tools = self.skills.tools() if isinstance(self.skills, Session) else ()
-        return _Tools(tools) if tools else None
+        return _Tools(self.skills.tools()) if isinstance(self.skills, Session) else None
 
     async def prepare_model_request(
         self,
@@ -141,7 +140,7 @@ def _is_text(item: object) -> bool:
 
 
 def _texts(messages: list[ModelMessage]) -> list[str]:
-    """Return the texts the model has before it: what a provider has compacted is still in the list, but not sent."""
+    """Return the texts the model has before it; what a provider has compacted is still in the list, but not sent."""
     texts: list[str] = []
     for part in (part for message in messages for part in message.parts):
         if isinstance(part, CompactionPart):
