@@ -209,6 +209,9 @@ class Session:
             if known is not None and stands and known.fingerprint == fingerprint:
                 since = f" since turn {known.turn}" if known.turn else ""
                 words = f"The skill {quoted(entry.name)} is active already{since}; its instructions have not changed."
+                if by == "model":
+                    # It stands from now on, though it was given for a turn.
+                    self._ledger[entry.path] = known.but(by=by)
                 return found.but(content=harmless(words), repeated=True)
             self._record(entry, found, fingerprint, arguments, by)
             return found
