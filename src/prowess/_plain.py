@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TypeAlias
 
-    Entry: TypeAlias = tuple[str, "str | tuple[str, ...] | Mapping[str, str]", bool, int]
+    PlainEntry: TypeAlias = tuple[str, "str | tuple[str, ...] | Mapping[str, str]", bool, int]
 
 __all__ = ["ODD", "plain_entries"]
 
@@ -34,13 +34,11 @@ _ITEM = re.compile(rf"  - {_VALUE}")
 _TEXT = re.compile(r"  \S.*")
 ODD = re.compile("[\x00-\x09\x0b-\x1f\x7f-\xa0\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 """Tabs, controls, no-break spaces and the line ends that YAML versions disagree about."""
-
-
 _MAX_LINES = 5000
 """More may be more YAML events than are read; whoever counts them tells."""
 
 
-def plain_entries(front: str) -> list[Entry] | None:
+def plain_entries(front: str) -> list[PlainEntry] | None:
     """Read plain front matter.
 
     Returns:
@@ -55,7 +53,7 @@ def plain_entries(front: str) -> list[Entry] | None:
         return None
     if lines[-1] == "":
         lines.pop()
-    entries: list[Entry] = []
+    entries: list[PlainEntry] = []
     keys: set[str] = set()
     at, count = 0, len(lines)
     while at < count:
@@ -83,7 +81,7 @@ def plain_entries(front: str) -> list[Entry] | None:
     return entries
 
 
-def _below(lines: list[str], at: int, key: str, block: str | None, entries: list[Entry]) -> int:
+def _below(lines: list[str], at: int, key: str, block: str | None, entries: list[PlainEntry]) -> int:
     """Read the indented lines of an entry; return the number of the line after them, or 0 if they are not plain."""
     start, end = at - 1, at
     while end < len(lines) and lines[end].startswith(" "):
@@ -111,5 +109,6 @@ def _below(lines: list[str], at: int, key: str, block: str | None, entries: list
 
 
 def _scalar(groups: tuple[str | None, ...]) -> str:
+    """Return the text of what `_VALUE` matched: plain, or in one of two kinds of quotes."""
     plain, *quoted = groups
     return plain.rstrip(" ") if plain is not None else next(group for group in quoted if group is not None)

@@ -27,6 +27,8 @@ _INNER = re.compile(r"^  ([A-Za-z][A-Za-z0-9_-]{0,63}): ([A-Za-z0-9/.][^\n]*|\"[
 _ITEM = re.compile(r"^  - ([A-Za-z0-9/.][^\n]*|\"[^\"\\\n]*\"|'[^'\n]*')\n", re.MULTILINE)
 _MAX_BYTES = 16 * 1024
 """Of a front matter that is taken in: of a larger one the reader counts lines and bytes."""
+_MAX_NAME = 64
+"""Characters, at most what `rules.MAX_NAME` allows: longer names are left to the reader."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _WORDS = rb"[A-Za-z0-9][ -\"$-9;-~]*[!-\"$-9;-~]"
 """Printable ASCII that begins with a letter or digit, does not end with a blank, and holds neither `:` nor `#`."""
@@ -62,7 +64,7 @@ def glance(data: bytes) -> Glance | None:
         What is plain to see, or None. The name is one the specification allows, or there is None to see either.
     """
     match = _PLAINEST(data)
-    if match is not None and len(match[1]) <= 64 and match[1] not in _NOT_NAMES and match.end() <= _MAX_BYTES:
+    if match is not None and len(match[1]) <= _MAX_NAME and match[1] not in _NOT_NAMES and match.end() <= _MAX_BYTES:
         name, plain, double, single, block, below, rest = match.groups()
         if block is not None:
             text = below[2:].replace(b"\n  ", b" " if block == b">" else b"\n")
@@ -75,7 +77,7 @@ def glance(data: bytes) -> Glance | None:
     if table is None:
         return None
     name, description = table.get("name"), table.get("description", "").removesuffix("\n")
-    if name is None or name in NOT_TEXTS or _NAME.fullmatch(name) is None or len(name) > 64:
+    if name is None or name in NOT_TEXTS or _NAME.fullmatch(name) is None or len(name) > _MAX_NAME:
         return None
     if " " not in description or description != description.strip():
         return None

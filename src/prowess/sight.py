@@ -159,6 +159,7 @@ class Onlooker:
 def _is_spotless(seen: Glance, path: str) -> bool:
     """Say whether no rule minds anything about a skill that a glance took in, whatever the host."""
     name, description, _, front = seen
+    # The line end of a block of text counts too, though a glance leaves it out.
     return (
         path.endswith(f"/{name}/SKILL.md")
         and len(description) <= MAX_DESCRIPTION - 2
