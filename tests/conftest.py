@@ -18,3 +18,4 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PROWESS_CACHE_DIR", str(home / "cache"))
     monkeypatch.setenv("PROWESS_CONFIG_DIR", str(home / "config"))
+    monkeypatch.setenv("CAMEL_WORKDIR", str(home))  # where CAMEL keeps the files it summarises a conversation into
