@@ -23,3 +23,16 @@ def test_a_missing_extra_is_named(module: str, framework: str, sentence: str) ->
     with pytest.raises(ImportError) as caught:
         import_module(f"prowess.adapters.{module}")
     assert str(caught.value) == sentence
+
+
+def test_the_adapter_of_camel_lists_skills_without_it_and_names_it_where_it_needs_it() -> None:
+    """Its data model is CAMEL's design, not CAMEL; an agent is."""
+    if find_spec("camel") is not None:
+        pytest.skip("camel is installed here")
+    camel = import_module("prowess.adapters.camel")
+    manager = camel.SkillManager([camel.FilesystemSkillProvider(["examples/skills"])])
+    (mentioned,) = manager.resolve_mentions("use $csv-profile", manager.list("."))
+    for needs, arguments in ((camel.attach, (None, None)), (manager.build_messages, ([mentioned],))):
+        with pytest.raises(ImportError) as caught:
+            needs(*arguments)
+        assert str(caught.value) == "this adapter needs camel-ai: pip install 'prowess[camel]'"

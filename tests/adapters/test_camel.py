@@ -23,8 +23,6 @@ with warnings.catch_warnings():
     from camel.storages import JsonStorage
     from camel.types import ChatCompletion, ChatCompletionChunk, ModelType, OpenAIBackendRole
 
-from skills import skill
-
 from prowess import Session, discover
 from prowess.adapters.camel import (
     FilesystemSkillProvider,
@@ -41,6 +39,7 @@ from prowess.adapters.camel import (
 )
 from prowess.errors import ActivationError, ConfigError, SkillNotFoundError
 from prowess.host import load_host
+from skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,11 +83,11 @@ class Script(StubModel):  # type: ignore[misc]
             raise line
         return line(self) if callable(line) else line
 
-    def _run(self, messages: Any, response_format: Any = None, tools: Any = None) -> Any:
+    def _run(self, messages: Any, _: Any = None, tools: Any = None) -> Any:
         line = self._next(messages, tools)
         return self._chunks(line) if self.model_config_dict["stream"] else answer(line)
 
-    async def _arun(self, messages: Any, response_format: Any = None, tools: Any = None) -> Any:
+    async def _arun(self, messages: Any, _: Any = None, tools: Any = None) -> Any:
         line = self._next(messages, tools)
         if not self.model_config_dict["stream"]:
             return answer(line)
@@ -189,3 +188,572 @@ def test_a_mentioned_skill_stands_before_the_users_message_and_is_not_kept(world
     assert "use $pdf now" in memory_of(agent)
     steps(agent, way, "and now?")
     assert PDF not in str(model.sent[1])
+
+
+# ── a turn ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_skill_mentioned_again_in_a_later_turn_is_injected_again(world: World, way: str) -> None:
+    """And no turn in between has it."""
+    model = Script(stream="stream" in way)
+    agent = attach(agent_of(model), world.session())
+    for text in ("use $pdf", "go on", "use $pdf again"):
+        steps(agent, way, text)
+    assert [str(sent).count(PDF) for sent in model.sent] == [1, 0, 1]
+    assert PDF not in memory_of(agent)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_while_tools_are_called_the_skill_stays_before_the_users_message(world: World, way: str) -> None:
+    """Each request of the turn has it once, and what the tool said is behind the user's message."""
+
+    def count(word: str) -> str:
+        """Count a word.
+
+        Args:
+            word: any.
+        """
+        return f"counted {word}"
+
+    model = Script([("count", {"word": "x"})], "done", stream="stream" in way)
+    agent = attach(agent_of(model, tools=[count]), world.session())
+    steps(agent, way, "use $pdf")
+    first, second = model.sent
+    assert [message["role"] for message in first] == ["system", "user", "user"]
+    assert [message["role"] for message in second] == ["system", "user", "user", "assistant", "tool"]
+    assert all(PDF in sent[1]["content"] and sent[2]["content"] == "use $pdf" for sent in model.sent)
+    assert "counted x" in second[-1]["content"]
+    assert "counted x" in memory_of(agent)
+    assert PDF not in memory_of(agent)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_when_the_model_raises_nothing_is_left(world: World, way: str) -> None:
+    """Neither in the memory nor for the next turn."""
+    model = Script(RuntimeError("the model is down"), "back", stream="stream" in way)
+    agent = attach(agent_of(model), world.session())
+    if "stream" in way:  # CAMEL makes an answer of it
+        assert "the model is down" in str(steps(agent, way, "use $pdf").info)
+    else:
+        with pytest.raises(RuntimeError, match="the model is down"):
+            steps(agent, way, "use $pdf")
+    assert PDF in str(model.sent[0])
+    assert PDF not in memory_of(agent)
+    steps(agent, way, "and now?")
+    assert PDF not in str(model.sent[1])
+
+
+def test_a_stream_that_is_left_in_the_middle_leaves_nothing(world: World) -> None:
+    """What its caller does meanwhile is no part of the turn."""
+    model = Script("one two three", "other", "next", stream=True)
+    agent = attach(agent_of(model), world.session())
+    parts = iter(agent.step("use $pdf"))
+    next(parts)
+    list(agent.step("something else"))
+    parts.close()
+    list(agent.step("go on"))
+    assert [str(sent).count(PDF) for sent in model.sent] == [1, 0, 0]
+
+
+def test_turns_that_run_beside_each_other_have_their_own_skills(world: World) -> None:
+    """Two steps of one agent at the same time."""
+    model = Script()
+    agent = attach(agent_of(model), world.session())
+
+    async def both() -> None:
+        await asyncio.gather(agent.astep("use $pdf"), agent.astep("use $csv"))
+
+    asyncio.run(both())
+    assert sorted((PDF in str(sent), CSV in str(sent)) for sent in model.sent) == [(False, True), (True, False)]
+
+
+def test_a_step_with_a_time_limit_runs_in_a_thread_and_is_a_turn_too(world: World) -> None:
+    """CAMEL takes another thread for `step_timeout`."""
+    model = Script()
+    agent = attach(agent_of(model, step_timeout=30), world.session())
+    agent.step("use $pdf")
+    assert PDF in str(model.sent[0])
+
+
+def test_an_agent_asked_to_go_on_keeps_the_skill_before_the_users_message(world: World) -> None:
+    """A terminator lets CAMEL write `Please continue.` as if the user had."""
+    from camel.terminators import ResponseWordsTerminator
+
+    model = Script("not yet", "all done")
+    stop = ResponseWordsTerminator({"all done": 1})
+    agent = attach(agent_of(model, response_terminators=[stop]), world.session())
+    agent.step("use $pdf")
+    assert [text[:14] for text in model.texts[0][1:]] == ["user: <skill_c", "user: use $pdf"]
+    assert [text[:14] for text in model.texts[1][1:3]] == ["user: <skill_c", "user: use $pdf"]
+
+
+def test_the_users_message_may_be_a_basemessage_with_a_picture(world: World) -> None:
+    """Its text counts, and it reaches the model as it is."""
+    model = Script()
+    agent = attach(agent_of(model), world.session())
+    message = BaseMessage.make_user_message("User", "use $pdf", image_list=["https://example.org/a.png"])
+    agent.step(message)
+    assert PDF in model.sent[0][1]["content"]
+    assert model.sent[0][2]["content"][0] == {"type": "text", "text": "use $pdf"}
+    assert message.content == "use $pdf"
+
+
+def test_a_turn_names_several_skills_each_once_in_the_order_of_the_text(world: World) -> None:
+    """Whatever their scope."""
+    model = Script()
+    attach(agent_of(model), world.session()).step("$csv, then $pdf, then $csv again")
+    assert [CSV in text or PDF in text for text in model.texts[0]] == [False, True, True, False]
+    assert CSV in model.texts[0][1]
+
+
+def test_nothing_is_said_to_models_that_they_do_not_know(world: World) -> None:
+    """The mark stays here: an API refuses keys that it does not know."""
+    model = Script()
+    attach(agent_of(model), world.session()).step("use $pdf")
+    assert {key for message in model.sent[0] for key in message} == {"role", "content"}
+
+
+def test_an_empty_text_and_a_text_without_mentions_change_nothing(world: World) -> None:
+    """The model is sent what it would be sent without the session."""
+    plain, model = Script(), Script()
+    alone, agent = agent_of(plain), attach(agent_of(model), world.session())
+    for text in ("", "hello", "never use the pdf skill", "/usr/bin/pdf"):
+        alone.step(text)
+        agent.step(text)
+    assert model.sent == plain.sent
+
+
+def test_a_skill_that_cannot_be_read_is_a_warning_and_the_turn_goes_on(world: World) -> None:
+    """With the other skill that was named."""
+    model = Script("fine")
+    agent = attach(agent_of(model), world.session())
+    world.pdf.unlink()
+    with pytest.warns(SkillWarning, match="the skill `pdf` cannot be read now"):
+        response = agent.step("use $pdf and $csv")
+    assert response.msgs[0].content == "fine"
+    assert CSV in str(model.sent[0])
+    world.pdf = skill(world.pdf.parent, body=PDF)
+    agent.step("use $pdf")
+    assert PDF in str(model.sent[1])
+
+
+def test_storage_holds_nothing_that_was_injected(world: World) -> None:
+    """The file of a memory that lasts, byte for byte, and what is saved from it."""
+    model, file = Script("hello"), world.top / "memory.json"
+    counter = ScoreBasedContextCreator(model.token_counter, 4096)
+    memory = ChatHistoryMemory(counter, storage=JsonStorage(file))
+    agent = attach(agent_of(model, memory=memory), world.session())
+    agent.step("use $pdf")
+    agent.save_memory(str(world.top / "saved.json"))
+    assert PDF in str(model.sent)
+    for path in (file, world.top / "saved.json"):
+        assert "use $pdf" in path.read_text()
+        assert PDF not in path.read_text()
+        assert "skill_content" not in path.read_text()
+
+
+def test_a_marked_message_is_never_written(world: World) -> None:
+    """Whoever writes it: what `build_messages` made belongs to one turn."""
+    agent = attach(agent_of(Script()), world.session())
+    manager = SkillManager([FilesystemSkillProvider(loader=world.loader())])
+    (message,) = manager.build_messages(manager.list(world.cwd)[:1])
+    assert agent.update_memory(message, OpenAIBackendRole.USER) is None
+    assert agent.update_memory(message, OpenAIBackendRole.USER, return_records=True) == []
+    agent.record_message(message)
+    assert PDF not in memory_of(agent)
+
+
+def test_the_tokens_of_what_was_injected_are_not_counted_for_the_memory(world: World) -> None:
+    """CAMEL keeps the size of the last request, which would make it sum up too early."""
+    agent = attach(agent_of(Script()), world.session())
+    agent.step("hello")
+    assert agent.memory.get_context()[1] == 5010
+    agent.step("use $pdf")
+    assert agent.memory.get_context()[1] == 10
+
+
+@pytest.mark.filterwarnings("ignore:summarize:DeprecationWarning")
+@pytest.mark.parametrize("way", ["step", "astep"])
+def test_what_is_summed_up_within_a_turn_holds_no_skill(world: World, way: str) -> None:
+    """The agent that sums up asks the same models; the memory's new text is without the skill, the turn has it."""
+    model = Script("first answer", "the summary", "second answer")
+    agent = attach(agent_of(model, summarize_threshold=1, token_limit=100_000), world.session())
+    steps(agent, way, "hello")
+    steps(agent, way, "use $pdf")
+    asked, second = model.sent[1:]
+    assert "summar" in str(asked)
+    assert PDF not in str(asked)
+    assert PDF in second[-2]["content"]
+    assert second[-1]["content"].endswith("use $pdf")
+    assert PDF not in memory_of(agent)
+
+
+def test_an_agent_within_a_tool_gets_nothing_of_the_turn(world: World) -> None:
+    """Even if it asks the same models."""
+    model = Script([("ask", {})], "inner", "outer")
+    agent = agent_of(model)
+
+    def ask() -> str:
+        """Ask somebody else."""
+        return str(ChatAgent("Other.", model=agent.model_backend).step("use $pdf").msgs[0].content)
+
+    agent.add_tool(ask)
+    attach(agent, world.session()).step("use $pdf")
+    assert [PDF in str(sent) for sent in model.sent] == [True, False, True]
+    assert model.texts[1] == ["system: Other.", "user: use $pdf"]
+
+
+# ── agents and sessions ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_two_agents_with_sessions_of_their_own_do_not_share(world: World) -> None:
+    """Though they ask the same models and one of them does not know the skill."""
+    model = Script()
+    knows, knows_not = agent_of(model), agent_of(model)
+    knows_not.model_backend = knows.model_backend
+    first, second = world.session(), Session(discover(world.top, host="camel", home=world.top))
+    attach(knows, first)
+    attach(knows_not, second)
+    for agent in (knows, knows_not, knows):
+        agent.step("use $pdf")
+    assert [PDF in str(sent) for sent in model.sent] == [True, False, True]
+    assert [[record.name for record in session.ledger] for session in (first, second)] == [["pdf"], []]
+
+
+def test_two_conversations_with_one_agent_both_get_the_body(world: World) -> None:
+    """The second session is attached when the first is detached."""
+    model = Script()
+    agent, first, second = agent_of(model), world.session(), world.session()
+    attach(agent, first).step("use $pdf")
+    detach(agent).step("use $pdf")
+    attach(agent, second).step("use $pdf")
+    assert [PDF in str(sent) for sent in model.sent] == [True, False, True]
+    assert [session.turn for session in (first, second)] == [1, 1]
+
+
+def test_attaching_the_same_again_changes_nothing_and_another_is_refused(world: World) -> None:
+    """With words that say what to do."""
+    model, session = Script(), world.session()
+    agent = attach(agent_of(model), session)
+    assert attach(agent, session) is agent
+    agent.step("use $pdf")
+    assert str(model.sent).count(PDF) == 1
+    for other, catalog in ((world.session(), False), (session, True)):
+        with pytest.raises(ConfigError, match="the agent has a session already") as caught:
+            attach(agent, other, catalog=catalog)
+        assert caught.value.hint == "call `detach(agent)` first"
+
+
+def test_detaching_leaves_the_agent_as_it_was(world: World) -> None:
+    """Its attributes, its tools; and detaching what is not attached does nothing."""
+    agent = agent_of(Script())
+    before = dict(vars(agent))
+    attach(agent, world.session(), catalog=True)
+    assert agent.tool_dict
+    assert detach(agent) is agent
+    assert vars(agent) == before
+    assert not agent.tool_dict
+    assert detach(agent) is agent
+
+
+def test_what_is_no_agent_is_refused(world: World) -> None:
+    """Or one of a version that works in another way."""
+
+    class Other:
+        pass
+
+    with pytest.raises(ConfigError, match="the agent has no `_step_impl`"):
+        attach(Other(), world.session())
+
+
+def test_a_reset_begins_the_sessions_conversation_again(world: World) -> None:
+    """What was activated is forgotten with the memory, so it can be had again."""
+    model, session = Script([("activate_skill", {"name": "pdf"})]), world.session()
+    agent = attach(agent_of(model), session, catalog=True)
+    agent.step("hello")
+    assert [record.name for record in session.ledger] == ["pdf"]
+    agent.reset()
+    assert (session.ledger, session.turn) == ((), 0)
+    agent.step("use $pdf")
+    assert PDF in model.sent[-1][1]["content"]
+
+
+def test_a_clone_has_no_session_until_it_is_given_one(world: World) -> None:
+    """Nor tools of the conversation it was cloned in, nor the catalog."""
+    model = Script()
+    agent = attach(agent_of(model), world.session(), catalog=True)
+    twin = agent.clone()
+    assert not twin.tool_dict
+    twin.step("use $pdf")
+    assert model.texts == [["system: Be kind.", "user: use $pdf"]]
+    attach(twin, world.session(), catalog=True).step("use $pdf")
+    assert PDF in str(model.sent[1])
+
+
+def test_models_that_are_exchanged_get_the_skills_too(world: World) -> None:
+    """An agent may be given others between two turns."""
+    agent, model = attach(agent_of(Script()), world.session()), Script()
+    agent.model_backend = agent_of(model).model_backend
+    agent.step("use $pdf")
+    assert PDF in str(model.sent)
+
+
+# ── the model chooses ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_with_the_catalog_the_model_chooses_by_itself(world: World, way: str) -> None:
+    """What its tools answer is kept as CAMEL keeps all answers of tools; the catalog is not kept."""
+    line = [("activate_skill", {"name": "csv"})]
+    model, session = Script(line, "done", stream="stream" in way), world.session()
+    agent = attach(agent_of(model), session, catalog=True)
+    steps(agent, way, "hello")
+    assert model.sent[0][0]["content"] == f"Be kind.\n\n{session.static_block()}"
+    assert model.tools[0] == ["activate_skill", "read_skill_file"]
+    assert CSV in model.sent[1][-1]["content"]
+    assert CSV in memory_of(agent)
+    assert str(model.sent[1]).count(CSV) == 1
+    assert "available_skills" not in memory_of(agent)
+    assert session.ledger[0].by == "model"
+
+
+def test_a_skill_that_the_model_chose_outlives_what_the_memory_forgets(world: World) -> None:
+    """`prune_tool_calls_from_memory` drops what the tool said; the session says it again."""
+    model = Script([("activate_skill", {"name": "csv"})])
+    agent = attach(agent_of(model, prune_tool_calls_from_memory=True), world.session(), catalog=True)
+    agent.step("hello")
+    assert CSV not in memory_of(agent)
+    agent.step("go on")
+    assert CSV in model.sent[2][-2]["content"]
+    assert "<active_skills>" in model.sent[2][-2]["content"]
+    assert model.sent[2][-1]["content"] == "go on"
+    assert CSV not in memory_of(agent)
+
+
+def test_what_the_tool_gave_is_not_given_again_in_the_turn_that_mentions_it(world: World) -> None:
+    """It stands in the conversation."""
+    model = Script([("activate_skill", {"name": "csv"})])
+    agent = attach(agent_of(model), world.session(), catalog=True)
+    agent.step("hello")
+    agent.step("now use $csv")
+    assert str(model.sent[-1]).count(CSV) == 1
+
+
+def test_an_agent_without_a_system_message_is_told_of_its_skills_too(world: World) -> None:
+    """In one of its own."""
+    model, session = Script(), world.session()
+    attach(ChatAgent(model=model), session, catalog=True).step("hello")
+    assert model.sent[0][0] == {"role": "system", "content": session.static_block()}
+
+
+def test_a_changed_catalog_changes_what_the_model_is_told(world: World) -> None:
+    """At the next turn, with the names its tools take."""
+    model, session = Script(), world.session()
+    agent = attach(agent_of(model), session, catalog=True)
+    skill(world.cwd / ".camel/skills/docx")
+    session.update(world.session().catalog)
+    agent.step("hello")
+    assert "docx" in model.sent[0][0]["content"]
+    schema = agent.tool_dict["activate_skill"].get_openai_tool_schema()
+    assert schema["function"]["parameters"]["properties"]["name"]["enum"] == ["docx", "pdf", "csv"]
+
+
+def test_without_skills_nothing_is_added(tmp_path: Path) -> None:
+    """Neither tools nor words."""
+    model = Script()
+    agent = attach(agent_of(model), Session(discover(tmp_path, host="camel", home=tmp_path)), catalog=True)
+    agent.step("hello")
+    assert (model.texts, model.tools) == ([["system: Be kind.", "user: hello"]], [[]])
+
+
+def test_a_tool_of_the_same_name_is_not_replaced(world: World) -> None:
+    """The agent's own comes first."""
+
+    def activate_skill() -> str:
+        """Do something else."""
+        return ""
+
+    agent = agent_of(Script(), tools=[activate_skill])
+    with pytest.raises(ConfigError, match="the agent has a tool `activate_skill` of its own"):
+        attach(agent, world.session(), catalog=True)
+    attach(agent, world.session())
+
+
+# ── the design of issue 3711 ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_skills_are_listed_repo_user_system_external_and_the_first_of_a_name_wins(world: World) -> None:
+    """With what their front matter says, and without their bodies."""
+    extra = world.top / "extra"
+    for folder, scope in ((world.home / ".camel/skills", "user"), (world.top / "etc/camel/skills", "system")):
+        skill(folder / "deep/er/both", description=scope)
+    skill(world.top / "etc/camel/skills/only", "only", more="metadata:\n  short-description: Only here\n")
+    skill(extra / "both", description="external")
+    skill(extra / "last")
+    outcome = world.loader(extra).list(world.cwd)
+    assert [(meta.name, meta.scope) for meta in outcome.skills] == [
+        ("pdf", "repo"),
+        ("both", "user"),
+        ("csv", "user"),
+        ("only", "system"),
+        ("last", "external"),
+    ]
+    assert outcome.skills[3] == SkillMetadata("only", "Does only. Use it for only.", "Only here")
+    assert outcome.skills[1] == SkillMetadata("both", "user", None)
+    assert outcome.errors == ()
+
+
+def test_hidden_folders_and_links_are_skipped(world: World) -> None:
+    """As the host file says."""
+    skill(world.cwd / ".camel/skills/.hidden/secret")
+    (world.cwd / ".camel/skills/linked").symlink_to(skill(world.top / "elsewhere/linked").parent)
+    (world.cwd / ".camel/skills/file").mkdir()
+    (world.cwd / ".camel/skills/file/SKILL.md").symlink_to(world.top / "elsewhere/linked/SKILL.md")
+    assert [meta.name for meta in world.loader().list(world.cwd).skills] == ["pdf", "csv"]
+
+
+def test_an_invalid_skill_is_recorded_and_skipped_unless_it_is_the_systems(world: World) -> None:
+    """Limits of length count too."""
+    broken = skill(world.cwd / ".camel/skills/broken", "broken", '""')
+    long = skill(world.cwd / ".camel/skills/long", "n" * 65)
+    wordy = skill(world.home / ".camel/skills/wordy", "wordy", "w" * 1025)
+    skill(world.top / "etc/camel/skills/systems", "systems", '""')
+    outcome = world.loader().list(world.cwd)
+    assert [meta.name for meta in outcome.skills] == ["pdf", "csv"]
+    assert sorted(error.source for error in outcome.errors) == sorted(map(str, (broken, long, wordy)))
+    assert all(error.message for error in outcome.errors)
+    manager = SkillManager([FilesystemSkillProvider(loader=world.loader())])
+    assert manager.errors(world.cwd) == [*outcome.errors]
+
+
+def test_bodies_are_read_only_on_demand(world: World) -> None:
+    """And as they are then."""
+    loader = world.loader()
+    meta = loader.list(world.cwd).skills[0]
+    assert not hasattr(meta, "body")
+    skill(world.pdf.parent, body="Another body.")
+    assert loader.read(meta) == SkillDocument(meta, "Another body.\n")
+    world.pdf.write_text("No front matter.")
+    with pytest.raises(ActivationError, match="the skill `pdf` cannot be read now"):
+        loader.read(meta)
+    world.pdf.unlink()
+    with pytest.raises(ActivationError, match="the skill `pdf` cannot be read now"):
+        loader.read(meta)
+    with pytest.raises(SkillNotFoundError):
+        loader.read(SkillMetadata("pdf", "No path."))
+
+
+def test_values_are_frozen() -> None:
+    """All four of the data model."""
+    meta = SkillMetadata("a", "b")
+    for value in (meta, SkillDocument(meta, "c"), SkillError("d", "e"), SkillLoadOutcome()):
+        with pytest.raises(AttributeError):
+            setattr(value, type(value).__annotations__.popitem()[0], None)
+
+
+def test_a_directory_is_looked_at_once_until_refresh(world: World) -> None:
+    """By the manager and by the provider, each directory for itself."""
+    provider = FilesystemSkillProvider(loader=world.loader())
+    manager = SkillManager([provider])
+    names: Callable[[], list[str]] = lambda: [meta.name for meta in manager.list(world.cwd)]  # noqa: E731
+    assert names() == ["pdf", "csv"]
+    skill(world.cwd / ".camel/skills/docx")
+    assert names() == ["pdf", "csv"]
+    assert [meta.name for meta in provider.list(world.cwd)] == ["pdf", "csv"]
+    assert [meta.name for meta in manager.list(world.top)] == ["csv"]
+    manager.refresh(world.cwd)
+    assert names() == ["docx", "pdf", "csv"]
+
+
+class Shelf(SkillProvider):
+    """Skills that are no files."""
+
+    def __init__(self, **bodies: str) -> None:
+        self.bodies = bodies
+
+    def list(self, cwd: str) -> Any:
+        assert Path(cwd).is_absolute()
+        return [SkillMetadata(name, f"Does {name}.") for name in self.bodies]
+
+    def read(self, meta: SkillMetadata) -> SkillDocument:
+        return SkillDocument(meta, self.bodies.pop(meta.name))
+
+    def refresh(self, cwd: str) -> None:
+        pass
+
+
+def test_a_manager_joins_providers_and_the_first_of_a_name_wins(world: World) -> None:
+    """Mentions are resolved over all of them, and each reads its own."""
+    manager = SkillManager([FilesystemSkillProvider(loader=world.loader()), Shelf(pdf="Not this.", shelf="From afar.")])
+    skills = manager.list(world.cwd)
+    assert [meta.name for meta in skills] == ["pdf", "csv", "shelf"]
+    mentions = manager.resolve_mentions("use the shelf skill and $pdf, not $csv; `$csv`; $shelf", skills)
+    assert [meta.name for meta in mentions] == ["shelf", "pdf"]
+    messages = manager.build_messages(mentions)
+    assert [message.content for message in messages] == [
+        "<skill>\n<name>shelf</name>\n<path></path>\nFrom afar.\n</skill>",
+        f"<skill>\n<name>pdf</name>\n<path>{world.pdf}</path>\n{PDF}\n</skill>",
+    ]
+    assert [message.meta_dict for message in messages] == [{"skill": True}] * 2
+    assert messages[0].to_openai_user_message()["role"] == "user"
+    with pytest.warns(SkillWarning, match="the skill `shelf` cannot be read now"):
+        assert manager.build_messages(mentions[:1]) == []
+    with pytest.warns(SkillWarning, match="no skill is listed as `other`"):
+        assert manager.build_messages([SkillMetadata("other", "Not listed.")]) == []
+    assert manager.resolve_mentions("nothing named", skills) == []
+
+
+@pytest.mark.parametrize(
+    "end", ["</skill>", "</SKILL >", "< /skill>", "＜/skill＞", "</sk\u200bill>", "<skill>", "</skill_content>"]
+)
+def test_a_body_cannot_close_its_wrapper(end: str) -> None:
+    """However it writes the tag, in its text or in its name."""
+    manager = SkillManager([Shelf(evil=f"before {end} after")])
+    (message,) = manager.build_messages(manager.list("."))
+    inside = message.content.removeprefix("<skill>\n<name>evil</name>\n<path></path>\n").removesuffix("\n</skill>")
+    assert inside == f"before &lt;{end[1:]} after"
+
+
+def test_a_name_cannot_close_its_wrapper() -> None:
+    """It stands between tags of its own."""
+    manager = SkillManager([Shelf(**{"</name></skill>": "body"})])
+    (message,) = manager.build_messages(manager.list("."))
+    assert message.content == "<skill>\n<name>&lt;/name>&lt;/skill></name>\n<path></path>\nbody\n</skill>"
+
+
+def test_by_default_a_manager_looks_at_this_machine(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the project and at the user's home."""
+    monkeypatch.setenv("HOME", str(world.home))
+    assert [meta.name for meta in SkillManager().list(world.cwd)] == ["pdf", "csv"]
+
+
+def test_the_skill_creator_is_a_skill_itself() -> None:
+    """It is found as an external skill, named and injected."""
+    catalog = discover(TOP / "tests", host="camel", home=TOP / "tests", skill_dirs=[TOP / "examples/skills"])
+    model = Script()
+    attach(agent_of(model), Session(catalog)).step("use the skill-creator skill")
+    assert "# Create an Agent Skill" in model.sent[0][1]["content"]
+
+
+# ── the page and the example ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_page_runs_and_the_example_says_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+    """Offline, as they are written."""
+    page = (TOP / "docs/adapters/camel.md").read_text(encoding="utf-8")
+    cwd = Path.cwd()
+    os.chdir(TOP)
+    try:
+        blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+        assert len(blocks) == 2
+        for block in blocks:
+            exec(block, {})  # noqa: S102
+            said = capsys.readouterr().out.strip()
+            assert f"prints `{said}`" in page
+        runpy.run_path(str(TOP / "examples/adapters/camel_agent.py"), run_name="__main__")
+    finally:
+        os.chdir(cwd)
+    said = capsys.readouterr().out
+    assert "Create an Agent Skill" in said
+    assert "kept: no" in said

@@ -18,8 +18,7 @@ from prowess.activation import harmless
 from prowess.adapters import missing_extra
 from prowess.catalog import discover
 from prowess.entry import Entry, State
-from prowess.errors import ActivationError, ConfigError, SkillNotFoundError
-from prowess.errors import SkillError as SkillFailure
+from prowess.errors import ActivationError, ConfigError, ProwessError, SkillNotFoundError
 from prowess.findings import Severity, neutral, quoted, same_name
 from prowess.mentions import mentions
 from prowess.skill import Requirements, Skill, load
@@ -266,7 +265,7 @@ class SkillManager:
         for meta in mentions:
             try:
                 text = _wrapped(self._read(meta))
-            except (SkillFailure, OSError) as error:
+            except ProwessError as error:
                 warnings.warn(str(error), SkillWarning, stacklevel=2)
                 continue
             messages.append(make(role_name="User", content=text, meta_dict=dict(_MARK)))
@@ -276,7 +275,13 @@ class SkillManager:
         home = self._homes.get((meta.name, meta.path))
         if home is None:
             raise SkillNotFoundError(f"no skill is listed as {quoted(meta.name)}", hint="list the skills first")
-        return home.read(meta)
+        try:
+            return home.read(meta)
+        except ProwessError:
+            raise
+        except Exception as error:
+            words = f"the skill {quoted(meta.name)} cannot be read now: {neutral(str(error) or type(error).__name__)}"
+            raise ActivationError(words) from error
 
 
 _MARK = {"skill": True}
