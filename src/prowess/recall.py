@@ -269,10 +269,11 @@ class Recalled:
 
     def _of(self, at: int, name: str) -> Any:
         """Return an attribute of a skill's entry."""
-        if name == "description" and name not in self.odd.get(at, {}):
-            return self.descriptions[at]
         if name == "path":
             return self.paths[at]
+        rare = self.odd.get(at, {})
+        if name == "description":
+            return rare[name] if name in rare else self.descriptions[at]
         if name in ("root", "scope", "namespace"):
             root, scope, namespace = self.places[self.numbers[at]]
             return {"root": root, "scope": scope, "namespace": namespace or None}[name]
@@ -280,9 +281,6 @@ class Recalled:
             return os.path.basename(os.path.dirname(self.paths[at]))
         if name == "digest":
             return None
-        rare = self.odd.get(at, {})
-        if name == "description":
-            return rare[name]
         if name == "requirements":
             from .skill import Requirements
 

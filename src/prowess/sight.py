@@ -13,7 +13,7 @@ from .entry import Entry, State
 from .findings import CODES
 from .glance import NOT_TEXTS, plain_table
 from .rules import MAX_COMPATIBILITY, MAX_DESCRIPTION, RESERVED_WORDS
-from .skill import Requirements
+from .skill import SPEC_FIELDS, Requirements
 from .view import PLAINLY, Verdict, View, Viewer
 
 TYPE_CHECKING = False
@@ -38,8 +38,8 @@ _SEEN_LATER = frozenset(
 ) - {"description-missing", "description-empty", "description-not-text", "description-type"}
 """What may be wrong with a skill that a glance has taken in; nothing else can."""
 _NO_REQUIREMENTS = Requirements()
-_SIMPLE_FIELDS = frozenset(("name", "description", "license", "compatibility", "metadata", "allowed-tools"))
-"""The fields of the specification: only of these `is_simple` knows what the rules mind."""
+_SIMPLE_FIELDS = frozenset(SPEC_FIELDS)
+"""Only of these `is_simple` knows what the rules mind."""
 
 
 class Onlooker:
