@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import runpy
 from pathlib import Path
@@ -21,6 +22,9 @@ from prowess.errors import ConfigError
 from skills import skill
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from collections.abc import Iterator
+
     from prowess.catalog import Catalog
     from prowess.session import Session
 
@@ -33,6 +37,16 @@ DONE = [assistant_message("Done.")]
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     set_tracing_disabled(True)
+
+
+@pytest.fixture(autouse=True)
+def loop() -> Iterator[AbstractEventLoop]:
+    """An event loop that is closed, which `Runner.run_sync` leaves to others."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield loop
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 @pytest.fixture
@@ -129,7 +143,7 @@ def test_without_skills_there_are_no_tools_and_no_text(tmp_path: Path) -> None:
     assert model.calls[0].input == [{"content": "Use the pages skill.", "role": "user"}]
 
 
-def test_a_skill_the_user_names_is_read_at_once_and_not_remembered(folder: Path) -> None:
+def test_a_skill_the_user_names_is_read_at_once_and_not_remembered(folder: Path, loop: AbstractEventLoop) -> None:
     """The model sees it behind the user's words; the SDK's history has only the words."""
     skills = Skills(catalog_of(folder))
     agent, model = agent_with(skills, DONE)
@@ -140,6 +154,7 @@ def test_a_skill_the_user_names_is_read_at_once_and_not_remembered(folder: Path)
     assert injected["role"] == "user"
     assert injected["content"].startswith('<skill_content name="pages">')
     assert BODY not in str(result.to_input_list())
+    assert BODY not in str(loop.run_until_complete(chat.memory.get_items()))
 
 
 def test_a_named_skill_stays_while_tools_run(folder: Path) -> None:
@@ -223,6 +238,49 @@ def test_a_conversation_goes_on_in_another_process(folder: Path) -> None:
     chat.session = skills.session(chat.session.to_json())
     chat.say("And now?")
     assert outputs(model.calls[3])[1].startswith("The skill `pages` is active already since turn 1;")
+
+
+def test_a_run_may_be_streamed(folder: Path, loop: AbstractEventLoop) -> None:
+    """With the same input."""
+    skills = Skills(catalog_of(folder))
+    agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE)
+
+    async def run() -> None:
+        result = Runner.run_streamed(agent, "Hm, /pages?", context=skills.session(), run_config=skills.run_config())
+        async for _ in result.stream_events():
+            pass
+
+    loop.run_until_complete(run())
+    assert [whole(call).count(BODY) for call in model.calls] == [1, 1]
+
+
+def test_each_run_of_a_task_begins_a_turn(folder: Path, loop: AbstractEventLoop) -> None:
+    """One after the other, in one event loop, with the configuration of the first."""
+    skills = Skills(catalog_of(folder))
+    agent, model = agent_with(skills, DONE, DONE, DONE, DONE)
+    session, config = skills.session(), skills.run_config()
+
+    async def run() -> None:
+        for text in ("Use $pages.", "Hm.", "Use $pages."):
+            await Runner.run(agent, text, context=session, run_config=config)
+        await asyncio.create_task(Runner.run(agent, "Use /secret.", context=session, run_config=config))
+
+    loop.run_until_complete(run())
+    assert [whole(call).count(BODY) for call in model.calls] == [1, 0, 1, 0]
+    assert ("Whisper." in whole(model.calls[3]), session.turn) == (True, 4)
+
+
+def test_what_a_model_writes_to_another_agent_names_no_skill(folder: Path) -> None:
+    """An agent that is a tool has the session of the run, but its first message is not the user's."""
+    skills = Skills(catalog_of(folder))
+    other, asked = agent_with(skills, DONE)
+    agent, model = agent_with(skills, use("other", {"input": "Use $secret."}), DONE)
+    agent.tools.append(other.as_tool("other", "Ask another agent."))
+    chat = Chat(skills, agent)
+    chat.say("Use $pages.")
+    assert chat.session.turn == 1
+    assert "Whisper." not in whole(asked.calls[0])
+    assert [whole(call).count(BODY) for call in (*model.calls, *asked.calls)] == [1, 1, 1]
 
 
 def test_a_skill_that_is_gone_is_told_of_and_the_run_goes_on(folder: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from prowess.adapters import missing_extra
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog
 
 __all__ = ["Skills"]
+
+_outer: ContextVar[tuple[Session, asyncio.Task[Any] | None] | None] = ContextVar("_outer", default=None)
+"""The session that a model was last called with here, and the task that did so."""
 
 
 class Skills:
@@ -88,7 +92,12 @@ class Skills:
                 found = first(data)
                 model_data = await found if inspect.isawaitable(found) else found
                 data = CallModelData(model_data=model_data, agent=data.agent, context=data.context)
-            return await asyncio.to_thread(_filled, data)
+            session, task = _session(data.context), asyncio.current_task()
+            last, caller = _outer.get() or (None, None)
+            # An agent that is another's tool has that one's session, and its first message is written by a model.
+            within = last is session and caller is not None and caller is not task and not caller.done()
+            _outer.set((session, task))
+            return await asyncio.to_thread(_filled, session, data.model_data, mentions=not within)
 
         return RunConfig(call_model_input_filter=both, **options)
 
@@ -117,17 +126,17 @@ async def _call(context: Any, arguments: str) -> str:
     return await asyncio.to_thread(tools[context.tool_name].call, **given)
 
 
-def _filled(data: CallModelData[Any]) -> ModelInputData:
+def _filled(session: Session, data: ModelInputData, *, mentions: bool) -> ModelInputData:
     """Add what belongs to this call of the model alone, behind what the conversation holds."""
-    session, items = _session(data.context), data.model_data.input
-    seen = [text for item in items for text in _texts(item)]
+    seen = [text for item in data.input for text in _texts(item)]
     added: list[str] = []
-    if items and _get(items[-1], "role") == "user":  # a turn begins; else the model goes on with what its tools told
-        added += [message["content"] for message in session.inject("\n".join(_texts(items[-1])), visible=seen)]
+    if mentions and data.input and _get(data.input[-1], "role") == "user":  # a turn begins; else tools told something
+        said = "\n".join(_texts(data.input[-1]))
+        added += [message["content"] for message in session.inject(said, visible=seen)]
         added += [f"warning: {warning}" for warning in session.warnings]
     tail = session.tail(visible=[*seen, *added])
     more = [{"role": "user", "content": text} for text in (*added, tail) if text]
-    return ModelInputData(input=[*items, *more], instructions=data.model_data.instructions)
+    return ModelInputData(input=[*data.input, *more], instructions=data.instructions)
 
 
 def _texts(item: Any) -> Iterable[str]:
