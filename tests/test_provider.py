@@ -186,6 +186,9 @@ def test_a_provider_that_fails_is_a_skill_that_cannot_be_read(
     assert session.tools()[0].call(name="docx").startswith(f"error: {said}")
     assert session.inject("use $docx") == []
     assert session.warnings == (said,)
+    assert [hit.entry.name for hit in session.search("docx")] == ["docx"]
+    with pytest.raises(SkillFileError):
+        session.read("docx", "SKILL.md")
     assert session.ledger == ()
     memory.error = None
     assert session.activate("docx").repeated is False

@@ -631,6 +631,26 @@ def test_what_is_visible_is_not_injected_twice(project: Path) -> None:
     assert session.activate("pdf").repeated is True
 
 
+def test_what_the_model_chose_keeps_its_arguments_when_it_is_mentioned(project: Path) -> None:
+    """So that the text is the same, and stands once."""
+    session = begin(project)
+    content = session.activate("pdf", "a.pdf").content
+    assert session.inject("$pdf", visible=[content]) == []
+    assert session.inject("$pdf")[0]["content"] == content
+    assert [(record.arguments, record.by, record.turn) for record in session.ledger] == [("a.pdf", "model", 2)]
+
+
+def test_a_conversation_that_begins_anew_has_no_record(project: Path) -> None:
+    """As after a reset of its agent; the catalog stays."""
+    session = begin(project)
+    before = session.to_json(), session.static_block()
+    session.inject("$pdf")
+    session.activate("xls")
+    session.restart()
+    assert (session.to_json(), session.static_block()) == before
+    assert (session.tail(), session.activate("xls").repeated) == ("", False)
+
+
 def test_a_skill_that_cannot_be_read_is_a_warning_and_the_turn_goes_on(project: Path) -> None:
     """The next turn begins without it."""
     session = begin(project)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from .catalog import Catalog
     from .entry import Entry
-    from .search import Hit, Index
+    from .search import Hit, Index, Reader
     from .skill import Skill
     from .trust import Trust
 
@@ -136,6 +136,7 @@ class Session:
             self.catalog = catalog
             """What the model chooses from."""
             self._block = block
+            self._readers = {path: _Careful(reader) for path, reader in catalog.readers.items()}
             self._index: Index | None = None
 
     @property
@@ -162,7 +163,7 @@ class Session:
         with self._lock:
             if self._index is None:
                 skills = [entry for entry in self.catalog.skills if entry.state in _MODEL]
-                self._index = Index(skills, self.catalog.readers)
+                self._index = Index(skills, self._readers)
             return self._index.search(query, limit=limit)
 
     # ── activating ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -269,16 +270,8 @@ class Session:
         return activation(entry, skill, arguments, folder=self._folder(entry), notes=notes, digest=digest)
 
     def _loaded(self, entry: Entry) -> Skill:
-        provider = self.catalog.readers.get(entry.path)
-        if provider is None:
-            return load(entry.path, real=entry.real)
-        try:
-            return provider.read(entry)
-        except ProwessError:
-            raise
-        except Exception as error:
-            words = f"the skill {quoted(entry.name)} cannot be read now: {neutral(str(error) or type(error).__name__)}"
-            raise ActivationError(words, hint="go on without it, or try again later") from error
+        reader = self._readers.get(entry.path)
+        return load(entry.path, real=entry.real) if reader is None else reader.read(entry)
 
     def _folder(self, entry: Entry) -> str | None:
         """Return where a skill's files are; one that a provider brings may have none."""
@@ -531,6 +524,27 @@ class Session:
             words = f"this is not the record of a session: {neutral(str(error)[:100])}"
             raise ConfigError(words, hint="begin a new session") from None
         return session
+
+
+class _Careful:
+    """A provider of which nothing but our own errors comes out, so that the conversation goes on."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def read(self, skill: Entry) -> Skill:
+        """Return a skill with its body.
+
+        Raises:
+            ActivationError: the provider failed.
+        """
+        try:
+            return self._reader.read(skill)
+        except ProwessError:
+            raise
+        except Exception as error:
+            words = f"the skill {quoted(skill.name)} cannot be read now: {neutral(str(error) or type(error).__name__)}"
+            raise ActivationError(words, hint="go on without it, or try again later") from error
 
 
 def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
