@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("langchain")
 
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import AgentMiddleware, SummarizationMiddleware
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -263,6 +263,20 @@ def test_a_skill_outlives_the_messages_it_came_with(folder: Path) -> None:
     agent.say("How many?")
     agent.say("And now?")
     _, said, tail = agent.model.calls[-1]
+    assert (said.text, tail.text[:15]) == ("And now?", "<active_skills>")
+    assert whole(agent.model.calls[-1]).count(BODY) == 1
+
+
+def test_a_skill_outlives_a_summary(folder: Path) -> None:
+    """As LangChain's own middleware writes one; the record stays in the state."""
+    short = SummarizationMiddleware(
+        Scripted(script=[AIMessage("They count.")]), trigger=("messages", 4), keep=("messages", 1)
+    )
+    agent = Agent(folder, PAGES, DONE, DONE, middleware=(short,))
+    agent.say("How many?")
+    agent.say("And now?")
+    summary, said, tail = agent.model.calls[-1][1:]
+    assert "They count." in summary.text
     assert (said.text, tail.text[:15]) == ("And now?", "<active_skills>")
     assert whole(agent.model.calls[-1]).count(BODY) == 1
 
