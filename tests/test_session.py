@@ -223,6 +223,17 @@ def test_a_forged_path_is_never_read(path: str, project: Path) -> None:
     assert session.read("pdf", "SKILL.md").text.endswith("Do pdf.\n")
 
 
+def test_a_record_is_that_of_its_path_not_of_its_name(project: Path) -> None:
+    """A skill that moved is another one: it is not active, and the model may still have it by its name."""
+    forged = {**ROW, "name": "pdf", "path": "/elsewhere/pdf/SKILL.md"}
+    session = Session.from_json(table(ledger=[forged]), see(project), env={})
+    assert "pdf (it cannot be read now)" in session.tail()
+    assert "Do pdf." not in session.tail()
+    assert session.read("pdf", "SKILL.md").text.endswith("Do pdf.\n")
+    assert session.granted("pdf").why_not == "the skill `pdf` is not active in this conversation"
+    assert session.activate("pdf").repeated is False
+
+
 # ── the static block ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
