@@ -164,6 +164,18 @@ def test_a_skill_without_files_has_none_to_read(project: Path, memory: Memory, m
     assert "planted" not in session.tail()
 
 
+def test_a_path_that_leads_nowhere_is_no_folder(project: Path, memory: Memory) -> None:
+    """Even if it looks like that of a file here: the model is told of no directory that is not there."""
+    catalog = see(project, memory)
+    path = f"{project}/virtual/docx/SKILL.md"
+    skills = tuple(item.but(path=path, real=path) for item in catalog.skills if item.name == "docx")
+    session = Session(catalog.but(skills=skills, readers={path: memory}), env={})
+    found = session.activate("docx")
+    assert found.content == '<skill_content name="docx">\nFill the form of docx.\n\n</skill_content>'
+    with pytest.raises(SkillFileError, match=r"^the skill has no files of its own$"):
+        session.read("docx", "SKILL.md")
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [
