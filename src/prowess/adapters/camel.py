@@ -1,33 +1,34 @@
-"""Session -> skills in the turns of one CAMEL agent; and the names of CAMEL's own design (issue 3711, phase 1)
+"""Session -> skills in the turns of one CAMEL agent
 
 What is injected is put among the messages on their way to the model, behind everything that writes: the agent's memory,
-its storage and `chat_history` never see it. The classes of the design need no CAMEL until they build messages.
+its storage and `chat_history` never see it. The names of CAMEL's own design are here too.
 """
 
 from __future__ import annotations
 
 import inspect
-import os
 import warnings
 from contextvars import ContextVar
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from prowess._frozen import Frozen
-from prowess.activation import harmless
-from prowess.adapters import missing_extra
-from prowess.catalog import discover
-from prowess.entry import Entry, State
-from prowess.errors import ActivationError, ConfigError, ProwessError, SkillNotFoundError
-from prowess.findings import Severity, neutral, quoted, same_name
-from prowess.mentions import mentions
-from prowess.skill import Requirements, Skill, load
+from prowess.adapters._camel_design import (
+    FilesystemSkillProvider,
+    SkillDocument,
+    SkillError,
+    SkillLoader,
+    SkillLoadOutcome,
+    SkillManager,
+    SkillMetadata,
+    SkillProvider,
+    SkillWarning,
+    framework,
+)
+from prowess.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator
 
-    from prowess.catalog import Catalog
-    from prowess.host import Host
     from prowess.session import Session
 
 __all__ = [
@@ -45,293 +46,6 @@ __all__ = [
 ]
 
 
-class SkillWarning(UserWarning):
-    """A skill that was named could not be read; the turn goes on without it."""
-
-
-# ── the design's data model ──────────────────────────────────────────────────────────────────────────────────────────
-
-
-class SkillMetadata(Frozen, kw_only=False, aside=("path", "scope")):
-    """What is known of a skill before its body is read."""
-
-    name: str
-    description: str
-    short_description: str | None = None
-    """Its `metadata.short-description`."""
-    path: str = ""
-    """Of its SKILL.md; empty where it has none."""
-    scope: str = "external"
-    """`repo`, `user`, `system` or `external`."""
-
-
-class SkillDocument(Frozen, kw_only=False):
-    """A skill with its body."""
-
-    meta: SkillMetadata
-    body: str
-    """Without the front matter."""
-
-
-class SkillError(Frozen, kw_only=False):
-    """A skill that is not listed, and why: a value, it is never raised."""
-
-    source: str
-    """The path of its SKILL.md."""
-    message: str
-
-
-class SkillLoadOutcome(Frozen, kw_only=False):
-    """What was found from a directory."""
-
-    skills: tuple[SkillMetadata, ...] = ()
-    """Highest precedence first: repo, user, system, external."""
-    errors: tuple[SkillError, ...] = ()
-    """Of the skills that were skipped, but for those of the system, which its user could not mend."""
-
-
-_SCOPES = {"project": "repo", "extra": "external"}
-_REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
-
-
-class SkillLoader:
-    """Finds skills as the host `camel` does; each call looks at the disk.
-
-    Args:
-        skill_dirs: further directories, the scope `external`, highest precedence first.
-        home: the user's home instead of `~`.
-        env: the environment; the process's by default.
-        host: whose rules find the skills.
-    """
-
-    def __init__(
-        self,
-        skill_dirs: Iterable[str | os.PathLike[str]] = (),
-        *,
-        home: str | os.PathLike[str] | None = None,
-        env: Mapping[str, str] | None = None,
-        host: str | Host = "camel",
-    ) -> None:
-        self._skill_dirs, self._home, self._env, self._host = tuple(skill_dirs), home, env, host
-
-    def list(self, cwd: str | os.PathLike[str]) -> SkillLoadOutcome:
-        """Return the skills that are seen from a directory, without their bodies."""
-        catalog = discover(cwd, host=self._host, home=self._home, skill_dirs=self._skill_dirs, env=self._env)
-        known = [entry for entry in catalog.skills if entry.state in _REACHABLE]
-        return SkillLoadOutcome(skills=tuple(map(_metadata, known)), errors=tuple(_errors(catalog)))
-
-    def read(self, meta: SkillMetadata) -> SkillDocument:
-        """Read a skill's file now.
-
-        Raises:
-            SkillNotFoundError: it has no file.
-            ActivationError: the file is gone, cannot be read, or is none that can be loaded.
-        """
-        if not meta.path:
-            raise SkillNotFoundError(f"the skill {quoted(meta.name)} has no file", hint="list the skills again")
-        skill = load(meta.path)
-        wrong = next((item.message for item in skill.findings if item.severity is Severity.ERROR), None)
-        if skill.document is None or wrong is not None:
-            raise ActivationError(f"the skill {quoted(meta.name)} cannot be read now: {neutral(wrong or meta.path)}")
-        return SkillDocument(meta=meta, body=skill.body)
-
-
-def _metadata(entry: Entry) -> SkillMetadata:
-    return SkillMetadata(
-        name=entry.name,
-        description=entry.description,
-        short_description=entry.skill.short_description,
-        path=entry.path,
-        scope=_SCOPES.get(entry.scope, entry.scope),
-    )
-
-
-def _errors(catalog: Catalog) -> Iterator[SkillError]:
-    for entry in catalog.skills:
-        if entry.state is State.REJECTED and entry.scope not in catalog.host.suppressed_scopes:
-            yield SkillError(source=entry.path, message=entry.reason or entry.rule)
-    for item in catalog.findings:
-        if item.severity is not Severity.INFO:
-            yield SkillError(source=item.path or catalog.cwd, message=item.message)
-
-
-# ── providers and their manager ──────────────────────────────────────────────────────────────────────────────────────
-
-
-class SkillProvider(Protocol):
-    """Where skills come from."""
-
-    def list(self, cwd: str) -> Sequence[SkillMetadata]:
-        """Return the skills that are seen from a directory, highest precedence first, without their bodies."""
-
-    def read(self, meta: SkillMetadata) -> SkillDocument:
-        """Return one of them with its body."""
-
-    def refresh(self, cwd: str) -> None:
-        """Forget what was seen from a directory."""
-
-
-class FilesystemSkillProvider(SkillProvider):
-    """The skills on this machine, looked for once for each directory until `refresh`.
-
-    Args:
-        skill_dirs: further directories, highest precedence first.
-        loader: what finds and reads them, instead of one for `skill_dirs`.
-    """
-
-    def __init__(self, skill_dirs: Iterable[str | os.PathLike[str]] = (), *, loader: SkillLoader | None = None) -> None:
-        self._loader = SkillLoader(skill_dirs) if loader is None else loader
-        self._outcomes: dict[str, SkillLoadOutcome] = {}
-
-    def outcome(self, cwd: str | os.PathLike[str]) -> SkillLoadOutcome:
-        """Return the skills that are seen from a directory, and what is wrong with those that were skipped."""
-        key = os.path.realpath(cwd)
-        if key not in self._outcomes:
-            self._outcomes[key] = self._loader.list(key)
-        return self._outcomes[key]
-
-    def list(self, cwd: str | os.PathLike[str]) -> Sequence[SkillMetadata]:
-        """Return the skills that are seen from a directory."""
-        return [*self.outcome(cwd).skills]
-
-    def read(self, meta: SkillMetadata) -> SkillDocument:
-        """Read a skill's file now.
-
-        Raises:
-            SkillNotFoundError: it has no file.
-            ActivationError: the file is gone, cannot be read, or is none that can be loaded.
-        """
-        return self._loader.read(meta)
-
-    def refresh(self, cwd: str | os.PathLike[str]) -> None:
-        """Look again at the next `list`."""
-        self._outcomes.pop(os.path.realpath(cwd), None)
-
-
-class SkillManager:
-    """The skills of several providers, listed once for each directory until `refresh`.
-
-    Args:
-        providers: highest precedence first; the file system by default.
-    """
-
-    def __init__(self, providers: Iterable[SkillProvider] | None = None) -> None:
-        self.providers = (FilesystemSkillProvider(),) if providers is None else tuple(providers)
-        self._skills: dict[str, dict[str, SkillMetadata]] = {}
-        self._homes: dict[tuple[str, str], SkillProvider] = {}
-
-    def list(self, cwd: str | os.PathLike[str]) -> Sequence[SkillMetadata]:
-        """Return the skills that are seen from a directory; of several with one name the first."""
-        key = os.path.realpath(cwd)
-        if key not in self._skills:
-            found: dict[str, SkillMetadata] = {}
-            for provider in self.providers:
-                for meta in provider.list(key):
-                    if found.setdefault(same_name(meta.name), meta) is meta:
-                        self._homes[meta.name, meta.path] = provider
-            self._skills[key] = found
-        return [*self._skills[key].values()]
-
-    def errors(self, cwd: str | os.PathLike[str]) -> Sequence[SkillError]:
-        """Return what is wrong with the skills that were skipped."""
-        known = [provider for provider in self.providers if isinstance(provider, FilesystemSkillProvider)]
-        return [error for provider in known for error in provider.outcome(cwd).errors]
-
-    def refresh(self, cwd: str | os.PathLike[str]) -> None:
-        """Look again at the next `list`."""
-        key = os.path.realpath(cwd)
-        self._skills.pop(key, None)
-        for provider in self.providers:
-            provider.refresh(key)
-
-    def resolve_mentions(self, user_text: str, skills: Iterable[SkillMetadata]) -> Sequence[SkillMetadata]:
-        """Return the skills a user's text names, each once, in the order of the text."""
-        metas = {entry.path: meta for meta in skills for entry in (_entry(meta),)}
-        found = mentions(user_text, map(_entry, metas.values()))
-        named = dict.fromkeys(item.entry.path for item in found if item.entry is not None)
-        return [metas[path] for path in named]
-
-    def build_messages(self, mentions: Iterable[SkillMetadata]) -> Sequence[Any]:
-        """Read skills, and return each as a CAMEL user message that belongs to one turn.
-
-        The message's `meta_dict` is `{"skill": True}`, by which an agent with a session keeps it out of its memory. A
-        skill that cannot be read is a `SkillWarning` and is left out.
-
-        Raises:
-            ImportError: CAMEL is not installed.
-        """
-        make = _framework().BaseMessage.make_user_message
-        messages = []
-        for meta in mentions:
-            try:
-                text = _wrapped(self._read(meta))
-            except ProwessError as error:
-                warnings.warn(str(error), SkillWarning, stacklevel=2)
-                continue
-            messages.append(make(role_name="User", content=text, meta_dict=dict(_MARK)))
-        return messages
-
-    def _read(self, meta: SkillMetadata) -> SkillDocument:
-        home = self._homes.get((meta.name, meta.path))
-        if home is None:
-            raise SkillNotFoundError(f"no skill is listed as {quoted(meta.name)}", hint="list the skills first")
-        try:
-            return home.read(meta)
-        except ProwessError:
-            raise
-        except Exception as error:
-            words = f"the skill {quoted(meta.name)} cannot be read now: {neutral(str(error) or type(error).__name__)}"
-            raise ActivationError(words) from error
-
-
-_MARK = {"skill": True}
-
-
-def _entry(meta: SkillMetadata) -> Entry:
-    """Return a skill in the shape in which mentions are looked for."""
-    path = meta.path or f"{meta.scope}:{meta.name}"
-    return Entry(
-        name=meta.name,
-        frontmatter_name=meta.name,
-        folder=os.path.basename(os.path.dirname(meta.path)) or meta.name,
-        description=meta.description,
-        path=path,
-        real=path,
-        scope=meta.scope,
-        root="",
-        state=State.ACTIVE,
-        rule="found",
-        requirements=Requirements(),
-        skill=Skill(),
-    )
-
-
-def _wrapped(document: SkillDocument) -> str:
-    """Write a skill as the design does; nothing in it can close the wrapper."""
-    meta, body = document.meta, document.body.strip("\n")
-    name, path = (harmless(neutral(text), "skill", "name", "path") for text in (meta.name, meta.path))
-    return f"<skill>\n<name>{name}</name>\n<path>{path}</path>\n{harmless(body, 'skill')}\n</skill>"
-
-
-def _framework() -> Any:
-    """Return what is needed of CAMEL.
-
-    Raises:
-        ImportError: it is not installed.
-    """
-    from types import SimpleNamespace
-
-    try:
-        from camel.messages import BaseMessage
-        from camel.toolkits import FunctionTool
-    except ImportError as error:
-        raise ImportError(missing_extra("camel-ai", "camel")) from error
-    return SimpleNamespace(BaseMessage=BaseMessage, FunctionTool=FunctionTool)
-
-
-# ── an agent and a session ───────────────────────────────────────────────────────────────────────────────────────────
-
-
 def attach(agent: Any, session: Session, *, catalog: bool = False) -> Any:
     """Let a `ChatAgent` use the skills of a session: those that the user's message of a turn names, for that turn.
 
@@ -347,7 +61,7 @@ def attach(agent: Any, session: Session, *, catalog: bool = False) -> Any:
         ImportError: CAMEL is not installed.
         ConfigError: the agent has another session, lacks what is needed, or has a tool of the same name.
     """
-    camel = _framework()
+    camel = framework()
     known = vars(agent).get(_KEPT)
     if known is not None:
         if known.session is session and known.catalog is catalog:
