@@ -250,10 +250,11 @@ def test_a_stream_that_is_left_in_the_middle_leaves_nothing(world: World) -> Non
     agent = attach(agent_of(model), world.session())
     parts = iter(agent.step("use $pdf"))
     next(parts)
+    list(ChatAgent("Other.", model=agent.model_backend, stream_accumulate=False).step("use $pdf"))
     list(agent.step("something else"))
     parts.close()
     list(agent.step("go on"))
-    assert [str(sent).count(PDF) for sent in model.sent] == [1, 0, 0]
+    assert [str(sent).count(PDF) for sent in model.sent] == [1, 0, 0, 0]
 
 
 def test_turns_that_run_beside_each_other_have_their_own_skills(world: World) -> None:
@@ -557,6 +558,9 @@ def test_a_changed_catalog_changes_what_the_model_is_told(world: World) -> None:
     assert "docx" in model.sent[0][0]["content"]
     schema = agent.tool_dict["activate_skill"].get_openai_tool_schema()
     assert schema["function"]["parameters"]["properties"]["name"]["enum"] == ["docx", "pdf", "csv"]
+    session.update(discover(world.top, host="camel", home=world.top))
+    agent.step("hello")
+    assert (model.tools[-1], model.sent[-1][0]["content"]) == ([], "Be kind.")
 
 
 def test_without_skills_nothing_is_added(tmp_path: Path) -> None:
@@ -702,6 +706,8 @@ def test_a_manager_joins_providers_and_the_first_of_a_name_wins(world: World) ->
     with pytest.warns(SkillWarning, match="no skill is listed as `other`"):
         assert manager.build_messages([SkillMetadata("other", "Not listed.")]) == []
     assert manager.resolve_mentions("nothing named", skills) == []
+    twice = SkillManager([Shelf(one="First."), Shelf(one="Second.")])
+    assert "First." in twice.build_messages(twice.list("."))[0].content
 
 
 @pytest.mark.parametrize(
