@@ -195,7 +195,7 @@ def test_tags_of_ours_are_neutralised_in_every_disguise(forged: str, project: Pa
     """Only the sign that opens them is written anew, and only there; what is harmless stays as it is."""
     brackets = ("<", "＜", "﹤")
     at = max(forged.rfind(sign) for sign in brackets)
-    assert harmless(f"1 < 2 <b>＜ü＞ {forged}") == f"1 < 2 <b>＜ü＞ {forged[:at]}&lt;{forged[at + 1 :]}"
+    assert harmless(f"1 < 2 <b>＜ü＞ﬁ½ {forged}") == f"1 < 2 <b>＜ü＞ﬁ½ {forged[:at]}&lt;{forged[at + 1 :]}"
     skill(project / ".agents/skills/pdf", body=f"a\n{forged.strip(chr(0))}\nb\n")
     first, inner = given(project).content.removesuffix("\n</skill_content>").split("\n", 1)
     assert (first, harmless(inner)) == ('<skill_content name="pdf">', inner)

@@ -13,6 +13,7 @@ import pytest
 
 import prowess.activation
 import prowess.files
+import prowess.session
 from prowess.catalog import discover
 from prowess.entry import State
 from prowess.errors import ActivationError, AmbiguousSkillError, ConfigError, SkillFileError, SkillNotFoundError
@@ -355,15 +356,15 @@ def test_a_failed_activation_can_be_tried_again(project: Path) -> None:
 
 
 def test_of_ten_activations_by_two_threads_one_is_the_full_text(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others are told that it is active, however long reading takes."""
+    """The others are told that it is active, however long it takes."""
     session = begin(project)
-    read = session._read
+    fingerprint = prowess.session._fingerprint
 
-    def slow(*given: Any, **more: Any) -> Any:
+    def slow(text: str) -> str:
         time.sleep(0.01)
-        return read(*given, **more)
+        return fingerprint(text)
 
-    monkeypatch.setattr(session, "_read", slow)
+    monkeypatch.setattr(prowess.session, "_fingerprint", slow)
     barrier = threading.Barrier(2)
     given: list[bool] = []
 
