@@ -361,6 +361,11 @@ def test_records_are_joined_whichever_comes_first() -> None:
         rows = [{**row, "turn": 2, "files": files}]
         assert json.loads(merged(one, other)) == {"version": 1, "turn": 2, "ledger": rows}
     assert (merged("", new), merged(new, "")) == (new, new)
+    other = json.dumps({"version": 1, "turn": 1, "ledger": [{**row, "path": "b"}]})
+    first, later = json.loads(merged(old, other)), json.loads(merged(merged(old, other), new))
+    assert [[item["path"] for item in record["ledger"]] for record in (first, later)] == [["a", "b"], ["b", "a"]]
+    foreign = json.dumps({"version": 9, "turn": 1, "ledger": [{**row, "path": "b"}]})
+    assert json.loads(merged(foreign, new)) == json.loads(new)
 
 
 def test_the_page_s_code_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
