@@ -88,7 +88,11 @@ class Answer:
         """Paths of the files that had a part in it, in the order in which they were opened."""
 
     def column(self, at: int) -> list[str]:
-        """Return a column, which is taken apart now."""
+        """Return a column, which is taken apart now.
+
+        Raises:
+            ValueError: it is not UTF-8.
+        """
         column = self._columns[at]
         return column if isinstance(column, list) else _texts(column)
 
@@ -210,7 +214,7 @@ class Cache:
             return False
         try:
             self._write(_name(key), head + body)
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):  # the last for folders too deep to be made
             return False
         return True
 
@@ -320,10 +324,14 @@ def _texts(section: memoryview) -> list[str]:
     Raises:
         ValueError: it did not write this.
     """
-    *texts, rest = str(section, "utf-8", "surrogatepass").split("\0")
+    *texts, rest = bytes(section).split(b"\0")
     if rest:
         raise ValueError("a text without its end")
-    return texts
+    try:
+        # One by one: a single letter beyond Latin-1 would make one text of all of them four times as large.
+        return list(map(bytes.decode, texts))
+    except UnicodeDecodeError:
+        return [text.decode("utf-8", "surrogatepass") for text in texts]
 
 
 def _count(section: memoryview) -> int:
@@ -332,10 +340,10 @@ def _count(section: memoryview) -> int:
     Raises:
         ValueError: it did not write this.
     """
-    text = str(section, "utf-8", "surrogatepass")
-    if text and text[-1] != "\0":
+    data = bytes(section)
+    if data and data[-1]:
         raise ValueError("a text without its end")
-    return text.count("\0")
+    return data.count(0)
 
 
 def _same(paths: list[str], states: memoryview, look: Callable[[str], os.stat_result] = os.lstat) -> bool:

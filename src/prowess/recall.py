@@ -237,7 +237,10 @@ class Recalled:
     def descriptions(self) -> list[str]:
         """The descriptions of all skills, taken apart when the first of them is asked for."""
         if not self._descriptions:
-            self._descriptions = self._answer.column(1)
+            try:
+                self._descriptions = self._answer.column(1)
+            except ValueError:  # somebody wrote it by hand, with a right checksum
+                self._descriptions = [""] * len(self.names)
             # Whoever asks for one mostly asks for all: they are told at once.
             for at, entry in enumerate(self._made):
                 _put(entry, "description", self.odd.get(at, _USUAL).get("description", self._descriptions[at]))
