@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from difflib import get_close_matches
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +15,7 @@ from prowess.findings import (
     Severity,
     finding,
     hidden,
+    near_names,
     neutral,
     quoted,
     under_policy,
@@ -119,3 +123,18 @@ def test_nothing_hidden_is_left(text: str) -> None:
     assert hidden(without_hidden(text)) == []
     assert hidden(neutral(text)) == []
     assert len(neutral(text).splitlines()) <= 1
+
+
+@given(st.text("abc", max_size=8), st.lists(st.text("abc", max_size=16)), st.sampled_from([0.5, 0.6]))
+def test_near_names_are_those_of_difflib(name: str, names: list[str], cutoff: float) -> None:
+    """What is left out for its length alone could not be near."""
+    assert near_names(name, names, cutoff=cutoff) == get_close_matches(name, names, n=3, cutoff=cutoff)
+
+
+def test_names_that_take_long_to_compare_are_few() -> None:
+    """1,500 names of nearly the same letter took six seconds; the first still count."""
+    names = [f"{'a' * 190}{number:04}" for number in range(1500)]
+    began = time.process_time()
+    assert names[7] in near_names(f"{'a' * 189}0007", names)
+    assert near_names("a" * 1_000_000, names) == []
+    assert time.process_time() - began < 3

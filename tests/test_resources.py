@@ -156,6 +156,17 @@ def test_a_long_name_is_named_whole(folder: Path) -> None:
     assert str(refused(folder, "#")[1]).endswith("`q3`, `q4`, `q5` and others")
 
 
+def test_names_that_are_slow_to_compare_are_not(folder: Path) -> None:
+    """A thousand long names of one letter took six seconds."""
+    deep = folder / "SKILLS" / ("a" * 180) / ("a" * 100)
+    deep.mkdir(parents=True)
+    for number in range(1000):
+        (deep / f"{'a' * 20}{number:04}").touch()
+    began = time.process_time()
+    assert refused(folder, "a" * 199)[0].startswith("the skill has no file `")
+    assert time.process_time() - began < 3
+
+
 # ── links and other things ───────────────────────────────────────────────────────────────────────────────────────────
 
 NOT_FOLLOWED = "is a link, or lies behind one, which is not followed"

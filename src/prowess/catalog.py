@@ -12,7 +12,7 @@ from .cache import Cache, Watched, asker, default_folder
 from .entry import Entry, State, with_digest
 from .errors import AmbiguousSkillError, SkillNotFoundError
 from .files import at_home
-from .findings import neutral, quoted, same_name
+from .findings import near_names, neutral, quoted, same_name
 from .recall import Recalled, code_state, columns_of
 
 TYPE_CHECKING = False
@@ -138,10 +138,8 @@ class Catalog(Later, aside=("places", "settings")):
 
     def not_found(self, reference: str) -> SkillNotFoundError:
         """Return the error for a reference that means no skill; it names some that are called almost so."""
-        from difflib import get_close_matches
-
         names = list(dict.fromkeys(entry.name for entry in self.skills))
-        near = get_close_matches(reference, names, n=3)
+        near = near_names(reference, names)
         hint = (
             "did you mean " + " or ".join(quoted(name) for name in near) + "?"
             if near

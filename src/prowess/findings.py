@@ -25,6 +25,7 @@ __all__ = [
     "Severity",
     "finding",
     "hidden",
+    "near_names",
     "neutral",
     "quoted",
     "same_name",
@@ -261,6 +262,31 @@ def neutral(text: str) -> str:
 def quoted(text: str, limit: int = 60) -> str:
     """Quote foreign text for a message: on one line, harmless, at most `limit` characters of it."""
     return f"`{neutral(text if len(text) <= limit else text[: limit - 1] + '…')}`"
+
+
+_MAX_WORK = 5_000_000
+"""Pairs of characters that are compared at most to find names that are almost what was asked for."""
+
+
+def near_names(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
+    """Return at most three of the names that are almost this one, the nearest first; of very many the first count.
+
+    Args:
+        name: what was asked for.
+        names: what there is.
+        cutoff: how alike they must be, from 0 to 1.
+    """
+    from difflib import get_close_matches
+
+    # To compare two takes up to their lengths multiplied. Where one is far longer, they are not compared.
+    longest, left, some = (2 / cutoff - 1) * len(name), _MAX_WORK, []
+    for one in names:
+        if len(one) <= longest and len(name) * cutoff <= (2 - cutoff) * len(one):
+            left -= len(one) * len(name)
+            if left < 0:
+                break
+            some.append(one)
+    return get_close_matches(name, some, n=3, cutoff=cutoff)
 
 
 def same_name(name: str) -> str:

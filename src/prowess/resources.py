@@ -12,7 +12,7 @@ import stat
 from ._frozen import Frozen
 from .errors import SkillFileError
 from .files import skill_files
-from .findings import quoted
+from .findings import near_names, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -201,10 +201,8 @@ def _has_link(folder: str, path: str) -> bool:
 
 def _names(folder: str, path: str) -> str:
     """Name files that are called almost as what was asked for, else the first ones."""
-    from difflib import get_close_matches
-
     names = [name for name, _ in skill_files(folder)[:1000]]
-    near = get_close_matches(path[:200], names, n=3, cutoff=0.5)
+    near = near_names(path[:200], names, cutoff=0.5)
     if near:
         return "did you mean " + " or ".join(quoted(name, _MAX_SHOWN) for name in near) + "?"
     if not names:
