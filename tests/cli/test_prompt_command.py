@@ -223,3 +223,15 @@ def test_prompt_as_a_process(encoding: str, project: Path) -> None:
     os.close(writing)
     assert done.returncode == 0
     assert b"rror" not in done.stderr
+
+
+@pytest.mark.parametrize("form", ["xml", "markdown", "json"])
+def test_no_line_is_a_command_to_a_ci_system(form: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """GitHub's runner obeys `##[` anywhere in a log; JSON says the same in another way."""
+    skill(project / ".claude/skills/pdf", description="'##[error]forged'")
+    assert run(project, "--format", form, "--host", "claude-code") == 0
+    shown = capsys.readouterr().out
+    assert "##[" not in shown
+    assert "forged" in shown
+    if form == "json":
+        assert "##[error]forged" in {item["description"] for item in json.loads(shown)["available_skills"]}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
 
 from prowess.errors import ConfigError
 from prowess.prompt import FORMATS, LEVELS, render
 
-from .common import catalog_of, look_arguments, make_parser, many, print_json, say
+from .common import catalog_of, look_arguments, make_parser, many, print_json, say, tell
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,9 +42,11 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result.as_dict())
         return 0
-    encoding = sys.stdout.encoding or "utf-8"
-    shown = result.text if result.text.isascii() else result.text.encode(encoding, "backslashreplace").decode(encoding)
-    sys.stdout.write(shown)
+    if result.text:
+        # What `tell` writes for it would be no JSON.
+        text = result.text.replace("##[", "\\u0023#[") if args.format == "json" else result.text
+        for line in text.removesuffix("\n").split("\n"):
+            tell(line)
     cut = f", {len(result.shortened)} shortened" if result.shortened else ""
     left = f", {len(result.omitted)} left out" if result.omitted else ""
     say(f"{many(len(result.shown), 'skill')}{cut}{left}; {result.chars:,} characters, about {result.tokens:,} tokens")
