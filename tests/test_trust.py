@@ -603,6 +603,13 @@ def test_a_folder_that_cannot_be_made_is_told(project: Path, tmp_path: Path) -> 
         trust.allow(entry(project))
 
 
+def test_a_folder_too_deep_to_be_made_is_told(project: Path, tmp_path: Path) -> None:
+    """However many folders above it are missing."""
+    trust = Trust(f"{tmp_path}{'/a' * 1800}/trust.json")
+    with pytest.raises(ConfigError, match=r"cannot be written: "):
+        trust.allow(entry(project))
+
+
 def test_a_record_that_is_full_takes_no_more(project: Path, trust: Trust, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would not be believed afterwards."""
     made = trust.allow(entry(project))

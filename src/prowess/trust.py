@@ -276,7 +276,7 @@ class Trust:
                 new, result = edit(rows)
                 if new != rows:
                     self._write(new)
-        except OSError as error:
+        except (OSError, RecursionError) as error:  # the latter for folders too deep to be made
             words = f"the record of what is trusted cannot be written: {neutral(self.file)}: {words_of(error)}"
             raise ConfigError(words, hint="mend that, or name another folder in PROWESS_CONFIG_DIR") from None
         return result
