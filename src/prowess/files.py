@@ -59,13 +59,9 @@ def _open(path: str, follow: bool) -> tuple[int, os.stat_result]:
     status = os.fstat(fd)
     if status.st_mode & _KIND != _REGULAR:
         os.close(fd)
-        raise _not_regular(status)
+        kind = _file_kind(status.st_mode)
+        raise UnreadableError("file-not-regular", f"it is {kind}, not a regular file", "put a text file there")
     return fd, status
-
-
-def _not_regular(status: os.stat_result) -> UnreadableError:
-    kind = _file_kind(status.st_mode)
-    return UnreadableError("file-not-regular", f"it is {kind}, not a regular file", "put a text file there")
 
 
 def _explained(error: OSError, path: str, *, follow: bool) -> UnreadableError:
@@ -142,21 +138,9 @@ def read_head(path: str, end: Callable[[bytes], int], limit: int) -> tuple[bytes
     Raises:
         UnreadableError: it is missing, not a regular file, unreadable or larger than 1 MiB.
     """
-    if _NOFOLLOW:
-        # What `_open` does, without a call: there may be ten thousand.
-        try:
-            fd = os.open(path, _FLAGS | _NOFOLLOW)
-        except OSError as error:
-            raise _explained(error, path, follow=False) from None
-        except ValueError:
-            raise UnreadableError("file-missing", "there is no such file", "check the path") from None
-        status = os.fstat(fd)
-    else:
-        fd, status = _open(path, False)
+    fd, status = _open(path, False)
     try:
         size = status.st_size
-        if status.st_mode & _KIND != _REGULAR:
-            raise _not_regular(status)
         if size > MAX_SKILL_FILE_BYTES:
             raise UnreadableError("file-too-large", "it is larger than 1 MiB", "move the text into files beside it")
         data = os.read(fd, _CHUNK)

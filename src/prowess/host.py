@@ -388,9 +388,9 @@ def load_host(name: str) -> Host:
     """
     names = host_names()
     if name not in names:
-        from difflib import get_close_matches
+        from .findings import near_names
 
-        near = get_close_matches(name, names, n=1)
+        near = near_names(name, names)
         hint = f"did you mean `{near[0]}`?" if near else "`prowess hosts` lists them"
         raise HostNotFoundError(f"there is no host `{name[:60]!s}`", hint=hint)
     return _host(name, TABLES[name])

@@ -94,10 +94,7 @@ def kind(path: str) -> str:
     Raises:
         OSError: it may not be looked at.
     """
-    try:
-        return _letter(os.stat(path).st_mode)
-    except (*GONE, ValueError):
-        return ""
+    return _kind(path, os.stat)
 
 
 def link_kind(path: str) -> str:
@@ -106,7 +103,11 @@ def link_kind(path: str) -> str:
     Raises:
         OSError: it may not be looked at.
     """
+    return _kind(path, os.lstat)
+
+
+def _kind(path: str, look: Callable[[str], os.stat_result]) -> str:
     try:
-        return _letter(os.lstat(path).st_mode)
+        return _letter(look(path).st_mode)
     except (*GONE, ValueError):
         return ""

@@ -105,11 +105,9 @@ def _dispatch(arguments: list[str]) -> int:
         print(usage(), end="")
         return OK if arguments else USAGE
     if name not in COMMANDS:
-        from difflib import get_close_matches
+        from prowess.findings import near_names, neutral
 
-        from prowess.findings import neutral
-
-        near = get_close_matches(name, COMMANDS, n=1)
+        near = near_names(name, COMMANDS)
         die(
             f"there is no command `{neutral(name[:40])}`",
             f"did you mean `prowess {near[0]}`?" if near else "`prowess --help` lists them",
