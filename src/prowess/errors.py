@@ -8,6 +8,7 @@ ProwessError
     │   └── AmbiguousSkillError           more than one does
     ├── ActivationError (RuntimeError)    a skill that cannot be given to a model now
     ├── SkillFileError (OSError)          a file of a skill that cannot be read
+    ├── SkillMountError (OSError)         a skill that cannot be put into a home
     └── SkillValidationError (ValueError) a SKILL.md that cannot be read or breaks the rules
         └── SkillSyntaxError              a place in it that cannot be read: draws a caret
 """
@@ -28,6 +29,7 @@ __all__ = [
     "ProwessError",
     "SkillError",
     "SkillFileError",
+    "SkillMountError",
     "SkillNotFoundError",
     "SkillSyntaxError",
     "SkillValidationError",
@@ -55,7 +57,13 @@ class HostNotFoundError(ProwessError, LookupError):
 
 
 class SkillError(ProwessError):
-    """Something is wrong with one skill."""
+    """Something is wrong with one skill.
+
+    Attributes:
+        problems: all that is wrong where several skills were looked at together, this error's own first; else empty.
+    """
+
+    problems: tuple[SkillError, ...] = ()
 
 
 class SkillNotFoundError(SkillError, LookupError):
@@ -76,6 +84,10 @@ class ActivationError(SkillError, RuntimeError):
 
 class SkillFileError(SkillError, OSError):
     """A file of a skill cannot be read: there is none, it is none that may be read, or it lies elsewhere."""
+
+
+class SkillMountError(SkillError, OSError):
+    """A skill cannot be put into a home: its name, what its folder holds, or the home is in the way."""
 
 
 class SkillValidationError(SkillError, ValueError):

@@ -19,7 +19,11 @@ from .errors import SkillError
 from .files import MAX_DIGEST_BYTES, MAX_SKILL_FILES
 from .findings import quoted
 
-__all__ = ["Sealed", "look", "seal"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Sealed", "look", "record", "seal", "seal_of"]
 
 MAX_DEPTH = 64
 """Levels of folders in one skill: each is held open while what lies below it is read."""
@@ -60,17 +64,27 @@ def look(folder: str) -> Sealed:
         SkillError: something cannot be read, changed meanwhile, leads out or is neither file, folder nor link; or there
             is more than `files.MAX_SKILL_FILES` and `files.MAX_DIGEST_BYTES` allow.
     """
-    import hashlib
-
     walk = _Walk()
     try:
         walk.folder(os.path.realpath(folder), None, "", 0)
     except (OSError, ValueError) as error:
         raise SkillError(f"its folder cannot be read: {words_of(error)}", hint="mend its permissions") from None
+    return Sealed(seal=seal_of(walk.records), scripts=tuple(sorted(walk.scripts, key=os.fsencode)))
+
+
+def record(kind: str, mode: int, size: int = 0, digest: str = "-") -> bytes:
+    """Return what a seal says of one thing: `digest` is the SHA-256 of its bytes in hexadecimal."""
+    return f"{kind} {stat.S_IMODE(mode):04o} {size} {digest}".encode()
+
+
+def seal_of(records: Iterable[tuple[bytes, bytes]]) -> str:
+    """Return the seal of a folder of which each thing's path, relative to it, and record are known; its own is empty."""
+    import hashlib
+
     whole = hashlib.sha256()
-    for path, record in sorted(walk.records):
-        whole.update(record + b"\0" + path + b"\0")
-    return Sealed(seal=f"trust1:{whole.hexdigest()}", scripts=tuple(sorted(walk.scripts, key=os.fsencode)))
+    for path, said in sorted(records):
+        whole.update(said + b"\0" + path + b"\0")
+    return f"trust1:{whole.hexdigest()}"
 
 
 class _Walk:
@@ -85,8 +99,7 @@ class _Walk:
         if len(self.records) > MAX_SKILL_FILES:
             words = f"it holds more than {MAX_SKILL_FILES:,} files, folders and links"
             raise SkillError(words, hint="leave out what the skill does not need")
-        record = f"{kind} {stat.S_IMODE(mode):04o} {size} {digest}"
-        self.records.append((os.fsencode(path), record.encode()))
+        self.records.append((os.fsencode(path), record(kind, mode, size, digest)))
         if kind != "d" and (path.startswith("scripts/") or (kind == "f" and mode & 0o111)):
             self.scripts.append(path)
 
