@@ -19,14 +19,25 @@ if TYPE_CHECKING:
         ProwessError,
         SkillError,
         SkillFileError,
+        SkillMountError,
         SkillNotFoundError,
         SkillSyntaxError,
         SkillValidationError,
     )
-    from .files import MAX_SKILL_FILE_BYTES
+    from .files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES
     from .findings import Finding, Severity
     from .host import Host
     from .mentions import Mention
+    from .mount import (
+        MountReport,
+        SkillConfig,
+        SkillMount,
+        mount,
+        resolve_skill_name,
+        unmount,
+        validate_skill,
+        validate_skill_name,
+    )
     from .prompt import render
     from .provider import FilesystemSkillProvider, SkillProvider
     from .session import Session, Tool
@@ -60,11 +71,21 @@ __all__ = [
     "SkillError",
     "ActivationError",
     "SkillFileError",
+    "SkillMountError",
     "SkillNotFoundError",
     "AmbiguousSkillError",
     "SkillValidationError",
     "SkillSyntaxError",
+    "mount",
+    "unmount",
+    "SkillMount",
+    "SkillConfig",
+    "MountReport",
+    "validate_skill",
+    "validate_skill_name",
+    "resolve_skill_name",
     "MAX_SKILL_FILE_BYTES",
+    "MAX_SKILL_TOTAL_BYTES",
 ]
 
 _HOMES = {
@@ -80,14 +101,25 @@ _HOMES = {
         "ProwessError",
         "SkillError",
         "SkillFileError",
+        "SkillMountError",
         "SkillNotFoundError",
         "SkillSyntaxError",
         "SkillValidationError",
     ),
-    "files": ("MAX_SKILL_FILE_BYTES",),
+    "files": ("MAX_SKILL_FILE_BYTES", "MAX_SKILL_TOTAL_BYTES"),
     "findings": ("Finding", "Severity"),
     "host": ("Host",),
     "mentions": ("Mention",),
+    "mount": (
+        "MountReport",
+        "SkillConfig",
+        "SkillMount",
+        "mount",
+        "resolve_skill_name",
+        "unmount",
+        "validate_skill",
+        "validate_skill_name",
+    ),
     "prompt": ("render",),
     "provider": ("FilesystemSkillProvider", "SkillProvider"),
     "session": ("Session", "Tool"),

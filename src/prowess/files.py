@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_SKILL_FILE_BYTES",
+    "MAX_SKILL_TOTAL_BYTES",
     "UnreadableError",
     "at_home",
+    "file_kind",
     "read_file",
     "read_head",
     "skill_digest",
@@ -26,6 +28,8 @@ __all__ = [
 
 MAX_SKILL_FILE_BYTES = 1024 * 1024
 """The most a SKILL.md may hold: 1 MiB."""
+MAX_SKILL_TOTAL_BYTES = 10 * 1024 * 1024
+"""The most all files of a skill that is mounted may hold: 10 MiB."""
 
 # Windows has neither flag: there a link is refused by name, and nothing that blocks can stand in a folder.
 _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -59,7 +63,7 @@ def _open(path: str, follow: bool) -> tuple[int, os.stat_result]:
     status = os.fstat(fd)
     if status.st_mode & _KIND != _REGULAR:
         os.close(fd)
-        kind = _file_kind(status.st_mode)
+        kind = file_kind(status.st_mode)
         raise UnreadableError("file-not-regular", f"it is {kind}, not a regular file", "put a text file there")
     return fd, status
 
@@ -74,7 +78,7 @@ def _explained(error: OSError, path: str, *, follow: bool) -> UnreadableError:
         return UnreadableError("file-is-link", "it is a link, which is not followed", "put the file itself there")
     if error.errno in (errno.ENXIO, errno.EISDIR, errno.EOPNOTSUPP):
         try:
-            kind = _file_kind(os.lstat(path).st_mode)
+            kind = file_kind(os.lstat(path).st_mode)
         except OSError:
             kind = "something else"
         return UnreadableError("file-not-regular", f"it is {kind}, not a regular file", "put a text file there")
@@ -82,7 +86,8 @@ def _explained(error: OSError, path: str, *, follow: bool) -> UnreadableError:
     return UnreadableError("file-unreadable", f"it cannot be read: {words.lower()}", "mend its permissions")
 
 
-def _file_kind(mode: int) -> str:
+def file_kind(mode: int) -> str:
+    """Say what kind of thing has a mode."""
     for test, words in (
         (stat.S_ISDIR, "a folder"),
         (stat.S_ISFIFO, "a FIFO"),

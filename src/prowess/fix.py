@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Fixed", "fix", "fix_file"]
+__all__ = ["Fixed", "fix", "fix_file", "renamed"]
 
 
 class Fixed(Frozen):
@@ -49,6 +49,30 @@ def fix(data: bytes, *, folder: str = "") -> Fixed:
             data = repaired
             done.append(words.format(folder=folder))
     return Fixed(data=data, done=tuple(done))
+
+
+def renamed(data: bytes, name: str) -> bytes | None:
+    """Give a skill another name, and change nothing else; None where that cannot be done line by line.
+
+    Args:
+        data: the whole SKILL.md, which has a name.
+        name: a valid one.
+    """
+    front, field = _front(data), read(data).fields.get("name")
+    if front is None or field is None:
+        return None
+    at = field.line - 1
+    last = at + 1
+    # What belongs to the old name stands further in, as lines of a folded one do, or is blank.
+    while last < len(front.lines) - 1 and (not front.lines[last].strip() or front.lines[last][0] in " \t"):
+        last += 1
+    before = front.lines[at][: field.column - 1]
+    quote = "" if name[0].isalpha() and name not in _WORDS else '"'
+    front.lines[at:last] = [f"{before}name: {quote}{name}{quote}"]
+    front.ends[at:last] = [front.ends[at]]
+    new = front.joined()
+    old, now = from_document(read(data)), from_document(read(new))
+    return new if now == old.but(name=name) else None
 
 
 def fix_file(path: str) -> tuple[str, tuple[str, ...]]:

@@ -78,7 +78,7 @@ def record(kind: str, mode: int, size: int = 0, digest: str = "-") -> bytes:
 
 
 def seal_of(records: Iterable[tuple[bytes, bytes]]) -> str:
-    """Return the seal of a folder of which each thing's path, relative to it, and record are known; its own is empty."""
+    """Return the seal of a folder of which the path of each thing, its own being empty, and the record are known."""
     import hashlib
 
     whole = hashlib.sha256()

@@ -1,0 +1,542 @@
+"""skills -> a plan -> a directory
+
+A plan reads and refuses, and changes nothing; what it holds against the skills and the home is told at once. Applied, a
+plan is there as a whole or not at all: `tree` copies, `transaction` puts the copies in their place. Which folder a
+client looks in says its host file. Names, limits and errors are those of WINK's `SKILLS.md`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import contextmanager
+
+from ._frontmatter import read
+from ._frozen import EMPTY, Frozen
+from .discovery import SKILL_FILE
+from .errors import ConfigError, SkillError, SkillMountError, SkillNotFoundError, SkillValidationError
+from .files import UnreadableError, read_file
+from .findings import CODES, Severity, near_names, neutral, quoted
+from .fix import renamed
+from .host import DEFAULT_HOST, load_host
+from .rules import check_skill
+from .seal import seal
+from .skill import from_document, unreadable
+from .transaction import Mounted, locked, read_record
+from .tree import Tree, copy, measure, measure_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from .findings import Finding
+
+    Path = str | os.PathLike[str]
+
+__all__ = [
+    "MountReport",
+    "MountedSkill",
+    "Plan",
+    "SkillConfig",
+    "SkillMount",
+    "apply",
+    "mount",
+    "plan",
+    "resolve_skill_name",
+    "skills_root",
+    "unmount",
+    "validate_skill",
+    "validate_skill_name",
+]
+
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
+_MAX_NAME = 64
+_SHOWN = 200
+
+
+class SkillMount(Frozen, kw_only=False):
+    """A skill to put into a client's home."""
+
+    source: Path
+    """A skill's folder, or a single `.md` file, which becomes `NAME/SKILL.md`; relative to the working directory."""
+    name: str | None = None
+    """What it is called there; None for what `resolve_skill_name` says."""
+    enabled: bool = True
+    """Whether it is mounted at all."""
+
+
+class SkillConfig(Frozen, kw_only=False):
+    """Skills to put into a client's home."""
+
+    skills: tuple[SkillMount, ...] = ()
+    validate_on_mount: bool = True
+    """Whether a skill that `validate_skill` refuses is refused; links, limits and names count in any case."""
+
+
+class MountedSkill(Frozen):
+    """A skill that was mounted."""
+
+    name: str
+    source: str
+    """Absolute."""
+    destination: str
+    """Its folder, absolute."""
+    files: int
+    bytes: int
+    digest: str
+    """Of the copy, as `prowess show` tells it."""
+    renamed_from: str | None = None
+    """What its front matter called it, where the copy's was rewritten."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `mount --json`."""
+        names = ("name", "source", "destination", "files", "bytes", "digest", "renamed_from")
+        return {name: getattr(self, name) for name in names}
+
+
+class MountReport(Frozen):
+    """What was mounted, or taken away."""
+
+    home: str
+    """Absolute."""
+    host: str
+    skills: tuple[MountedSkill, ...] = ()
+    """In the order of the configuration."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `mount --json`."""
+        return {"home": self.home, "skills": [skill.as_dict() for skill in self.skills]}
+
+
+class Copy(Frozen):
+    """One skill of a plan."""
+
+    name: str
+    source: str
+    tree: Tree
+    instead: Mapping[str, bytes] = EMPTY
+    renamed_from: str | None = None
+
+
+class Plan(Frozen):
+    """Skills that can be mounted."""
+
+    home: str
+    host: str
+    root: str
+    """The skills folder, relative to the home, with `/`."""
+    copies: tuple[Copy, ...] = ()
+
+
+# ── names and rules ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def resolve_skill_name(mount: SkillMount) -> str:
+    """Return what a skill is called once it is mounted; nothing is validated.
+
+    Its own name; else that of its folder; else that of its file without `.md`. A file called SKILL.md is named after
+    the folder it lies in.
+    """
+    if mount.name is not None:
+        return mount.name
+    source = os.path.abspath(os.fspath(mount.source))
+    folder, file = os.path.split(source)
+    if os.path.isdir(source):
+        return file
+    if file.lower() == SKILL_FILE.lower():
+        return os.path.basename(folder)
+    return file[: -len(".md")] if file.lower().endswith(".md") else file
+
+
+def validate_skill_name(name: str) -> None:
+    """See that a name follows the specification ("name field"), and so cannot lead anywhere.
+
+    Raises:
+        SkillMountError: it does not.
+    """
+    if not isinstance(name, str):
+        raise SkillMountError(f"a name is text, not {type(name).__name__}", hint="give it as text")
+    if len(name) > _MAX_NAME:
+        words = f"the name {quoted(name)} has {len(name):,} characters; at most {_MAX_NAME} are allowed"
+        raise SkillMountError(words, hint="shorten it")
+    if not _NAME(name):
+        raise SkillMountError(
+            f"{quoted(name)} is not a skill's name" if name else "the name is empty",
+            hint="use lower case letters, digits and single hyphens between them",
+        )
+
+
+def validate_skill(source: Path) -> None:
+    """See that a skill can be given to any client: WINK's `SKILLS.md`, "Validation errors".
+
+    A folder must hold a SKILL.md whose `name` is the folder's; a single file must end in `.md` and may be called as it
+    likes. What the front matter holds beyond the specification is let through.
+
+    Raises:
+        SkillNotFoundError: there is no such path.
+        SkillValidationError: it breaks a rule; `findings` has all of them.
+    """
+    _validated(os.path.abspath(os.fspath(source)))
+
+
+def _validated(source: str) -> None:
+    found = _found(source)
+    if not found:
+        return
+    first, more = found[0], len(found) - 1
+    words = f"{first.message}{f', and {more} more' if more else ''}"
+    where = ":".join(str(part) for part in (neutral(first.path or source), first.line) if part is not None)
+    raise SkillValidationError(f"{where}: {words}", findings=found, hint=first.hint)
+
+
+def _found(source: str) -> tuple[Finding, ...]:
+    """Return what WINK does not mount.
+
+    Raises:
+        SkillNotFoundError: there is no such path.
+        SkillValidationError: it is neither a skill's folder nor a Markdown file.
+    """
+    path = _skill_file(source)
+    try:
+        data = read_file(path)
+    except UnreadableError as error:
+        skill = unreadable(path, error)
+    else:
+        skill = from_document(read(data, path), path)
+    refused = {*load_host("wink").reading.rejects, *_TYPES}
+    return tuple(
+        item
+        for item in check_skill(skill)
+        if (CODES[item.code].spec is Severity.ERROR or item.code in refused)
+        and item.code != "field-unknown"
+        and (path != source or item.code != "name-not-folder")
+    )
+
+
+_TYPES = ("name-type", "description-type", "field-type")
+"""Values of a wrong type, which a YAML parser does not give as text."""
+
+
+def _skill_file(source: str) -> str:
+    """Return the Markdown file of a skill.
+
+    Raises:
+        SkillNotFoundError: there is no such path.
+        SkillValidationError: there is none.
+    """
+    if "\0" in source or not os.path.lexists(source):
+        raise SkillNotFoundError(f"there is no {quoted(source, _SHOWN)}", hint="check the path")
+    if not os.path.isdir(source):
+        if not source.lower().endswith(".md"):
+            words = f"{quoted(source, _SHOWN)} is not a Markdown file"
+            raise SkillValidationError(words, hint="name a skill's folder, or a file that ends in `.md`")
+        return source
+    try:
+        names = os.listdir(source)
+    except OSError as error:
+        raise SkillValidationError(f"{quoted(source, _SHOWN)} cannot be listed: {error.strerror}") from None
+    if SKILL_FILE not in names:
+        near = [name for name in names if name.lower() == SKILL_FILE.lower()]
+        hint = f"rename {quoted(near[0])}" if near else "name the folder that holds it"
+        raise SkillValidationError(f"{quoted(source, _SHOWN)} holds no {SKILL_FILE}", hint=hint)
+    return os.path.join(source, SKILL_FILE)
+
+
+def skills_root(host: str) -> str:
+    """Return the folder a host looks in for its user's own skills, relative to the home.
+
+    Raises:
+        HostNotFoundError: there is no such host.
+        ConfigError: it has none.
+    """
+    for root in load_host(host).roots:
+        path = root.path.rpartition("|")[2]
+        if root.scope == "user" and path.startswith("~/"):
+            return path[2:]
+    hint = "`prowess hosts` shows the folders of each"
+    raise ConfigError(f"the host {quoted(host)} has no folder for its user's skills", hint=hint)
+
+
+# ── planning ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def plan(config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = DEFAULT_HOST) -> Plan:
+    """Read, measure and validate skills that are to be mounted. Nothing is changed.
+
+    Args:
+        config: the skills.
+        home: the user's home that they are put into; it need not be there.
+        host: whose skills folder.
+
+    Raises:
+        SkillNotFoundError: a source is not there.
+        SkillValidationError: `validate_skill` refuses one.
+        SkillMountError: a name is none or stands twice; a skill holds what is not copied, or too much of it; or what
+            Prowess did not mount is in the way. Where there are several problems, of whatever kind, the first one is
+            raised; the message tells all of them, and `problems` has them.
+        HostNotFoundError: there is no such host.
+        ConfigError: it has no folder for its user's skills.
+    """
+    config = config if isinstance(config, SkillConfig) else SkillConfig(skills=tuple(config))
+    root, home = skills_root(host), os.path.abspath(os.fspath(home))
+    problems: list[SkillError] = []
+    copies: list[Copy] = []
+    names: dict[str, str] = {}
+    mounted: dict[str, Mounted] = {}
+    with _noted(problems):
+        mounted.update((row.name, row) for row in read_record(home, root).skills)
+    for item in config.skills:
+        if item.enabled:
+            copies += _examined(item, config.validate_on_mount, os.path.join(home, root), mounted, names, problems)
+    if problems:
+        raise _one_of(problems)
+    return Plan(home=home, host=host, root=root, copies=tuple(copies))
+
+
+def _examined(
+    item: SkillMount,
+    validate: bool,
+    root: str,
+    mounted: Mapping[str, Mounted],
+    names: dict[str, str],
+    problems: list[SkillError],
+) -> Iterator[Copy]:
+    """Take one skill into a plan, or add to its problems all that is wrong with it."""
+    source = os.path.abspath(os.fspath(item.source))
+    name = resolve_skill_name(item)
+    try:
+        _skill_file(source)
+        _refuse_link(source)
+    except SkillError as error:
+        problems.append(error)
+        if item.name is None:
+            return  # the name says no more than the path that is wrong
+        source = ""
+    before = len(problems)
+    with _noted(problems, about=source):
+        validate_skill_name(name)
+        if name in names:
+            words = f"two skills are called {quoted(name)}: {neutral(names[name])} is the other"
+            raise SkillMountError(words, hint="give one of them another name")
+        names[name] = source
+        _in_the_way(os.path.join(root, name), mounted.get(name))
+    fit = len(problems) == before
+    if source:
+        with _noted(problems):
+            if validate:
+                _validated(source)
+        with _noted(problems, about=source):
+            _refuse_inside(source, root)
+            made = _copy(source, name if fit else "")
+            yield made
+            problems += (_about(source, problem) for problem in made.tree.problems)
+
+
+@contextmanager
+def _noted(problems: list[SkillError], about: str = "") -> Iterator[None]:
+    """Add what is raised to the problems, and go on."""
+    try:
+        yield
+    except SkillError as error:
+        problems.append(_about(about, error) if about else error)
+
+
+def _refuse_link(source: str) -> None:
+    if os.path.islink(source):
+        hint = f"name what it leads to: {neutral(os.path.realpath(source))}"
+        raise SkillMountError(f"{quoted(source, _SHOWN)} is a link", hint=hint)
+
+
+def _about(source: str, error: SkillError) -> SkillError:
+    """Say of which skill a problem is told."""
+    if isinstance(error, SkillValidationError):
+        return SkillValidationError(f"{neutral(source)}: {error}", findings=error.findings, hint=error.hint)
+    return type(error)(f"{neutral(source)}: {error}", hint=error.hint)
+
+
+def _one_of(problems: list[SkillError]) -> SkillError:
+    """Make one error of all problems."""
+    first = problems[0]
+    if len(problems) > 1:
+        lines = [f"{error}{f' ({error.hint})' if error.hint else ''}" for error in problems]
+        words = "\n".join([f"{len(problems)} things are wrong, and nothing was mounted:", *(f"  {it}" for it in lines)])
+        findings = tuple(item for error in problems for item in getattr(error, "findings", ()))
+        more: Any = {"findings": findings} if isinstance(first, SkillValidationError) else {}
+        first = type(first)(words, hint="mend all of them, then mount again", **more)
+    first.problems = tuple(problems)
+    return first
+
+
+def _in_the_way(target: str, row: Mounted | None) -> None:
+    """See that nothing would be lost where a skill is put.
+
+    Raises:
+        SkillMountError: something is there that Prowess did not put there, or that was changed since.
+    """
+    if not os.path.lexists(target):
+        return
+    if row is None:
+        words = f"{quoted(target, _SHOWN)} is there already, and Prowess did not mount it"
+        raise SkillMountError(words, hint="move it away, or mount the skill under another name: `NAME=PATH`")
+    _unchanged(target, row)
+
+
+def _unchanged(target: str, row: Mounted) -> None:
+    """See that a mounted skill is as it was mounted.
+
+    Raises:
+        SkillMountError: it is not.
+    """
+    if os.path.islink(target) or seal(target) != row.seal:
+        words = f"{quoted(target, _SHOWN)} has changed since it was mounted"
+        raise SkillMountError(words, hint="keep elsewhere what you need of it, then remove the folder")
+
+
+def _refuse_inside(source: str, root: str) -> None:
+    """See that a skill is not copied into itself.
+
+    Raises:
+        SkillMountError: it would be.
+    """
+    real, inner = os.path.realpath(source), os.path.realpath(root)
+    if os.path.isdir(real) and os.path.commonpath((real, inner)) == real:
+        words = f"{quoted(root, _SHOWN)} lies inside the skill {quoted(source, _SHOWN)}"
+        raise SkillMountError(words, hint="mount elsewhere")
+
+
+def _copy(source: str, name: str) -> Copy:
+    """Measure one skill, and read what must be rewritten where it is to have a name.
+
+    Raises:
+        SkillError: it cannot be measured, or not be given its name.
+    """
+    folder = os.path.isdir(source)
+    tree = measure(source) if folder else measure_file(source, SKILL_FILE)
+    if tree.problems:
+        return Copy(name=name, source=source, tree=tree)
+    path = os.path.join(source, SKILL_FILE) if folder else source
+    try:
+        data = read_file(path)
+    except UnreadableError as error:
+        raise SkillValidationError(f"{quoted(path, _SHOWN)}: {error}", hint=error.hint) from None
+    before = from_document(read(data, path), path).name
+    if before is None or before == name or not name:
+        return Copy(name=name, source=source, tree=tree)
+    new = renamed(data, name)
+    if new is None:
+        words = f"{quoted(path, _SHOWN)}: its `name` cannot be rewritten as {quoted(name)}"
+        raise SkillValidationError(words, hint=f"write `name: {name}` in it, or mount it as {quoted(before)}")
+    return Copy(name=name, source=source, tree=tree, instead={SKILL_FILE: new}, renamed_from=before)
+
+
+# ── applying ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def mount(config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = DEFAULT_HOST) -> MountReport:
+    """Put skills into a client's home: all of them, or none.
+
+    A skill that Prowess mounted there before under the same name is replaced in one step; nothing else is touched.
+
+    Args:
+        config: the skills.
+        home: the user's home; it is made if it is not there.
+        host: whose skills folder.
+
+    Raises:
+        SkillError: as `plan` and `apply` say.
+        HostNotFoundError: there is no such host.
+        ConfigError: it has no folder for its user's skills.
+    """
+    return apply(plan(config, home, host=host))
+
+
+def apply(plan: Plan) -> MountReport:
+    """Do what a plan says, all of it or nothing.
+
+    Raises:
+        SkillMountError: something changed since the plan was made, or cannot be read or written; the home is as it was.
+    """
+    if not plan.copies:
+        return MountReport(home=plan.home, host=plan.host)
+    done: list[MountedSkill] = []
+    rows: list[Mounted] = []
+    with locked(plan.home, plan.root) as place:
+        mounted = {row.name: row for row in place.record.skills}
+        with place.staging() as staging:
+            for item in plan.copies:
+                target = os.path.join(plan.home, plan.root, item.name)
+                _in_the_way(target, mounted.get(item.name))
+                try:
+                    copied = copy(item.tree, staging.new, item.name, item.instead)
+                except SkillMountError as error:
+                    raise _about(item.source, error) from None
+                rows.append(Mounted(name=item.name, source=item.source, seal=copied.seal))
+                done.append(
+                    MountedSkill(
+                        name=item.name,
+                        source=item.source,
+                        destination=target,
+                        files=copied.files,
+                        bytes=copied.size,
+                        digest=copied.digest,
+                        renamed_from=item.renamed_from,
+                    )
+                )
+            staging.commit(tuple(rows))
+    return MountReport(home=plan.home, host=plan.host, skills=tuple(done))
+
+
+def unmount(names: Iterable[str] | None, home: Path, *, host: str = DEFAULT_HOST) -> tuple[str, ...]:
+    """Take away what was mounted, all of it or nothing, and return its folders.
+
+    Folders that were made on the way to it go too, once nothing else is in them.
+
+    Args:
+        names: of mounted skills; None for all of them.
+        home: the user's home.
+        host: whose skills folder.
+
+    Raises:
+        SkillNotFoundError: a name was not mounted there.
+        SkillMountError: a skill was changed since it was mounted; nothing is taken away.
+    """
+    root, home = skills_root(host), os.path.abspath(os.fspath(home))
+    wanted = None if names is None else tuple(dict.fromkeys(names))
+    known = {row.name: row for row in read_record(home, root).skills}
+    chosen = _known(known, known if wanted is None else wanted, home, root)
+    if not chosen:
+        return ()
+    with locked(home, root, make=False) as place:
+        known = {row.name: row for row in place.record.skills}
+        chosen = _known(known, known if wanted is None else wanted, home, root)
+        there = [row for row in chosen if os.path.lexists(os.path.join(home, root, row.name))]
+        problems: list[SkillError] = []
+        for row in there:
+            try:
+                _unchanged(os.path.join(home, root, row.name), row)
+            except SkillMountError as error:
+                problems.append(error)
+        if problems:
+            raise _one_of(problems)
+        with place.staging() as staging:
+            staging.commit((), tuple(row.name for row in chosen))
+    return tuple(os.path.join(home, root, row.name) for row in chosen)
+
+
+def _known(known: Mapping[str, Mounted], wanted: Iterable[str], home: str, root: str) -> list[Mounted]:
+    """Return what is on record under names.
+
+    Raises:
+        SkillNotFoundError: one is not.
+    """
+    problems: list[SkillError] = []
+    for name in wanted:
+        if name not in known:
+            near = near_names(name, known)
+            hint = f"did you mean {quoted(near[0])}?" if near else "only what was mounted is taken away"
+            where = neutral(os.path.join(home, root))
+            problems.append(SkillNotFoundError(f"{quoted(name)} was not mounted in {where}", hint=hint))
+    if problems:
+        raise _one_of(problems)
+    return [known[name] for name in wanted]

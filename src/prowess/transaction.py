@@ -1,0 +1,589 @@
+"""copies beside a skills folder -> all of them in it, or none
+
+What is to come is made in a staging folder beside the skills folder, where no client looks, and put in its place by
+renaming: a skill that takes another's place changes places with it in one step. While that goes on the folder above
+both is locked, and a journal in the staging folder says what is going on, so that whoever comes after a process that
+was killed finishes what it had finished, or takes back what it had begun.
+
+    HOME/.claude/                     the folder above: locked
+        skills/NAME                   what the client sees
+        .prowess-skills.json          the record: what was mounted here, with the seal of each copy
+        .prowess-staging-RANDOM/      new/NAME  old/NAME  journal.json
+
+    record  = {"version": 1, "made": [FOLDER ...], "skills": [{"name", "source", "seal"} ...]}
+    journal = {"version": 1, "changes": [{"name", "new": INODE | null, "old": INODE | null} ...], "record": record}
+
+Renaming is done before a power failure or after it, but what was copied may then not have reached the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import contextmanager, suppress
+
+from ._frozen import Frozen
+from .errors import SkillMountError
+from .findings import neutral, quoted
+from .seal import words_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any, Self
+
+__all__ = ["Mounted", "Place", "locked", "read_record"]
+
+PATIENCE = 60.0
+"""Seconds to wait for another process that mounts into the same folder."""
+_MAX_RECORD = 4 * 1024 * 1024
+_STAGING = ".prowess-staging-"
+_JOURNAL = "journal.json"
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+POSSIBLE = {os.open, os.mkdir, os.rename, os.rmdir, os.stat, os.unlink} <= os.supports_dir_fd and (
+    os.scandir in os.supports_fd
+)
+"""Whether this system can do all that by descriptor; Windows cannot."""
+
+
+class Mounted(Frozen):
+    """One row of the record."""
+
+    name: str
+    source: str
+    """Where it was copied from, absolute."""
+    seal: str
+    """Of the copy, as `seal.seal` makes it: only what has it still is taken away or replaced."""
+
+    def as_dict(self) -> dict[str, str]:
+        """Return it in the shape of the record."""
+        return {"name": self.name, "source": self.source, "seal": self.seal}
+
+
+class Record(Frozen):
+    """What was mounted into one skills folder."""
+
+    skills: tuple[Mounted, ...] = ()
+    made: tuple[str, ...] = ()
+    """Folders that were made for it, relative to the home, the outermost first."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of the file."""
+        return {"version": 1, "made": [*self.made], "skills": [row.as_dict() for row in self.skills]}
+
+
+# ── the record ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def record_file(root: str) -> str:
+    """Return the name of the record of a skills folder; it lies beside it."""
+    return f".prowess-{os.path.basename(root)}.json"
+
+
+def read_record(home: str, root: str) -> Record:
+    """Return what was mounted into a skills folder, as its record says.
+
+    Raises:
+        SkillMountError: the record cannot be believed.
+    """
+    above = os.path.join(home, os.path.dirname(root))
+    try:
+        fd = os.open(above, _FOLDER)
+    except OSError:
+        return Record()
+    try:
+        return _read_record(fd, record_file(root), above)
+    finally:
+        os.close(fd)
+
+
+def _read_record(above: int, name: str, shown: str) -> Record:
+    data = _small(above, name, os.path.join(shown, name))
+    try:
+        return Record() if data is None else _record(_json(data))
+    except (ValueError, RecursionError) as error:
+        raise _unbelievable(os.path.join(shown, name), f"it is no record of mounts ({error})") from None
+
+
+def _unbelievable(path: str, why: str) -> SkillMountError:
+    words = f"the record of what was mounted cannot be believed: {neutral(path)}: {why}"
+    return SkillMountError(words, hint="remove it: what was mounted then counts as made by hand")
+
+
+def _small(above: int, name: str, shown: str) -> bytes | None:
+    """Return what a small file holds, None where there is none.
+
+    Raises:
+        SkillMountError: it is not a file, or too large.
+    """
+    try:
+        fd = os.open(name, _FILE, dir_fd=above)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unbelievable(shown, words_of(error)) from None
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_RECORD:
+            raise _unbelievable(shown, "it is not a regular file of at most 4 MiB")
+        data = b""
+        while len(data) <= _MAX_RECORD and (part := os.read(fd, 1 << 20)):
+            data += part
+    except SkillMountError:
+        raise
+    except OSError as error:
+        raise _unbelievable(shown, words_of(error)) from None
+    finally:
+        os.close(fd)
+    return data
+
+
+def _json(data: bytes) -> Any:
+    import json
+
+    return json.loads(data.decode())
+
+
+def _record(table: Any) -> Record:
+    """Make a record of what its file says.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not isinstance(table, dict) or table.get("version") != 1:
+        raise ValueError("its version is not 1")
+    made, rows = table.get("made"), table.get("skills")
+    if not isinstance(made, list) or not all(isinstance(path, str) and _is_inside(path) for path in made):
+        raise ValueError("`made` is not a list of folders")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ValueError("`skills` is not a list of tables")
+    skills = []
+    for row in rows:
+        values = [row.get(key) for key in ("name", "source", "seal")]
+        if not all(isinstance(value, str) for value in values) or not _is_name(values[0]):
+            raise ValueError("a skill has no `name`, `source` or `seal`")
+        skills.append(Mounted(name=values[0], source=values[1], seal=values[2]))
+    return Record(skills=tuple(skills), made=tuple(made))
+
+
+def _is_name(text: Any) -> bool:
+    """Say whether a text names something in a folder, and nothing elsewhere."""
+    return isinstance(text, str) and text not in ("", ".", "..") and "/" not in text and "\0" not in text
+
+
+def _is_inside(path: str) -> bool:
+    return all(map(_is_name, path.split("/")))
+
+
+# ── the lock ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@contextmanager
+def locked(home: str, root: str, *, make: bool = True) -> Iterator[Place]:
+    """Keep other processes out of a skills folder, and clear up what one that was killed left there.
+
+    What was made of the way to it is taken away again where nothing is mounted in the end.
+
+    Args:
+        home: absolute.
+        root: the skills folder, relative to it.
+        make: whether folders that are missing are made.
+
+    Raises:
+        SkillMountError: a folder on the way cannot be made, is a link, or another process does not let go of it.
+    """
+    if not POSSIBLE:
+        raise SkillMountError(
+            "this system cannot mount: it has no file descriptors of folders", hint="use Linux or macOS"
+        )
+    place = _entered(home, root, make)
+    try:
+        place.recover()
+        yield place
+    finally:
+        place.leave()
+
+
+def _entered(home: str, root: str, make: bool) -> Place:
+    """Make and lock the folder above the skills folder."""
+    from time import monotonic, sleep
+
+    until = monotonic() + PATIENCE
+    made: dict[str, None] = {}
+    while True:
+        try:
+            above = _walked(home, os.path.dirname(root), make, made)
+        except FileNotFoundError:
+            if monotonic() < until and make:
+                continue  # another process took away again what it had made
+            raise SkillMountError(f"there is nothing mounted: {neutral(os.path.join(home, root))}") from None
+        while not _lock(above):
+            if monotonic() > until:
+                os.close(above)
+                words = f"another process is mounting into {neutral(os.path.join(home, os.path.dirname(root)))}"
+                raise SkillMountError(words, hint="wait for it, or end it")
+            sleep(0.002)
+        path = os.path.join(home, os.path.dirname(root))
+        with suppress(OSError):
+            if os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(above)):
+                return Place(home, root, above, tuple(made))
+        os.close(above)
+
+
+def _walked(home: str, inner: str, make: bool, made: dict[str, None]) -> int:
+    """Open a folder below the home, part by part, and make what is missing.
+
+    Raises:
+        FileNotFoundError: it is not there, or not there any more.
+        SkillMountError: it cannot be opened or made.
+    """
+    if make and not os.path.isdir(home):
+        try:
+            os.makedirs(home, 0o755, exist_ok=True)
+        except OSError as error:
+            raise SkillMountError(f"{quoted(home, 200)} cannot be made: {words_of(error)}") from None
+        made[""] = None
+    fd, path = -1, home
+    try:
+        fd = os.open(home, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
+        for part in filter(None, inner.split("/")):
+            path = f"{path}/{part}"
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(part, 0o755, dir_fd=fd)
+                    made[os.path.relpath(path, home)] = None
+            below = os.open(part, _FOLDER, dir_fd=fd)
+            os.close(fd)
+            fd = below
+    except OSError as error:
+        if fd >= 0:
+            os.close(fd)
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise _in_the_way(path, error) from None
+    return fd
+
+
+def _in_the_way(path: str, error: OSError) -> SkillMountError:
+    if os.path.islink(path):
+        hint = f"put a folder there, or mount where it leads: {neutral(os.path.realpath(path))}"
+        return SkillMountError(f"{quoted(path, 200)} is a link, behind which nothing is mounted", hint=hint)
+    return SkillMountError(f"{quoted(path, 200)} cannot be used: {words_of(error)}", hint="make it a folder of yours")
+
+
+def _lock(fd: int) -> bool:
+    import fcntl
+
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # a file system without locks: there one process at a time is up to its user
+    return True
+
+
+def _unlock(fd: int) -> None:
+    """Let go at once, even if a process that was forked meanwhile still holds the descriptor."""
+    import fcntl
+
+    with suppress(OSError):
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+# ── the work ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Place:
+    """A skills folder, while no other process mounts into it."""
+
+    def __init__(self, home: str, root: str, above: int, made: tuple[str, ...]) -> None:
+        self.home, self.root, self.above = home, root, above
+        self.made = made
+        self.shown = os.path.join(home, os.path.dirname(root))
+        self.name = os.path.basename(root)
+
+    @property
+    def record(self) -> Record:
+        """What was mounted here.
+
+        Raises:
+            SkillMountError: the record cannot be believed.
+        """
+        return _read_record(self.above, record_file(self.root), self.shown)
+
+    @contextmanager
+    def staging(self) -> Iterator[Staging]:
+        """Make a staging folder, and take it away in the end, whatever becomes of it.
+
+        Raises:
+            SkillMountError: it cannot be made.
+        """
+        name = f"{_STAGING}{os.urandom(8).hex()}"
+        try:
+            os.mkdir(name, 0o700, dir_fd=self.above)
+        except OSError as error:
+            raise _in_the_way(self.shown, error) from None
+        failed = False
+        try:
+            with Staging(self, name) as staging:
+                yield staging
+        except Exception:
+            failed = True
+            raise
+        finally:
+            self._settle(name, back=failed)
+
+    def recover(self) -> None:
+        """Clear up after processes that were killed."""
+        with os.scandir(self.above) as entries:
+            names = [entry.name for entry in entries if entry.name.startswith(_STAGING)]
+        for name in names:
+            status = os.stat(name, dir_fd=self.above, follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
+                self._settle(name)
+
+    def _settle(self, name: str, *, back: bool = False) -> None:
+        """Finish or take back what a staging folder's journal says, and remove the folder.
+
+        Raises:
+            SkillMountError: neither can be done; the folder stays for whoever comes next.
+        """
+        try:
+            with Staging(self, name) as staging:
+                staging.settle(back=back)
+        except OSError as error:
+            path = neutral(os.path.join(self.shown, name))
+            words = f"what an interrupted mount left in {path} cannot be settled: {words_of(error)}"
+            raise SkillMountError(words, hint="mend that and mount again") from None
+        remove_folder(name, self.above)
+
+    def leave(self) -> None:
+        """Let go; where nothing is mounted, take away the folders that were made for it."""
+        try:
+            record = self.record
+            made = {*record.made, *self.made}
+            if not record.skills:
+                with suppress(OSError):
+                    os.unlink(record_file(self.root), dir_fd=self.above)
+                for path in sorted(made, key=len, reverse=True):
+                    with suppress(OSError):
+                        os.rmdir(os.path.join(self.home, path))
+        except SkillMountError:
+            pass
+        finally:
+            _unlock(self.above)
+            os.close(self.above)
+
+
+class Staging:
+    """The staging folder of one change."""
+
+    def __init__(self, place: Place, name: str) -> None:
+        self.place, self.name = place, name
+        self.fd = self.new = self.old = self.skills = -1
+
+    def __enter__(self) -> Self:
+        self.fd = os.open(self.name, _FOLDER, dir_fd=self.place.above)
+        try:
+            self.new = self._folder("new")
+            self.old = self._folder("old")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for fd in (self.fd, self.new, self.old, self.skills):
+            if fd >= 0:
+                os.close(fd)
+        self.fd = self.new = self.old = self.skills = -1
+
+    def _folder(self, name: str) -> int:
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=self.fd)
+        return os.open(name, _FOLDER, dir_fd=self.fd)
+
+    def commit(self, rows: tuple[Mounted, ...], gone: tuple[str, ...] = ()) -> None:
+        """Put what lies in `new` in its place, and take away what is `gone`.
+
+        Args:
+            rows: what is mounted, one for each folder in `new`.
+            gone: names that are unmounted.
+
+        Raises:
+            SkillMountError: it could not be done, and the skills folder is as it was.
+        """
+        place = self.place
+        record = place.record
+        changed = {*gone, *(row.name for row in rows)}
+        made = (*record.made, *(path for path in place.made if path and path not in record.made))
+        if self._open_skills() and place.root not in made:
+            made = (*made, place.root)
+            place.made = (*place.made, place.root)
+        kept = tuple(row for row in record.skills if row.name not in changed)
+        after = Record(skills=tuple(sorted((*kept, *rows), key=lambda row: row.name)), made=made)
+        changes = [
+            *(
+                {"name": row.name, "new": _inode(self.new, row.name), "old": _inode(self.skills, row.name)}
+                for row in rows
+            ),
+            *({"name": name, "new": None, "old": _inode(self.skills, name)} for name in gone),
+        ]
+        try:
+            self._write(_JOURNAL, {"version": 1, "changes": changes, "record": after.as_dict()}, self.fd, _JOURNAL)
+            for change in changes:
+                self._forward(change)
+            self._write(record_file(place.root), after.as_dict(), place.above, "record.json")
+            os.unlink(_JOURNAL, dir_fd=self.fd)
+        except SkillMountError:
+            raise
+        except OSError as error:
+            where = neutral(os.path.join(place.home, place.root))
+            raise SkillMountError(f"nothing was changed in {where}: {words_of(error)}", hint="mend that") from None
+
+    def _open_skills(self) -> bool:
+        """Open the skills folder, and say whether it was made."""
+        place, made = self.place, False
+        path = os.path.join(place.home, place.root)
+        try:
+            with suppress(FileExistsError):
+                os.mkdir(place.name, 0o755, dir_fd=place.above)
+                made = True
+            self.skills = os.open(place.name, _FOLDER, dir_fd=place.above)
+        except OSError as error:
+            raise _in_the_way(path, error) from None
+        if os.fstat(self.skills).st_dev != os.fstat(self.fd).st_dev:
+            words = f"{quoted(path, 200)} is on another file system than the folder it is in"
+            raise SkillMountError(words, hint="mount elsewhere: it could not be changed in one step")
+        return made
+
+    def _forward(self, change: Mapping[str, Any]) -> None:
+        """Do one change."""
+        from .renames import exchange, rename
+
+        name = change["name"]
+        if change["new"] is None:
+            if change["old"] is not None:
+                rename(self.skills, name, self.old, name)
+        elif change["old"] is None:
+            rename(self.new, name, self.skills, name)
+        elif not exchange(self.new, name, self.skills, name):
+            # Between the two there is neither: a system that can do no better. Who comes next puts the old one back.
+            rename(self.skills, name, self.old, name)
+            rename(self.new, name, self.skills, name)
+
+    def _back(self, change: Mapping[str, Any]) -> None:
+        """Take back one change, however much of it was done."""
+        from .renames import exchange, rename
+
+        name, new, old = change["name"], change["new"], change["old"]
+        now = _inode(self.skills, name)
+        if new is not None and now == new:
+            if old is not None and _inode(self.new, name) == old:
+                if exchange(self.new, name, self.skills, name):
+                    return
+                rename(self.new, name, self.old, name)
+            rename(self.skills, name, self.new, name)
+            now = None
+        if now is None and old is not None and _inode(self.old, name) == old:
+            rename(self.old, name, self.skills, name)
+
+    def settle(self, *, back: bool) -> None:
+        """Finish what the journal says where all of it was done, else take it back.
+
+        Args:
+            back: whether it is taken back in any case.
+
+        Raises:
+            OSError: it cannot be done.
+        """
+        place = self.place
+        data = _small(self.fd, _JOURNAL, self.name)
+        if data is None:
+            return
+        try:
+            table = _json(data)
+            changes = table["changes"]
+            record = _record(table["record"])
+            if not all(_is_change(change) for change in changes):
+                return
+        except (ValueError, RecursionError, KeyError, TypeError):
+            return  # it was never written to its end, so nothing was begun
+        if self.skills < 0:
+            self.skills = os.open(place.name, _FOLDER, dir_fd=place.above)
+        if not back and all(self._is_done(change) for change in changes):
+            try:
+                self._write(record_file(place.root), record.as_dict(), place.above, "record.json")
+            except OSError:
+                back = True  # there is no room for a record: what has none would count as made by hand
+        else:
+            back = True
+        if back:
+            for change in reversed(changes):
+                self._back(change)
+        os.unlink(_JOURNAL, dir_fd=self.fd)
+
+    def _is_done(self, change: Mapping[str, Any]) -> bool:
+        now = _inode(self.skills, change["name"])
+        return now == change["new"] if change["new"] is not None else now is None or now != change["old"]
+
+    def _write(self, name: str, table: object, into: int, staged: str) -> None:
+        """Put a file in its place in one step."""
+        import json
+
+        beside = f"{staged}.new"
+        with suppress(FileNotFoundError):
+            os.unlink(beside, dir_fd=self.fd)
+        fd = os.open(beside, _NEW, 0o600, dir_fd=self.fd)
+        try:
+            left = memoryview(json.dumps(table, indent=2).encode() + b"\n")
+            while left:
+                left = left[os.write(fd, left) :]
+        finally:
+            os.close(fd)
+        os.rename(beside, name, src_dir_fd=self.fd, dst_dir_fd=into)
+
+
+def _is_change(change: Any) -> bool:
+    return (
+        isinstance(change, dict)
+        and change.keys() == {"name", "new", "old"}
+        and _is_name(change["name"])
+        and all(change[key] is None or type(change[key]) is int for key in ("new", "old"))
+    )
+
+
+def _inode(folder: int, name: str) -> int | None:
+    """Return what tells a thing in a folder from any other, None where there is nothing."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
+    except FileNotFoundError:
+        return None
+
+
+def remove_folder(name: str, above: int) -> None:
+    """Remove a folder and all below it, following no link; what cannot be removed stays."""
+    try:
+        fd = os.open(name, _FOLDER, dir_fd=above)
+    except OSError:
+        return
+    try:
+        with suppress(OSError):
+            os.fchmod(fd, 0o700)
+        with os.scandir(fd) as entries:
+            inner = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        for one, is_folder in inner:
+            if is_folder:
+                remove_folder(one, fd)
+            else:
+                with suppress(OSError):
+                    os.unlink(one, dir_fd=fd)
+    except OSError:
+        pass
+    finally:
+        os.close(fd)
+    with suppress(OSError):
+        os.rmdir(name, dir_fd=above)

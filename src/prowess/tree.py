@@ -1,0 +1,353 @@
+"""a skill's folder -> all that is in it, measured -> a copy
+
+Measuring reads nothing but names and sizes and finds every reason against a copy. Copying opens each thing from the
+descriptor of the folder it was measured in, never through a link, counts what it reads, and takes nothing that has
+changed since. What a stranger may have put there (links, devices, set-uid files) is never opened.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+from contextlib import contextmanager
+
+from ._frozen import EMPTY, Frozen
+from .errors import SkillError, SkillMountError, SkillValidationError
+from .files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES, file_kind
+from .findings import quoted
+from .seal import MAX_DEPTH, record, seal_of, words_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["MAX_MOUNTED_FILES", "Copied", "Tree", "copy", "measure", "measure_file"]
+
+MAX_MOUNTED_FILES = 2_000
+"""Files of one skill, and folders of one skill."""
+_MAX_TOLD = 20
+"""Problems that are told of one skill."""
+_SHOWN = 200
+
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_READ |= getattr(os, "O_NOCTTY", 0)
+_FOLDER = _READ | getattr(os, "O_DIRECTORY", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_CHUNK = 1 << 20
+_CHANGED = "it changed while it was copied"
+
+
+class Folder(Frozen):
+    """A folder and what is in it."""
+
+    status: os.stat_result
+    files: tuple[tuple[str, os.stat_result], ...] = ()
+    folders: tuple[tuple[str, Folder], ...] = ()
+
+
+class Tree(Frozen):
+    """A skill as it was measured."""
+
+    place: str
+    """The folder to copy, absolute; of a single file the one it lies in."""
+    top: Folder
+    names: Mapping[str, str] = EMPTY
+    """Path to the one its copy gets, where that differs."""
+    files: int = 0
+    size: int = 0
+    """Bytes of all files."""
+    problems: tuple[SkillError, ...] = ()
+    """Every reason against a copy; while there is one, the rest need not be complete."""
+
+
+class Copied(Frozen):
+    """What a copy holds."""
+
+    files: int
+    size: int
+    """Bytes."""
+    digest: str
+    """As `files.skill_digest` makes it."""
+    seal: str
+    """As `seal.seal` makes it."""
+
+
+# ── measuring ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def measure(folder: str) -> Tree:
+    """Look at all that is in a folder.
+
+    Raises:
+        SkillMountError: it cannot be opened, or is a link.
+    """
+    work = _Measure()
+    try:
+        fd = os.open(folder, _FOLDER)
+    except OSError as error:
+        raise SkillMountError(f"{quoted(folder, _SHOWN)} cannot be opened: {words_of(error)}") from None
+    try:
+        top = work.folder(fd, "", 0)
+    except _EnoughError:
+        top = Folder(status=os.fstat(fd))
+    except OSError as error:
+        raise SkillMountError(f"{quoted(folder, _SHOWN)} cannot be listed: {words_of(error)}") from None
+    finally:
+        os.close(fd)
+    if work.size > MAX_SKILL_TOTAL_BYTES:
+        work.refuse(f"its files are {work.size:,} bytes; at most 10 MiB are mounted", "leave out what it does not need")
+    return Tree(place=folder, top=top, files=work.files, size=work.size, problems=tuple(work.problems))
+
+
+def measure_file(path: str, name: str) -> Tree:
+    """Look at a single file, which becomes `name` in a folder of its own.
+
+    Raises:
+        SkillMountError: there is no such file.
+    """
+    work, (place, file) = _Measure(), os.path.split(path)
+    try:
+        status = os.lstat(path)
+        folder = Folder(status=os.stat(place), files=((file, status),))
+    except OSError as error:
+        raise SkillMountError(f"{quoted(path, _SHOWN)} cannot be read: {words_of(error)}") from None
+    if work.is_fit(file, status):
+        work.file(file, status)
+    return Tree(
+        place=place, top=folder, names={file: name}, files=1, size=status.st_size, problems=tuple(work.problems)
+    )
+
+
+class _EnoughError(Exception):
+    """So many things are wrong, or there are so many of them, that no further one is looked at."""
+
+
+class _Measure:
+    """Takes down what a skill's folder holds."""
+
+    def __init__(self) -> None:
+        self.problems: list[SkillError] = []
+        self.files = self.folders = self.size = 0
+
+    def refuse(self, words: str, hint: str, kind: type[SkillError] = SkillMountError) -> None:
+        self.problems.append(kind(words, hint=hint))
+        if len(self.problems) >= _MAX_TOLD:
+            raise _EnoughError
+
+    def folder(self, fd: int, path: str, depth: int) -> Folder:
+        """Take in a folder that was opened.
+
+        Raises:
+            OSError: it cannot be listed.
+        """
+        self.folders += 1
+        if self.folders > MAX_MOUNTED_FILES:
+            self.refuse(f"it has more than {MAX_MOUNTED_FILES:,} folders", "leave out what it does not need")
+            raise _EnoughError
+        files: list[tuple[str, os.stat_result]] = []
+        folders: list[tuple[str, Folder]] = []
+        names: dict[str, str] = {}
+        with os.scandir(fd) as entries:
+            for entry in entries:
+                inner = f"{path}/{entry.name}" if path else entry.name
+                # On the disks of macOS and Windows one of the two would swallow the other.
+                other = names.setdefault(_folded(entry.name), entry.name)
+                if other != entry.name:
+                    words = f"{quoted(inner, _SHOWN)} and {quoted(other)} differ only in case or Unicode form"
+                    self.refuse(words, "rename one of them")
+                status = entry.stat(follow_symlinks=False)
+                if not self.is_fit(inner, status):
+                    continue
+                if not stat.S_ISDIR(status.st_mode):
+                    self.file(inner, status)
+                    files.append((entry.name, status))
+                elif depth >= MAX_DEPTH:
+                    self.refuse(f"it has folders more than {MAX_DEPTH} levels deep", "make it flatter")
+                    raise _EnoughError
+                else:
+                    with _opened(entry.name, fd, status, _FOLDER) as below:
+                        folders.append((entry.name, self.folder(below, inner, depth + 1)))
+        return Folder(status=os.fstat(fd), files=tuple(files), folders=tuple(folders))
+
+    def is_fit(self, path: str, status: os.stat_result) -> bool:
+        """Say whether something is of a kind that is copied; take down why not."""
+        mode = status.st_mode
+        if stat.S_ISDIR(mode):
+            return True
+        if not stat.S_ISREG(mode):
+            hint = "put the file itself into the skill" if stat.S_ISLNK(mode) else "remove it from the skill"
+            self.refuse(f"{quoted(path, _SHOWN)} is {file_kind(mode)}", hint)
+        elif mode & (stat.S_ISUID | stat.S_ISGID):
+            hint = f"`chmod ug-s` takes that away from {quoted(path, _SHOWN)}"
+            self.refuse(f"{quoted(path, _SHOWN)} is set-uid or set-gid", hint)
+        elif status.st_nlink > 1:
+            hint = "`cp -R` makes a copy of the skill without such links"
+            self.refuse(f"{quoted(path, _SHOWN)} is a hard link: it has {status.st_nlink:,} names", hint)
+        else:
+            return True
+        return False
+
+    def file(self, path: str, status: os.stat_result) -> None:
+        """Take in a regular file."""
+        self.files += 1
+        self.size += status.st_size
+        if self.files > MAX_MOUNTED_FILES:
+            words = f"it has more than {MAX_MOUNTED_FILES:,} files"
+            self.refuse(words, "leave out what it does not need")
+            raise _EnoughError
+        if status.st_size > MAX_SKILL_FILE_BYTES and path.lower().endswith(".md"):
+            words = f"{quoted(path, _SHOWN)} is {status.st_size:,} bytes; at most 1 MiB is taken of a Markdown file"
+            self.refuse(words, "move the text into several files", SkillValidationError)
+
+
+def _folded(name: str) -> str:
+    """Return the form in which a file system that is not exact compares names."""
+    if name.isascii():
+        return name.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+@contextmanager
+def _opened(name: str, above: int, seen: os.stat_result, flags: int) -> Iterator[int]:
+    """Open what was seen under a name, and nothing that has taken its place since.
+
+    Raises:
+        SkillMountError: something else is there now, or it cannot be opened.
+    """
+    try:
+        fd = os.open(name, flags, dir_fd=above)
+    except OSError as error:
+        raise SkillMountError(f"{quoted(name, _SHOWN)} cannot be read: {words_of(error)}") from None
+    try:
+        if _mark(os.fstat(fd)) != _mark(seen):
+            raise SkillMountError(f"{quoted(name, _SHOWN)}: {_CHANGED}", hint="try again")
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _mark(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_nlink
+
+
+# ── copying ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def copy(tree: Tree, into: int, name: str, instead: Mapping[str, bytes] = EMPTY) -> Copied:
+    """Copy what was measured.
+
+    Files keep their execute bits, and nobody but their owner may write to the copy.
+
+    Args:
+        tree: without problems.
+        into: a descriptor of the folder in which the copy is made.
+        name: of the copy, which is not there yet.
+        instead: path in the copy to the bytes that are written instead of what was measured there.
+
+    Raises:
+        SkillMountError: something changed since it was measured, or cannot be read or written; a part of the copy is
+            left behind.
+    """
+    work = _Copy(tree.names, instead)
+    try:
+        fd = os.open(tree.place, _FOLDER)
+        try:
+            if not tree.names and _mark(os.fstat(fd)) != _mark(tree.top.status):
+                raise SkillMountError(_CHANGED, hint="try again")
+            work.folder(tree.top, fd, into, name, "")
+        finally:
+            os.close(fd)
+    except SkillMountError:
+        raise
+    except OSError as error:
+        raise SkillMountError(f"it cannot be copied: {words_of(error)}", hint=_what_to_do(error)) from None
+    return work.copied()
+
+
+def _what_to_do(error: OSError) -> str | None:
+    import errno
+
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "make room on the disk"
+    return "mend its permissions" if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS) else None
+
+
+class _Copy:
+    """Copies from folder to folder and takes down what was copied."""
+
+    def __init__(self, names: Mapping[str, str], instead: Mapping[str, bytes]) -> None:
+        import hashlib
+
+        self.hash = hashlib.sha256
+        self.names, self.instead = names, instead
+        self.records: list[tuple[bytes, bytes]] = []
+        self.digests: list[tuple[bytes, str]] = []
+        self.size = 0
+
+    def copied(self) -> Copied:
+        whole = self.hash()
+        for path, digest in sorted(self.digests):
+            whole.update(path + b"\0" + digest.encode() + b"\n")
+        return Copied(
+            files=len(self.digests),
+            size=self.size,
+            digest=f"sha256:{whole.hexdigest()}",
+            seal=seal_of(self.records),
+        )
+
+    def folder(self, seen: Folder, fd: int, above: int, name: str, path: str) -> None:
+        """Copy an open folder to a new one."""
+        mode = seen.status.st_mode & 0o755 | 0o700
+        os.mkdir(name, 0o700, dir_fd=above)
+        into = os.open(name, _FOLDER, dir_fd=above)
+        try:
+            for file, status in seen.files:
+                new = self.names.get(file, file) if not path else file
+                self.file(file, new, status, fd, into, f"{path}/{new}" if path else new)
+            for inner, below in seen.folders:
+                with _opened(inner, fd, below.status, _FOLDER) as opened:
+                    self.folder(below, opened, into, inner, f"{path}/{inner}" if path else inner)
+            os.fchmod(into, mode)
+        finally:
+            os.close(into)
+        self.records.append((os.fsencode(path), record("d", mode)))
+
+    def file(self, name: str, new: str, seen: os.stat_result, fd: int, into: int, path: str) -> None:
+        """Copy a file, by descriptor."""
+        mode = seen.st_mode & 0o755 | 0o400
+        content = self.hash()
+        with _opened(name, fd, seen, _READ) as source:
+            copy = os.open(new, _NEW, 0o600, dir_fd=into)
+            try:
+                size = 0
+                for data in self.parts(source, seen.st_size, path):
+                    size += len(data)
+                    if self.size + size > MAX_SKILL_TOTAL_BYTES:
+                        raise SkillMountError("it is larger than 10 MiB", hint="leave out what it does not need")
+                    content.update(data)
+                    left = memoryview(data)
+                    while left:
+                        left = left[os.write(copy, left) :]
+                os.fchmod(copy, mode)
+            finally:
+                os.close(copy)
+            if _mark(os.fstat(source)) != _mark(seen):
+                raise SkillMountError(f"{quoted(path, _SHOWN)}: {_CHANGED}", hint="try again")
+        self.size += size
+        encoded, digest = os.fsencode(path), content.hexdigest()
+        self.digests.append((encoded, digest))
+        self.records.append((encoded, record("f", mode, size, digest)))
+
+    def parts(self, source: int, size: int, path: str) -> Iterator[bytes]:
+        """Yield what is to be written: what is read, or what stands in its place."""
+        if path in self.instead:
+            yield self.instead[path]
+            return
+        # One byte more is asked for than was measured: a file that has not grown then ends with a short read.
+        left = size + 1
+        while left > 0 and (data := os.read(source, min(left, _CHUNK))):
+            left -= len(data)
+            yield data
+            if len(data) < min(left + len(data), _CHUNK):
+                return
