@@ -31,6 +31,7 @@ FACE = {
     "ProwessError": "errors",
     "ConfigError": "errors",
     "HostNotFoundError": "errors",
+    "SandboxError": "errors",
     "SkillError": "errors",
     "ActivationError": "errors",
     "SkillFileError": "errors",

@@ -3,6 +3,7 @@
 ProwessError
 ├── ConfigError (ValueError)              a setting, variable or file of Prowess or of a host
 ├── HostNotFoundError (LookupError)       no host of that name
+├── SandboxError (RuntimeError)           a command cannot be contained, or not be started
 └── SkillError
     ├── SkillNotFoundError (LookupError)  no skill answers to that reference
     │   └── AmbiguousSkillError           more than one does
@@ -27,6 +28,7 @@ __all__ = [
     "ConfigError",
     "HostNotFoundError",
     "ProwessError",
+    "SandboxError",
     "SkillError",
     "SkillFileError",
     "SkillMountError",
@@ -54,6 +56,10 @@ class ConfigError(ProwessError, ValueError):
 
 class HostNotFoundError(ProwessError, LookupError):
     """No host has that name."""
+
+
+class SandboxError(ProwessError, RuntimeError):
+    """A command was not run: nothing contains it here, it cannot be started, or what was asked makes no sense."""
 
 
 class SkillError(ProwessError):
