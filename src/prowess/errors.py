@@ -43,7 +43,10 @@ class ProwessError(Exception):
 
     Attributes:
         hint: what the user can do about it, or None.
+        problems: all that is wrong where several things were looked at together, this error's own first; else empty.
     """
+
+    problems: tuple[ProwessError, ...] = ()
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)
@@ -63,13 +66,7 @@ class SandboxError(ProwessError, RuntimeError):
 
 
 class SkillError(ProwessError):
-    """Something is wrong with one skill.
-
-    Attributes:
-        problems: all that is wrong where several skills were looked at together, this error's own first; else empty.
-    """
-
-    problems: tuple[SkillError, ...] = ()
+    """Something is wrong with one skill."""
 
 
 class SkillNotFoundError(SkillError, LookupError):
@@ -129,6 +126,28 @@ class SkillSyntaxError(SkillValidationError):
             before = left + _visible(shown[: at - start])
             lines += [f"    {left}{_visible(shown)}{right}", f"    {''.join(map(_blank, before))}^"]
         return "\n".join(lines)
+
+
+def joined(problems: Sequence[ProwessError], done: str) -> ProwessError:
+    """Make one error of several: of the kind of the first, telling all of them.
+
+    Args:
+        problems: at least one; where one was joined itself, its own count.
+        done: what was not done, as in `nothing was mounted`.
+    """
+    all_of_them = tuple(one for problem in problems for one in (problem.problems or (problem,)))
+    first = all_of_them[0]
+    if len(all_of_them) > 1:
+        lines = [f"{error}{f' ({error.hint})' if error.hint else ''}" for error in all_of_them]
+        words = "\n".join([f"{len(all_of_them)} things are wrong, and {done}:", *(f"  {line}" for line in lines)])
+        hint = "mend all of them, then try again"
+        if isinstance(first, SkillValidationError):
+            findings = [item for error in all_of_them for item in getattr(error, "findings", ())]
+            first = SkillValidationError(words, findings=findings, hint=hint)
+        else:
+            first = type(first)(words, hint=hint)
+    first.problems = all_of_them
+    return first
 
 
 _SHOWN = 60

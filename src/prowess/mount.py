@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from ._frontmatter import read
 from ._frozen import EMPTY, Frozen
 from .discovery import SKILL_FILE
-from .errors import ConfigError, SkillError, SkillMountError, SkillNotFoundError, SkillValidationError
+from .errors import ConfigError, SkillError, SkillMountError, SkillNotFoundError, SkillValidationError, joined
 from .files import UnreadableError, read_file
 from .findings import CODES, Severity, near_names, neutral, quoted
 from .fix import renamed
@@ -28,7 +28,6 @@ from .tree import Tree, copy, measure, measure_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
 
     from .findings import Finding
 
@@ -290,7 +289,7 @@ def plan(config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = 
         if item.enabled:
             copies += _examined(item, config.validate_on_mount, os.path.join(home, root), mounted, names, problems)
     if problems:
-        raise _one_of(problems)
+        raise joined(problems, "nothing was mounted")
     return Plan(home=home, host=host, root=root, copies=tuple(copies))
 
 
@@ -353,19 +352,6 @@ def _about(source: str, error: SkillError) -> SkillError:
     if isinstance(error, SkillValidationError):
         return SkillValidationError(f"{neutral(source)}: {error}", findings=error.findings, hint=error.hint)
     return type(error)(f"{neutral(source)}: {error}", hint=error.hint)
-
-
-def _one_of(problems: list[SkillError]) -> SkillError:
-    """Make one error of all problems."""
-    first = problems[0]
-    if len(problems) > 1:
-        lines = [f"{error}{f' ({error.hint})' if error.hint else ''}" for error in problems]
-        words = "\n".join([f"{len(problems)} things are wrong, and nothing was mounted:", *(f"  {it}" for it in lines)])
-        findings = tuple(item for error in problems for item in getattr(error, "findings", ()))
-        more: Any = {"findings": findings} if isinstance(first, SkillValidationError) else {}
-        first = type(first)(words, hint="mend all of them, then mount again", **more)
-    first.problems = tuple(problems)
-    return first
 
 
 def _in_the_way(target: str, row: Mounted | None) -> None:
@@ -518,7 +504,7 @@ def unmount(names: Iterable[str] | None, home: Path, *, host: str = DEFAULT_HOST
             except SkillMountError as error:
                 problems.append(error)
         if problems:
-            raise _one_of(problems)
+            raise joined(problems, "nothing was taken away")
         with place.staging() as staging:
             staging.commit((), tuple(row.name for row in chosen))
     return tuple(os.path.join(home, root, row.name) for row in chosen)
@@ -538,5 +524,5 @@ def _known(known: Mapping[str, Mounted], wanted: Iterable[str], home: str, root:
             where = neutral(os.path.join(home, root))
             problems.append(SkillNotFoundError(f"{quoted(name)} was not mounted in {where}", hint=hint))
     if problems:
-        raise _one_of(problems)
+        raise joined(problems, "nothing was taken away")
     return [known[name] for name in wanted]
