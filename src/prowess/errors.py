@@ -139,11 +139,14 @@ def joined(problems: Sequence[ProwessError], done: str) -> ProwessError:
     first = all_of_them[0]
     if len(all_of_them) > 1:
         lines = [f"{error}{f' ({error.hint})' if error.hint else ''}" for error in all_of_them]
-        words = "\n".join([f"{len(all_of_them)} things are wrong, and {done}:", *(f"  {line}" for line in lines)])
+        told = [line.replace("\n", "\n  ") for line in (f"{len(all_of_them)} things are wrong, and {done}:", *lines)]
+        words = "\n  ".join(told)
         hint = "mend all of them, then try again"
         if isinstance(first, SkillValidationError):
             findings = [item for error in all_of_them for item in getattr(error, "findings", ())]
             first = SkillValidationError(words, findings=findings, hint=hint)
+        elif isinstance(first, AmbiguousSkillError):
+            first = AmbiguousSkillError(words, candidates=first.candidates, hint=hint)
         else:
             first = type(first)(words, hint=hint)
     first.problems = all_of_them
