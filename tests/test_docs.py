@@ -131,7 +131,7 @@ SHAPES = {
 """Command to those that print each shape of its JSON."""
 
 
-MAPS = ("fields", "on", "when", "replace", "effects", "bundled", "scope_words")
+MAPS = ("fields", "on", "when", "replace", "effects", "bundled", "scope_words", "env")
 """Keys that hold a map from something to something, whose own keys are data, not shape; so are the names of hosts."""
 
 

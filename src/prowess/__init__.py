@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES
     from .findings import Finding, Severity
     from .host import Host
+    from .isolation import EphemeralHome, IsolationConfig, NetworkPolicy, SandboxConfig
     from .mentions import Mention
     from .mount import (
         MountReport,
@@ -86,6 +87,10 @@ __all__ = [
     "validate_skill",
     "validate_skill_name",
     "resolve_skill_name",
+    "EphemeralHome",
+    "IsolationConfig",
+    "NetworkPolicy",
+    "SandboxConfig",
     "MAX_SKILL_FILE_BYTES",
     "MAX_SKILL_TOTAL_BYTES",
 ]
@@ -112,6 +117,7 @@ _HOMES = {
     "files": ("MAX_SKILL_FILE_BYTES", "MAX_SKILL_TOTAL_BYTES"),
     "findings": ("Finding", "Severity"),
     "host": ("Host",),
+    "isolation": ("EphemeralHome", "IsolationConfig", "NetworkPolicy", "SandboxConfig"),
     "mentions": ("Mention",),
     "mount": (
         "MountReport",

@@ -27,6 +27,7 @@ __all__ = [
     "Description",
     "Flag",
     "Host",
+    "Isolated",
     "Name",
     "Reading",
     "Repair",
@@ -296,6 +297,21 @@ class Template(Frozen):
     """Characters written as XML entities."""
 
 
+class Isolated(Frozen):
+    """How the client is started in a home of its own."""
+
+    program: str = ""
+    """The command that starts it."""
+    arguments: tuple[str, ...] = ()
+    """What that is given first, so that a project's own settings do not undo those of the home."""
+    key_variable: str = ""
+    """The environment variable that takes the key to its model."""
+    env: Mapping[str, str] = EMPTY
+    """Variables with which it speaks to its model and to nobody else."""
+    settings: str = ""
+    """Whose settings files it reads, of those that Prowess can write: `claude`, `codex` or `gemini`."""
+
+
 class Host(Frozen):
     """An agent client's conventions."""
 
@@ -320,7 +336,7 @@ class Host(Frozen):
     compare: str = "exact"
     """How names are compared: `exact`, or `folded` (NFKC and case folding)."""
     name_rules: Name = Name()
-    """A table of its own, below; so are the next six."""
+    """A table of its own, below; so are the next seven."""
     description_rules: Description = Description()
     """How descriptions are shown."""
     reading: Reading = Reading()
@@ -329,6 +345,8 @@ class Host(Frozen):
     """What it does when there are many skills."""
     template: Template = Template()
     """What its model gets."""
+    isolated: Isolated = Isolated()
+    """How it is started in a home of its own."""
     flags: tuple[Flag, ...] = ()
     """What an author can set."""
     settings: tuple[Setting, ...] = ()
@@ -369,6 +387,7 @@ _SINGLE_TABLES: Mapping[str, Any] = {
     "reading": Reading,
     "budget": Budget,
     "template": Template,
+    "isolated": Isolated,
 }
 """Fields of `Host` that are one table each, and what is made of it."""
 

@@ -136,6 +136,7 @@ def sections(host: Host) -> Iterator[tuple[str, list[str]]]:
         ("budget of the catalog", _rules(host.budget, _BUDGET)),
         ("what an author can set", flags),
         ("what a user can set", _settings(host)),
+        ("in a home of its own", _rules(host.isolated, _ISOLATED)),
         ("not known", iter(host.unknown)),
     ):
         told = list(lines) or (["none: skills are mounted, never found"] if title == FOLDERS else [])
@@ -278,6 +279,14 @@ _BUDGET = {
     "bundled": "`{}`, its own, takes part with {} characters",
     "degrade": "past it: {}",
     "note": "{}",
+}
+
+_ISOLATED = {
+    "program": "started with `{}`",
+    "arguments": "given first: `{}`",
+    "key_variable": "its key is in `{}`",
+    "env": "`{}` is `{}`",
+    "settings": "its settings are written as {} reads them",
 }
 
 
