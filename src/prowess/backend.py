@@ -1,0 +1,224 @@
+"""a choice + this machine -> what contains a command
+
+    auto       what a try shows to work: bwrap on Linux, seatbelt on macOS
+    bwrap      bubblewrap: namespaces of the kernel
+    seatbelt   sandbox-exec
+    none       nothing: limits and the end of the whole tree only
+
+That bwrap works is remembered until the next start of the machine, in the folder of the cache; that it does not is
+tried again each time. A memory that is damaged, foreign or of other circumstances counts for nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from contextlib import suppress
+
+from ._frozen import Frozen
+from .cache import default_folder
+from .confine import Walls, bwrap_words, seatbelt_profile
+from .errors import SandboxError
+from .findings import near_names, neutral, quoted
+from .process import ended
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["CHOICES", "Backend", "backend"]
+
+CHOICES = ("auto", "bwrap", "seatbelt", "none")
+_SEATBELT = "/usr/bin/sandbox-exec"
+_MEMORY = "sandbox"
+"""The file in the folder of the cache."""
+_TRY = 10.0
+"""Seconds that a try may take."""
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_known: set[bytes] = set()
+"""Circumstances in which this process saw bwrap work."""
+
+
+class Backend(Frozen):
+    """What contains a command."""
+
+    name: str
+    """`bwrap`, `seatbelt` or `none`."""
+    path: str = ""
+    """Of its program."""
+
+    def words(self, walls: Walls, argv: list[str]) -> tuple[list[str], bytes]:
+        """Return the words that run a command inside, and those bwrap reads from descriptor 3: `ps` shows no variable.
+
+        Args:
+            walls: what the command may see and do.
+            argv: the command, with the path of its program.
+        """
+        if self.name == "bwrap":
+            told = b"".join(os.fsencode(word) + b"\0" for word in bwrap_words(walls))
+            return [self.path, "--args", "3", "--", *argv], told
+        if self.name == "seatbelt":
+            return [self.path, "-p", seatbelt_profile(walls), *argv], b""
+        return argv, b""
+
+
+def backend(choice: str = "auto", *, trusted: bool = False) -> Backend:
+    """Return what contains commands on this machine.
+
+    Args:
+        choice: one of `CHOICES`.
+        trusted: the user has said that the command may run: `auto` then does without where there is nothing.
+
+    Raises:
+        SandboxError: it is not there or does not work, or there is no such choice.
+    """
+    if choice not in CHOICES:
+        near = near_names(str(choice), CHOICES)
+        hint = f"did you mean `{near[0]}`?" if near else f"choose one of {', '.join(CHOICES)}"
+        raise SandboxError(f"there is no sandbox {quoted(str(choice))}", hint=hint)
+    if sys.platform == "win32":
+        raise SandboxError("commands of skills are not run on Windows yet", hint="run Prowess in WSL")
+    if choice == "none":
+        return Backend(name="none")
+    own = "seatbelt" if sys.platform == "darwin" else "bwrap"
+    if choice not in ("auto", own):
+        raise SandboxError(f"`{choice}` is not of this system", hint=f"choose `--sandbox {own}`")
+    try:
+        return _seatbelt() if own == "seatbelt" else _bwrap()
+    except SandboxError:
+        if choice == "auto" and trusted:
+            return Backend(name="none")
+        raise
+
+
+def forget(works: Backend) -> None:
+    """Take back that a backend works."""
+    _known.clear()
+    if works.name == "bwrap" and (folder := default_folder(os.environ)):
+        with suppress(OSError):
+            os.unlink(os.path.join(folder, _MEMORY))
+
+
+def _seatbelt() -> Backend:
+    if not os.access(_SEATBELT, os.X_OK):
+        raise SandboxError(f"`{_SEATBELT}` is not there", hint=_WITHOUT)
+    return Backend(name="seatbelt", path=_SEATBELT)
+
+
+_WITHOUT = "look at the skill, and if you trust it type `--sandbox none`"
+
+
+def _bwrap() -> Backend:
+    path = _found("bwrap")
+    if path is None:
+        raise SandboxError(
+            "nothing on this machine contains a stranger's command: `bwrap` is not on PATH",
+            hint=f"install bubblewrap (`apt install bubblewrap`), or {_WITHOUT}",
+        )
+    found = Backend(name="bwrap", path=path)
+    now = _circumstances(path)
+    if now in _known:
+        return found
+    folder = default_folder(os.environ)
+    if folder is None or _recalled(folder) != now:
+        _try(found)
+        if folder is not None:
+            with suppress(OSError, ValueError):
+                _remember(folder, now)
+    _known.add(now)
+    return found
+
+
+def _found(name: str) -> str | None:
+    """Return the path of a program; a relative folder on PATH, which a project could fill, does not count."""
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        path = os.path.join(folder, name)
+        if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
+            return path
+    return None
+
+
+def _try(found: Backend) -> None:
+    """Contain a command that does nothing.
+
+    Raises:
+        SandboxError: that did not work.
+    """
+    walls = Walls(cwd="/", env={}, readable=(), writable=(), network=False)
+    argv, args = found.words(walls, ["/bin/sh", "-c", "exit 7"])
+    words = [os.fsencode(word) for word in argv]
+    reply = ended((words[0], words, {}, b"/", b"", args, {"core": 0}, _TRY, 4096, True), b"PROWESS_TRY=")
+    error, status, timed_out, _, stderr, *_ = reply
+    if error or timed_out or status != 7:
+        said = (
+            os.strerror(error).lower() if error else stderr.decode("utf-8", "replace").strip().removeprefix("bwrap: ")
+        )
+        said = "it took too long" if timed_out else said or f"it ended with {status}"
+        raise SandboxError(
+            f"`bwrap` does not work here: {neutral(said[:300])}",
+            hint=f"allow it to make user namespaces (in Docker: `--security-opt seccomp=unconfined`), or {_WITHOUT}",
+        )
+
+
+# ── the memory ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _circumstances(path: str) -> bytes:
+    """Return all that has a part in whether bwrap works: this start of the machine, the program, the user."""
+    status = os.stat(path)
+    parts: list[object] = ["prowess-sandbox 1", os.fsencode(path), status.st_dev, status.st_ino, status.st_size]
+    parts += [status.st_mtime_ns, status.st_ctime_ns, os.geteuid(), os.getegid()]
+    for space in ("user", "mnt", "pid"):
+        try:
+            parts.append(os.stat(f"/proc/self/ns/{space}").st_ino)
+        except OSError:
+            parts.append("-")
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            parts.append(file.read(64).strip())
+    except (OSError, ValueError):
+        parts.append(os.urandom(8).hex())  # nothing is remembered where nothing tells one start from the next
+    return repr(parts).encode() + b"\n"
+
+
+def _recalled(folder: str) -> bytes:
+    """Return what was written down; nothing if it is not the user's own."""
+    with suppress(OSError, ValueError):
+        if not _own(os.lstat(folder), stat.S_ISDIR):
+            return b""
+        fd = os.open(os.path.join(folder, _MEMORY), os.O_RDONLY | _NO_LINKS)
+        try:
+            return os.read(fd, 8192) if _own(os.fstat(fd), stat.S_ISREG) else b""
+        finally:
+            os.close(fd)
+    return b""
+
+
+def _remember(folder: str, now: bytes) -> None:
+    """Write down that bwrap works now, beside its place, and move it there in one step.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    if not _own(os.lstat(folder), stat.S_ISDIR):
+        return
+    place = os.path.join(folder, _MEMORY)
+    staged = f"{place}.{os.getpid()}.{os.urandom(4).hex()}"
+    fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600)
+    try:
+        try:
+            os.write(fd, now)
+        finally:
+            os.close(fd)
+        os.replace(staged, place)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(staged)
+        raise
+
+
+def _own(status: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
+    """Say whether something is of a kind and the user's, and nobody else may write there."""
+    return is_kind(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022

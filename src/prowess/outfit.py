@@ -1,0 +1,120 @@
+"""this Python -> a folder with what a contained command needs and no system folder has
+
+    bin/python bin/python3   this Python, first on a command's PATH
+    pyvenv.cfg lib           where this Python has a virtual environment: so that it finds its packages by these names
+    etc/passwd etc/group etc/hosts   made up, for commands that must not see the system's
+
+One for each process, made when it is first asked for and removed when the process ends.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+
+from .errors import SandboxError
+
+__all__ = ["new_folder", "outfit", "remove"]
+
+_made: dict[int, str] = {}
+"""Process to its folder: a process that was forked makes one of its own."""
+_USERS = "root:x:0:0:root:/:/bin/sh\n{user}nobody:x:65534:65534:nobody:/:/bin/false\n"
+_GROUPS = "root:x:0:\n{group}nogroup:x:65534:\n"
+_HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
+
+
+def outfit() -> str:
+    """Return the folder, without links.
+
+    Raises:
+        SandboxError: it cannot be made.
+    """
+    folder = _made.get(os.getpid())
+    if folder is None or not os.path.lexists(os.path.join(folder, "etc/hosts")):
+        folder = new_folder("outfit")
+        _fill(folder)
+        # Where two threads make one at the same time, the first stays and the other goes unused until the end.
+        kept = _made.setdefault(os.getpid(), folder)
+        if kept != folder and os.path.lexists(os.path.join(kept, "etc/hosts")):
+            remove(folder)
+            return kept
+        _made[os.getpid()] = folder
+        _at_end(folder)
+    return folder
+
+
+def new_folder(name: str) -> str:
+    """Make a new folder for temporary files, which only this user can see into; return its path without links.
+
+    Raises:
+        SandboxError: it cannot be made.
+    """
+    base = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - what is made below is new, and has no name to guess
+    path = os.path.join(os.path.realpath(base), f"prowess-{name}-{os.urandom(8).hex()}")
+    try:
+        os.mkdir(path, 0o700)
+    except OSError as error:
+        words = (error.strerror or str(error)).lower()
+        raise SandboxError(
+            f"no folder for temporary files can be made: {words}", hint="point `TMPDIR` at a folder you may write to"
+        ) from None
+    return path
+
+
+def remove(path: str) -> None:
+    """Remove a folder with all that is in it, also where a command has taken away its own right to do so."""
+    import shutil
+
+    def again(_: object, at: str, __: object) -> None:
+        with suppress(OSError):
+            os.chmod(os.path.dirname(at), 0o700)
+            if os.path.isdir(at) and not os.path.islink(at):
+                os.chmod(at, 0o700)
+                shutil.rmtree(at, ignore_errors=True)
+            else:
+                os.unlink(at)
+
+    if sys.version_info >= (3, 12):
+        shutil.rmtree(path, onexc=again)
+    else:
+        shutil.rmtree(path, onerror=again)
+
+
+def _fill(folder: str) -> None:
+    user, group = os.getuid(), os.getgid()
+    files = {
+        "etc/passwd": _USERS.format(user=f"user:x:{user}:{group}:user:/:/bin/sh\n" if user else ""),
+        "etc/group": _GROUPS.format(group=f"user:x:{group}:\n" if group else ""),
+        "etc/hosts": _HOSTS,
+    }
+    try:
+        for name in ("bin", "etc"):
+            os.mkdir(os.path.join(folder, name), 0o755)
+        for name in ("python", "python3"):
+            os.symlink(sys.executable, os.path.join(folder, "bin", name))
+        if sys.prefix != sys.base_prefix:
+            with open(os.path.join(sys.prefix, "pyvenv.cfg"), encoding="utf-8") as file:
+                files = {"pyvenv.cfg": file.read(), **files}
+            os.symlink(os.path.join(sys.prefix, "lib"), os.path.join(folder, "lib"))
+        for name, text in files.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        remove(folder)
+        words = (error.strerror or str(error)).lower()
+        raise SandboxError(
+            f"the folder with `python` cannot be made: {words}", hint="see whether the disk is full"
+        ) from None
+
+
+def _at_end(folder: str) -> None:
+    import atexit
+
+    owner = os.getpid()
+
+    def clear() -> None:
+        if os.getpid() == owner:
+            remove(folder)
+
+    atexit.register(clear)
