@@ -63,9 +63,14 @@ def renamed(data: bytes, name: str) -> bytes | None:
         return None
     at = field.line - 1
     last = at + 1
-    # What belongs to the old name stands further in, as lines of a folded one do, or is blank.
-    while last < len(front.lines) - 1 and (not front.lines[last].strip() or front.lines[last][0] in " \t"):
-        last += 1
+    # What belongs to the old name stands further in, as lines of a folded one do, or is blank and between them.
+    for number in range(last, len(front.lines) - 1):
+        line = front.lines[number]
+        if not line.strip():
+            continue
+        if line[: field.column].strip():
+            break
+        last = number + 1
     before = front.lines[at][: field.column - 1]
     quote = "" if name[0].isalpha() and name not in _WORDS else '"'
     front.lines[at:last] = [f"{before}name: {quote}{name}{quote}"]

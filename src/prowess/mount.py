@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ._frontmatter import read
 from ._frozen import EMPTY, Frozen
@@ -22,7 +22,7 @@ from .host import DEFAULT_HOST, load_host
 from .rules import check_skill
 from .seal import seal
 from .skill import from_document, unreadable
-from .transaction import Mounted, locked, read_record
+from .transaction import Mounted, Place, locked, read_record, see_way
 from .tree import Tree, copy, measure, measure_file
 
 TYPE_CHECKING = False
@@ -261,7 +261,9 @@ def skills_root(host: str) -> str:
 
 
 def plan(config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = DEFAULT_HOST) -> Plan:
-    """Read, measure and validate skills that are to be mounted. Nothing is changed.
+    """Read, measure and validate skills that are to be mounted.
+
+    Nothing is changed; only what a process that was killed left there is settled first, where it is in the way.
 
     Args:
         config: the skills.
@@ -282,12 +284,12 @@ def plan(config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = 
     problems: list[SkillError] = []
     copies: list[Copy] = []
     names: dict[str, str] = {}
-    mounted: dict[str, Mounted] = {}
+    free = _Free(home, root)
     with _noted(problems):
-        mounted.update((row.name, row) for row in read_record(home, root).skills)
+        free.look()
     for item in config.skills:
         if item.enabled:
-            copies += _examined(item, config.validate_on_mount, os.path.join(home, root), mounted, names, problems)
+            copies += _examined(item, config.validate_on_mount, free, names, problems)
     if problems:
         raise joined(problems, "nothing was mounted")
     return Plan(home=home, host=host, root=root, copies=tuple(copies))
@@ -296,13 +298,12 @@ def plan(config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = 
 def _examined(
     item: SkillMount,
     validate: bool,
-    root: str,
-    mounted: Mapping[str, Mounted],
+    free: _Free,
     names: dict[str, str],
     problems: list[SkillError],
 ) -> Iterator[Copy]:
     """Take one skill into a plan, or add to its problems all that is wrong with it."""
-    source = os.path.abspath(os.fspath(item.source))
+    path = source = os.path.abspath(os.fspath(item.source))
     name = resolve_skill_name(item)
     try:
         _skill_file(source)
@@ -318,18 +319,53 @@ def _examined(
         if name in names:
             words = f"two skills are called {quoted(name)}: {neutral(names[name])} is the other"
             raise SkillMountError(words, hint="give one of them another name")
-        names[name] = source
-        _in_the_way(os.path.join(root, name), mounted.get(name))
+        names[name] = path
+        free.see(name)
     fit = len(problems) == before
     if source:
         with _noted(problems):
             if validate:
                 _validated(source)
         with _noted(problems, about=source):
-            _refuse_inside(source, root)
+            _refuse_inside(source, free.root)
             made = _copy(source, name if fit else "")
             yield made
             problems += (_about(source, problem) for problem in made.tree.problems)
+
+
+class _Free:
+    """Asks whether the place of a skill is free, or may be made so."""
+
+    def __init__(self, home: str, inner: str) -> None:
+        self.home, self.inner = home, inner
+        self.root = os.path.join(home, inner)
+        self.mounted: dict[str, Mounted] | None = None
+        """What is on record; None where nothing can be said."""
+
+    def look(self) -> None:
+        """Read what is on record.
+
+        Raises:
+            SkillMountError: no skill can be put there.
+        """
+        see_way(self.home, self.inner)
+        self.mounted = {row.name: row for row in read_record(self.home, self.inner).skills}
+
+    def see(self, name: str) -> None:
+        """See that nothing would be lost.
+
+        Raises:
+            SkillMountError: something would be.
+        """
+        if self.mounted is None:
+            return
+        try:
+            _in_the_way(os.path.join(self.root, name), self.mounted.get(name))
+        except SkillMountError:
+            # Another process may be just about it, or was killed while it was: that is waited for, and settled.
+            with suppress(SkillNotFoundError), locked(self.home, self.inner, make=False) as place:
+                rows = {row.name: row for row in place.record.skills}
+                _in_the_way(os.path.join(self.root, name), rows.get(name))
 
 
 @contextmanager
@@ -489,22 +525,31 @@ def unmount(names: Iterable[str] | None, home: Path, *, host: str = DEFAULT_HOST
     """
     root, home = skills_root(host), os.path.abspath(os.fspath(home))
     wanted = None if names is None else tuple(dict.fromkeys(names))
-    known = {row.name: row for row in read_record(home, root).skills}
-    chosen = _known(known, known if wanted is None else wanted, home, root)
-    if not chosen:
+    if not os.path.isdir(os.path.join(home, os.path.dirname(root))):
+        _known({}, wanted or (), home, root)
         return ()
-    with locked(home, root, make=False) as place:
-        known = {row.name: row for row in place.record.skills}
-        chosen = _known(known, known if wanted is None else wanted, home, root)
-        there = [row for row in chosen if os.path.lexists(os.path.join(home, root, row.name))]
-        problems: list[SkillError] = []
-        for row in there:
-            try:
-                _unchanged(os.path.join(home, root, row.name), row)
-            except SkillMountError as error:
-                problems.append(error)
-        if problems:
-            raise joined(problems, "nothing was taken away")
+    try:
+        with locked(home, root, make=False) as place:
+            return _taken_away(place, wanted)
+    except SkillNotFoundError:
+        if wanted:
+            raise
+        return ()  # another process took away the last one
+
+
+def _taken_away(place: Place, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+    home, root = place.home, place.root
+    known = {row.name: row for row in place.record.skills}
+    chosen = _known(known, known if wanted is None else wanted, home, root)
+    problems: list[SkillError] = []
+    for row in chosen:
+        path = os.path.join(home, root, row.name)
+        with _noted(problems):
+            if os.path.lexists(path):
+                _unchanged(path, row)
+    if problems:
+        raise joined(problems, "nothing was taken away")
+    if chosen:
         with place.staging() as staging:
             staging.commit((), tuple(row.name for row in chosen))
     return tuple(os.path.join(home, root, row.name) for row in chosen)

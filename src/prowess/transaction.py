@@ -18,21 +18,22 @@ Renaming is done before a power failure or after it, but what was copied may the
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import contextmanager, suppress
 
 from ._frozen import Frozen
-from .errors import SkillMountError
+from .errors import SkillMountError, SkillNotFoundError
 from .findings import neutral, quoted
 from .seal import words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any, Self
 
-__all__ = ["Mounted", "Place", "locked", "read_record"]
+__all__ = ["Mounted", "Place", "locked", "read_record", "see_way"]
 
 PATIENCE = 60.0
 """Seconds to wait for another process that mounts into the same folder."""
@@ -170,11 +171,39 @@ def _record(table: Any) -> Record:
 
 def _is_name(text: Any) -> bool:
     """Say whether a text names something in a folder, and nothing elsewhere."""
-    return isinstance(text, str) and text not in ("", ".", "..") and "/" not in text and "\0" not in text
+    if not isinstance(text, str) or text in ("", ".", "..") or "/" in text or "\0" in text:
+        return False
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_inside(path: str) -> bool:
     return all(map(_is_name, path.split("/")))
+
+
+# ── the way to it ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def see_way(home: str, root: str) -> None:
+    """See that a skills folder, and what is on the way to it, can be used or made.
+
+    Args:
+        home: absolute; it may be a link.
+        root: the skills folder, relative to it.
+
+    Raises:
+        SkillMountError: something is a link, or no folder.
+    """
+    path = home
+    for part in ("", *filter(None, root.split("/"))):
+        path = f"{path}/{part}" if part else home
+        if not os.path.lexists(path):
+            return
+        if not os.path.isdir(path) or (part and os.path.islink(path)):
+            raise _in_the_way(path, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
 
 
 # ── the lock ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -193,6 +222,7 @@ def locked(home: str, root: str, *, make: bool = True) -> Iterator[Place]:
 
     Raises:
         SkillMountError: a folder on the way cannot be made, is a link, or another process does not let go of it.
+        SkillNotFoundError: there is none, and it is not to be made.
     """
     if not POSSIBLE:
         raise SkillMountError(
@@ -215,10 +245,13 @@ def _entered(home: str, root: str, make: bool) -> Place:
     while True:
         try:
             above = _walked(home, os.path.dirname(root), make, made)
+        except SkillMountError:
+            _take_away(home, made)
+            raise
         except FileNotFoundError:
             if monotonic() < until and make:
                 continue  # another process took away again what it had made
-            raise SkillMountError(f"there is nothing mounted: {neutral(os.path.join(home, root))}") from None
+            raise SkillNotFoundError(f"nothing is mounted in {neutral(os.path.join(home, root))}") from None
         while not _lock(above):
             if monotonic() > until:
                 os.close(above)
@@ -240,11 +273,14 @@ def _walked(home: str, inner: str, make: bool, made: dict[str, None]) -> int:
         SkillMountError: it cannot be opened or made.
     """
     if make and not os.path.isdir(home):
+        missing = home
+        while not os.path.lexists(missing):
+            made[missing] = None
+            missing = os.path.dirname(missing)
         try:
             os.makedirs(home, 0o755, exist_ok=True)
         except OSError as error:
             raise SkillMountError(f"{quoted(home, 200)} cannot be made: {words_of(error)}") from None
-        made[""] = None
     fd, path = -1, home
     try:
         fd = os.open(home, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
@@ -264,6 +300,13 @@ def _walked(home: str, inner: str, make: bool, made: dict[str, None]) -> int:
             raise
         raise _in_the_way(path, error) from None
     return fd
+
+
+def _take_away(home: str, made: Iterable[str]) -> None:
+    """Remove folders, those in which nothing is."""
+    for path in sorted((os.path.join(home, path) for path in made), key=len, reverse=True):
+        with suppress(OSError):
+            os.rmdir(path)
 
 
 def _in_the_way(path: str, error: OSError) -> SkillMountError:
@@ -302,6 +345,7 @@ class Place:
     def __init__(self, home: str, root: str, above: int, made: tuple[str, ...]) -> None:
         self.home, self.root, self.above = home, root, above
         self.made = made
+        """Relative to the home; the home itself and what is above it absolute."""
         self.shown = os.path.join(home, os.path.dirname(root))
         self.name = os.path.basename(root)
 
@@ -364,13 +408,12 @@ class Place:
         """Let go; where nothing is mounted, take away the folders that were made for it."""
         try:
             record = self.record
-            made = {*record.made, *self.made}
             if not record.skills:
                 with suppress(OSError):
                     os.unlink(record_file(self.root), dir_fd=self.above)
-                for path in sorted(made, key=len, reverse=True):
-                    with suppress(OSError):
-                        os.rmdir(os.path.join(self.home, path))
+                # A record is a file that anyone may have written: of what it says, only the way here counts.
+                way = (path for path in record.made if f"{self.root}/".startswith(f"{path}/"))
+                _take_away(self.home, {*self.made, *way})
         except SkillMountError:
             pass
         finally:
@@ -419,7 +462,8 @@ class Staging:
         place = self.place
         record = place.record
         changed = {*gone, *(row.name for row in rows)}
-        made = (*record.made, *(path for path in place.made if path and path not in record.made))
+        own = (path for path in place.made if not os.path.isabs(path) and path not in record.made)
+        made = (*record.made, *own)
         if self._open_skills() and place.root not in made:
             made = (*made, place.root)
             place.made = (*place.made, place.root)
@@ -437,12 +481,11 @@ class Staging:
             for change in changes:
                 self._forward(change)
             self._write(record_file(place.root), after.as_dict(), place.above, "record.json")
-            os.unlink(_JOURNAL, dir_fd=self.fd)
-        except SkillMountError:
-            raise
         except OSError as error:
             where = neutral(os.path.join(place.home, place.root))
             raise SkillMountError(f"nothing was changed in {where}: {words_of(error)}", hint="mend that") from None
+        with suppress(OSError):  # all is done: what follows finds that, too
+            os.unlink(_JOURNAL, dir_fd=self.fd)
 
     def _open_skills(self) -> bool:
         """Open the skills folder, and say whether it was made."""

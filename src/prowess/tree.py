@@ -30,10 +30,11 @@ _MAX_TOLD = 20
 """Problems that are told of one skill."""
 _SHOWN = 200
 
-_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_READ = os.O_RDONLY | _NO_LINK | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _READ |= getattr(os, "O_NOCTTY", 0)
 _FOLDER = _READ | getattr(os, "O_DIRECTORY", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK | getattr(os, "O_CLOEXEC", 0)
 _CHUNK = 1 << 20
 _CHANGED = "it changed while it was copied"
 
@@ -87,16 +88,18 @@ def measure(folder: str) -> Tree:
         fd = os.open(folder, _FOLDER)
     except OSError as error:
         raise SkillMountError(f"{quoted(folder, _SHOWN)} cannot be opened: {words_of(error)}") from None
+    top = Folder(status=os.fstat(fd))
     try:
         top = work.folder(fd, "", 0)
+        if work.size > MAX_SKILL_TOTAL_BYTES:
+            words = f"its files are {work.size:,} bytes; at most 10 MiB are mounted"
+            work.refuse(words, "leave out what it does not need")
     except _EnoughError:
-        top = Folder(status=os.fstat(fd))
+        pass
     except OSError as error:
         raise SkillMountError(f"{quoted(folder, _SHOWN)} cannot be listed: {words_of(error)}") from None
     finally:
         os.close(fd)
-    if work.size > MAX_SKILL_TOTAL_BYTES:
-        work.refuse(f"its files are {work.size:,} bytes; at most 10 MiB are mounted", "leave out what it does not need")
     return Tree(place=folder, top=top, files=work.files, size=work.size, problems=tuple(work.problems))
 
 
@@ -166,8 +169,11 @@ class _Measure:
                     self.refuse(f"it has folders more than {MAX_DEPTH} levels deep", "make it flatter")
                     raise _EnoughError
                 else:
-                    with _opened(entry.name, fd, status, _FOLDER) as below:
-                        folders.append((entry.name, self.folder(below, inner, depth + 1)))
+                    try:
+                        with _opened(entry.name, fd, status, _FOLDER) as below:
+                            folders.append((entry.name, self.folder(below, inner, depth + 1)))
+                    except SkillMountError as error:
+                        self.refuse(str(error), error.hint or "mend its permissions")
         return Folder(status=os.fstat(fd), files=tuple(files), folders=tuple(folders))
 
     def is_fit(self, path: str, status: os.stat_result) -> bool:
@@ -251,7 +257,8 @@ def copy(tree: Tree, into: int, name: str, instead: Mapping[str, bytes] = EMPTY)
     """
     work = _Copy(tree.names, instead)
     try:
-        fd = os.open(tree.place, _FOLDER)
+        # Links on the way to a skill are its user's own; that to a single file ends with the folder it lies in.
+        fd = os.open(tree.place, _FOLDER & ~_NO_LINK if tree.names else _FOLDER)
         try:
             if not tree.names and _mark(os.fstat(fd)) != _mark(tree.top.status):
                 raise SkillMountError(_CHANGED, hint="try again")
