@@ -8,6 +8,11 @@ from importlib.util import find_spec
 import pytest
 
 ADAPTERS = [
+    (
+        "claude_agent_sdk",
+        "claude_agent_sdk",
+        "this adapter needs claude-agent-sdk: pip install 'prowess[claude-agent-sdk]'",
+    ),
     ("langchain", "langchain", "this adapter needs langchain: pip install 'prowess[langchain]'"),
     ("openai_agents", "agents", "this adapter needs openai-agents: pip install 'prowess[openai-agents]'"),
     ("pydantic_ai", "pydantic_ai", "this adapter needs pydantic-ai-slim: pip install 'prowess[pydantic-ai]'"),
