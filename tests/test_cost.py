@@ -99,6 +99,19 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
     assert ("prowess.check" in loaded) == (name == "check")
 
 
+def test_to_mount_a_path_loads_nothing_that_looks_for_skills(project: Path) -> None:
+    """Only names need the catalog."""
+    arguments = ["mount", ".agents/skills/pdf", "--to", str(project.parent / "agent")]
+    loaded = command(project, *arguments)
+    assert {module for module in loaded if module.startswith("prowess.cli.")} == {
+        "prowess.cli.common",
+        "prowess.cli.mount",
+    }
+    looking = {"prowess.catalog", "prowess.decision", "prowess.discovery", "prowess.recall", "prowess.sight"}
+    assert loaded & looking == {"prowess.discovery"}  # for the name of a file
+    assert loaded & (set(HEAVY) - {"signal", "unicodedata", "yaml"}) == set()
+
+
 def test_the_version_costs_next_to_nothing(project: Path) -> None:
     """Not even a parser of arguments."""
     loaded = command(project, "--version")

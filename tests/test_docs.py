@@ -126,6 +126,10 @@ SHAPES = {
         ["trust", "--list", "--json"],
         ["trust", "--remove", "csv-profile", "--json"],
     ),
+    "mount": (
+        ["mount", "csv-profile", "--to", "../agent", "--json"],
+        ["mount", "--remove", "--to", "../agent", "--json"],
+    ),
     "hosts": (["hosts", "--json"], ["hosts", "codex", "--json"]),
 }
 """Command to those that print each shape of its JSON."""

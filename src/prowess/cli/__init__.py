@@ -27,12 +27,13 @@ COMMANDS = {
     "new": "write a new skill that passes `check`",
     "init": "make a project's skills folder with an example",
     "trust": "say that a skill's tools and scripts may be used, until a byte of it changes",
+    "mount": "put skills into a home where an agent finds them, all of them or none",
     "hosts": "the agents Prowess knows, their folders and the evidence",
 }
 """Command to what it does; each is a module of this package."""
 
-OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
-"""Exit codes: fine; errors found or a failure; wrong use; a bug of Prowess; interrupted."""
+OK, FAILED, USAGE, BUG, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
+"""Exit codes: fine; errors found or a failure; wrong use; a bug of Prowess; interrupted; terminated."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,0 +1,601 @@
+"""`prowess mount`: skills come into a home, all of them or none, and go again."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.cli import main
+from prowess.files import skill_digest
+from skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+MOUNT = import_module("prowess.mount")  # `prowess.mount` is the function
+
+
+@pytest.fixture
+def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with two skills that agents see, and three that lie elsewhere in it."""
+    top = tmp_path.resolve()
+    project = top / "project"
+    (project / ".git").mkdir(parents=True)
+    pdf = skill(project / ".agents/skills/pdf", "pdf", "Fills forms.").parent
+    (pdf / "scripts").mkdir()
+    (pdf / "scripts/fill.py").write_text("print(1)\n" * 500)
+    skill(project / ".agents/skills/xls", "xls", "Adds up.")
+    skill(project / "lib/review", "review", "Reviews.")
+    skill(project / "lib/a=b", "a=b", "Odd.")
+    (project / "lib/notes.md").write_text("---\nname: my-notes\ndescription: Notes.\n---\nNote.\n")
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("HOME", str(top / "own"))
+    monkeypatch.delenv("PROWESS_SKILL_DIR", raising=False)
+    return top
+
+
+def run(top: Path, *arguments: str, host: str = "claude-code") -> int:
+    return main(["mount", *arguments, "--to", str(top / "home"), "--host", host])
+
+
+def data(top: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> Any:
+    assert run(top, *arguments, "--json") == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    return json.loads(out)
+
+
+def there(top: Path) -> list[str]:
+    """Return all that is in the home."""
+    return sorted(str(path.relative_to(top / "home")) for path in (top / "home").rglob("*"))
+
+
+def names(top: Path, root: str = ".claude/skills") -> set[str]:
+    folder = top / "home" / root
+    return {path.name for path in folder.iterdir()} if folder.exists() else set()
+
+
+# ── mounting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_each_skill_is_told_on_a_line(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where it is and how much; of one that has another name there, also its own."""
+    assert run(top, "pdf", "lib/review/SKILL.md", "notes=lib/notes.md") == 0
+    assert capsys.readouterr() == (
+        f"""\
+mounted `pdf` in {top}/home/.claude/skills/pdf (2 files, 4.6 kB)
+mounted `review` in {top}/home/.claude/skills/review (1 file, 50 bytes)
+mounted `notes` in {top}/home/.claude/skills/notes (1 file, 46 bytes), renamed from `my-notes`
+""",
+        "",
+    )
+    assert there(top) == [
+        ".claude",
+        ".claude/.prowess-skills.json",
+        ".claude/skills",
+        ".claude/skills/notes",
+        ".claude/skills/notes/SKILL.md",
+        ".claude/skills/pdf",
+        ".claude/skills/pdf/SKILL.md",
+        ".claude/skills/pdf/scripts",
+        ".claude/skills/pdf/scripts/fill.py",
+        ".claude/skills/review",
+        ".claude/skills/review/SKILL.md",
+    ]
+    notes = top / "home/.claude/skills/notes/SKILL.md"
+    assert notes.read_text() == "---\nname: notes\ndescription: Notes.\n---\nNote.\n"
+
+
+def test_json_has_exactly_what_was_mounted(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the order of the command line."""
+    mounted = f"{top}/home/.claude/skills"
+    assert data(top, "form=pdf", "xls", capsys=capsys) == {
+        "home": f"{top}/home",
+        "skills": [
+            {
+                "name": "form",
+                "source": f"{top}/project/.agents/skills/pdf",
+                "destination": f"{mounted}/form",
+                "files": 2,
+                "bytes": 4552,
+                "digest": skill_digest(f"{mounted}/form"),
+                "renamed_from": "pdf",
+            },
+            {
+                "name": "xls",
+                "source": f"{top}/project/.agents/skills/xls",
+                "destination": f"{mounted}/xls",
+                "files": 1,
+                "bytes": 47,
+                "digest": skill_digest(f"{top}/project/.agents/skills/xls"),
+                "renamed_from": None,
+            },
+        ],
+    }
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "source"),
+    [
+        ("pdf", "pdf", ".agents/skills/pdf"),
+        ("PDF", "pdf", ".agents/skills/pdf"),
+        ("project:pdf", "pdf", ".agents/skills/pdf"),
+        ("{digest}", "pdf", ".agents/skills/pdf"),
+        ("form=pdf", "form", ".agents/skills/pdf"),
+        ("lib=xls", "lib", ".agents/skills/xls"),
+        ("lib/review", "review", "lib/review"),
+        ("lib/review/", "review", "lib/review"),
+        ("./lib/review", "review", "lib/review"),
+        ("{top}/project/lib/review", "review", "lib/review"),
+        ("~/../project/lib/review", "review", "lib/review"),
+        ("lib/review/SKILL.md", "review", "lib/review"),
+        ("x=lib/review/SKILL.md", "x", "lib/review"),
+        ("lib=lib/review", "lib", "lib/review"),
+        ("lib/notes.md", "notes", "lib/notes.md"),
+        ("n=lib/notes.md", "n", "lib/notes.md"),
+        ("n=lib/a=b", "n", "lib/a=b"),
+        ("n=./lib/a=b/SKILL.md", "n", "lib/a=b"),
+    ],
+)
+def test_a_skill_is_named_in_many_ways(
+    typed: str, name: str, source: str, top: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its path, by what `activate` takes, and under another name."""
+    digest = (skill_digest(f"{top}/project/.agents/skills/pdf") or "")[7:19]
+    (row,) = data(top, typed.format(top=top, digest=digest), "--no-validate", capsys=capsys)["skills"]
+    assert (row["name"], row["source"]) == (name, f"{top}/project/{source}")
+    assert names(top) == {name}
+
+
+def test_what_is_there_is_a_path(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rather than a skill of that name elsewhere; also if a `=` is in it."""
+    monkeypatch.chdir(top / "project/lib")
+    skill(top / "project/lib/pdf", "pdf", "Another.")
+    assert run(top, "pdf", "review", "notes.md") == 0
+    assert "Another." in (top / "home/.claude/skills/pdf/SKILL.md").read_text()
+    assert run(top, "a=b", "--no-validate") == 1
+    assert run(top, "ab=a=b", "--no-validate") == 0
+
+
+def test_paths_are_relative_to_the_working_directory_that_is_named(
+    top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So is the home."""
+    monkeypatch.chdir("/")
+    assert main(["mount", "pdf", "lib/review", "--cwd", str(top / "project"), "--to", "out", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["home"] == f"{top}/project/out"
+    assert [row["destination"] for row in shown["skills"]] == [
+        f"{top}/project/out/.prowess/skills/pdf",
+        f"{top}/project/out/.prowess/skills/review",
+    ]
+
+
+@pytest.mark.parametrize("home", ["~/x", "{top}/own/x"])
+def test_the_home_may_begin_with_a_tilde(home: str, top: Path) -> None:
+    """As in `--to=~/x`, which not every shell writes out."""
+    assert main(["mount", "pdf", f"--to={home.format(top=top)}", "--host", "codex"]) == 0
+    assert (top / "own/x/.codex/skills/pdf/SKILL.md").is_file()
+
+
+def test_names_are_those_that_prowess_sees(top: Path) -> None:
+    """The agent that a skill is mounted for need not see it where it lies; folders that are named count."""
+    assert run(top, "pdf", "review", "--skill-dir", "lib") == 0
+    assert names(top) == {"pdf", "review"}
+
+
+def test_a_link_to_a_skill_is_mounted_by_what_it_leads_to(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """If it is named; a path to it is refused, as every link that is given."""
+    (top / "project/.agents/skills/review").symlink_to("../../lib/review")
+    (row,) = data(top, "review", capsys=capsys)["skills"]
+    assert row["source"] == f"{top}/project/lib/review"
+    assert run(top, ".agents/skills/review") == 1
+    assert capsys.readouterr().err == (
+        f"error: `{top}/project/.agents/skills/review` is a link\n\n"
+        f"hint: name what it leads to: {top}/project/lib/review\n"
+    )
+
+
+def test_mounting_again_replaces_what_prowess_mounted(top: Path) -> None:
+    """And leaves all else as it is."""
+    run(top, "pdf", "xls")
+    skill(top / "project/.agents/skills/pdf", "pdf", "Changed.")
+    assert run(top, "pdf") == 0
+    assert "Changed." in (top / "home/.claude/skills/pdf/SKILL.md").read_text()
+    assert names(top) == {"pdf", "xls"}
+
+
+def test_without_validation_what_breaks_rules_is_mounted(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Links, limits and names count all the same."""
+    (top / "project/lib/review/SKILL.md").write_text("no front matter\n")
+    assert run(top, "lib/review", "--no-validate") == 0
+    (top / "project/lib/review/more.md").symlink_to("SKILL.md")
+    capsys.readouterr()
+    assert run(top, "lib/review", "--no-validate") == 1
+    assert capsys.readouterr() == (
+        "",
+        f"error: {top}/project/lib/review: `more.md` is a link\n\nhint: put the file itself into the skill\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [(1, "1 byte"), (999, "999 bytes"), (1_000, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB")],
+)
+def test_sizes_are_short(count: int, shown: str) -> None:
+    """And never `1000.0 kB`."""
+    from prowess.cli.mount import _size
+
+    assert _size(count) == shown
+
+
+# ── what is not mounted ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_all_problems_are_told_at_once(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names, paths, rules and what is in the way, each with what to do; nothing is mounted."""
+    skill(top / "home/.claude/skills/xls", "xls", "Made by hand.")
+    before = there(top)
+    skill(top / "project/lib/review", "reviews", "Reviews.")
+    (top / "project/lib/review/link").symlink_to("SKILL.md")
+    assert run(top, "pfd", "pdf", "xls", "lib/review", "lib/nope", "A=pdf") == 2
+    lib = f"{top}/project/lib"
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert (
+        err
+        == f"""\
+error: 6 things are wrong, and nothing was mounted:
+  no skill is called `pfd` for host `prowess` (did you mean `pdf`?)
+  {top}/project/.agents/skills/xls: `{top}/home/.claude/skills/xls` is there already, and Prowess did not mount it \
+(move it away, or mount the skill under another name: `NAME=PATH`)
+  {lib}/review/SKILL.md:2: the name `reviews` is not the folder's name `review` \
+(rename the folder, or write `name: review`)
+  {lib}/review: `link` is a link (put the file itself into the skill)
+  there is no `{lib}/nope` (check the path)
+  {top}/project/.agents/skills/pdf: `A` is not a skill's name (use lower case letters, digits and single hyphens \
+between them)
+
+hint: mend all of them, then try again
+"""
+    )
+    assert there(top) == before
+
+
+def test_a_name_that_means_several_skills_is_told_with_all_else(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What each of them is stands below it."""
+    for part in ("a", "b"):
+        (skill(top / f"project/.agents/skills/{part}", part, f"Part {part}.")).write_text("---\nname: twin\n---\n")
+    assert run(top, "twin", "lib/nope") == 2
+    shown = capsys.readouterr().err.splitlines()
+    assert shown[:2] == [
+        "error: 2 things are wrong, and nothing was mounted:",
+        "  `twin` means 2 skills:",
+    ]
+    assert shown[2:4] == [
+        f"    project:twin  {top}/project/.agents/skills/{part}/SKILL.md{end}"
+        for part, end in (("a", ""), ("b", " (name one by its path)"))
+    ]
+    assert shown[4] == f"  there is no `{top}/project/lib/nope` (check the path)"
+
+
+def test_a_skill_that_nobody_may_choose_is_not_mounted_by_name(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A rejected one, for instance; a path says that it is meant."""
+    (top / "project/.agents/skills/pdf/SKILL.md").write_text("---\nname: pdf\n---\nDo it.\n")
+    assert run(top, "pdf") == 1
+    assert capsys.readouterr() == (
+        "",
+        """\
+error: the skill `pdf` is rejected: its description is missing
+
+hint: `prowess why pdf` says why; its path would mount it all the same
+""",
+    )
+    assert run(top, ".agents/skills/pdf", "--no-validate") == 0
+
+
+def _by_hand(top: Path) -> None:
+    skill(top / "home/.claude/skills/pdf")
+
+
+def _changed(top: Path) -> None:
+    run(top, "pdf")
+    (top / "home/.claude/skills/pdf/mine.txt").write_text("mine")
+
+
+IN_THE_WAY: dict[str, tuple[Callable[[Path], None], str, str]] = {
+    "made by hand": (
+        _by_hand,
+        "is there already, and Prowess did not mount it",
+        "move it away, or mount the skill under another name: `NAME=PATH`",
+    ),
+    "changed": (
+        _changed,
+        "has changed since it was mounted",
+        "keep elsewhere what you need of it, then remove the folder",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", IN_THE_WAY)
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_what_its_user_made_is_not_touched(
+    what: str, form: list[str], top: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And nothing else is mounted beside it."""
+    make, why, hint = IN_THE_WAY[what]
+    make(top)
+    before = there(top)
+    capsys.readouterr()
+    assert run(top, "xls", "pdf", *form) == 1
+    source, target = f"{top}/project/.agents/skills/pdf", f"{top}/home/.claude/skills/pdf"
+    assert capsys.readouterr() == ("", f"error: {source}: `{target}` {why}\n\nhint: {hint}\n")
+    assert there(top) == before
+
+
+NO_FOLDER = "the host `wink` has no folder for its user's skills\n\nhint: `prowess hosts` shows the folders of each"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["pfd"], "no skill is called `pfd` for host `prowess`\n\nhint: did you mean `pdf`?"),
+        (["=pdf"], None),
+        (["x="], "no skill is called `` for host `prowess`\n\nhint: `prowess list` shows all skills"),
+        ([""], "no skill is called `` for host `prowess`\n\nhint: `prowess list` shows all skills"),
+        (["lib/nope"], "there is no `{top}/project/lib/nope`\n\nhint: check the path"),
+        (["lib/no\x1b[2J"], "there is no `{top}/project/lib/no\\x1b[2J`\n\nhint: check the path"),
+        (["pdf", "--host", "cdx"], "there is no host `cdx`\n\nhint: did you mean `codex`?"),
+        (["pdf", "--host", "wink"], NO_FOLDER),
+        (["--remove", "--host", "wink"], NO_FOLDER),
+        (["pdf", "--to", ""], "it is not said which home: `--to` is missing\n\nhint: `prowess mount SKILL --to DIR`"),
+        (
+            ["--remove", "--to", ""],
+            "it is not said which home: `--to` is missing\n\nhint: `prowess mount --remove --to DIR`",
+        ),
+        (["pdf", "--to", "lib/notes.md"], "`--to` is not a folder: {top}/project/lib/notes.md\n\nhint: check the path"),
+        (["pdf", "--cwd", "/nope"], "`--cwd` is not a folder: /nope\n\nhint: check the path"),
+        (["pdf", "--home", "/nope"], "`--home` is not a folder: /nope\n\nhint: check the path"),
+        ([], "name at least one skill to mount\n\nhint: `prowess mount --help` shows how it is used"),
+    ],
+)
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_wrong_use_is_said(
+    arguments: list[str], said: str | None, form: list[str], top: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing on stdout, nothing mounted. A name that is none is a failure, whoever gave it."""
+    code = main(["mount", "--to", str(top / "home"), "--host", "claude-code", *arguments, *form])
+    if said is None:
+        code, said = code + 1, "{top}/project/.agents/skills/pdf: the name is empty\n\nhint: " + EMPTY_NAME
+    assert (code, *capsys.readouterr()) == (2, "", f"error: {said}\n".replace("{top}", str(top)))
+    assert not (top / "home").exists()
+
+
+EMPTY_NAME = "use lower case letters, digits and single hyphens between them"
+
+
+def test_the_home_must_be_said(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """There is no default: nothing is mounted into one's own home by accident."""
+    assert main(["mount", "pdf"]) == 2
+    assert capsys.readouterr() == (
+        "",
+        "error: it is not said which home: `--to` is missing\n\nhint: `prowess mount SKILL --to DIR`\n",
+    )
+    assert not (top / "own").exists()
+
+
+def test_help_says_what_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """And how it is mounted under another name."""
+    assert main(["mount", "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage: prowess mount [-h] [--to DIR] [--host NAME] [--remove] [--no-validate] [--json]")
+    assert "Put skills into a home where an agent finds them, all of them or none\n" in shown
+    assert "NAME=SKILL mounts it under another name." in shown
+
+
+# ── removing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_all_that_was_mounted_is_removed(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For that agent; what its user made stays, and so do the folders it lies in."""
+    run(top, "pdf", "lib/review")
+    run(top, "pdf", host="codex")
+    skill(top / "home/.claude/skills/own")
+    capsys.readouterr()
+    assert run(top, "--remove") == 0
+    assert capsys.readouterr() == (
+        f"removed `pdf` from {top}/home/.claude/skills/pdf\nremoved `review` from {top}/home/.claude/skills/review\n",
+        "",
+    )
+    assert there(top) == [
+        ".claude",
+        ".claude/skills",
+        ".claude/skills/own",
+        ".claude/skills/own/SKILL.md",
+        ".codex",
+        ".codex/.prowess-skills.json",
+        ".codex/skills",
+        ".codex/skills/pdf",
+        ".codex/skills/pdf/SKILL.md",
+        ".codex/skills/pdf/scripts",
+        ".codex/skills/pdf/scripts/fill.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("typed", "left"),
+    [
+        (["form"], {"xls", "review", "notes"}),
+        (["form=pdf"], {"xls", "review", "notes"}),
+        (["form=anything"], {"xls", "review", "notes"}),
+        (["pdf"], {"xls", "review", "notes"}),
+        (["project:pdf", "xls"], {"review", "notes"}),
+        ([".agents/skills/pdf"], {"xls", "review", "notes"}),
+        ([".agents/skills/pdf/SKILL.md", "form"], {"xls", "review", "notes"}),
+        (["lib/notes.md", "lib/review/"], {"form", "xls"}),
+        (["{top}/link/lib/review"], {"form", "xls", "notes"}),
+    ],
+)
+def test_what_is_named_is_removed(typed: list[str], left: set[str], top: Path) -> None:
+    """By the name it was mounted under, or by what it was mounted from."""
+    (top / "link").symlink_to("project")
+    assert run(top, "form=pdf", "xls", "lib/review", "lib/notes.md") == 0
+    assert run(top, "--remove", *(text.format(top=top) for text in typed)) == 0
+    assert names(top) == left
+
+
+def test_what_is_gone_elsewhere_can_be_removed(top: Path) -> None:
+    """By its path as by its name."""
+    assert run(top, "lib/review", "lib/notes.md") == 0
+    (top / "project/lib/review/SKILL.md").unlink()
+    (top / "project/lib/review").rmdir()
+    (top / "project/lib/notes.md").unlink()
+    assert run(top, "--remove", "lib/review/SKILL.md", "notes") == 0
+    assert names(top) == set()
+
+
+def test_json_has_what_was_removed(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty list is one, too."""
+    run(top, "pdf")
+    capsys.readouterr()
+    removed = [{"name": "pdf", "destination": f"{top}/home/.claude/skills/pdf"}]
+    assert data(top, "--remove", "pdf", capsys=capsys) == {"home": f"{top}/home", "removed": removed}
+    assert data(top, "--remove", capsys=capsys) == {"home": f"{top}/home", "removed": []}
+
+
+def test_that_nothing_was_mounted_is_said(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is no error to have nothing to remove, and nothing is made for it."""
+    assert run(top, "--remove") == 0
+    assert capsys.readouterr() == ("", f"nothing was mounted in {top}/home/.claude/skills\n")
+    assert not (top / "home").exists()
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_what_was_not_mounted_cannot_be_removed(form: list[str], top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of that is told, and nothing is removed."""
+    run(top, "pdf", "xls")
+    skill(top / "home/.claude/skills/own")
+    capsys.readouterr()
+    assert run(top, "--remove", "pfd", "pdf", "lib/review", "own", "n=pdf", *form) == 2
+    where = f"was not mounted in {top}/home/.claude/skills"
+    assert capsys.readouterr() == (
+        "",
+        f"""\
+error: 4 things are wrong, and nothing was removed:
+  `pfd` {where} (did you mean `pdf`?)
+  `lib/review` {where} (only what was mounted is taken away)
+  `own` {where} (only what was mounted is taken away)
+  `n=pdf` {where} (did you mean `pdf`?)
+
+hint: mend all of them, then try again
+""",
+    )
+    assert names(top) == {"pdf", "xls", "own"}
+
+
+def test_what_has_changed_is_not_removed(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Somebody may need it."""
+    _changed(top)
+    run(top, "xls")
+    capsys.readouterr()
+    assert run(top, "--remove") == 1
+    assert capsys.readouterr() == (
+        "",
+        f"""\
+error: `{top}/home/.claude/skills/pdf` has changed since it was mounted
+
+hint: keep elsewhere what you need of it, then remove the folder
+""",
+    )
+    assert names(top) == {"pdf", "xls"}
+
+
+# ── signals ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_leaves_the_home_as_it_was(
+    number: int, code: int, top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Between two copies, with an older skill to be replaced; a second signal changes nothing, nothing is said."""
+    assert run(top, "pdf") == 0
+    skill(top / "project/.agents/skills/pdf", "pdf", "Changed.")
+    before = there(top), (top / "home/.claude/skills/pdf/SKILL.md").read_text()
+    real, copied = MOUNT.copy, []
+
+    def copy(*arguments: Any) -> Any:
+        copied.append(real(*arguments))
+        if len(copied) == 2:
+            try:
+                os.kill(os.getpid(), number)
+            finally:
+                if number == signal.SIGTERM:
+                    os.kill(os.getpid(), number)
+        return copied[-1]
+
+    monkeypatch.setattr(MOUNT, "copy", copy)
+    capsys.readouterr()
+    assert run(top, "pdf", "xls", "lib/review") == code
+    assert capsys.readouterr() == ("", "")
+    assert (there(top), (top / "home/.claude/skills/pdf/SKILL.md").read_text()) == before
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what a process does with a signal")
+def test_a_signal_ends_the_wait_for_another_process(top: Path) -> None:
+    """As a process of its own, which waits for a folder that is locked."""
+    (top / "home/.claude").mkdir(parents=True)
+    lock = os.open(top / "home/.claude", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    command = [sys.executable, "-m", "prowess", "mount", "pdf", "--to", str(top / "home"), "--host", "claude-code"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while process.poll() is None:  # until it has come so far as to handle signals, each would just kill it
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            if int(status.split("SigCgt:")[1].split()[0], 16) >> (signal.SIGTERM - 1) & 1:
+                break
+            time.sleep(0.01)
+        process.terminate()
+        assert process.communicate() == (b"", b"")
+        assert process.returncode == 143
+    os.close(lock)
+    assert there(top) == [".claude"]
+
+
+def test_a_handler_of_the_caller_s_stays(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever runs commands in a process of theirs has said what a signal does."""
+    caught: list[int] = []
+    real = MOUNT.copy
+
+    def copy(*arguments: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return real(*arguments)
+
+    monkeypatch.setattr(MOUNT, "copy", copy)
+    before = signal.signal(signal.SIGTERM, lambda number, _: caught.append(number))
+    try:
+        assert run(top, "pdf") == 0
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert caught == [signal.SIGTERM]
+
+
+def test_another_thread_can_mount(top: Path) -> None:
+    """Which cannot handle signals."""
+    from threading import Thread
+
+    codes: list[int] = []
+    thread = Thread(target=lambda: codes.append(run(top, "pdf")))
+    thread.start()
+    thread.join()
+    assert codes == [0]
