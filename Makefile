@@ -6,8 +6,9 @@ READY := $(VENV)/.ready
 
 FRAMEWORKS := .venv-frameworks
 CAMEL := .venv-camel
+CLIENTS := .clients
 
-.PHONY: help demo test adapters lint mutations docs bench clean
+.PHONY: help demo test adapters clients lint mutations docs bench clean
 help:            ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -23,7 +24,7 @@ demo: $(READY)   ## see the skills of examples/ and of this machine
 	@$(BIN)/python examples/demo.py
 
 test: lint       ## all checks and tests, as CI runs them
-	$(BIN)/python -m pytest -q --ignore tests/adapters
+	$(BIN)/python -m pytest -q --ignore tests/adapters --ignore tests/real
 	@$(MAKE) --no-print-directory adapters
 
 adapters: $(FRAMEWORKS)/.ready $(CAMEL)/.ready  ## the tests of the adapters, each with its real framework
@@ -38,6 +39,19 @@ $(FRAMEWORKS)/.ready $(CAMEL)/.ready: pyproject.toml
 	@echo "setting up $(@D) (once) ..."
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group $(group)
+	@touch $@
+
+clients: $(READY) $(CLIENTS)/.ready  ## real clients in isolated homes, their model on the loopback address (from npm, 900 MB)
+	$(BIN)/python -m pytest -q tests/real
+
+# No script of a package is run but the one that puts Claude Code's program in its place.
+$(CLIENTS)/.ready: tests/real/package.json tests/real/package-lock.json
+	@command -v npm >/dev/null || { echo 'make: the clients come from npm, which is not here; install Node.js 22 or newer' >&2; exit 1; }
+	@mkdir -p $(@D)
+	@cp $^ $(@D)
+	@echo "setting up $(CLIENTS) (once) ..."
+	@npm ci --prefix $(@D) --ignore-scripts --include=optional --no-audit --no-fund --loglevel=error
+	@node $(@D)/node_modules/@anthropic-ai/claude-code/install.cjs
 	@touch $@
 
 lint: $(READY)   ## style, types, layers
@@ -57,4 +71,4 @@ bench: $(READY)  ## measure Prowess and its peers; writes docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
 clean:           ## forget everything that was set up
-	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(CLIENTS) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

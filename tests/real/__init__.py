@@ -1,0 +1,1 @@
+"""The real clients, in isolated homes: `make clients`."""
