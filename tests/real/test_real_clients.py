@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -336,3 +337,17 @@ def test_a_closed_network_and_the_walls_of_the_home_hold(client: Client, tmp_pat
     assert outside == []
     assert [word for word in (DECOY, KEY) if word in told] == []
     assert {request.path.partition("?")[0] for request in server.requests} == {client.asks}
+
+
+@pytest.mark.parametrize("client", CLIENTS[:2], ids=["claude-code", "codex"])
+def test_the_command_exec_does_the_same(client: Client, mounts: tuple[SkillMount, ...], tmp_path: Path) -> None:
+    """`prowess exec --host H --skill PATH --env N=V -- CLIENT`, from the shell of whoever has the secrets."""
+    skills = [f"{mount.name}={mount.source}" if mount.name else str(mount.source) for mount in mounts if mount.enabled]
+    with ModelServer() as server:
+        env = {**pointed(client, server), client.key_variable: KEY}
+        options = [f"--skill={skill}" for skill in skills] + [f"--env={name}={value}" for name, value in env.items()]
+        command = [sys.executable, "-m", "prowess", "exec", "--host", client.host, *options, "--"]
+        finished(subprocess.Popen([*command, *client.argv(server.url)], cwd=tmp_path, **OPTIONS))
+    sent = client.catalog(asked(client, server).json())
+    assert {name: sent.get(name) for name in MOUNTED} == MOUNTED
+    assert [request.path for request in server.requests if DECOY in request.text()] == []
