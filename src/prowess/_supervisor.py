@@ -194,7 +194,8 @@ class _Tree:
                 killed = self._ask()
                 self._serve(monotonic() + GRACE, whole=True)
             elif not self._serve(monotonic() + SETTLE, whole=True):
-                killed = len(self._inner())
+                # Behind a wall its first process may only be slow to end; without one, something was there.
+                killed = max(len(self._inner()), not self._walled)
             elif not self._adopts:
                 killed = self._end_group()
             ended = self.end()

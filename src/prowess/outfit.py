@@ -66,19 +66,16 @@ def remove(path: str) -> None:
     """Remove a folder with all that is in it, also where a command has taken away its own right to do so."""
     import shutil
 
-    def again(_: object, at: str, __: object) -> None:
-        with suppress(OSError):
-            os.chmod(os.path.dirname(at), 0o700)
-            if os.path.isdir(at) and not os.path.islink(at):
-                os.chmod(at, 0o700)
-                shutil.rmtree(at, ignore_errors=True)
-            else:
-                os.unlink(at)
-
-    if sys.version_info >= (3, 12):
-        shutil.rmtree(path, onexc=again)
-    else:
-        shutil.rmtree(path, onerror=again)
+    shutil.rmtree(path, ignore_errors=True)
+    if os.path.isdir(path) and not os.path.islink(path):
+        os.chmod(path, 0o700)
+        for folder, below, _ in os.walk(path):
+            for name in below:
+                inner = os.path.join(folder, name)
+                if not os.path.islink(inner):
+                    with suppress(OSError):
+                        os.chmod(inner, 0o700)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _fill(folder: str) -> None:

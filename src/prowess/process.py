@@ -80,6 +80,9 @@ def stop() -> None:
 
     For who starts commands in threads and is interrupted: Ctrl-C reaches the main thread only.
     """
+    with suppress(IndexError):
+        while True:
+            _IDLE.pop().leave()
     for supervisor in tuple(_ALL):
         supervisor.stop()
 

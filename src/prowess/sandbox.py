@@ -213,7 +213,7 @@ def _words(argv: Sequence[Path]) -> list[str]:
         raise SandboxError(
             "a command must be a list of words", hint='for a command line give `["/bin/sh", "-c", line]`'
         )
-    words = [os.fspath(word) for word in argv]
+    words = [os.fspath(word) if isinstance(word, os.PathLike) else word for word in argv]
     if not words or not words[0]:
         raise SandboxError("there is no command", hint="name a program, as in `python3 scripts/run.py`")
     for word in words:
