@@ -213,6 +213,8 @@ def _found(source: str) -> tuple[Finding, ...]:
     )
 
 
+_MEASURED = ("file-is-link", "file-not-regular", "file-too-large")
+"""What measuring tells, of every file."""
 _TYPES = ("name-type", "description-type", "field-type")
 """Values of a wrong type, which a YAML parser does not give as text."""
 
@@ -323,9 +325,12 @@ def _examined(
         free.see(name)
     fit = len(problems) == before
     if source:
-        with _noted(problems):
+        try:
             if validate:
                 _validated(source)
+        except SkillValidationError as error:
+            if not any(item.code in _MEASURED for item in error.findings):
+                problems.append(error)
         with _noted(problems, about=source):
             _refuse_inside(source, free.root)
             made = _copy(source, name if fit else "")

@@ -1,0 +1,427 @@
+"""Mounts that are killed, fail or meet others, and whether a home ever shows what is neither old nor new.
+
+`python tests/endurance.py` kills two thousand processes at random points of a mount, of a replacement and of a removal,
+and lets sixteen processes mount into one home for two hundred rounds each. `test_transaction.py` does less of both, and
+stops a process before each single step.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import stat
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from prowess import renames
+from prowess.errors import SkillNotFoundError
+from prowess.mount import SkillMount, mount, skills_root, unmount
+from prowess.transaction import locked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Content = dict[str, tuple[str, int, bytes]]
+"""Path to kind, permissions, and bytes or target: all of a folder but its dates."""
+
+NAMES = ("ink", "pen")
+"""The skills that come, change and go."""
+HOST = "claude-code"
+ROOT = skills_root(HOST)
+PATIENCE = 120.0
+"""Seconds after which processes that wait for each other count as deadlocked."""
+STEPS = ("open", "mkdir", "rename", "unlink", "rmdir", "write", "fchmod")
+"""What changes a home, and what is opened on the way."""
+FULL = ("open", "mkdir", "write")
+"""What a disk without room does not do."""
+
+
+def content(folder: Path | str) -> Content:
+    """Read all of a folder; that of one which is not there is empty."""
+    found: Content = {}
+    waiting = [""]
+    while waiting:
+        inner = waiting.pop()
+        path = os.path.join(folder, inner)
+        try:
+            status = os.lstat(path.rstrip("/"))
+        except FileNotFoundError:
+            continue
+        mode = stat.S_IMODE(status.st_mode)
+        if stat.S_ISDIR(status.st_mode):
+            found[inner] = ("folder", mode, b"")
+            waiting += [f"{inner}/{name}" if inner else name for name in os.listdir(path)]
+        elif stat.S_ISREG(status.st_mode):
+            with open(path, "rb") as file:
+                found[inner] = ("file", mode, file.read() if status.st_size < 1 << 25 else b"%d" % status.st_size)
+        elif stat.S_ISLNK(status.st_mode):
+            found[inner] = ("link", mode, os.fsencode(os.readlink(path)))
+        else:
+            found[inner] = ("other", mode, b"")
+    return found
+
+
+def without_staging(found: Content) -> Content:
+    """Leave out what no client looks at, and the next mount sweeps."""
+    return {path: what for path, what in found.items() if ".prowess-staging-" not in path}
+
+
+def part(found: Content, folder: str) -> Content:
+    """Return what is below a folder."""
+    start = f"{folder}/"
+    return {path.removeprefix(start): what for path, what in found.items() if path.startswith(start)}
+
+
+# ── a world: two versions of two skills, and a home that has others ─────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Skills, and the homes that a change leads from and to."""
+
+    top: Path
+
+    def sources(self, version: int) -> list[SkillMount]:
+        return [SkillMount(self.top / f"v{version}" / name) for name in NAMES]
+
+    def home(self, state: str) -> Path:
+        """A home as it is meant to be: `others`, `v1`, `v2` of the skills; never touched."""
+        return self.top / "homes" / state
+
+    def fresh(self, state: str, name: str = "home") -> Path:
+        """Copy a home, to be changed."""
+        home = self.top / name
+        shutil.rmtree(home, ignore_errors=True)
+        return Path(shutil.copytree(self.home(state), home))
+
+    def skill(self, version: int, name: str) -> Content:
+        return part(content(self.home(f"v{version}")), f"{ROOT}/{name}")
+
+
+def world(top: Path) -> World:
+    """Write the skills, and mount them as it should be."""
+    made = World(top)
+    for version in (1, 2):
+        for name in NAMES:
+            folder = top / f"v{version}" / name
+            (folder / "scripts").mkdir(parents=True)
+            (folder / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Version {version}.\n---\n{version}\n")
+            (folder / "scripts/run.sh").write_text(f"echo {version}\n" * 20)
+            (folder / "scripts/run.sh").chmod(0o755)
+            if version == 2:
+                (folder / "more.md").write_text("2\n")
+    others = made.home("others")
+    hand = others / ROOT / "hand"
+    hand.mkdir(parents=True)
+    (hand / "SKILL.md").write_text("---\nname: hand\ndescription: Made by hand.\n---\n")
+    kept = top / "kept"
+    kept.mkdir()
+    (kept / "SKILL.md").write_text("---\nname: kept\ndescription: Mounted before.\n---\n")
+    mount([SkillMount(kept)], others, host=HOST)
+    for version in (1, 2):
+        shutil.copytree(others, made.home(f"v{version}"))
+        mount(made.sources(version), made.home(f"v{version}"), host=HOST)
+    return made
+
+
+CHANGES: dict[str, tuple[str, str, Callable[[World, Path], object]]] = {
+    "a mount": ("others", "v1", lambda world, home: mount(world.sources(1), home, host=HOST)),
+    "a replacement": ("v1", "v2", lambda world, home: mount(world.sources(2), home, host=HOST)),
+    "a removal": ("v1", "others", lambda _, home: unmount(NAMES, home, host=HOST)),
+}
+"""What is done: the home before, the home after, and how."""
+
+
+def see_complete(world: World, home: Path, change: str, *, exchanged: bool = True) -> str:
+    """See that whatever a client sees is a whole old or a whole new skill, and what is not meant is untouched.
+
+    Args:
+        world: where the skills are.
+        home: what may have been left half-way.
+        change: what was going on.
+        exchanged: whether this system lets two folders change places: then an old skill is always there or replaced.
+    """
+    before, after, _ = CHANGES[change]
+    now, old, new = (part(content(one), ROOT) for one in (home, world.home(before), world.home(after)))
+    seen = {path.partition("/")[0] for path in now}
+    told = []
+    for name in sorted({path.partition("/")[0] for path in (*old, *new)}):
+        if name not in seen:
+            between = not exchanged and name in NAMES
+            assert between or not part(old, name) or not part(new, name), f"{change}: {name} is lost"
+            told.append("none")
+        elif part(now, name) == part(old, name):
+            told.append("old")
+        else:
+            assert part(now, name) == part(new, name), f"{change}: {name} is neither old nor new: {part(now, name)}"
+            told.append("new")
+    assert seen <= {"hand", "kept", *NAMES}, f"{change}: {seen}"
+    return " ".join(told)
+
+
+def see_settled(world: World, home: Path, change: str, *, at_once: bool = False) -> str:
+    """See that what comes next finds all of a change or nothing of it, does its own work, and leaves no trace.
+
+    Args:
+        world: where the skills are.
+        home: what may have been left half-way.
+        change: what was going on.
+        at_once: whether the next thing is a mount; else one that only looks comes before.
+    """
+    before, after, _ = CHANGES[change]
+    told = "mounted at once"
+    if not at_once:
+        unmount((), home, host=HOST)
+        now = content(home)
+        told = "taken back" if now == content(world.home(before)) else "finished"
+        if told == "finished":
+            assert now == content(world.home(after)), f"{change}: {sorted(now)}"
+    for version in (2, 1):
+        mount(world.sources(version), home, host=HOST)
+        assert content(home) == content(world.home(f"v{version}")), f"{change}: then version {version}"
+    unmount(NAMES, home, host=HOST)
+    assert content(home) == content(world.home("others")), f"{change}: then a removal"
+    return told
+
+
+# ── one step after the other ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Steps:
+    """Counts what is done to the disk, and does something else instead from one step on."""
+
+    def __init__(self, at: int = 0, instead: Callable[[str, Any], object] | None = None) -> None:
+        self.count, self.at, self.instead = 0, at, instead
+        self.inner = 0
+
+    def __call__(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*args: Any, **more: Any) -> Any:
+            if self.inner:
+                return real(*args, **more)
+            self.count += 1
+            self.inner += 1
+            try:
+                if self.instead is not None and self.count >= self.at:
+                    self.instead(name, (self.count - self.at, args))
+            finally:
+                self.inner -= 1
+            return real(*args, **more)
+
+        return step
+
+    @contextmanager
+    def watched(self, *, exchanged: bool = True) -> Iterator[Steps]:
+        """Stand between Prowess and the disk."""
+        wrapped: dict[str, Any] = {name: self(name, getattr(os, name)) for name in STEPS}
+        function = renames._function if exchanged else lambda: None
+        with (
+            patch.multiple(os, **wrapped),
+            patch.object(renames, "_renamed", self("renameat2", renames._renamed)),
+            patch.object(renames, "_function", function),
+        ):
+            yield self
+
+
+def killed(at: int, *, half: bool = False) -> Steps:
+    """End the process before a step; with `half`, in the middle of what it writes."""
+
+    def end(name: str, rest: Any) -> None:
+        if half and name == "write":
+            fd, data = rest[1]
+            os.write(fd, data[: len(data) // 2])
+        os._exit(9)
+
+    return Steps(at, end)
+
+
+def in_child(work: Callable[[], object]) -> int:
+    """Do something in a process of its own and return how that ended."""
+    pid = os.fork()
+    if pid:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    code = 1
+    try:
+        work()
+        code = 0
+    except BaseException as error:  # noqa: BLE001 - a child never returns
+        os.write(2, f"{type(error).__name__}: {error}\n".encode())
+    finally:
+        os._exit(code)
+
+
+def killed_at_every_step(world: World, change: str, *, exchanged: bool = True, half: bool = False) -> Counter[str]:
+    """End a process before each step of a change, and see what is left each time."""
+    before, _, work = CHANGES[change]
+    counts: Counter[str] = Counter()
+    for at in range(1, 10_000):
+        home = world.fresh(before)
+
+        def die(home: Path = home, at: int = at) -> None:
+            with killed(at, half=half).watched(exchanged=exchanged):
+                work(world, home)
+
+        code = in_child(die)
+        if code == 0:
+            counts["steps"] = at - 1
+            return counts
+        assert code == 9, f"{change}, step {at}"
+        see_complete(world, home, change, exchanged=exchanged)
+        counts[see_settled(world, home, change, at_once=at % 2 == 0)] += 1
+    raise AssertionError("it never ends")
+
+
+# ── killed at random ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def length(world: World, change: str) -> float:
+    """Return how long a change takes in a process of its own, in seconds."""
+    before, _, work = CHANGES[change]
+    lengths = []
+    for _ in range(7):
+        home = world.fresh(before)
+        ours, theirs = os.pipe()
+
+        def timed(home: Path = home, theirs: int = theirs) -> None:
+            started = time.perf_counter()
+            work(world, home)
+            os.write(theirs, f"{time.perf_counter() - started}".encode())
+
+        assert in_child(timed) == 0
+        lengths.append(float(os.read(ours, 100)))
+        os.close(ours)
+        os.close(theirs)
+    return statistics.median(lengths)
+
+
+def killed_at_random(world: World, points: int, seed: int) -> Counter[str]:
+    """Kill processes while they work, at points spread over the length of the work, and see what is left each time."""
+    chance = Random(seed)  # noqa: S311 - nothing secret
+    counts: Counter[str] = Counter()
+    lengths = {change: length(world, change) for change in CHANGES}
+    for number in range(points):
+        change = list(CHANGES)[number % len(CHANGES)]
+        before, _, work = CHANGES[change]
+        home = world.fresh(before)
+        ours, theirs = os.pipe()
+        pid = os.fork()
+        if not pid:
+            try:
+                os.write(theirs, b"!")
+                work(world, home)
+            finally:
+                os._exit(0)
+        os.read(ours, 1)
+        time.sleep(chance.random() * lengths[change])
+        os.kill(pid, signal.SIGKILL)
+        ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        os.close(ours)
+        os.close(theirs)
+        counts[f"{change}: {'killed' if ended == -signal.SIGKILL else 'had ended'}"] += 1
+        see_complete(world, home, change)
+        counts[f"{change}: {see_settled(world, home, change, at_once=chance.random() < 0.5)}"] += 1
+    return counts
+
+
+# ── many at once ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _one_of_many(world: World, home: Path, rounds: int, chance: Random) -> None:
+    whole = {name: [world.skill(version, name) for version in (1, 2)] for name in NAMES}
+    for _ in range(rounds):
+        what = chance.randrange(4)
+        try:
+            if what == 3:
+                unmount(chance.choice([None, NAMES, NAMES[:1]]), home, host=HOST)
+            else:
+                chosen = world.sources(chance.choice((1, 2)))
+                mount(chance.choice([chosen, chosen[:1], chosen[1:]]), home, host=HOST)
+        except SkillNotFoundError:
+            assert what == 3
+        with locked(str(home), ROOT) as place:
+            now = part(content(home), ROOT)
+            names = sorted({path.partition("/")[0] for path in now})
+            assert names == [row.name for row in place.record.skills]
+            assert all(part(now, name) in whole[name] for name in names), f"not whole: {now}"
+
+
+def many_at_once(world: World, processes: int, rounds: int, seed: int) -> float:
+    """Let processes mount, replace and remove the same skills in one home, and return how long that took, in seconds.
+
+    Each sees after each of its rounds that all skills are whole, and those of the record.
+    """
+    home = world.top / "shared"
+    started = time.monotonic()
+    children = []
+    for number in range(processes):
+        pid = os.fork()
+        if not pid:
+            code = 1
+            try:
+                _one_of_many(world, home, rounds, Random(f"{seed}:{number}"))  # noqa: S311
+                code = 0
+            except BaseException as error:  # noqa: BLE001 - a child never returns
+                os.write(2, f"{type(error).__name__}: {error}\n".encode())
+            finally:
+                os._exit(code)
+        children.append(pid)
+    codes: dict[int, int] = {}
+    while len(codes) < len(children):
+        late = time.monotonic() - started > PATIENCE
+        for pid in children:
+            if pid in codes:
+                continue
+            if late:
+                os.kill(pid, signal.SIGKILL)
+            ended, status = os.waitpid(pid, 0 if late else os.WNOHANG)
+            if ended:
+                codes[pid] = os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    assert set(codes.values()) == {0}, f"{sorted(codes.values())} after {time.monotonic() - started:.0f} s"
+    unmount(None, home, host=HOST)
+    assert set(content(home)) <= {"", ".claude"}, f"left behind: {sorted(content(home))}"
+    return time.monotonic() - started
+
+
+def told(counts: Counter[str]) -> str:
+    """Write what was done, a line for each kind."""
+    return "\n".join(f"{count:6,}  {what}" for what, count in sorted(counts.items()))
+
+
+def main() -> None:
+    """Kill many, and let many work at once."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--points", type=int, default=2_000, help="of time at which a process is killed")
+    parser.add_argument("--rounds", type=int, default=200, help="of each of sixteen processes")
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4)))
+    args = parser.parse_args()
+    print(f"seed {args.seed}", flush=True)
+    with tempfile.TemporaryDirectory() as where:
+        made = world(Path(where).resolve())
+        for change in CHANGES:
+            for exchanged in (True, False):
+                counts = killed_at_every_step(made, change, exchanged=exchanged)
+                how = "" if exchanged else ", where folders cannot change places"
+                print(f"{change}, ended before each of its {counts['steps']} steps{how}: whole", flush=True)
+        started = time.monotonic()
+        counts = killed_at_random(made, args.points, args.seed)
+        print(f"{args.points:,} processes killed in {time.monotonic() - started:.0f} s\n{told(counts)}", flush=True)
+        seconds = many_at_once(made, 16, args.rounds, args.seed)
+        print(f"16 processes, {args.rounds} rounds each, in {seconds:.0f} s: whole trees, no deadlock")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except AssertionError as error:
+        sys.exit(f"{error}")
