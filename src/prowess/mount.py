@@ -492,6 +492,7 @@ def apply(plan: Plan) -> MountReport:
         mounted = {row.name: row for row in place.record.skills}
         with place.staging() as staging:
             for item in plan.copies:
+                place.answer()
                 target = os.path.join(plan.home, plan.root, item.name)
                 _in_the_way(target, mounted.get(item.name))
                 try:

@@ -26,11 +26,12 @@ from contextlib import contextmanager, suppress
 from ._frozen import Frozen
 from .errors import SkillMountError, SkillNotFoundError
 from .findings import neutral, quoted
+from .held import held
 from .seal import words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, Self
 
 __all__ = ["Mounted", "Place", "locked", "read_record", "see_way"]
@@ -228,41 +229,53 @@ def locked(home: str, root: str, *, make: bool = True) -> Iterator[Place]:
         raise SkillMountError(
             "this system cannot mount: it has no file descriptors of folders", hint="use Linux or macOS"
         )
-    place = _entered(home, root, make)
-    try:
-        place.recover()
-        yield place
-    finally:
-        place.leave()
+    with held() as answer:
+        made: dict[str, None] = {}
+        try:
+            place = _entered(home, root, make, made, answer)
+        except BaseException:
+            _take_away(home, made)
+            raise
+        try:
+            place.recover()
+            yield place
+        finally:
+            place.leave()
 
 
-def _entered(home: str, root: str, make: bool) -> Place:
+def _entered(home: str, root: str, make: bool, made: dict[str, None], answer: Callable[[], None]) -> Place:
     """Make and lock the folder above the skills folder."""
     from time import monotonic, sleep
 
     until = monotonic() + PATIENCE
-    made: dict[str, None] = {}
     while True:
         try:
             above = _walked(home, os.path.dirname(root), make, made)
-        except SkillMountError:
-            _take_away(home, made)
-            raise
         except FileNotFoundError:
             if monotonic() < until and make:
                 continue  # another process took away again what it had made
             raise SkillNotFoundError(f"nothing is mounted in {neutral(os.path.join(home, root))}") from None
-        while not _lock(above):
-            if monotonic() > until:
-                os.close(above)
-                words = f"another process is mounting into {neutral(os.path.join(home, os.path.dirname(root)))}"
-                raise SkillMountError(words, hint="wait for it, or end it")
-            sleep(0.002)
+        try:
+            while not _lock(above):
+                answer()
+                _see_time(until, home, root)
+                sleep(0.002)
+        except BaseException:
+            os.close(above)
+            raise
         path = os.path.join(home, os.path.dirname(root))
         with suppress(OSError):
             if os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(above)):
-                return Place(home, root, above, tuple(made))
+                return Place(home, root, above, tuple(made), answer)
         os.close(above)
+
+
+def _see_time(until: float, home: str, root: str) -> None:
+    from time import monotonic
+
+    if monotonic() > until:
+        words = f"another process is mounting into {neutral(os.path.join(home, os.path.dirname(root)))}"
+        raise SkillMountError(words, hint="wait for it, or end it")
 
 
 def _walked(home: str, inner: str, make: bool, made: dict[str, None]) -> int:
@@ -342,9 +355,11 @@ def _unlock(fd: int) -> None:
 class Place:
     """A skills folder, while no other process mounts into it."""
 
-    def __init__(self, home: str, root: str, above: int, made: tuple[str, ...]) -> None:
+    def __init__(self, home: str, root: str, above: int, made: tuple[str, ...], answer: Callable[[], None]) -> None:
         self.home, self.root, self.above = home, root, above
         self.made = made
+        self.answer = answer
+        """Answers signals: to be called where what was begun can be taken back."""
         """Relative to the home; the home itself and what is above it absolute."""
         self.shown = os.path.join(home, os.path.dirname(root))
         self.name = os.path.basename(root)
@@ -460,6 +475,7 @@ class Staging:
             SkillMountError: it could not be done, and the skills folder is as it was.
         """
         place = self.place
+        place.answer()
         record = place.record
         changed = {*gone, *(row.name for row in rows)}
         own = (path for path in place.made if not os.path.isabs(path) and path not in record.made)

@@ -204,12 +204,10 @@ def _named(catalog: Catalog, reference: str, name: str | None) -> SkillMount:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Let SIGTERM raise an exception, so that what was begun is taken back; nothing is said, as after Ctrl-C."""
+    """Let SIGTERM end the command as Ctrl-C does: what was begun is taken back, and nothing is said."""
     import signal
 
     def stop(*_: object) -> None:
-        # Once is enough: a second one would only disturb the clearing up.
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise SystemExit(TERMINATED)
 
     if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
