@@ -301,7 +301,7 @@ def test_a_client_in_an_isolated_home_asks_nobody_but_its_model(client: Client, 
     assert {request.path.partition("?")[0] for request in server.requests} == {client.asks}
 
 
-@pytest.mark.parametrize("client", CLIENTS[:1], ids=["claude-code"])
+@pytest.mark.parametrize("client", CLIENTS[:2], ids=["claude-code", "codex"])
 def test_a_closed_network_and_the_walls_of_the_home_hold(client: Client, tmp_path: Path) -> None:
     """Whatever its model has it run and whatever the project's own settings say; only the project can be written to."""
     if client.host == "claude-code" and not (shutil.which("bwrap") and shutil.which("socat")):
@@ -339,15 +339,17 @@ def test_a_closed_network_and_the_walls_of_the_home_hold(client: Client, tmp_pat
     assert {request.path.partition("?")[0] for request in server.requests} == {client.asks}
 
 
-@pytest.mark.parametrize("client", CLIENTS[:2], ids=["claude-code", "codex"])
+@each_client
 def test_the_command_exec_does_the_same(client: Client, mounts: tuple[SkillMount, ...], tmp_path: Path) -> None:
     """`prowess exec --host H --skill PATH --env N=V -- CLIENT`, from the shell of whoever has the secrets."""
+    project = tmp_path / "project"
+    project.mkdir()
     skills = [f"{mount.name}={mount.source}" if mount.name else str(mount.source) for mount in mounts if mount.enabled]
     with ModelServer() as server:
         env = {**pointed(client, server), client.key_variable: KEY}
         options = [f"--skill={skill}" for skill in skills] + [f"--env={name}={value}" for name, value in env.items()]
         command = [sys.executable, "-m", "prowess", "exec", "--host", client.host, *options, "--"]
-        finished(subprocess.Popen([*command, *client.argv(server.url)], cwd=tmp_path, **OPTIONS))
+        finished(subprocess.Popen([*command, *client.argv(server.url)], cwd=project, **OPTIONS))
     sent = client.catalog(asked(client, server).json())
     assert {name: sent.get(name) for name in MOUNTED} == MOUNTED
     assert [request.path for request in server.requests if DECOY in request.text()] == []
