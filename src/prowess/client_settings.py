@@ -16,7 +16,7 @@ from .findings import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, Self
 
     from .host import Host
@@ -29,8 +29,10 @@ _DOMAIN = re.compile(
     r"(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 ).fullmatch
 SECRETS = (
-    ".aws", ".azure", ".bash_history", ".claude", ".claude.json", ".codex", ".config/gcloud", ".config/gh", ".docker",
-    ".gemini", ".git-credentials", ".gnupg", ".kube", ".local/share/keyrings", ".netrc", ".npmrc", ".pypirc", ".ssh",
+    ".aws", ".azure", ".bash_history", ".cargo/credentials.toml", ".claude", ".claude.json", ".codex",
+    ".config/gcloud", ".config/gh", ".config/hub", ".config/prowess", ".copilot", ".docker", ".gemini",
+    ".git-credentials", ".gnupg", ".kube", ".local/share/keyrings", ".mozilla", ".my.cnf", ".netrc", ".npmrc",
+    ".password-store", ".pgpass", ".pypirc", ".python_history", ".qwen", ".ssh", ".terraform.d", ".vault-token",
     ".zsh_history",
 )  # fmt: skip
 """What commands in a client's sandbox may not read of the caller's own home."""
@@ -42,7 +44,7 @@ class NetworkPolicy(Frozen, kw_only=False):
     `no_network()` and `with_domains(...)` say it in words.
     """
 
-    allowed_domains: Iterable[str] = ()
+    allowed_domains: Sequence[str] = ()
     """As in `github.com`; `*.github.com` stands for all below it. None at all closes the network."""
 
     @classmethod
@@ -73,22 +75,17 @@ class SandboxConfig(Frozen, kw_only=False):
     """Whether commands in the sandbox run without a question."""
 
 
-def policy_problems(host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig | None) -> Iterator[ConfigError]:
+def policy_problems(
+    host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig | None, *, user_home: str
+) -> Iterator[ConfigError]:
     """Yield what is wrong with the policies, and what of them a client knows no setting for."""
+    paths_fit = True
     if network is not None:
-        domains = network.allowed_domains
-        if isinstance(domains, str) or not all(isinstance(domain, str) for domain in domains):
-            yield ConfigError("`allowed_domains` is not a list of texts", hint='write `("github.com",)`')
-        else:
-            for domain in domains:
-                if not _DOMAIN(domain.lower()) or len(domain) > 253:
-                    hint = "write it as in `github.com`, without `https://` and path"
-                    yield ConfigError(f"{quoted(domain)} is not a domain", hint=hint)
+        yield from _domain_problems(network.allowed_domains)
     if sandbox is not None:
         for name in ("writable_paths", "readable_paths", "excluded_commands"):
-            value = getattr(sandbox, name)
-            texts = not isinstance(value, str) and all(isinstance(one, str | os.PathLike) for one in value)
-            if not texts or any("\0" in os.fspath(one) for one in value):
+            if not _are_texts(getattr(sandbox, name)):
+                paths_fit = False
                 yield ConfigError(f"`{name}` is not a list of texts", hint='write `("/data",)`')
         outside = [name for name in ("excluded_commands", "allow_unsandboxed_commands") if getattr(sandbox, name)]
         if network is not None and outside:
@@ -105,12 +102,40 @@ def policy_problems(host: Host, network: NetworkPolicy | None, sandbox: SandboxC
         for name in ("excluded_commands", "allow_unsandboxed_commands"):
             if getattr(sandbox, name):
                 yield ConfigError(f"{host.title} knows no setting for `{name}`", hint="leave it out")
+        for path in _absolute(sandbox.readable_paths) if paths_fit else ():
+            for secret in _secrets(user_home):
+                if path.startswith(secret + os.sep):
+                    words = f"{host.title} can open {quoted(secret, 200)} to commands only as a whole"
+                    yield ConfigError(words, hint="name the whole folder in `readable_paths`, or leave it out")
+
+
+def _domain_problems(domains: Any) -> Iterator[ConfigError]:
+    if not isinstance(domains, list | tuple | set | frozenset) or not all(isinstance(one, str) for one in domains):
+        yield ConfigError("`allowed_domains` is not a list of texts", hint='write `("github.com",)`')
+        return
+    for domain in domains:
+        if not _DOMAIN(domain.lower()) or len(domain) > 253:
+            hint = "write it as in `github.com`, without `https://` and path"
+            yield ConfigError(f"{quoted(domain)} is not a domain", hint=hint)
+
+
+def _are_texts(value: Any) -> bool:
+    """Say whether a value is a list of texts or paths that can be."""
+    if not isinstance(value, list | tuple):
+        return False
+    return all(isinstance(one, str | os.PathLike) and os.fspath(one) and str(one).isprintable() for one in value)
 
 
 def settings_files(
-    host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig | None, *, key: bool, user_home: str
+    host: Host,
+    network: NetworkPolicy | None,
+    sandbox: SandboxConfig | None,
+    *,
+    key: bool,
+    user_home: str,
+    workdir: str,
 ) -> Files:
-    """Return the settings files of a home: path relative to it, and text.
+    """Return the settings files of a home: path relative to it, and text. No secret is in them.
 
     Args:
         host: whose.
@@ -118,20 +143,32 @@ def settings_files(
         sandbox: what its commands may do.
         key: whether the client is given a key to its model.
         user_home: the caller's own home, whose secrets are kept from commands.
+        workdir: the empty folder beside the home.
     """
-    write = _WRITERS.get(host.isolated.settings)
-    return {} if write is None else write(host, network, sandbox, key, user_home)
+    kind = host.isolated.settings
+    if network is not None and sandbox is None:
+        sandbox = SandboxConfig()
+    if sandbox is not None and not sandbox.enabled:
+        sandbox = None
+    if kind == "claude":
+        return {} if sandbox is None else _claude(host, network, sandbox, user_home)
+    if kind == "codex":
+        return _codex(network, sandbox, user_home)
+    return _gemini(workdir, key=key) if kind == "gemini" else {}
 
 
-def _claude(
-    host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig | None, _key: bool, user_home: str
-) -> Files:
+def _secrets(user_home: str) -> list[str]:
+    """Return what there is of `SECRETS` in a home."""
+    paths = (os.path.join(user_home, name) for name in SECRETS)
+    return [path for path in paths if os.path.lexists(path)]
+
+
+def _absolute(paths: Iterable[str]) -> list[str]:
+    return [os.path.abspath(os.path.expanduser(path)) for path in paths]
+
+
+def _claude(host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig, user_home: str) -> Files:
     """`settings.json` of Claude Code: the keys of its schema; it takes those of other names for none at all."""
-    if network is None and (sandbox is None or not sandbox.enabled):
-        return {}
-    sandbox = sandbox or SandboxConfig()
-    readable = [os.path.abspath(path) for path in sandbox.readable_paths]
-    secrets = (os.path.join(user_home, name) for name in SECRETS)
     table: dict[str, Any] = {
         "enabled": True,
         # Or else it goes on without a sandbox where it cannot make one.
@@ -140,15 +177,15 @@ def _claude(
         "allowUnsandboxedCommands": sandbox.allow_unsandboxed_commands,
         "excludedCommands": [*sandbox.excluded_commands],
         "filesystem": {
-            "allowWrite": [os.path.abspath(path) for path in sandbox.writable_paths],
-            "denyRead": [path for path in secrets if os.path.lexists(path)],
-            "allowRead": readable,
+            "allowWrite": _absolute(sandbox.writable_paths),
+            "denyRead": _secrets(user_home),
+            "allowRead": _absolute(sandbox.readable_paths),
         },
         "credentials": {"envVars": [{"name": host.isolated.key_variable, "mode": "deny"}]},
     }
     settings: dict[str, Any] = {"sandbox": table}
     if network is not None:
-        domains = [domain.lower() for domain in network.allowed_domains]
+        domains = _domains(network)
         table["network"] = {"allowedDomains": domains, "strictAllowlist": True}
         # Its web tools are not in the sandbox: they have rules of their own.
         settings["permissions"] = {
@@ -159,48 +196,51 @@ def _claude(
     return {".claude/settings.json": _json(settings)}
 
 
-def _codex(
-    _host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig | None, _key: bool, _user_home: str
-) -> Files:
-    """`config.toml` of Codex."""
+def _codex(network: NetworkPolicy | None, sandbox: SandboxConfig | None, user_home: str) -> Files:
+    """`config.toml` of Codex. In its `workspace-write` mode commands could write to all of `/tmp`, so to the home."""
     top: dict[str, Any] = {"check_for_update_on_startup": False}
     tables: dict[str, dict[str, Any]] = {
         "features": {"plugins": False, "apps": False, "shell_snapshot": False},
         "analytics": {"enabled": False},
         "shell_environment_policy": {"inherit": "core"},
     }
-    domains = [domain.lower() for domain in network.allowed_domains] if network is not None else []
-    writable = [os.path.abspath(path) for path in sandbox.writable_paths] if sandbox is not None else []
+    if sandbox is not None:
+        readable = _absolute(sandbox.readable_paths)
+        closed = (path for path in _secrets(user_home) if not any((path + os.sep).startswith(one) for one in readable))
+        top["default_permissions"] = "prowess"
+        tables["permissions.prowess.filesystem"] = {
+            ":root": "read",
+            ":tmpdir": "write",
+            **dict.fromkeys(closed, "deny"),
+            **dict.fromkeys(_absolute(sandbox.writable_paths), "write"),
+        }
+        tables['permissions.prowess.filesystem.":workspace_roots"'] = {".": "write"}
     if network is not None:
         top["web_search"] = "disabled"
-    if domains:
-        # Without the feature, which is an experiment of Codex, the profile closes the network.
-        top["default_permissions"] = "prowess"
-        tables["features"]["network_proxy"] = True
-        tables["permissions.prowess.filesystem"] = {":root": "read", **dict.fromkeys(writable, "write")}
-        tables['permissions.prowess.filesystem.":workspace_roots"'] = {".": "write"}
-        tables["permissions.prowess.network"] = {"enabled": True, "mode": "limited"}
-        tables["permissions.prowess.network.domains"] = dict.fromkeys(domains, "allow")
-    elif network is not None or (sandbox is not None and sandbox.enabled):
-        top["sandbox_mode"] = "workspace-write"
-        tables["sandbox_workspace_write"] = {"network_access": network is None, "writable_roots": writable}
+        domains = _domains(network)
+        tables["permissions.prowess.network"] = {"enabled": bool(domains)}
+        if domains:
+            # Without the feature, which is an experiment of Codex, the profile closes the network.
+            tables["features"]["network_proxy"] = True
+            tables["permissions.prowess.network"]["mode"] = "limited"
+            tables["permissions.prowess.network.domains"] = dict.fromkeys(domains, "allow")
     return {".codex/config.toml": _toml(top, tables)}
 
 
-def _gemini(
-    _host: Host, _network: NetworkPolicy | None, _sandbox: SandboxConfig | None, key: bool, _user_home: str
-) -> Files:
-    """`settings.json` of Gemini CLI: it speaks to nobody but its model."""
+def _gemini(workdir: str, *, key: bool) -> Files:
+    """`settings.json` of Gemini CLI: it speaks to nobody but its model, and trusts the empty folder beside its home."""
     settings: dict[str, Any] = {
         "general": {"enableAutoUpdate": False},
         "privacy": {"usageStatisticsEnabled": False},
     }
     if key:
         settings["security"] = {"auth": {"selectedType": "gemini-api-key"}}
-    return {".gemini/settings.json": _json(settings)}
+    trusted = {workdir: "TRUST_FOLDER"}
+    return {".gemini/settings.json": _json(settings), ".gemini/trustedFolders.json": _json(trusted)}
 
 
-_WRITERS: Mapping[str, Callable[..., Files]] = {"claude": _claude, "codex": _codex, "gemini": _gemini}
+def _domains(network: NetworkPolicy) -> list[str]:
+    return sorted({domain.lower() for domain in network.allowed_domains})
 
 
 def _json(value: object) -> str:
@@ -213,8 +253,11 @@ def _toml(top: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]) -> st
     """Write tables of texts, truth values and lists of texts as TOML, whose texts JSON's are."""
     import json
 
+    def dumps(value: object) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
     def lines(table: Mapping[str, Any]) -> list[str]:
-        return [f"{json.dumps(key)} = {json.dumps(value)}" for key, value in table.items()]
+        return [f"{dumps(key)} = {dumps(value)}" for key, value in table.items()]
 
     parts = [lines(top), *([f"[{name}]", *lines(table)] for name, table in tables.items())]
     return "\n\n".join("\n".join(part) for part in parts) + "\n"

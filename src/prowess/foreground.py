@@ -28,6 +28,8 @@ GRACE = 0.5
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 _TYPED = ("SIGINT", "SIGQUIT")
 """Signals that a terminal sends to all that runs in it."""
+_SET_SUBREAPER, _GET_SUBREAPER = 36, 37
+"""Of `prctl`."""
 
 
 class Foreground:
@@ -55,10 +57,13 @@ class Foreground:
 
     def _caught(self, number: int, _frame: FrameType | None) -> None:
         self.caught = number
-        if self._child is None or (signal.Signals(number).name in _TYPED and _is_typed()):
-            return
-        with suppress(OSError):
-            self._child.send_signal(number)
+        if self._child is not None and not (signal.Signals(number).name in _TYPED and _is_typed()):
+            self._pass_on(number)
+
+    def _pass_on(self, number: int) -> None:
+        if self._child is not None:
+            with suppress(OSError):
+                self._child.send_signal(number)
         if number != signal.SIGINT and hasattr(signal, "setitimer"):
             signal.signal(signal.SIGALRM, self._late)
             signal.setitimer(signal.ITIMER_REAL, PATIENCE)
@@ -74,18 +79,23 @@ class Foreground:
         Returns:
             Its exit code; 128 and the signal's number where one ended it, or came before it was started.
         """
-        if self.caught is not None:
-            return 128 + self.caught
-        _adopt()
-        child = start()
-        self._child = child
-        if self.caught is not None:  # it came in between
-            self._caught(self.caught, None)
-        code = child.wait()
-        self._child = None
-        if hasattr(signal, "setitimer"):
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        _end_rest()
+        came = self.caught
+        if came is not None:
+            return 128 + came
+        others = _children()
+        adopting = _adopts()
+        _adopt(adopts=True)
+        try:
+            self._child = start()
+            if self.caught is not None:  # it came in between, when the command may not have been one yet
+                self._pass_on(self.caught)
+            code = self._child.wait()
+            self._child = None
+            if hasattr(signal, "setitimer"):
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            _end_all_but(others)
+        finally:
+            _adopt(adopts=adopting)
         return code if code >= 0 else 128 - code
 
 
@@ -103,42 +113,56 @@ def _is_typed() -> bool:
         os.close(fd)
 
 
-def _adopt() -> None:
+def _adopt(*, adopts: bool) -> None:
     """Have what the command leaves running come to this process, where the system can do so."""
     if sys.platform == "linux":
         import ctypes
 
         with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+            ctypes.CDLL(None).prctl(_SET_SUBREAPER, int(adopts), 0, 0, 0)
 
 
-def _end_rest() -> None:
+def _adopts() -> bool:
+    """Say whether it does so already."""
+    if sys.platform == "linux":
+        import ctypes
+
+        with suppress(OSError, AttributeError):
+            answer = ctypes.c_int(0)
+            ctypes.CDLL(None).prctl(_GET_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
+            return bool(answer.value)
+    return False
+
+
+def _end_all_but(others: set[int]) -> None:
     """End what the command left running: all that came to this process, and then what comes from it."""
-    if sys.platform != "linux":
-        return
     begun = monotonic()
-    while _reap() and monotonic() < begun + 4 * GRACE:
-        number = signal.SIGTERM if monotonic() < begun + GRACE else signal.SIGKILL
-        for pid in _children():
+    asked: set[int] = set()
+    while (rest := _running(others)) and monotonic() < begun + 4 * GRACE:
+        late = monotonic() > begun + GRACE
+        for pid in rest if late else rest - asked:
             with suppress(OSError):
-                os.kill(pid, number)
+                os.kill(pid, signal.SIGKILL if late else signal.SIGTERM)
+        asked |= rest
         sleep(0.01)
 
 
-def _reap() -> bool:
-    """Take note of children that have ended, and say whether any is left."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        return False
-    return True
+def _running(others: set[int]) -> set[int]:
+    """Return the children that are not others', once those that have ended are taken note of."""
+    rest = _children() - others
+    for pid in [*rest]:
+        with suppress(ChildProcessError):
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                rest.discard(pid)
+                rest |= _children() - others - {pid}
+    return rest
 
 
-def _children() -> list[int]:
-    own = os.getpid()
-    try:
-        with open(f"/proc/{own}/task/{own}/children", encoding="ascii") as file:
-            return [int(word) for word in file.read().split()]
-    except (OSError, ValueError):
-        return []
+def _children() -> set[int]:
+    """Return the processes that are this one's, on Linux."""
+    found: set[int] = set()
+    with suppress(OSError):
+        for thread in os.listdir("/proc/self/task"):
+            with suppress(OSError, ValueError), open(f"/proc/self/task/{thread}/children", encoding="ascii") as file:
+                found.update(int(word) for word in file.read().split())
+    return found

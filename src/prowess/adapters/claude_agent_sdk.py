@@ -1,13 +1,12 @@
 """EphemeralHome -> options of claude-agent-sdk, with which its Claude Code sees that home and nothing else
 
 The SDK gives its child the caller's whole environment, and merges into it what the options say. So the child that it
-starts is not Claude Code but a launcher of five lines, which lies beside the home: it lets through what the home's
-environment has, sets `HOME` and `TMPDIR` itself, and becomes Claude Code.
+starts is not Claude Code but a launcher of eight lines, which lies beside the home: it shows that the home is in use,
+lets through what the home's environment has, sets `HOME` and `TMPDIR` itself, and becomes Claude Code.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.adapters import missing_extra
 from prowess.errors import ConfigError
+from prowess.lodging import IN_USE
 
 try:
     import claude_agent_sdk
@@ -44,7 +44,10 @@ _OF_THE_SDK = (
 )
 """Variables with which the SDK (0.2.187) tells its child about itself."""
 _LAUNCHER = """\
-import os, sys
+import fcntl, os, sys
+mark = os.open({mark}, os.O_RDONLY)
+fcntl.flock(mark, fcntl.LOCK_SH)
+os.set_inheritable(mark, True)
 names = frozenset({names})
 env = {{name: value for name, value in os.environ.items() if name in names}}
 env.update({fixed})
@@ -105,10 +108,9 @@ def _launcher(home: EphemeralHome, program: str) -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     fixed = {name: home.env[name] for name in ("HOME", "TMPDIR")}
     code = folder / "claude.py"
-    code.write_text(
-        _LAUNCHER.format(names=sorted({*home.env, *_OF_THE_SDK}), fixed=json.dumps(fixed), program=json.dumps(program)),
-        encoding="utf-8",
-    )
+    names = sorted({*home.env, *_OF_THE_SDK})
+    paths = {"mark": repr(str(home.path.parent / IN_USE)), "program": repr(program)}
+    code.write_text(_LAUNCHER.format(names=names, fixed=repr(fixed), **paths), encoding="utf-8")
     # A shell starts Python, because the path after `#!` may hold no blank.
     start = folder / "claude"
     start.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, "-IS", str(code)])} "$@"\n', encoding="utf-8")
