@@ -66,7 +66,7 @@ def bwrap_words(walls: Walls) -> list[str]:
             words += ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
     made_up = outfit()
     for name in _MADE_UP:
-        there = name == "hosts" and walls.network
+        there = name == "hosts" and walls.network and os.path.exists("/etc/hosts")
         words += ("--ro-bind", f"/etc/{name}" if there else f"{made_up}/etc/{name}", f"/etc/{name}")
     mounts = dict.fromkeys((made_up, *_pythons(), *_both(walls.readable)), "--ro-bind")
     mounts.update(dict.fromkeys(_both(walls.writable), "--bind"))

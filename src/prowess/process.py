@@ -16,7 +16,7 @@ from .errors import SandboxError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._supervisor import Reply, Request
+    from ._tree import Reply, Request
 
 __all__ = ["ended", "stop"]
 
@@ -35,7 +35,7 @@ def ended(request: Request, mark: bytes) -> Reply:
     """Run a command to its end, and return once nothing of it is left.
 
     Args:
-        request: as `_supervisor` reads it.
+        request: as `_supervisor` describes it.
         mark: what the environment of its processes holds and no other, by which they are found should all else fail.
 
     Raises:

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ._supervisor import Reply
+    from ._tree import Reply
 
     Path = str | os.PathLike[str]
 
