@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from .provider import FilesystemSkillProvider, SkillProvider
     from .session import Session, Tool
     from .skill import Skill, parse
+    from .testing import run_tests
     from .trust import Trust
 
 __version__ = "0.1.0"
@@ -87,6 +88,7 @@ __all__ = [
     "validate_skill",
     "validate_skill_name",
     "resolve_skill_name",
+    "run_tests",
     "EphemeralHome",
     "IsolationConfig",
     "NetworkPolicy",
@@ -133,6 +135,7 @@ _HOMES = {
     "provider": ("FilesystemSkillProvider", "SkillProvider"),
     "session": ("Session", "Tool"),
     "skill": ("Skill", "parse"),
+    "testing": ("run_tests",),
     "trust": ("Trust",),
 }
 """Module to the public names that live in it."""

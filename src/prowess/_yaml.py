@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any, TypeAlias
 
-__all__ = ["MAX_DEPTH", "MAX_EVENTS", "Field", "NotYamlError", "Problem", "Reader", "Value", "kind_of"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_EVENTS",
+    "Field",
+    "Node",
+    "NotYamlError",
+    "Problem",
+    "Reader",
+    "Value",
+    "kind_of",
+    "read_node",
+]
 
 MAX_DEPTH = 64
 MAX_EVENTS = 20_000
@@ -258,3 +269,94 @@ def _compose(
             if documents > 1 or event.explicit:
                 raise NotYamlError("the front matter holds more than one YAML document", mark.line, mark.column)
     return fields, problems
+
+
+# ── whole files of Prowess's own: test cases, roles, scripts of models ───────────────────────────────────────────────
+
+
+class Node(Frozen):
+    """A value in a YAML file, with its place."""
+
+    kind: str
+    """What YAML 1.2 makes of it, as in `Field.kind`."""
+    text: str = ""
+    """Of a scalar, as its author typed it."""
+    plain: bool = False
+    """Whether a scalar stands without quotes."""
+    items: tuple[Node, ...] = ()
+    """Of a list; of a map its values."""
+    keys: tuple[Node, ...] = ()
+    """Of a map, one for each of `items`."""
+    line: int | None = None
+    """1-based; None where the file is not YAML and does not tell."""
+    column: int | None = None
+
+
+def read_node(text: str) -> Node | None:
+    """Read a whole YAML file that is one document; None where it is empty.
+
+    Anchors, aliases, tags, keys that stand twice and keys that are no text are refused, as in a front matter.
+
+    Raises:
+        NotYamlError: it is not YAML, uses one of these, or is larger than a front matter may be.
+    """
+    import yaml
+
+    events = 0
+    documents = 0
+    stack: list[tuple[Any, list[Node]]] = []
+    top: Node | None = None
+    for event in _events(text):
+        mark = event.start_mark
+        events += 1
+        if events > MAX_EVENTS:
+            raise NotYamlError(f"the front matter has more than {MAX_EVENTS:,} YAML events", mark.line, mark.column)
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            raise NotYamlError("the front matter uses a YAML anchor or alias", mark.line, mark.column)
+        if getattr(event, "tag", None) is not None:
+            raise NotYamlError(f"the tag {quoted(event.tag)} is not allowed", mark.line, mark.column)
+        if isinstance(event, yaml.DocumentStartEvent):
+            documents += 1
+            if documents > 1:
+                raise NotYamlError("the front matter holds more than one YAML document", mark.line, mark.column)
+            continue
+        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            if len(stack) >= MAX_DEPTH:
+                raise NotYamlError(f"the front matter nests more than {MAX_DEPTH} levels", mark.line, mark.column)
+            stack.append((event, []))
+            continue
+        if isinstance(event, yaml.ScalarEvent):
+            plain = event.style in (None, "")
+            kind = kind_of(event.value) if plain else "text"
+            node = Node(kind=kind, text=event.value, plain=plain, line=mark.line + 1, column=mark.column + 1)
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            node = _closed(*stack.pop())
+        else:
+            continue
+        if stack:
+            stack[-1][1].append(node)
+        else:
+            top = node
+    return None if top is None or (top.kind == "null" and not top.text) else top
+
+
+def _closed(start: Any, nodes: list[Node]) -> Node:
+    """Make a list or a map of what was read in it.
+
+    Raises:
+        NotYamlError: a key stands twice, or is no text.
+    """
+    import yaml
+
+    line, column = start.start_mark.line + 1, start.start_mark.column + 1
+    if isinstance(start, yaml.SequenceStartEvent):
+        return Node(kind="list", items=tuple(nodes), line=line, column=column)
+    seen: set[str] = set()
+    for key in nodes[::2]:
+        place = (key.line or 1) - 1, (key.column or 1) - 1
+        if key.kind in ("list", "map"):
+            raise NotYamlError("the front matter has a list or a map as a key", *place)
+        if key.text in seen:
+            raise NotYamlError(f"the key {quoted(key.text)} stands twice", *place)
+        seen.add(key.text)
+    return Node(kind="map", keys=tuple(nodes[::2]), items=tuple(nodes[1::2]), line=line, column=column)

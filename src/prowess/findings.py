@@ -161,6 +161,7 @@ CODES: Mapping[str, Code] = {
         ("host-disabled", _I, _I, "skills are switched off for this host"),
         ("host-trust", _I, _I, "the host shows project skills only in a trusted folder"),
         ("config-invalid", _W, _W, "a settings file cannot be used"),
+        ("test-invalid", _E, _E, "a file of a skill's tests is wrong"),
     )
 }
 

@@ -28,6 +28,8 @@ COMMANDS = {
     "init": "make a project's skills folder with an example",
     "trust": "say that a skill's tools and scripts may be used, until a byte of it changes",
     "mount": "put skills into a home where an agent finds them, all of them or none",
+    "exec": "start an agent in a home of its own, with nothing but the skills and variables it is given",
+    "test": "run the tests of skills, each in a fresh copy and contained",
     "hosts": "the agents Prowess knows, their folders and the evidence",
 }
 """Command to what it does; each is a module of this package."""

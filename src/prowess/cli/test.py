@@ -1,0 +1,222 @@
+"""prowess test -> the cases of skills, run and told"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from prowess.cli import INTERRUPTED, OK, USAGE
+from prowess.cli.common import (
+    catalog_of,
+    finding_lines,
+    look_arguments,
+    make_parser,
+    many,
+    print_json,
+    say,
+    tell,
+)
+from prowess.errors import ConfigError
+from prowess.findings import neutral
+from prowess.sandbox import CHOICES
+from prowess.testing.runner import STATUSES, run_suites, suites_in
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from prowess.testing import CaseResult, SkillResult, Suite, TestReport
+
+NO_TESTS = 5
+"""Exit code where a skill that was named has no tests; pytest has the same for "no tests collected"."""
+_EPILOG = """\
+SKILL is a name as `prowess activate` takes it, or a path: a skill's folder, its SKILL.md, or a folder above skills.
+Without any, all skills below the working directory are tested. Each case runs in a fresh copy of its skill, contained.
+Exit codes: 0 all passed; 1 a case failed, could not be run, or its time was up; 2 a file of the tests is wrong, then
+nothing of that skill is run; 5 a skill that was named has no tests."""
+_SHOWN_LINES = 20
+"""Lines of each output that are shown of a case that did not pass."""
+_SHOWN_WIDTH = 500
+
+
+def parser() -> ArgumentParser:
+    """Build the command's parser."""
+    result = make_parser("test", epilog=_EPILOG)
+    result.add_argument("skills", metavar="SKILL", nargs="*", help="a name or a path")
+    result.add_argument("--case", metavar="X", help="only this case: its name, or its file with or without ending")
+    result.add_argument("--jobs", metavar="N", type=int, help="cases at once (default: one for each processor)")
+    result.add_argument("--junit", metavar="FILE", help="also write the report as JUnit's XML")
+    result.add_argument(
+        "--sandbox",
+        metavar="HOW",
+        default="auto",
+        help=f"what contains the commands: {', '.join(CHOICES)} (default: %(default)s)",
+    )
+    result.add_argument("-x", "--exitfirst", action="store_true", help="begin no further case once one has not passed")
+    result.add_argument("--list", action="store_true", help="list the cases and run none")
+    result.add_argument("--json", action="store_true", help="print JSON")
+    look_arguments(result)
+    return result
+
+
+def run(args: Namespace) -> int:
+    """Run the tests of skills."""
+    jobs = args.jobs if args.jobs is not None else _processors()
+    if jobs < 1:
+        raise ConfigError("`--jobs` must be 1 or more", hint="leave it out for one for each processor")
+    suites, without = _suites(args)
+    for path in without:
+        say(f"{neutral(path)} has no tests: put cases into `tests/cases`, one in each `NAME.yaml`")
+    if args.list:
+        return _list(suites, args) or (NO_TESTS if without else OK)
+    junit = Path(args.cwd or ".", args.junit) if args.junit else None
+    if junit is not None and not junit.parent.is_dir():
+        raise ConfigError(f"`--junit`: there is no folder {neutral(str(junit.parent))}", hint="make it first")
+    progress = None if args.json or not sys.stderr.isatty() else _Progress(sum(len(suite.cases) for suite in suites))
+    report = run_suites(
+        suites, case=args.case, jobs=jobs, sandbox=args.sandbox, fail_fast=args.exitfirst, progress=progress
+    )
+    if progress is not None:
+        progress.clear()
+    if junit is not None:
+        from prowess.testing.junit import junit_xml
+
+        _write(junit, junit_xml(report))
+    if args.json:
+        print_json(report.as_dict())
+    else:
+        _tell(report)
+    if report.interrupted:
+        say("interrupted: the cases that are not listed did not run to their end")
+        return INTERRUPTED
+    return report.exit_code or (NO_TESTS if without else OK)
+
+
+def _write(file: Path, data: bytes) -> None:
+    """Write a report.
+
+    Raises:
+        ConfigError: it cannot be written.
+    """
+    try:
+        file.write_bytes(data)
+    except OSError as error:
+        words = f"the report cannot be written: {neutral(str(file))}: {(error.strerror or 'unknown').lower()}"
+        raise ConfigError(words, hint="name another file") from None
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def _suites(args: Namespace) -> tuple[list[Suite], list[str]]:
+    """Return the tests that are meant, and the skills that were named and have none.
+
+    Raises:
+        SkillNotFoundError: there is no such skill.
+    """
+    cwd = os.path.abspath(args.cwd or ".")
+    if not args.skills:
+        found = suites_in(cwd)
+        return found, [] if found else [cwd]
+    suites: list[Suite] = []
+    without: list[str] = []
+    catalog = None
+    for text in args.skills:
+        path = os.path.join(cwd, os.path.expanduser(text))
+        if not (os.sep in text or text.startswith((".", "~")) or os.path.lexists(path)):
+            catalog = catalog or catalog_of(args)
+            path = os.path.dirname(os.path.realpath(catalog.resolve(text).path))
+        found = suites_in(os.path.abspath(path))
+        suites += found
+        if not found:
+            without.append(path)
+    return suites, without
+
+
+# ── telling ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _list(suites: list[Suite], args: Namespace) -> int:
+    """List cases, and return the exit code."""
+    if args.json:
+        rows = [
+            {
+                "name": suite.name,
+                "path": suite.path,
+                "cases": [
+                    {"name": case.name, "file": case.file, "description": case.description} for case in suite.cases
+                ],
+                "findings": [item.as_dict() for item in suite.findings],
+            }
+            for suite in suites
+        ]
+        print_json({"skills": rows})
+    else:
+        for suite in suites:
+            tell(f"{neutral(suite.name)}  {neutral(suite.path)}")
+            for case in suite.cases:
+                tell(f"  {case.name}  {neutral(case.description)}".rstrip())
+            _tell_findings(suite)
+    return USAGE if any(suite.findings for suite in suites) else OK
+
+
+def _tell_findings(skill: Suite | SkillResult) -> None:
+    for item in skill.findings:
+        for line in finding_lines(item):
+            tell(f"  {line}")
+
+
+def _tell(report: TestReport) -> None:
+    """Print what became of each case, and how many of each there are."""
+    for skill in report.skills:
+        tell(f"{neutral(skill.name)}  {neutral(skill.path)}")
+        _tell_findings(skill)
+        for result in skill.cases:
+            tell(f"  {result.status:<8}{neutral(result.case.name)}  ({result.duration:.2f} s)")
+            _tell_failures(result)
+    counts = report.counts
+    each = ", ".join(f"{counts[status]:,} {_WORDS[status]}" for status in STATUSES if counts[status])
+    wrong = sum(bool(skill.findings) for skill in report.skills)
+    tell(f"{many(counts['cases'], 'case')}{f': {each}' if each else ''}")
+    if wrong:
+        say(f"{many(wrong, 'skill')} not tested: a file of the tests is wrong")
+
+
+_WORDS = {"passed": "passed", "failed": "failed", "error": "could not be run", "timeout": "took too long"}
+
+
+def _tell_failures(result: CaseResult) -> None:
+    for failure in result.failures:
+        tell(f"    {failure.kind}: {neutral(failure.message)}")
+    if result.status in ("failed", "timeout"):
+        for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
+            lines = text.rstrip("\n").split("\n") if text.strip() else []
+            for line in lines[:_SHOWN_LINES]:
+                tell(f"    {name} | {neutral(line[:_SHOWN_WIDTH])}")
+            if len(lines) > _SHOWN_LINES:
+                tell(f"    {name} | ... and {many(len(lines) - _SHOWN_LINES, 'line')} more")
+
+
+class _Progress:
+    """Tells on a terminal how far the run is, on one line that is written over."""
+
+    def __init__(self, total: int) -> None:
+        self.total, self.done, self.failed = total, 0, 0
+
+    def __call__(self, _skill: SkillResult, result: CaseResult) -> None:
+        self.done += 1
+        self.failed += result.status != "passed"
+        words = f"{self.done:,} of {many(self.total, 'case')}" + (
+            f", {self.failed:,} not passed" if self.failed else ""
+        )
+        sys.stderr.write(f"\r\x1b[K{words}")
+        sys.stderr.flush()
+
+    def clear(self) -> None:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()

@@ -1,0 +1,26 @@
+"""Case -> Result
+
+Deterministic tests of skills, each in a contained process and a fresh copy of its skill; and a model that follows a
+script, for tests of agents. `plugin` makes the same cases items of pytest.
+"""
+
+from __future__ import annotations
+
+from .case import Case, Suite, load_suite
+from .expect import Failure
+from .runner import CaseResult, SkillResult, TestReport, run_tests
+from .script import Call, ScriptedModel, Step
+
+__all__ = [
+    "Call",
+    "Case",
+    "CaseResult",
+    "Failure",
+    "ScriptedModel",
+    "SkillResult",
+    "Step",
+    "Suite",
+    "TestReport",
+    "load_suite",
+    "run_tests",
+]

@@ -1,0 +1,248 @@
+"""a skill's `tests/` -> its cases, and all that is wrong with them
+
+    tests/test-config.json   version, timeout, env
+    tests/cases/*.yaml       name, description, input: command, stdin, files;
+                             expected: exit-code, stdout-contains, stderr-contains, not-contains, stdout-json
+
+The format is that of UAAPS ("Skill Testing"). A typo must not make a test pass, so a key that is not known is wrong,
+and where anything is wrong no case of that skill is run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from prowess._frozen import EMPTY, Frozen
+from prowess.discovery import SKILL_FILE
+from prowess.files import UnreadableError, read_file
+from prowess.findings import quoted
+from prowess.forms import MAX_BYTES, Report, json_value, read_json, read_yaml
+from prowess.skill import load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from prowess.findings import Finding
+    from prowess.forms import Form
+
+__all__ = ["ABSENT", "DEFAULT_TIMEOUT", "MAX_TIMEOUT", "Case", "Suite", "cases_folder", "load_suite"]
+
+CONFIG = "tests/test-config.json"
+CASES = "tests/cases"
+DEFAULT_TIMEOUT = 30.0
+"""Seconds a case may take where nobody says how long."""
+MAX_TIMEOUT = 86_400.0
+"""Seconds: a day."""
+MAX_CASES = 10_000
+"""Of one skill."""
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
+_MAX_NAME = 64
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
+_SUFFIXES = (".yaml", ".yml")
+_CODE = "test-invalid"
+
+
+class _Absent:
+    """Stands for no value, where `None` is one."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT = _Absent()
+"""There is nothing to compare."""
+
+
+class Case(Frozen):
+    """One test of a skill's scripts."""
+
+    name: str
+    file: str
+    """Relative to the skill's folder, with `/`."""
+    command: str
+    """What `/bin/sh -c` runs, in a fresh copy of the skill."""
+    description: str = ""
+    stdin: str | None = None
+    files: tuple[str, ...] = ()
+    """What must be there, relative to the skill's folder."""
+    exit_code: int = 0
+    """128 and its number for a signal."""
+    stdout_contains: tuple[str, ...] = ()
+    stderr_contains: tuple[str, ...] = ()
+    not_contains: tuple[str, ...] = ()
+    """What neither stream may hold."""
+    stdout_json: Any = ABSENT
+    """What standard output must match, as `json_match` says."""
+
+
+class Suite(Frozen):
+    """The tests of one skill."""
+
+    name: str
+    """The skill's, as its front matter has it; its folder's name where there is none."""
+    path: str
+    """The skill's folder, absolute."""
+    cases: tuple[Case, ...] = ()
+    """In the natural order of their files."""
+    findings: tuple[Finding, ...] = ()
+    """What is wrong; then no case is run."""
+    timeout: float = DEFAULT_TIMEOUT
+    """Seconds for each case."""
+    env: Mapping[str, str] = EMPTY
+
+    def chosen(self, which: str) -> tuple[Case, ...]:
+        """Return the cases that one word means: the stem of a file, its name, or a case's `name`."""
+        by_name = [case for case in self.cases if case.name == which]
+        return tuple(by_name or (case for case in self.cases if which in _file_names(case)))
+
+
+def _file_names(case: Case) -> tuple[str, ...]:
+    file = os.path.basename(case.file)
+    return file, os.path.splitext(file)[0], case.file
+
+
+def cases_folder(file: str) -> str | None:
+    """Return the skill's folder that a file of cases belongs to; None for any other file."""
+    cases, name = os.path.split(file)
+    tests, inner = os.path.split(cases)
+    folder, outer = os.path.split(tests)
+    if not name.lower().endswith(_SUFFIXES) or f"{outer}/{inner}" != CASES:
+        return None
+    return folder if os.path.isfile(os.path.join(folder, SKILL_FILE)) else None
+
+
+def load_suite(folder: str | os.PathLike[str]) -> Suite:
+    """Read the tests of a skill. Whatever is wrong is in the suite's findings; nothing is raised.
+
+    Args:
+        folder: of the skill.
+    """
+    path = os.path.abspath(os.fspath(folder))
+    findings: list[Finding] = []
+    timeout, env = _config(path, findings)
+    cases: list[Case] = []
+    names: dict[str, str] = {}
+    for file in _case_files(path, findings):
+        report = Report(os.path.join(path, *file.split("/")), _CODE)
+        case = _case(file, path, report)
+        if case is not None and case.name in names:
+            hint = "give one of them another name"
+            report.say(f"the name {quoted(case.name)} is that of {quoted(names[case.name])} too", hint=hint)
+        if case is not None:
+            names.setdefault(case.name, file)
+            cases.append(case)
+        findings += report.findings
+    name = load(os.path.join(path, SKILL_FILE)).name or os.path.basename(path)
+    return Suite(name=name, path=path, cases=tuple(cases), findings=tuple(findings), timeout=timeout, env=env)
+
+
+def _read(folder: str, file: str, report: Report) -> bytes | None:
+    """Return what a file of the tests holds; None where it cannot be read, which is reported."""
+    at = folder
+    for part in file.split("/")[:-1]:
+        at = os.path.join(at, part)
+        if os.path.islink(at):
+            report.say(f"{quoted(os.path.relpath(at, folder))} is a link, which is not followed")
+            return None
+    try:
+        return read_file(os.path.join(folder, *file.split("/")), MAX_BYTES)
+    except UnreadableError as error:
+        report.say(error.message, hint=error.hint)
+        return None
+
+
+def _config(folder: str, findings: list[Finding]) -> tuple[float, dict[str, str]]:
+    path = os.path.join(folder, *CONFIG.split("/"))
+    timeout, env = DEFAULT_TIMEOUT, dict[str, str]()
+    if os.path.lexists(path):
+        report = Report(path, _CODE)
+        data = _read(folder, CONFIG, report)
+        form = None if data is None else read_json(data, report)
+        if form is not None:
+            form.only("version", "timeout", "env")
+            version = form.get("version", needed=True)
+            if version is not None and (version.kind != "number" or version.text not in ("1", "1.0")):
+                form.wrong("version", version, "1", "only version 1 of the format is known")
+            timeout = form.number("timeout", above=0, most=MAX_TIMEOUT) or timeout
+            env = _env(form, report)
+        findings += report.findings
+    return timeout, env
+
+
+def _env(form: Form, report: Report) -> dict[str, str]:
+    node = form.get("env")
+    for item in node.items if node is not None and node.kind == "map" else ():
+        if item.kind in ("bool", "number"):
+            form.wrong("env", item, "a map of texts", "put its values in quotes")
+    env = form.texts_by_name("env")
+    for name, value in env.items():
+        if not _VARIABLE(name) or "\0" in value:
+            report.say(f"{quoted(name)} is no name of a variable, or its value holds NUL", node)
+    return env
+
+
+def _case_files(folder: str, findings: list[Finding]) -> Iterator[str]:
+    """Yield the files of cases in natural order: `2` before `10`."""
+    place = os.path.join(folder, *CASES.split("/"))
+    report = Report(place, _CODE)
+    names: list[str] = []
+    if os.path.islink(place) or os.path.islink(os.path.dirname(place)):
+        report.say("the folder of the cases is a link, which is not followed", hint="put the folder itself there")
+    else:
+        try:
+            names = [name for name in os.listdir(place) if name.lower().endswith(_SUFFIXES) and name[0] != "."]
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            report.say(f"the cases cannot be listed: {(error.strerror or 'unknown').lower()}")
+    if len(names) > MAX_CASES:
+        report.say(f"there are {len(names):,} files of cases, and at most {MAX_CASES:,} are taken")
+        names = []
+    findings += report.findings
+    yield from (f"{CASES}/{name}" for name in sorted(names, key=_natural))
+
+
+def _natural(name: str) -> tuple[Any, ...]:
+    parts = re.split(r"([0-9]+)", os.path.splitext(name)[0].lower())
+    return ([(int(part[:400]), "") if part[:1].isdecimal() else (-1, part) for part in parts], name)
+
+
+def _case(file: str, folder: str, report: Report) -> Case | None:
+    """Read one case; None where it has not even a name and a command."""
+    data = _read(folder, file, report)
+    form = None if data is None else read_yaml(data, report)
+    if form is None:
+        return None
+    form.only("name", "description", "input", "expected")
+    name = form.text("name", needed=True)
+    if name is not None and (not _NAME(name) or len(name) > _MAX_NAME):
+        hint = f"use lower case letters, digits and single hyphens, at most {_MAX_NAME} of them"
+        report.say(f"{quoted(name)} is no name of a case", form.get("name"), hint)
+    description = form.text("description") or ""
+    given = form.form("input", needed=True)
+    command = stdin = None
+    files: tuple[str, ...] = ()
+    if given is not None:
+        given.only("command", "stdin", "files")
+        command = given.text("command", needed=True)
+        if command is not None and (not command.strip() or "\0" in command):
+            report.say("`input.command` is empty" if not command.strip() else "`input.command` holds NUL", given.node)
+        stdin, files = given.text("stdin"), given.texts("files")
+    wanted = form.form("expected")
+    more: dict[str, Any] = {}
+    if wanted is not None:
+        wanted.only("exit-code", "stdout-contains", "stderr-contains", "not-contains", "stdout-json")
+        for key in ("stdout-contains", "stderr-contains", "not-contains"):
+            more[key.replace("-", "_")] = texts = wanted.texts(key)
+            if "" in texts:
+                report.say(f"`expected.{key}` holds an empty text, which everything contains", wanted.get(key))
+        code = wanted.integer("exit-code", 0, 255)
+        more["exit_code"] = 0 if code is None else code
+        node = wanted.get("stdout-json", null=False)
+        more["stdout_json"] = ABSENT if node is None else json_value(node)
+    if name is None or command is None:
+        return None
+    return Case(name=name, file=file, command=command, description=description, stdin=stdin, files=files, **more)

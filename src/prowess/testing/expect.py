@@ -1,0 +1,115 @@
+"""a case + how its command ended -> what is not as expected, each with where it differs"""
+
+from __future__ import annotations
+
+from prowess._frozen import Frozen
+from prowess.findings import near_names, quoted
+
+from .case import ABSENT
+from .json_match import differences, one_value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prowess.sandbox import Result
+
+    from .case import Case
+
+__all__ = ["Failure", "failures", "normalised"]
+
+_SHOWN = 200
+"""Characters of a text in a message."""
+_MAX_DIFFERENCES = 20
+"""Places of one JSON value that are told."""
+_MAX_LINES = 2_000
+"""Lines in which the nearest one is looked for."""
+
+
+class Failure(Frozen):
+    """One thing that is not as expected."""
+
+    kind: str
+    """The key of the expectation, as in `stdout-contains`; or why the case could not be run."""
+    message: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Return it in the shape of `test --json`."""
+        return {"kind": self.kind, "message": self.message}
+
+
+def normalised(output: bytes) -> str:
+    """Return an output as text: what is not UTF-8 is shown as U+FFFD, and every line ends in a line feed."""
+    return output.decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def failures(case: Case, result: Result) -> Iterator[Failure]:
+    """Yield what is not as expected of a command that ended by itself."""
+    if result.exit_code != case.exit_code:
+        yield Failure(kind="exit-code", message=f"the exit code is {_code(result.exit_code)}, not {case.exit_code}")
+    streams = {
+        "stdout": (normalised(result.stdout), result.stdout_size > len(result.stdout)),
+        "stderr": (normalised(result.stderr), result.stderr_size > len(result.stderr)),
+    }
+    for stream, wanted in (("stdout", case.stdout_contains), ("stderr", case.stderr_contains)):
+        text, cut = streams[stream]
+        for part in wanted:
+            if _lines(part) not in text:
+                yield Failure(kind=f"{stream}-contains", message=_missing(stream, part, text, cut))
+    for part in case.not_contains:
+        for stream, (text, cut) in streams.items():
+            at = text.find(_lines(part))
+            if at >= 0:
+                line = text.count("\n", 0, at) + 1
+                yield Failure(kind="not-contains", message=f"{stream} contains {quoted(part, _SHOWN)} in line {line}")
+            elif cut:
+                words = f"{stream} is longer than what is kept of it, so it may contain {quoted(part, _SHOWN)}"
+                yield Failure(kind="not-contains", message=words)
+    if case.stdout_json is not ABSENT:
+        yield from _json_failures(case, *streams["stdout"])
+
+
+def _code(code: int | None) -> str:
+    if code is not None and code > 128:
+        import signal
+
+        try:
+            return f"{code} ({signal.Signals(code - 128).name})"
+        except ValueError:
+            pass
+    return {126: "126 (the command cannot be run)", 127: "127 (the command was not found)"}.get(code or 0, str(code))
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _missing(stream: str, part: str, text: str, cut: bool) -> str:
+    words = f"{stream} does not contain {quoted(part, _SHOWN)}"
+    if cut:
+        return f"{words} in the part of it that is kept"
+    if not text:
+        return f"{words}: it is empty"
+    lines = text.split("\n", _MAX_LINES)[:_MAX_LINES]
+    near = near_names(_lines(part)[:_SHOWN], (line[:_SHOWN] for line in lines if line), cutoff=0.5)
+    if near:
+        at = next(number for number, line in enumerate(lines, 1) if line[:_SHOWN] == near[0])
+        return f"{words}; line {at} is nearest: {quoted(near[0], _SHOWN)}"
+    return words
+
+
+def _json_failures(case: Case, text: str, cut: bool) -> Iterator[Failure]:
+    if cut:
+        words = "stdout is longer than what is kept of it, so it cannot be read as JSON"
+        yield Failure(kind="stdout-json", message=words)
+        return
+    try:
+        found = one_value(text)
+    except ValueError as error:
+        yield Failure(kind="stdout-json", message=f"stdout is not one JSON value: {error}")
+        return
+    for number, words in enumerate(differences(case.stdout_json, found)):
+        if number >= _MAX_DIFFERENCES:
+            yield Failure(kind="stdout-json", message="and more")
+            return
+        yield Failure(kind="stdout-json", message=words)

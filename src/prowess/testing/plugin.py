@@ -1,0 +1,145 @@
+"""pytest -> the cases of skills, each an item
+
+Installed with Prowess, so `pytest` in a repository of skills runs their tests; so do `-k`, `--junitxml`, `-n` of
+pytest-xdist and whatever else knows items. Nothing of Prowess is loaded before there is a file of cases.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prowess.testing.case import Case
+    from prowess.testing.expect import Failure
+    from prowess.testing.runner import SuiteRun
+
+__all__: list[str] = []
+
+_RUNS = pytest.StashKey[dict[str, Any]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Say what contains the commands."""
+    group = parser.getgroup("prowess", "tests of skills")
+    group.addoption(
+        "--skill-sandbox",
+        metavar="HOW",
+        default="auto",
+        choices=("auto", "bwrap", "seatbelt", "none"),
+        help="what contains the commands of skills' tests: auto, bwrap, seatbelt or none (default: %(default)s)",
+    )
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Look into the hidden folders in which projects keep skills; pytest would pass them by."""
+    if not collection_path.name.startswith("."):
+        return None
+    from prowess._hosts import TABLES
+
+    roots = (root["path"] for table in TABLES.values() for root in table.get("roots", ()))
+    kept = {path.split("/")[0] for path in roots if path.startswith(".")}
+    return False if collection_path.name in kept and any(collection_path.rglob("tests/cases")) else None
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Take `SKILL/tests/cases/NAME.yaml`, where `SKILL` holds a SKILL.md."""
+    if file_path.suffix.lower() not in (".yaml", ".yml") or file_path.parent.name != "cases":
+        return None
+    from prowess.testing.case import cases_folder
+
+    folder = cases_folder(str(file_path))
+    if folder is None:
+        return None
+    collector: pytest.Collector = CaseFile.from_parent(parent, path=file_path, folder=folder)
+    return collector
+
+
+class CaseFile(pytest.File):
+    """One file of `tests/cases`."""
+
+    def __init__(self, *, folder: str, **more: Any) -> None:
+        super().__init__(**more)
+        self.folder = folder
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yield its case.
+
+        Raises:
+            CollectError: something is wrong with the tests of its skill, of which then none is run.
+        """
+        run = _run(self.config, self.folder)
+        if run.suite.findings:
+            raise self.CollectError("\n".join(_line(item) for item in run.suite.findings))
+        for case in run.suite.cases:
+            if Path(case.file).name == self.path.name:
+                yield CaseItem.from_parent(self, name=case.name, case=case, run=run)
+
+
+def _run(config: pytest.Config, folder: str) -> SuiteRun:
+    """Read the tests of a skill once."""
+    from prowess.testing.case import load_suite
+    from prowess.testing.runner import SuiteRun
+
+    runs = config.stash.setdefault(_RUNS, {})
+    if folder not in runs:
+        runs[folder] = SuiteRun(load_suite(folder), config.getoption("skill_sandbox"))
+    run: SuiteRun = runs[folder]
+    return run
+
+
+def _line(item: Any) -> str:
+    place = ":".join(str(part) for part in (item.path, item.line, item.column) if part is not None)
+    return f"{place}: {item.message}{f' (hint: {item.hint})' if item.hint else ''}"
+
+
+class NotPassedError(Exception):
+    """A case that has not passed."""
+
+    def __init__(self, failures: tuple[Failure, ...]) -> None:
+        super().__init__("\n".join(f"{failure.kind}: {failure.message}" for failure in failures))
+
+
+class CaseItem(pytest.Item):
+    """One case."""
+
+    def __init__(self, *, case: Case, run: SuiteRun, **more: Any) -> None:
+        super().__init__(**more)
+        self.case, self.suite_run = case, run
+
+    def setup(self) -> None:
+        """See that the case can be run; if not, it is an error, no failure.
+
+        Raises:
+            NotPassedError: it cannot.
+        """
+        failure = self.suite_run.why_not(self.case)
+        if failure is not None:
+            raise NotPassedError((failure,))
+
+    def runtest(self) -> None:
+        """Run the case.
+
+        Raises:
+            NotPassedError: it has not passed.
+        """
+        result = self.suite_run.run(self.case)
+        for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
+            if text:
+                self.add_report_section("call", name, text)
+        if result.status != "passed":
+            raise NotPassedError(result.failures)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Tell what is not as expected, without a traceback of ours."""
+        if isinstance(excinfo.value, NotPassedError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Say where the case stands."""
+        return self.path, 0, f"{self.suite_run.suite.name}: {self.name}"

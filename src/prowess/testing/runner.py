@@ -1,0 +1,320 @@
+"""cases -> results
+
+Every case runs in a fresh copy of its skill and a contained process; several may run at once, and the order of the
+results is that of the cases.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, deque
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from time import perf_counter
+
+from prowess._frozen import Frozen
+from prowess.check import judged, skills_below
+from prowess.discovery import SKILL_FILE
+from prowess.errors import SandboxError, SkillError, SkillNotFoundError
+from prowess.findings import Finding, near_names, quoted
+from prowess.sandbox import Limits, Result, backend, run, stop
+from prowess.trust import Trust
+
+from .case import Case, Suite, load_suite
+from .expect import Failure, failures, normalised
+from .workplace import contents, fixture_problem, workplace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from prowess.sandbox import Backend
+
+    from .workplace import Contents
+
+    Path = str | os.PathLike[str]
+    Progress = Callable[["SkillResult", "CaseResult"], None]
+
+__all__ = ["STATUSES", "CaseResult", "SkillResult", "SuiteRun", "TestReport", "run_suites", "run_tests", "suites_in"]
+
+STATUSES = ("passed", "failed", "error", "timeout")
+"""What becomes of a case: as expected; not so; it could not be run; its time was up."""
+
+
+class CaseResult(Frozen):
+    """What became of one case."""
+
+    case: Case
+    status: str
+    """One of `STATUSES`."""
+    duration: float = 0.0
+    """Seconds of its command."""
+    exit_code: int | None = None
+    """None where it did not end by itself."""
+    failures: tuple[Failure, ...] = ()
+    stdout: str = ""
+    """Its beginning, of at most 1 MiB; what is not UTF-8 is shown as U+FFFD."""
+    stderr: str = ""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `test --json`."""
+        return {
+            "name": self.case.name,
+            "file": self.case.file,
+            "status": self.status,
+            "duration": round(self.duration, 6),
+            "exit_code": self.exit_code,
+            "failures": [failure.as_dict() for failure in self.failures],
+            "stdout": self.stdout,
+            "stderr": self.stderr,
+        }
+
+
+class SkillResult(Frozen):
+    """What became of the cases of one skill."""
+
+    name: str
+    path: str
+    """Its folder, absolute."""
+    cases: tuple[CaseResult, ...] = ()
+    """Those that ran; none where anything is wrong with one."""
+    findings: tuple[Finding, ...] = ()
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `test --json`."""
+        return {
+            "name": self.name,
+            "path": self.path,
+            "cases": [case.as_dict() for case in self.cases],
+            "findings": [item.as_dict() for item in self.findings],
+        }
+
+
+class TestReport(Frozen):
+    """What became of all cases."""
+
+    __test__ = False  # pytest takes every class of such a name for tests
+
+    skills: tuple[SkillResult, ...] = ()
+    interrupted: bool = False
+    """Whether cases were left out because the run was broken off."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many skills there are, how many cases ran, and how many there are of each status."""
+        found = Counter(case.status for skill in self.skills for case in skill.cases)
+        return {"skills": len(self.skills), "cases": found.total(), **{status: found[status] for status in STATUSES}}
+
+    @property
+    def exit_code(self) -> int:
+        """0 where all passed, 1 where a case did not, 2 where a file of the tests is wrong."""
+        if any(skill.findings for skill in self.skills):
+            return 2
+        return int(any(case.status != "passed" for skill in self.skills for case in skill.cases))
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `test --json`."""
+        return {"skills": [skill.as_dict() for skill in self.skills], "counts": self.counts}
+
+
+def run_tests(
+    paths: Path | Iterable[Path] = ".",
+    *,
+    case: str | None = None,
+    jobs: int = 1,
+    sandbox: str = "auto",
+    fail_fast: bool = False,
+    progress: Progress | None = None,
+) -> TestReport:
+    """Run the tests of skills.
+
+    Args:
+        paths: skills' folders, or folders above them.
+        case: a case's name, or its file's; of other cases none is run.
+        jobs: how many run at once.
+        sandbox: one of `sandbox.CHOICES`.
+        fail_fast: whether none is begun any more once one has not passed.
+        progress: called with each result as it comes, in the caller's thread.
+
+    Raises:
+        SkillNotFoundError: there is no such path, or no such case.
+        SandboxError: nothing contains a command here, and a skill is not trusted.
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else [*paths]
+    suites = [suite for path in given for suite in suites_in(os.path.abspath(os.fspath(path)))]
+    return run_suites(suites, case=case, jobs=jobs, sandbox=sandbox, fail_fast=fail_fast, progress=progress)
+
+
+def suites_in(path: str) -> list[Suite]:
+    """Return the tests of a skill, or of all skills below a folder; those without any are left out.
+
+    Raises:
+        SkillNotFoundError: there is no such path.
+    """
+    files, _ = skills_below(path)
+    suites = (load_suite(os.path.dirname(file)) for file in files if os.path.basename(file) == SKILL_FILE)
+    return [suite for suite in suites if suite.cases or suite.findings]
+
+
+def run_suites(
+    suites: Iterable[Suite],
+    *,
+    case: str | None = None,
+    jobs: int = 1,
+    sandbox: str = "auto",
+    fail_fast: bool = False,
+    progress: Progress | None = None,
+) -> TestReport:
+    """Run tests that were read; the rest is as in `run_tests`."""
+    suites = [*{suite.path: suite for suite in suites}.values()]
+    chosen = {suite.path: suite.cases if case is None else suite.chosen(case) for suite in suites}
+    if case is not None:
+        _refuse_unknown(case, suites, chosen)
+        suites = [suite for suite in suites if chosen[suite.path] or suite.findings]
+    work = [SuiteRun(suite, sandbox) for suite in suites]
+    waiting = deque(
+        (at, number, one)
+        for at, suite in enumerate(suites)
+        if not suite.findings
+        for number, one in enumerate(chosen[suite.path])
+    )
+    done: dict[tuple[int, int], CaseResult] = {}
+    running: dict[Future[CaseResult], tuple[int, int]] = {}
+    interrupted = False
+    pool = ThreadPoolExecutor(max_workers=max(1, jobs))
+    try:
+        while waiting or running:
+            while waiting and len(running) < max(1, jobs):
+                at, number, one = waiting.popleft()
+                running[pool.submit(work[at].run, one)] = at, number
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                at, number = key = running.pop(future)
+                done[key] = future.result()
+                if progress is not None:
+                    progress(work[at].result(), done[key])
+                if fail_fast and done[key].status != "passed":
+                    waiting.clear()
+    except KeyboardInterrupt:
+        interrupted = True
+        stop()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+    skills = (work[at].result(tuple(done[key] for key in sorted(done) if key[0] == at)) for at in range(len(work)))
+    return TestReport(skills=tuple(skills), interrupted=interrupted)
+
+
+def _refuse_unknown(case: str, suites: list[Suite], chosen: dict[str, tuple[Case, ...]]) -> None:
+    """See that a case is there.
+
+    Raises:
+        SkillNotFoundError: it is not.
+    """
+    if any(chosen.values()) or any(suite.findings for suite in suites):
+        return
+    near = near_names(case, (one.name for suite in suites for one in suite.cases))
+    hint = f"did you mean {quoted(near[0])}?" if near else "`prowess test --list` shows the cases"
+    raise SkillNotFoundError(f"there is no case {quoted(case)}", hint=hint)
+
+
+class SuiteRun:
+    """The tests of one skill, while they run."""
+
+    def __init__(self, suite: Suite, sandbox: str) -> None:
+        self.suite = suite
+        self._sandbox = sandbox
+        self._backend: Backend | None = None
+        self._contents: Contents | None = None
+
+    def result(self, cases: tuple[CaseResult, ...] = ()) -> SkillResult:
+        """Return what became of the skill's cases."""
+        suite = self.suite
+        return SkillResult(name=suite.name, path=suite.path, cases=cases, findings=suite.findings)
+
+    def contained(self) -> Backend:
+        """Return what contains the commands of this skill.
+
+        Raises:
+            SandboxError: nothing does here, and the skill is not trusted.
+        """
+        if self._backend is None:
+            try:
+                self._backend = backend(self._sandbox)
+            except SandboxError:
+                if self._sandbox != "auto" or not self._is_trusted():
+                    raise
+                self._backend = backend("auto", trusted=True)
+        return self._backend
+
+    def _is_trusted(self) -> bool:
+        entry = judged(os.path.join(self.suite.path, SKILL_FILE), "prowess").but(scope="extra")
+        return Trust().allows(entry)
+
+    def found(self) -> Contents:
+        """Return what is copied of the skill.
+
+        Raises:
+            SkillError: it cannot be copied.
+        """
+        if self._contents is None:
+            self._contents = contents(self.suite.path)
+        return self._contents
+
+    def why_not(self, case: Case) -> Failure | None:
+        """Return why a case cannot be run; None where it can."""
+        try:
+            self.contained()
+            found = self.found()
+        except SandboxError as error:
+            return _failure("sandbox", error)
+        except SkillError as error:
+            return _failure("skill", error)
+        problems = (fixture_problem(found, path) for path in case.files)
+        words = next((problem for problem in problems if problem is not None), None)
+        return None if words is None else Failure(kind="files", message=words)
+
+    def run(self, case: Case) -> CaseResult:
+        """Run one case."""
+        failure = self.why_not(case)
+        begun = perf_counter()
+        if failure is None:
+            try:
+                with workplace(self.found()) as (scratch, copy):
+                    result = run(
+                        ["/bin/sh", "-c", case.command],
+                        cwd=copy,
+                        env=self.suite.env,
+                        stdin=None if case.stdin is None else case.stdin.encode("utf-8", "surrogateescape"),
+                        limits=Limits(timeout=self.suite.timeout),
+                        scratch=scratch,
+                        sandbox=self.contained(),
+                    )
+            except SandboxError as error:
+                failure = _failure("sandbox", error)
+            except SkillError as error:
+                failure = _failure("skill", error)
+            else:
+                return _judged(case, result)
+        return CaseResult(case=case, status="error", duration=perf_counter() - begun, failures=(failure,))
+
+
+def _failure(kind: str, error: SkillError | SandboxError) -> Failure:
+    return Failure(kind=kind, message=f"{error}{f' ({error.hint})' if error.hint else ''}")
+
+
+def _judged(case: Case, result: Result) -> CaseResult:
+    """Compare what a command did with what is expected."""
+    if result.timed_out:
+        status = "timeout"
+        words = f"its time was up after {result.duration:.1f} seconds, and it was ended with all it had started"
+        found: tuple[Failure, ...] = (Failure(kind="timeout", message=words),)
+    else:
+        found = tuple(failures(case, result))
+        status = "failed" if found else "passed"
+    return CaseResult(
+        case=case,
+        status=status,
+        duration=result.duration,
+        exit_code=result.exit_code,
+        failures=found,
+        stdout=normalised(result.stdout),
+        stderr=normalised(result.stderr),
+    )
