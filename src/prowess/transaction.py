@@ -326,7 +326,8 @@ def _in_the_way(path: str, error: OSError) -> SkillMountError:
     if os.path.islink(path):
         hint = f"put a folder there, or mount where it leads: {neutral(os.path.realpath(path))}"
         return SkillMountError(f"{quoted(path, 200)} is a link, behind which nothing is mounted", hint=hint)
-    return SkillMountError(f"{quoted(path, 200)} cannot be used: {words_of(error)}", hint="make it a folder of yours")
+    hint = "make room on the disk" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it a folder of yours"
+    return SkillMountError(f"{quoted(path, 200)} cannot be used: {words_of(error)}", hint=hint)
 
 
 def _lock(fd: int) -> bool:
@@ -385,23 +386,36 @@ class Place:
             os.mkdir(name, 0o700, dir_fd=self.above)
         except OSError as error:
             raise _in_the_way(self.shown, error) from None
-        failed = False
+        failed = done = False
         try:
             with Staging(self, name) as staging:
+                staging.open()
                 yield staging
+                done = True
+        except SkillMountError:
+            failed = True
+            raise
+        except OSError as error:
+            failed = True
+            raise _in_the_way(self.shown, error) from None
         except Exception:
             failed = True
             raise
         finally:
-            self._settle(name, back=failed)
+            # What is done stays done: a rest that cannot be swept is left to whoever comes next.
+            with suppress(*[SkillMountError] if done else []):
+                self._settle(name, back=failed)
 
     def recover(self) -> None:
         """Clear up after processes that were killed."""
-        with os.scandir(self.above) as entries:
-            names = [entry.name for entry in entries if entry.name.startswith(_STAGING)]
-        for name in names:
-            status = os.stat(name, dir_fd=self.above, follow_symlinks=False)
-            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
+        try:
+            with os.scandir(self.above) as entries:
+                names = [entry.name for entry in entries if entry.name.startswith(_STAGING)]
+            status = [os.stat(name, dir_fd=self.above, follow_symlinks=False) for name in names]
+        except OSError as error:
+            raise _in_the_way(self.shown, error) from None
+        for name, seen in zip(names, status, strict=True):
+            if stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.geteuid():
                 self._settle(name)
 
     def _settle(self, name: str, *, back: bool = False) -> None:
@@ -445,13 +459,12 @@ class Staging:
 
     def __enter__(self) -> Self:
         self.fd = os.open(self.name, _FOLDER, dir_fd=self.place.above)
-        try:
-            self.new = self._folder("new")
-            self.old = self._folder("old")
-        except BaseException:
-            self.__exit__()
-            raise
         return self
+
+    def open(self) -> None:
+        """Open the folders in it, and make those that are missing."""
+        self.new = self._folder("new")
+        self.old = self._folder("old")
 
     def __exit__(self, *_: object) -> None:
         for fd in (self.fd, self.new, self.old, self.skills):
@@ -460,9 +473,11 @@ class Staging:
         self.fd = self.new = self.old = self.skills = -1
 
     def _folder(self, name: str) -> int:
-        with suppress(FileExistsError):
+        try:
+            return os.open(name, _FOLDER, dir_fd=self.fd)
+        except FileNotFoundError:
             os.mkdir(name, 0o700, dir_fd=self.fd)
-        return os.open(name, _FOLDER, dir_fd=self.fd)
+            return os.open(name, _FOLDER, dir_fd=self.fd)
 
     def commit(self, rows: tuple[Mounted, ...], gone: tuple[str, ...] = ()) -> None:
         """Put what lies in `new` in its place, and take away what is `gone`.
@@ -571,6 +586,7 @@ class Staging:
                 return
         except (ValueError, RecursionError, KeyError, TypeError):
             return  # it was never written to its end, so nothing was begun
+        self.open()
         if self.skills < 0:
             self.skills = os.open(place.name, _FOLDER, dir_fd=place.above)
         if not back and all(self._is_done(change) for change in changes):
