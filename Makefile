@@ -8,7 +8,7 @@ FRAMEWORKS := .venv-frameworks
 CAMEL := .venv-camel
 CLIENTS := .clients
 
-.PHONY: help demo test adapters clients lint mutations docs bench clean
+.PHONY: help demo test adapters clients lint mutations endurance docs bench clean
 help:            ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -62,6 +62,9 @@ lint: $(READY)   ## style, types, layers
 
 mutations: $(READY)  ## change folders of skills ten thousand times: no cached answer may be stale (some two minutes)
 	$(BIN)/python tests/mutations.py
+
+endurance: $(READY)  ## kill two thousand processes while they mount: no skill may be half there (some three minutes)
+	$(BIN)/python tests/endurance.py
 
 docs: $(READY)   ## write what is made: _hosts.py, and the parts of docs/ that come from the code
 	$(BIN)/python docs/hosts_module.py
