@@ -354,7 +354,10 @@ class _Copy:
         # One byte more is asked for than was measured: a file that has not grown then ends with a short read.
         left = size + 1
         while left > 0 and (data := os.read(source, min(left, _CHUNK))):
+            asked = min(left, _CHUNK)
             left -= len(data)
             yield data
-            if len(data) < min(left + len(data), _CHUNK):
+            if left == 1 and len(data) < asked:
                 return
+        if left != 1:
+            raise SkillMountError(f"{quoted(path, _SHOWN)}: {_CHANGED}", hint="try again")
