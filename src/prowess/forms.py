@@ -238,6 +238,16 @@ class Form:
                 found[key.text] = item.text
         return found
 
+    def truth(self, name: str) -> bool | None:
+        """Return true or false; None where there is neither."""
+        node = self.get(name)
+        if node is None:
+            return None
+        if not node.plain or node.text not in ("true", "false"):
+            self.wrong(name, node, "true or false", "write it as `true` or `false`, without quotes")
+            return None
+        return node.text == "true"
+
     def integer(self, name: str, low: int, high: int) -> int | None:
         """Return a whole number; None where there is none."""
         node = self.get(name)
