@@ -150,11 +150,14 @@ class EphemeralHome:
         if "env" in options:
             raise ConfigError("a client starts with the environment of its home", hint="use `IsolationConfig.env`")
         command = self.command(argv)
+        if not command:
+            raise ConfigError("there is no command to start", hint="name a program and its arguments")
         if os.name == "posix":
             # As long as the client lives its home is in use, even if this process is killed.
             options = {"pass_fds": (self._lodging.mark,), **options}
+        program = self.program(command[0])
         try:
-            return subprocess.Popen([self.program(command[0]), *command[1:]], env={**self.env}, **options)
+            return subprocess.Popen([program, *command[1:]], env={**self.env}, **options)
         except (OSError, ValueError) as error:
             raise ConfigError(f"{quoted(command[0], 200)} cannot be started: {error}") from None
 
