@@ -63,7 +63,7 @@ lint: $(READY)   ## style, types, layers
 mutations: $(READY)  ## change folders of skills ten thousand times: no cached answer may be stale (some two minutes)
 	$(BIN)/python tests/mutations.py
 
-endurance: $(READY)  ## kill two thousand processes while they mount: no skill may be half there (some three minutes)
+endurance: $(READY)  ## kill two thousand processes while they mount: no skill may be half there (about a minute)
 	$(BIN)/python tests/endurance.py
 
 docs: $(READY)   ## write what is made: _hosts.py, and the parts of docs/ that come from the code

@@ -36,6 +36,7 @@ def page(results: Mapping[str, Any]) -> str:
             INTRO,
             *_discover(results),
             *_commands(results),
+            *_mounting(results),
             *_peers(results),
             *_absent(results),
             *_how(results),
@@ -98,6 +99,37 @@ def _commands(results: Mapping[str, Any]) -> Iterable[str]:
         else:
             rows.append([_command(who), _range(cost["process"]), f"{median(cost['process']) / empty:,.1f} x"])
     yield from _table(["command", "processor time", f"times `{EMPTY}`"], rows, right=(1, 2))
+
+
+def _mounting(results: Mapping[str, Any]) -> Iterable[str]:
+    mounting = results.get("mounting")
+    if mounting is None:
+        return
+    runs = mounting["runs"]
+    floor = runs["shutil.copytree"]
+    yield "## Mount a skill\n"
+    yield _wrapped(
+        f"A skill of {mounting['files']} files of {mounting['size'] // 1024} KiB, put into a client's home, and the "
+        f"same folder copied by `shutil.copytree`: in one process, in turns, {mounting['rounds']} of each; "
+        "medians, lowest and highest in brackets. A mount also validates the skill, looks for whatever is not to be "
+        "copied, hashes every byte, and puts it all in its place in one step; one that replaces also reads the old "
+        "copy and removes it."
+    )
+    yield ""
+    rows = [
+        [
+            _command(name),
+            *(text for kind in ("processor", "wall") for text in (_range(cost[kind]), _times(cost[kind], floor[kind]))),
+        ]
+        for name, cost in runs.items()
+    ]
+    yield from _table(["", "processor time", "times", "on the clock", "times"], rows, right=range(1, 5))
+    yield _wrapped(f"Measured on {mounting['date']} at commit {mounting['prowess']}: `python benchmarks/mounting.py`.")
+    yield ""
+
+
+def _times(runs: Sequence[float], floor: Sequence[float]) -> str:
+    return f"{median(runs) / median(floor):.2f} x"
 
 
 def _peers(results: Mapping[str, Any]) -> Iterable[str]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import environments
+import mounting
 import page
 import picture
 from environments import HERE, NotInstalledError, Peer
@@ -186,9 +187,10 @@ def full(arguments: argparse.Namespace) -> None:
         bench = Bench(Path(where).resolve(), peers, rounds=arguments.rounds, quiet=False)
         sizes = {size: bench.discover(size, arguments.seed) for size in SIZES}
         commands = bench.commands(COMMAND_SKILLS, arguments.seed)
+    today, on = dt.datetime.now(dt.UTC).date().isoformat(), machine()
     results: dict[str, Any] = {
-        "date": dt.datetime.now(dt.UTC).date().isoformat(),
-        "machine": machine(),
+        "date": today,
+        "machine": on,
         "seed": arguments.seed,
         "rounds": arguments.rounds,
         "peers": {
@@ -203,6 +205,7 @@ def full(arguments: argparse.Namespace) -> None:
         },
         "absent": bench.absent,
         "discover": {str(size): {who: cost.as_dict() for who, cost in costs.items()} for size, costs in sizes.items()},
+        "mounting": mounting.measured() | {"date": today, "prowess": on["prowess"]},
         "commands": {"skills": COMMAND_SKILLS, "runs": {who: cost.as_dict() for who, cost in commands.items()}},
     }
     text = json.dumps(results, indent=1)

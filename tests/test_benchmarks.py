@@ -169,3 +169,14 @@ def test_labels_of_the_picture_do_not_overlap(monkeypatch: pytest.MonkeyPatch) -
         assert at[0] >= 62
         assert at[-1] <= 508
     assert picture["spread"]([70.0, 200.0], low=62, high=508) == [70.0, 200.0]
+
+
+def test_mounting_is_measured_beside_copying(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both of the same four hundred files, as often as each other."""
+    mounting = module("mounting", monkeypatch)
+    figures = mounting["measured"](2)
+    assert {name: {kind: len(runs) for kind, runs in cost.items()} for name, cost in figures["runs"].items()} == {
+        name: {"processor": 2, "wall": 2} for name in ("shutil.copytree", "prowess.mount", "prowess.mount, replacing")
+    }
+    sizes = [file.stat().st_size for file in mounting["skill"](tmp_path / "large").rglob("*") if file.is_file()]
+    assert sizes == [4096] * 400
