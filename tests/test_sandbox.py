@@ -45,6 +45,12 @@ def usable(name: str) -> str:
     return name
 
 
+@pytest.fixture(autouse=True)
+def _own_temporary(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What callers leave that are killed here goes with the tests."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
+
+
 @pytest.fixture(params=["none", "bwrap"])
 def sandbox(request: pytest.FixtureRequest) -> str:
     return usable(request.param)
