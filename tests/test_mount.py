@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-import strategies  # noqa: F401 - loads the profile
+import strategies
 from endurance import content
+from prowess._frontmatter import read
 from prowess.catalog import discover
 from prowess.errors import (
     ConfigError,
@@ -27,6 +28,7 @@ from prowess.errors import (
     SkillValidationError,
 )
 from prowess.files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES, skill_digest
+from prowess.fix import renamed
 from prowess.host import host_names, load_host
 from prowess.mount import (
     SkillConfig,
@@ -41,6 +43,7 @@ from prowess.mount import (
     validate_skill_name,
 )
 from prowess.seal import seal
+from prowess.skill import from_document
 from skills import skill
 
 if TYPE_CHECKING:
@@ -1124,6 +1127,22 @@ def test_what_is_mounted_is_the_skill_and_what_is_removed_leaves_nothing(what: d
         assert content(top / "home") == once
         unmount(None, top / "home", host=HOST)
         assert os.listdir(top / "home") == []
+
+
+@given(strategies.skill_bytes(), st.from_regex(r"[a-z0-9]{1,4}(-[a-z0-9]{1,3})?", fullmatch=True))
+@example(b"---\nname: pdf\n\n  x\n# y\ndescription: d\n---\n", "true")
+def test_a_new_name_changes_one_place_and_nothing_else(data: bytes, name: str) -> None:
+    """All bytes before and after stay, it is one line, what is read differs in the name alone; or it is refused."""
+    new = renamed(data, name)
+    if new is None:
+        return
+    before, after = data.splitlines(keepends=True), new.splitlines(keepends=True)
+    while before and after and before[0] == after[0]:
+        del before[0], after[0]
+    while before and after and before[-1] == after[-1]:
+        del before[-1], after[-1]
+    assert len(after) <= 1
+    assert from_document(read(new)) == from_document(read(data)).but(name=name)
 
 
 @given(st.text(max_size=70) | st.text("ab-", max_size=70))

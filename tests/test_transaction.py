@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -641,6 +642,18 @@ def test_a_plan_waits_for_a_mount_that_is_under_way(made: World) -> None:
     os.close(ready)
     os.close(go)
     assert content(home) == made.meant("v1")
+
+
+def test_threads_of_one_process_wait_for_each_other(made: World) -> None:
+    """As processes do."""
+    home = made.fresh("others")
+
+    def work(number: int) -> None:
+        mount(made.sources(1 + number % 2), home, host=HOST)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(32)))
+    assert content(home) in (made.meant("v1"), made.meant("v2"))
 
 
 def test_nothing_is_mounted_where_there_is_nothing(top: Path) -> None:
