@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
+from contextlib import contextmanager
 
 from prowess.cli import INTERRUPTED, OK, USAGE
 from prowess.cli.common import (
@@ -19,12 +19,14 @@ from prowess.cli.common import (
 )
 from prowess.errors import ConfigError
 from prowess.findings import neutral
-from prowess.sandbox import CHOICES
+from prowess.outfit import clear
+from prowess.sandbox import CHOICES, stop
 from prowess.testing.runner import STATUSES, run_suites, suites_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+    from collections.abc import Iterator
 
     from prowess.testing import CaseResult, SkillResult, Suite, TestReport
 
@@ -38,6 +40,8 @@ nothing of that skill is run; 5 a skill that was named has no tests."""
 _SHOWN_LINES = 20
 """Lines of each output that are shown of a case that did not pass."""
 _SHOWN_WIDTH = 500
+_LONG = 1.0
+"""Seconds from which on it is told how long a case took."""
 
 
 def parser() -> ArgumentParser:
@@ -70,15 +74,21 @@ def run(args: Namespace) -> int:
         say(f"{neutral(path)} has no tests: put cases into `tests/cases`, one in each `NAME.yaml`")
     if args.list:
         return _list(suites, args) or (NO_TESTS if without else OK)
-    junit = Path(args.cwd or ".", args.junit) if args.junit else None
-    if junit is not None and not junit.parent.is_dir():
-        raise ConfigError(f"`--junit`: there is no folder {neutral(str(junit.parent))}", hint="make it first")
+    junit = os.path.join(os.path.abspath(args.cwd or "."), args.junit) if args.junit else None
+    if junit is not None and not os.path.isdir(os.path.dirname(junit)):
+        raise ConfigError(f"`--junit`: there is no folder {neutral(os.path.dirname(junit))}", hint="make it first")
     progress = None if args.json or not sys.stderr.isatty() else _Progress(sum(len(suite.cases) for suite in suites))
-    report = run_suites(
-        suites, case=args.case, jobs=jobs, sandbox=args.sandbox, fail_fast=args.exitfirst, progress=progress
-    )
-    if progress is not None:
-        progress.clear()
+    with _noted() as signals:
+        try:
+            report = run_suites(
+                suites, case=args.case, jobs=jobs, sandbox=args.sandbox, fail_fast=args.exitfirst, progress=progress
+            )
+        finally:
+            # The command line ends its process without Python's own end, where this would be done otherwise.
+            stop()
+            clear()
+            if progress is not None:
+                progress.clear()
     if junit is not None:
         from prowess.testing.junit import junit_xml
 
@@ -89,20 +99,46 @@ def run(args: Namespace) -> int:
         _tell(report)
     if report.interrupted:
         say("interrupted: the cases that are not listed did not run to their end")
-        return INTERRUPTED
+        return 128 + signals[0] if signals else INTERRUPTED
     return report.exit_code or (NO_TESTS if without else OK)
 
 
-def _write(file: Path, data: bytes) -> None:
+@contextmanager
+def _noted() -> Iterator[list[int]]:
+    """Let a request to end be heard as Ctrl-C is, so that what has finished is told; yield those that came."""
+    import signal
+
+    came: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    before = {}
+    try:
+        for number in (getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, note)
+    except ValueError:
+        pass  # only the main thread gets signals
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _write(file: str, data: bytes) -> None:
     """Write a report.
 
     Raises:
         ConfigError: it cannot be written.
     """
     try:
-        file.write_bytes(data)
+        with open(file, "wb") as into:
+            into.write(data)
     except OSError as error:
-        words = f"the report cannot be written: {neutral(str(file))}: {(error.strerror or 'unknown').lower()}"
+        words = f"the report cannot be written: {neutral(file)}: {(error.strerror or 'unknown').lower()}"
         raise ConfigError(words, hint="name another file") from None
 
 
@@ -176,9 +212,11 @@ def _tell(report: TestReport) -> None:
     for skill in report.skills:
         tell(f"{neutral(skill.name)}  {neutral(skill.path)}")
         _tell_findings(skill)
+        said: set[str] = set()
         for result in skill.cases:
-            tell(f"  {result.status:<8}{neutral(result.case.name)}  ({result.duration:.2f} s)")
-            _tell_failures(result)
+            took = f"  ({result.duration:.1f} s)" if result.duration >= _LONG else ""
+            tell(f"  {result.status:<8}{neutral(result.case.name)}{took}")
+            _tell_failures(result, said)
     counts = report.counts
     each = ", ".join(f"{counts[status]:,} {_WORDS[status]}" for status in STATUSES if counts[status])
     wrong = sum(bool(skill.findings) for skill in report.skills)
@@ -190,9 +228,12 @@ def _tell(report: TestReport) -> None:
 _WORDS = {"passed": "passed", "failed": "failed", "error": "could not be run", "timeout": "took too long"}
 
 
-def _tell_failures(result: CaseResult) -> None:
+def _tell_failures(result: CaseResult, said: set[str]) -> None:
     for failure in result.failures:
-        tell(f"    {failure.kind}: {neutral(failure.message)}")
+        # What keeps all cases of a skill from running is told once.
+        if failure.kind not in ("sandbox", "skill") or failure.message not in said:
+            tell(f"    {failure.kind}: {neutral(failure.message)}")
+        said.add(failure.message)
     if result.status in ("failed", "timeout"):
         for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
             lines = text.rstrip("\n").split("\n") if text.strip() else []

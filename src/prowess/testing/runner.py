@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import os
 from collections import Counter, deque
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from time import perf_counter
 
 from prowess._frozen import Frozen
 from prowess.check import judged, skills_below
 from prowess.discovery import SKILL_FILE
-from prowess.errors import SandboxError, SkillError, SkillNotFoundError
+from prowess.errors import ConfigError, SandboxError, SkillError, SkillNotFoundError
 from prowess.findings import Finding, near_names, quoted
-from prowess.sandbox import Limits, Result, backend, run, stop
+from prowess.held import held
+from prowess.sandbox import CHOICES, Limits, Result, backend, run, stop
 from prowess.trust import Trust
 
 from .case import Case, Suite, load_suite
@@ -52,7 +52,7 @@ class CaseResult(Frozen):
     """None where it did not end by itself."""
     failures: tuple[Failure, ...] = ()
     stdout: str = ""
-    """Its beginning, of at most 1 MiB; what is not UTF-8 is shown as U+FFFD."""
+    """Its beginning, of at most 1 MiB, and less once all cases wrote much; what is not UTF-8 is shown as U+FFFD."""
     stderr: str = ""
 
     def as_dict(self) -> dict[str, object]:
@@ -113,7 +113,8 @@ class TestReport(Frozen):
 
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of `test --json`."""
-        return {"skills": [skill.as_dict() for skill in self.skills], "counts": self.counts}
+        skills = [skill.as_dict() for skill in self.skills]
+        return {"skills": skills, "interrupted": self.interrupted, "counts": self.counts}
 
 
 def run_tests(
@@ -133,11 +134,11 @@ def run_tests(
         jobs: how many run at once.
         sandbox: one of `sandbox.CHOICES`.
         fail_fast: whether none is begun any more once one has not passed.
-        progress: called with each result as it comes, in the caller's thread.
+        progress: called with each result, in the caller's thread, a twentieth of a second later at most.
 
     Raises:
         SkillNotFoundError: there is no such path, or no such case.
-        SandboxError: nothing contains a command here, and a skill is not trusted.
+        ConfigError: there is no such sandbox.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else [*paths]
     suites = [suite for path in given for suite in suites_in(os.path.abspath(os.fspath(path)))]
@@ -165,41 +166,111 @@ def run_suites(
     progress: Progress | None = None,
 ) -> TestReport:
     """Run tests that were read; the rest is as in `run_tests`."""
+    if sandbox not in CHOICES:
+        near = near_names(sandbox, CHOICES)
+        hint = f"did you mean `{near[0]}`?" if near else f"choose one of {', '.join(CHOICES)}"
+        raise ConfigError(f"there is no sandbox {quoted(sandbox)}", hint=hint)
     suites = [*{suite.path: suite for suite in suites}.values()]
     chosen = {suite.path: suite.cases if case is None else suite.chosen(case) for suite in suites}
     if case is not None:
         _refuse_unknown(case, suites, chosen)
         suites = [suite for suite in suites if chosen[suite.path] or suite.findings]
     work = [SuiteRun(suite, sandbox) for suite in suites]
-    waiting = deque(
+    waiting = [
         (at, number, one)
         for at, suite in enumerate(suites)
         if not suite.findings
         for number, one in enumerate(chosen[suite.path])
-    )
-    done: dict[tuple[int, int], CaseResult] = {}
-    running: dict[Future[CaseResult], tuple[int, int]] = {}
-    interrupted = False
-    pool = ThreadPoolExecutor(max_workers=max(1, jobs))
-    try:
-        while waiting or running:
-            while waiting and len(running) < max(1, jobs):
-                at, number, one = waiting.popleft()
-                running[pool.submit(work[at].run, one)] = at, number
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                at, number = key = running.pop(future)
-                done[key] = future.result()
-                if progress is not None:
-                    progress(work[at].result(), done[key])
-                if fail_fast and done[key].status != "passed":
-                    waiting.clear()
-    except KeyboardInterrupt:
-        interrupted = True
-        stop()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    ]
+    hands = _Hands(work, waiting, fail_fast=fail_fast, progress=progress)
+    interrupted = hands.run(jobs)
+    done = hands.done
     skills = (work[at].result(tuple(done[key] for key in sorted(done) if key[0] == at)) for at in range(len(work)))
     return TestReport(skills=tuple(skills), interrupted=interrupted)
+
+
+class _Hands:
+    """Threads that run cases, each taking the next one that waits.
+
+    Whoever called only waits, so that Ctrl-C is heard at once; nobody wakes it for each case, for that would cost as
+    much as a case does.
+    """
+
+    def __init__(
+        self, work: list[SuiteRun], waiting: list[tuple[int, int, Case]], *, fail_fast: bool, progress: Progress | None
+    ) -> None:
+        self.done: dict[tuple[int, int], CaseResult] = {}
+        self._work, self._waiting = work, deque(waiting)
+        self._fail_fast, self._progress = fail_fast, progress
+        self._news: deque[tuple[SkillResult, CaseResult]] = deque()
+        self._bugs: list[BaseException] = []
+        self._stopped, self._kept = False, 0
+
+    def run(self, jobs: int) -> bool:
+        """Run all cases; say whether that was broken off. Whatever happens, nothing runs when this is left."""
+        from threading import Thread
+
+        hands = [Thread(target=self._serve, daemon=True) for _ in range(max(1, min(jobs, len(self._waiting))))]
+        with held() as answer:
+            try:
+                for hand in hands:
+                    hand.start()
+                while any(hand.is_alive() for hand in hands):
+                    answer()
+                    next((hand for hand in hands if hand.is_alive()), hands[0]).join(_LOOK)
+                    self._tell()
+                answer()
+            except KeyboardInterrupt:
+                return True
+            finally:
+                self._stopped = True
+                self._waiting.clear()
+                # One that was just about to start a command when all were stopped has it running now.
+                while alive := [hand for hand in hands if hand.is_alive()]:
+                    stop()
+                    alive[0].join(_LOOK)
+        self._tell()
+        for bug in self._bugs:
+            raise bug
+        return False
+
+    def _serve(self) -> None:
+        """Run cases until none waits."""
+        try:
+            while not self._stopped:
+                try:
+                    at, number, case = self._waiting.popleft()
+                except IndexError:
+                    return
+                result = self._work[at].run(case)
+                if self._was_stopped(result):
+                    return
+                self._kept += len(result.stdout) + len(result.stderr)
+                if self._kept > _KEPT:
+                    result = result.but(stdout=result.stdout[:_LITTLE], stderr=result.stderr[:_LITTLE])
+                self.done[at, number] = result
+                if self._progress is not None:
+                    self._news.append((self._work[at].result(), result))
+                if self._fail_fast and result.status != "passed":
+                    self._waiting.clear()
+        except BaseException as error:  # noqa: BLE001 - it is raised where somebody can see it
+            self._bugs.append(error)
+            self._waiting.clear()
+
+    def _was_stopped(self, result: CaseResult) -> bool:
+        """Say whether a result is what became of a case by being stopped."""
+        return self._stopped and any(failure.kind == "sandbox" for failure in result.failures)
+
+    def _tell(self) -> None:
+        while self._progress is not None and self._news:
+            self._progress(*self._news.popleft())
+
+
+_LOOK = 0.05
+"""Seconds after which whoever waits looks whether a signal came."""
+_KEPT = 64 * 1024 * 1024
+"""Characters of what all cases wrote; beyond that only the first few of each are kept."""
+_LITTLE = 4_000
 
 
 def _refuse_unknown(case: str, suites: list[Suite], chosen: dict[str, tuple[Case, ...]]) -> None:
@@ -221,79 +292,81 @@ class SuiteRun:
     def __init__(self, suite: Suite, sandbox: str) -> None:
         self.suite = suite
         self._sandbox = sandbox
-        self._backend: Backend | None = None
-        self._contents: Contents | None = None
+        self._backend: Backend | Failure | None = None
+        self._contents: Contents | Failure | None = None
 
     def result(self, cases: tuple[CaseResult, ...] = ()) -> SkillResult:
         """Return what became of the skill's cases."""
         suite = self.suite
         return SkillResult(name=suite.name, path=suite.path, cases=cases, findings=suite.findings)
 
-    def contained(self) -> Backend:
-        """Return what contains the commands of this skill.
-
-        Raises:
-            SandboxError: nothing does here, and the skill is not trusted.
-        """
+    def _contained(self) -> Backend | Failure:
+        """Return what contains the commands of this skill, or why nothing does; it is looked for once."""
         if self._backend is None:
             try:
                 self._backend = backend(self._sandbox)
-            except SandboxError:
-                if self._sandbox != "auto" or not self._is_trusted():
-                    raise
-                self._backend = backend("auto", trusted=True)
+            except SandboxError as error:
+                if self._sandbox == "auto" and self._is_trusted():
+                    self._backend = backend("auto", trusted=True)
+                else:
+                    self._backend = _failure("sandbox", error)
         return self._backend
 
     def _is_trusted(self) -> bool:
         entry = judged(os.path.join(self.suite.path, SKILL_FILE), "prowess").but(scope="extra")
         return Trust().allows(entry)
 
-    def found(self) -> Contents:
-        """Return what is copied of the skill.
-
-        Raises:
-            SkillError: it cannot be copied.
-        """
-        if self._contents is None:
-            self._contents = contents(self.suite.path)
-        return self._contents
-
     def why_not(self, case: Case) -> Failure | None:
         """Return why a case cannot be run; None where it can."""
-        try:
-            self.contained()
-            found = self.found()
-        except SandboxError as error:
-            return _failure("sandbox", error)
-        except SkillError as error:
-            return _failure("skill", error)
+        ready = self._ready(case)
+        return ready if isinstance(ready, Failure) else None
+
+    def _ready(self, case: Case) -> tuple[Backend, Contents] | Failure:
+        chosen, found = self._contained(), self._found()
+        if isinstance(chosen, Failure):
+            return chosen
+        if isinstance(found, Failure):
+            return found
         problems = (fixture_problem(found, path) for path in case.files)
         words = next((problem for problem in problems if problem is not None), None)
-        return None if words is None else Failure(kind="files", message=words)
+        return (chosen, found) if words is None else Failure(kind="files", message=words)
+
+    def _found(self) -> Contents | Failure:
+        """Return what is copied of the skill, or why it cannot be; it is looked at once."""
+        if self._contents is None:
+            try:
+                self._contents = contents(self.suite.path)
+            except SkillError as error:
+                self._contents = _failure("skill", error)
+        return self._contents
 
     def run(self, case: Case) -> CaseResult:
         """Run one case."""
-        failure = self.why_not(case)
         begun = perf_counter()
-        if failure is None:
+        ready = self._ready(case)
+        if isinstance(ready, Failure):
+            failure = ready
+        else:
             try:
-                with workplace(self.found()) as (scratch, copy):
-                    result = run(
-                        ["/bin/sh", "-c", case.command],
-                        cwd=copy,
-                        env=self.suite.env,
-                        stdin=None if case.stdin is None else case.stdin.encode("utf-8", "surrogateescape"),
-                        limits=Limits(timeout=self.suite.timeout),
-                        scratch=scratch,
-                        sandbox=self.contained(),
-                    )
+                return self._run(case, *ready)
             except SandboxError as error:
                 failure = _failure("sandbox", error)
             except SkillError as error:
                 failure = _failure("skill", error)
-            else:
-                return _judged(case, result)
         return CaseResult(case=case, status="error", duration=perf_counter() - begun, failures=(failure,))
+
+    def _run(self, case: Case, chosen: Backend, found: Contents) -> CaseResult:
+        with workplace(found) as (scratch, copy):
+            result = run(
+                ["/bin/sh", "-c", case.command],
+                cwd=copy,
+                env=self.suite.env,
+                stdin=None if case.stdin is None else case.stdin.encode("utf-8", "surrogateescape"),
+                limits=Limits(timeout=self.suite.timeout),
+                scratch=scratch,
+                sandbox=chosen,
+            )
+        return _judged(case, result)
 
 
 def _failure(kind: str, error: SkillError | SandboxError) -> Failure:

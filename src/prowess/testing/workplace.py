@@ -31,6 +31,7 @@ _LEFT_OUT = frozenset((".git", "tests/cases", "tests/test-config.json"))
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _READ |= getattr(os, "O_BINARY", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _CHUNK = 1 << 20
 
 
@@ -66,10 +67,10 @@ def contents(folder: str) -> Contents:
                         continue
                     status = entry.stat(follow_symlinks=False)
                     if stat.S_ISDIR(status.st_mode):
-                        folders.append((path, stat.S_IMODE(status.st_mode)))
+                        folders.append((path, status.st_mode & 0o777))
                         waiting.append(path)
                     elif stat.S_ISREG(status.st_mode):
-                        files.append((path, stat.S_IMODE(status.st_mode), status.st_size))
+                        files.append((path, status.st_mode & 0o777, status.st_size))
                         size += status.st_size
                     elif stat.S_ISLNK(status.st_mode):
                         links.append((path, os.readlink(entry.path)))
@@ -83,7 +84,8 @@ def contents(folder: str) -> Contents:
             words = f"{quoted(inner or folder, 200)} cannot be read: {words_of(error)}"
             raise SkillError(words, hint="mend its permissions") from None
     # Of `tests` there may be nothing left to copy.
-    needed = {path.rpartition("/")[0] for path, *_ in (*folders, *files, *links)}
+    paths = [row[0] for row in folders] + [row[0] for row in files] + [row[0] for row in links]
+    needed = {path.rpartition("/")[0] for path in paths}
     kept = tuple(row for row in folders if row[0] != "tests" or "tests" in needed)
     return Contents(folder=folder, folders=kept, files=tuple(files), links=tuple(links))
 
@@ -104,6 +106,9 @@ def fixture_problem(found: Contents, path: str) -> str | None:
         return f"{quoted(path, 200)} is a link that leads out of the skill"
     if not os.path.exists(real):
         return f"there is no {quoted(path, 200)} in the skill"
+    inner = os.path.relpath(real, top).replace(os.sep, "/")
+    if any(f"{inner}/".startswith(f"{one}/") for one in _LEFT_OUT):
+        return f"{quoted(path, 200)} is not copied: put it beside, as in `tests/fixtures`"
     return None
 
 
@@ -157,13 +162,19 @@ def _copy(found: Contents, copy: str) -> None:
 
 
 def _clear(found: Contents, copy: str, top: str) -> None:
-    """Remove a copy: first what was put there, which mostly is all, then whatever else there is."""
+    """Remove a copy: first what was put there, which mostly is all, then whatever else there is.
+
+    A command may have put links where folders were. So no path is followed, for what it led to would be removed.
+    """
     with suppress(OSError):
-        for path, *_ in (*found.files, *found.links):
-            os.unlink(f"{copy}/{path}")
-        for path, _ in reversed(found.folders):
-            os.rmdir(f"{copy}/{path}")
-        os.rmdir(copy)
+        if not found.folders:
+            fd = os.open(copy, _FOLDER)
+            try:
+                for path in (*(row[0] for row in found.files), *(row[0] for row in found.links)):
+                    os.unlink(path, dir_fd=fd)
+            finally:
+                os.close(fd)
+            os.rmdir(copy)
         os.rmdir(top)
         return
     remove(top)
