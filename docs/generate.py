@@ -15,6 +15,8 @@ import os
 import re
 import runpy
 import shlex
+import subprocess
+import sys
 import tempfile
 from functools import partial
 from itertools import pairwise
@@ -48,6 +50,11 @@ def help_page() -> str:
 
 def _printed(arguments: list[str], errors: io.StringIO | None = None) -> tuple[str, int]:
     """Run a command line and return what a terminal shows of it, and its exit code."""
+    if "--" in arguments:  # what it starts prints for itself
+        argv = [sys.executable, "-m", "prowess", *arguments]
+        env = {**os.environ, "PYTHONPATH": str(DOCS.parent / "src")}
+        done = subprocess.run(argv, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        return done.stdout, done.returncode
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors or out):
         code = main(arguments)
@@ -106,6 +113,7 @@ TABLES = {
     "Setting": "`[[settings]]`",
     "Budget": "`[budget]`",
     "Template": "`[template]`",
+    "Isolated": "`[isolated]`",
 }
 """The dataclasses of `host.py` to the tables of a host's file."""
 

@@ -130,6 +130,7 @@ SHAPES = {
         ["mount", "csv-profile", "--to", "../agent", "--json"],
         ["mount", "--remove", "--to", "../agent", "--json"],
     ),
+    "exec": (["exec", "--skill", "csv-profile", "--json", "--", "true"],),
     "hosts": (["hosts", "--json"], ["hosts", "codex", "--json"]),
 }
 """Command to those that print each shape of its JSON."""

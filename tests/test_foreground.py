@@ -147,11 +147,12 @@ os.close(1)
 time.sleep(60)
 """
 DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGHUP, signal.SIG_IGN)"
+STAY = "time.sleep(0.3); os._exit(0)"
 LEFT = {
     "in the background": "sleep 60 & echo $!",
     "with a session of its own": "setsid sh -c 'echo $$; exec sleep 60' &",
-    "forked twice": f"{sys.executable} -IS -c '{FORKS.format(deaf='', stay='os._exit(0)')}'",
-    "forked twice and deaf": f"{sys.executable} -IS -c '{FORKS.format(deaf=DEAF, stay='os._exit(0)')}'",
+    "forked twice": f"{sys.executable} -IS -c '{FORKS.format(deaf='', stay=STAY)}'",
+    "forked twice and deaf": f"{sys.executable} -IS -c '{FORKS.format(deaf=DEAF, stay=STAY)}'",
     "a tree that is deaf": f"{sys.executable} -IS -c '{FORKS.format(deaf=DEAF, stay='time.sleep(60)')}' &",
 }
 

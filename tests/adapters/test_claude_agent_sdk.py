@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 sdk = pytest.importorskip("claude_agent_sdk")
-EXAMPLES = Path(__file__).parent.parent.parent / "examples/skills"
+TOP = Path(__file__).parent.parent.parent
+EXAMPLES = TOP / "examples/skills"
 DECOY = "decoy-58e2"
 KEY = "key-90aa"
 
@@ -90,6 +92,48 @@ def test_the_launcher_does_not_depend_on_what_the_sdk_merges(decoys: Path, fake:
         assert told["env"]["HOME"] == str(home.path)
     assert DECOY not in json.dumps(told)
     assert told["skills"] == ["csv-profile"]
+
+
+def test_the_launcher_shows_that_the_home_is_in_use(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as the child runs, whatever becomes of the process that started it."""
+    monkeypatch.setattr("prowess.lodging.STALE", 0.0)
+    with EphemeralHome(config()) as home:
+        options = isolated_options(home, cli_path="/bin/cat")
+        child = subprocess.Popen([options.cli_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(b"x")
+        child.stdin.flush()
+        assert child.stdout.read(1) == b"x"
+        os.close(home._lodging.mark)  # as if this process had been killed
+        EphemeralHome().close()
+        assert home.path.is_dir()
+        child.communicate(timeout=20)
+        EphemeralHome().close()
+        assert not home.path.exists()
+
+
+def test_the_page_s_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """With a model that we are in place of the real one."""
+    (code,) = re.findall(
+        r"^```python\n(.*?)^```$", (TOP / "docs/adapters/claude_agent_sdk.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    monkeypatch.chdir(TOP)
+    with ModelServer() as model:
+        given = f'api_key="{KEY}", env={{"ANTHROPIC_BASE_URL": "{model.url}"}}'
+        assert 'api_key="sk-ant-..."' in code
+        exec(compile(code.replace('api_key="sk-ant-..."', given), "page", "exec"), {})  # noqa: S102 - it is ours
+    assert "result='Done.'" in capsys.readouterr().out
+
+
+def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a key, on the example skills."""
+    runpy.run_path(str(TOP / "examples/adapters/claude_agent_sdk_agent.py"), run_name="__main__")
+    out = capsys.readouterr().out
+    assert out.startswith("agent: I know my skills.\nmounted: csv-profile, mine\nthe home is there: False\n")
+    assert "  - csv-profile: Profiles a CSV" in out
+    assert "  - mine: Writes a Git commit message" in out
+    assert out.endswith("Without a network: {'allowedDomains': [], 'strictAllowlist': True}\n")
 
 
 def test_a_real_conversation_sends_the_mounted_skill_and_no_other(decoys: Path) -> None:

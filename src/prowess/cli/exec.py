@@ -29,7 +29,7 @@ def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser("exec", epilog=_EPILOG)
     result.usage = "prowess exec [--host NAME] [--skill SKILL ...] [OPTION ...] -- COMMAND [ARGUMENT ...]"
-    result.add_argument("command", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    result.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help=argparse.SUPPRESS)
     result.add_argument(
         "--host",
         metavar="NAME",
