@@ -97,7 +97,7 @@ class _Tools(AbstractToolset[Any]):
                     name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters)
                 ),
                 max_retries=1,
-                args_validator=_Arguments(),
+                args_validator=Arguments(),
             )
             for tool in self.tools
         }
@@ -113,7 +113,7 @@ class _Tools(AbstractToolset[Any]):
         return await asyncio.to_thread(chosen.call, **tool_args)
 
 
-class _Arguments:
+class Arguments:
     """What a model gives is judged by the tool, which tells what is wrong; a retry too many would end the run."""
 
     def validate_json(self, input: str | bytes | bytearray, **_: Any) -> dict[str, Any]:  # noqa: A002 - its own name

@@ -7,7 +7,6 @@ loosen. A tool's own configuration can only make it tighter.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import EMPTY, Frozen
@@ -15,7 +14,7 @@ from prowess.errors import ProwessError
 from prowess.findings import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["AgentTool", "Around", "Policy", "RefusedError", "ToolFailedError"]
 

@@ -7,24 +7,21 @@ the schema takes is one that is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prowess._frozen import EMPTY, Frozen
 from prowess.findings import near_names, quoted
 from prowess.forms import Form
 
-if TYPE_CHECKING:
-    from prowess._yaml import Node
-
-__all__ = ["Key", "Table", "read", "schema"]
+__all__ = ["Key", "Table", "forms", "read", "schema"]
 
 
 class Key(Frozen):
     """What one key holds."""
 
     kind: str
-    """`text`, `texts`, `truth`, `integer`, `number`, `text-map`, `map`, `maps` (a list of them), or the name of a reader
-    of its own, which is given to `read`."""
+    """`text`, `texts`, `truth`, `integer`, `number`, `text-map`, `map`, `maps` (a list of them), or the name of a
+    reader of its own, which is given to `read`."""
     doc: str
     """What it means; in the schema too."""
     default: Any = None
@@ -170,7 +167,3 @@ def _schema(key: Key) -> dict[str, Any]:
     if key.default is not None and key.default != ():
         made["default"] = key.default
     return made
-
-
-if TYPE_CHECKING:
-    _: Node

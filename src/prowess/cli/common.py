@@ -211,6 +211,14 @@ def tell_lines(text: str) -> None:
         tell("\t".join(map(neutral, line.split("\t"))))
 
 
+def tell_part(text: str) -> None:
+    """Print a part of a foreign text as it comes, without ending the line."""
+    lines = ("\t".join(map(neutral, line.split("\t"))) for line in text.split("\n"))
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write("\n".join(lines).encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()
+
+
 def print_json(value: object) -> None:
     r"""Print data as JSON. A byte of a path that is not UTF-8 is written as `\\xNN`, so that the output is."""
     import json

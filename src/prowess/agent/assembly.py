@@ -1,0 +1,250 @@
+"""a role + its skills + this machine -> what an agent is made of, each part with where it comes from
+
+Nothing of a framework yet: this is what `validate` judges, `show` explains and `run --dry-run` prints.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from prowess._frozen import EMPTY, Frozen
+from prowess.agent.policy import AgentTool, Around, Policy
+from prowess.agent.references import explicit_skills, skill_dirs, tools_of
+from prowess.agent.role import CODE, load_role
+from prowess.agent.tools import make
+from prowess.catalog import discover
+from prowess.entry import State
+from prowess.errors import ConfigError, ProwessError
+from prowess.findings import finding, quoted
+from prowess.skill import load
+from prowess.trust import Trust
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from prowess.agent.references import LoadedSkill
+    from prowess.agent.role import Role, ToolConfig
+    from prowess.catalog import Catalog
+    from prowess.entry import Entry
+    from prowess.findings import Finding
+
+__all__ = ["Assembly", "Part", "Toolbox", "assemble"]
+
+
+class Part(Frozen):
+    """One part of what the model is told first."""
+
+    origin: str
+    """`role`, or the name of the skill it comes from."""
+    text: str
+
+
+class Toolbox:
+    """The tools of an agent, under the role's policy: each configuration once, each name once.
+
+    Args:
+        role: whose policy it is.
+        around: what tools are made with; `skill` and `trusted` are set for each.
+    """
+
+    def __init__(self, role: Role, around: Around) -> None:
+        self.role, self.around = role, around
+        self.tools: list[AgentTool] = []
+        self.servers: list[tuple[str, ToolConfig]] = []
+        """Servers of MCP, each with its origin: what they offer is known once they run."""
+        self.notes: list[str] = []
+        """What was left out, and why."""
+        self._known: dict[str, str] = {}
+
+    def copy(self) -> Toolbox:
+        """Return one to which more can be added."""
+        other = Toolbox(self.role, self.around)
+        other.tools, other.servers, other.notes = [*self.tools], [*self.servers], []
+        other._known = dict(self._known)
+        return other
+
+    def add(self, configs: Iterable[ToolConfig], origin: str, folder: str | None, *, trusted: bool) -> None:
+        """Add the tools of the role or of a skill; what is there already under an equal configuration stays.
+
+        Args:
+            configs: of the tools.
+            origin: `role`, or the skill's name.
+            folder: the skill's.
+            trusted: whether its processes may run where nothing contains them.
+
+        Raises:
+            ConfigError: a configuration cannot be used on this machine.
+        """
+        around = self.around.but(skill=folder, trusted=trusted)
+        for config in configs:
+            # A script lies in its skill's folder, so the same words elsewhere are another tool.
+            key = config.key if config.kind != "script" else f"{config.key} {folder}"
+            if key in self._known:
+                continue
+            self._known[key] = origin
+            if around.policy.word(config.kind, "") == "deny":
+                self.notes.append(f"the role denies tools of the type `{config.kind}`, which {quoted(origin)} asks for")
+                continue
+            if config.kind == "mcp":
+                self.servers.append((origin, config))
+                continue
+            for tool in make(config.kind, config.options, around):
+                named = tool.but(origin=origin).named(one.name for one in self.tools)
+                if around.policy.word(config.kind, tool.name) == "deny":
+                    self.notes.append(f"the role denies the tool `{tool.name}`, which {quoted(origin)} asks for")
+                else:
+                    self.tools.append(named)
+
+
+class Assembly(Frozen):
+    """What an agent is made of."""
+
+    role: Role
+    parts: tuple[Part, ...]
+    """What the model is told first, in order; the catalog comes after it."""
+    toolbox: Toolbox
+    """The role's own tools and those of the skills it names."""
+    catalog: Catalog | None
+    """The skills that were discovered, without those the role names; None where none are."""
+    explicit: tuple[LoadedSkill, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    """All that is wrong; where it is not empty the agent must not run."""
+    notes: tuple[str, ...] = ()
+    """What its user should know: skills that were left out, names that are shadowed."""
+    env: Mapping[str, str] = EMPTY
+
+    @property
+    def instructions(self) -> str:
+        """What the model is told first, as one text."""
+        return "\n\n".join(part.text for part in self.parts)
+
+    def discovered_tools(self, entry: Entry, toolbox: Toolbox) -> None:
+        """Add the tools of a discovered skill that was activated, if its user trusts it.
+
+        What lies in the role's own folder shares the role's trust: InitRunner, "Trust Model".
+
+        Raises:
+            ConfigError: a configuration cannot be used on this machine.
+        """
+        skill = load(entry.path, real=entry.real)
+        configs, found = tools_of(skill)
+        if not configs and not found:
+            return
+        why = None if self.is_own(entry) else Trust().why_not(entry)
+        if why is not None:
+            toolbox.notes.append(f"the tools of {quoted(entry.name)} are not offered: {why}")
+        elif found:
+            toolbox.notes.append(f"the tools of {quoted(entry.name)} are not offered: {found[0].message}")
+        else:
+            toolbox.add(configs, entry.name, os.path.dirname(entry.path), trusted=True)
+
+    def is_own(self, entry: Entry) -> bool:
+        """Say whether a skill lies in the role's own folder, and no link leads out of it."""
+        top = os.path.realpath(self.role.folder)
+        return os.path.realpath(entry.real).startswith(top.rstrip(os.sep) + os.sep)
+
+
+def assemble(
+    path: str | os.PathLike[str],
+    *,
+    dirs: Iterable[str] = (),
+    home: str | None = None,
+    env: Mapping[str, str] | None = None,
+    sandbox: str = "auto",
+) -> tuple[Assembly | None, tuple[Finding, ...]]:
+    """Read a role and all it names.
+
+    Args:
+        path: of the role's file.
+        dirs: folders of skills that the user named, before those of the environment.
+        home: the user's home instead of `~`.
+        env: the environment; the process's by default.
+        sandbox: what contains processes.
+
+    Returns:
+        What the agent is made of, None where the role cannot be read; and all that is wrong.
+    """
+    env = os.environ if env is None else env
+    home = os.path.expanduser("~") if home is None else os.path.abspath(home)
+    role, found = load_role(path)
+    if role is None:
+        return None, found
+    findings = [*found]
+    named = skill_dirs(dirs, env)
+    explicit, wrong = explicit_skills(role, dirs=named, home=home, env=env)
+    findings += wrong
+    policy = Policy(
+        deny=frozenset(role.security.deny),
+        ask=frozenset(role.security.ask),
+        allowed_hosts=role.security.allowed_hosts,
+        allow_private=role.security.allow_private,
+        roots=tuple(
+            os.path.abspath(os.path.join(role.folder, os.path.expanduser(root))) for root in role.security.roots
+        ),
+    )
+    toolbox = Toolbox(role, Around(folder=role.folder, policy=policy, env=env, sandbox=sandbox))
+    # The role's own come first, so that none of them loses its name to a skill's.
+    for configs, origin, folder, at in [
+        (role.tools, "role", None, role.path),
+        *((skill.tools, skill.name, skill.folder, skill.path) for skill in explicit),
+    ]:
+        for config in configs:
+            try:
+                toolbox.add((config,), origin, folder, trusted=True)
+            except ProwessError as error:
+                words = f"`{config.where}`: {error}"
+                findings.append(finding(CODE, words, path=at, line=config.line, hint=error.hint))
+    catalog, notes = _discovered(role, explicit, named, home)
+    parts = (
+        Part(origin="role", text=role.prompt.strip()),
+        *(Part(origin=skill.name, text=f"## Skill: {skill.name}\n\n{skill.body.strip()}") for skill in explicit),
+    )
+    assembly = Assembly(
+        role=role,
+        parts=parts,
+        toolbox=toolbox,
+        catalog=catalog,
+        explicit=explicit,
+        findings=tuple(findings),
+        notes=(*notes, *toolbox.notes),
+        env=env,
+    )
+    return assembly, tuple(findings)
+
+
+def _absolute(path: str, folder: str) -> str:
+    return os.path.abspath(os.path.join(folder, os.path.expanduser(path)))
+
+
+def _discovered(
+    role: Role, explicit: tuple[LoadedSkill, ...], dirs: tuple[str, ...], home: str
+) -> tuple[Catalog | None, list[str]]:
+    """Return the skills that are found without being named, and what the user should know of them."""
+    if not role.auto_enabled:
+        return None, []
+    try:
+        catalog = discover(role.folder, host="initrunner", home=home, skill_dirs=dirs, role=role.path)
+    except ConfigError as error:
+        return None, [str(error)]
+    taken = {os.path.realpath(skill.path) for skill in explicit}
+    skills = _filled([entry for entry in catalog.skills if os.path.realpath(entry.real) not in taken], role.max_skills)
+    notes = [f"{quoted(entry.name)} is left out: {entry.reason}" for entry in skills if entry.state is State.DISABLED]
+    notes += [
+        f"{quoted(entry.name)} in {entry.path} is shadowed: {entry.reason}"
+        for entry in skills
+        if entry.state is State.SHADOWED
+    ]
+    kept: Any = catalog.but(skills=skills)
+    return kept, notes
+
+
+def _filled(skills: list[Entry], most: int) -> tuple[Entry, ...]:
+    """Give the places of skills that are loaded anyway to those that had none."""
+    free = most - sum(entry.state is State.ACTIVE for entry in skills)
+    filled = []
+    for entry in skills:
+        if free > 0 and entry.state is State.DISABLED and entry.rule == "max_skills":
+            entry, free = entry.but(state=State.ACTIVE, reason=None, rule="active"), free - 1
+        filled.append(entry)
+    return tuple(filled)

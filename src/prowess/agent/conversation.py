@@ -1,0 +1,341 @@
+"""an assembly + a model -> a conversation: turns, each with what was answered, activated, called and used
+
+Every conversation has its own session of skills and its own history, so many may be held at once. Whatever goes wrong
+in a turn is told in it; only the user's own interruption is raised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+from prowess._frozen import EMPTY, Frozen
+from prowess.adapters import missing_extra
+from prowess.agent.policy import ToolFailedError
+from prowess.errors import ProwessError
+from prowess.findings import neutral, quoted
+from prowess.session import Session
+
+try:
+    from pydantic_ai import Agent, RunContext, ToolDefinition
+    from pydantic_ai.exceptions import AgentRunError, ModelHTTPError, UnexpectedModelBehavior, UsageLimitExceeded
+    from pydantic_ai.messages import (
+        FunctionToolCallEvent,
+        FunctionToolResultEvent,
+        PartDeltaEvent,
+        PartStartEvent,
+        TextPart,
+        TextPartDelta,
+    )
+    from pydantic_ai.run import AgentRunResultEvent
+    from pydantic_ai.settings import ModelSettings
+    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
+    from pydantic_ai.usage import UsageLimits
+except ImportError as error:
+    raise ImportError(missing_extra("pydantic-ai-slim", "agent")) from error
+
+from prowess.adapters.pydantic_ai import Arguments, Skills
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from prowess.agent.assembly import Assembly, Toolbox
+    from prowess.agent.policy import AgentTool
+
+    Confirm = Callable[[str, Mapping[str, Any]], Awaitable[bool]]
+    Told = Callable[[str], None]
+
+__all__ = ["Conversation", "ToolCall", "Turn"]
+
+_MAX_WORDS = 500
+"""Characters of what a server or a framework says went wrong."""
+_MAX_RECORDED = 20_000
+"""Characters of a result in the transcript."""
+
+
+class ToolCall(Frozen):
+    """A tool that was called."""
+
+    tool: str
+    arguments: Any
+    result: str | None = None
+    error: str | None = None
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `run --json`."""
+        return {"tool": self.tool, "arguments": self.arguments, "result": self.result, "error": self.error}
+
+
+class Turn(Frozen):
+    """What came of one thing the user said."""
+
+    output: str | None
+    """The answer; None where there is none."""
+    error: str | None = None
+    """Why there is none, and what to do."""
+    activations: tuple[Mapping[str, object], ...] = ()
+    """Skills that are active in the conversation: name, digest, turn."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Mapping[str, int] = EMPTY
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `run --json`."""
+        return {
+            "output": self.output,
+            "error": self.error,
+            "activations": [dict(row) for row in self.activations],
+            "tool_calls": [call.as_dict() for call in self.tool_calls],
+            "usage": dict(self.usage),
+        }
+
+
+class Conversation:
+    """One conversation with a role.
+
+    Args:
+        assembly: what the agent is made of.
+        model: of Pydantic AI.
+        confirm: asked before a call that wants its user's word: given the tool's name and its arguments; None where
+            nobody can be asked, so that such calls are refused.
+        instrument: whether Pydantic AI reports to OpenTelemetry.
+    """
+
+    def __init__(
+        self, assembly: Assembly, model: Any, *, confirm: Confirm | None = None, instrument: bool = False
+    ) -> None:
+        self.assembly, self.model, self.confirm, self.instrument = assembly, model, confirm, instrument
+        self.session = None if assembly.catalog is None else Session(assembly.catalog, env=assembly.env)
+        self.history: list[Any] = []
+
+    def take(self, assembly: Assembly) -> None:
+        """Go on with another assembly from the next turn on, as after a change of the role or of a skill."""
+        self.assembly = assembly
+        if assembly.catalog is None:
+            self.session = None
+        elif self.session is None:
+            self.session = Session(assembly.catalog, env=assembly.env)
+        else:
+            self.session.update(assembly.catalog)
+
+    async def ask(self, prompt: str, *, told: Told | None = None) -> Turn:
+        """Say something, and return what came of it.
+
+        Args:
+            prompt: what the user says.
+            told: given each part of the answer as it comes.
+        """
+        run = _Run(self)
+        limits = self.assembly.role.guardrails
+        agent: Any = Agent(
+            self.model,
+            instructions=self.assembly.instructions or None,
+            toolsets=[run.tools, *run.servers()],
+            capabilities=[] if self.session is None else [Skills(self.session)],
+            model_settings=_settings(self.assembly),
+            retries=2,
+        )
+        agent.instrument = self.instrument
+        output = error = None
+        try:
+            async with (
+                asyncio.timeout(limits.timeout_seconds),
+                agent.run_stream_events(
+                    prompt,
+                    message_history=self.history or None,
+                    usage_limits=UsageLimits(
+                        request_limit=limits.max_requests, total_tokens_limit=limits.max_tokens_per_run
+                    ),
+                ) as events,
+            ):
+                async for event in events:
+                    if isinstance(event, AgentRunResultEvent):
+                        output = str(event.result.output)
+                        self.history = event.result.all_messages()
+                        run.used(event.result.usage)
+                    else:
+                        run.note(event, told)
+        except asyncio.CancelledError:
+            raise
+        except TimeoutError:
+            error = f"the time of a run is up: {limits.timeout_seconds:g} seconds (`guardrails.timeout_seconds`)"
+        except Exception as problem:  # noqa: BLE001 - a model's server, and what it says, may fail in any way
+            error = _words(problem)
+        return run.turn(output, error)
+
+
+def _settings(assembly: Assembly) -> ModelSettings:
+    model = assembly.role.model
+    given = {name: getattr(model, name) for name in ("temperature", "top_p", "max_tokens")}
+    return ModelSettings(**{name: value for name, value in given.items() if value is not None})
+
+
+def _words(problem: Exception) -> str:
+    """Say what went wrong, and what to do."""
+    said = neutral(" ".join(str(problem).split()))[:_MAX_WORDS]
+    if isinstance(problem, ModelHTTPError):
+        hints = {
+            401: "it does not take the key: see whether it is right",
+            403: "it does not take the key for this model",
+            404: "it does not know the model: see how it is spelt",
+            429: "it is asked too often, or what was paid for is used up: try again later",
+        }
+        hint = hints.get(problem.status_code, "try again later" if problem.status_code >= 500 else "see what it says")
+        return f"the model's server answered {problem.status_code}: {hint}; it says: {said}"
+    if isinstance(problem, UsageLimitExceeded):
+        return f"a limit of the role's guardrails is reached: {said}"
+    if isinstance(problem, UnexpectedModelBehavior):
+        return f"the model did what cannot be gone on with: {said}"
+    if isinstance(problem, ProwessError):
+        return f"{problem}{f' ({problem.hint})' if problem.hint else ''}"
+    if isinstance(problem, AgentRunError):
+        return f"the model cannot be asked: {said}"
+    return f"the model's server broke off: {type(problem).__name__}: {said}"
+
+
+class _Run:
+    """One turn: its tools as they were when it began, and what happens."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation, self.assembly = conversation, conversation.assembly
+        self.tools = _Tools(self)
+        self.calls: dict[str, ToolCall] = {}
+        self.errors: dict[str, str] = {}
+        self.count = 0
+        self.usage: dict[str, int] = {}
+
+    def servers(self) -> list[Any]:
+        """Return the servers of MCP, each as a toolset."""
+        if not self.assembly.toolbox.servers:
+            return []
+        from prowess.agent.tools.mcp import toolset
+
+        around = self.assembly.toolbox.around
+        return [toolset(config.options, around) for _, config in self.assembly.toolbox.servers]
+
+    def note(self, event: Any, told: Told | None) -> None:
+        """Take down what happens."""
+        if isinstance(event, FunctionToolCallEvent):
+            part = event.part
+            self.calls[part.tool_call_id] = ToolCall(tool=part.tool_name, arguments=_arguments(part.args))
+        elif isinstance(event, FunctionToolResultEvent):
+            key = event.tool_call_id
+            call = self.calls.get(key) or ToolCall(tool="?", arguments={})
+            content = getattr(event, "result", None) or getattr(event, "part", None)
+            text = str(getattr(content, "content", ""))[:_MAX_RECORDED]
+            failed = self.errors.get(key) or (text if type(content).__name__ == "RetryPromptPart" else None)
+            self.calls[key] = call.but(result=None if failed else text, error=failed)
+        elif told is not None:
+            if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart) and event.part.content:
+                told(event.part.content)
+            elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
+                told(event.delta.content_delta)
+
+    def used(self, usage: Any) -> None:
+        """Take down what the run has used."""
+        usage = usage() if callable(usage) else usage
+        names = ("requests", "input_tokens", "output_tokens")
+        self.usage = {name: int(getattr(usage, name, 0) or 0) for name in names}
+        self.usage["total_tokens"] = self.usage["input_tokens"] + self.usage["output_tokens"]
+        self.usage["tool_calls"] = self.count
+
+    def turn(self, output: str | None, error: str | None) -> Turn:
+        """Return what came of the turn."""
+        session = self.conversation.session
+        ledger = () if session is None else session.ledger
+        return Turn(
+            output=output,
+            error=error,
+            activations=tuple({"name": row.name, "digest": row.digest, "turn": row.turn} for row in ledger),
+            tool_calls=tuple(self.calls.values()),
+            usage=self.usage,
+        )
+
+    def box(self) -> Toolbox:
+        """Return the tools that are offered now: the role's, and those of skills that are active."""
+        box, session = self.assembly.toolbox, self.conversation.session
+        if session is None or not session.ledger:
+            return box
+        grown = box.copy()
+        active = {record.path for record in session.ledger}
+        for entry in session.catalog.skills:
+            if entry.path in active:
+                self.assembly.discovered_tools(entry, grown)
+        return grown
+
+    async def call(self, tool: AgentTool, arguments: dict[str, Any], key: str) -> str:
+        """Call a tool, if the policy and the user let it."""
+        limits, policy = self.assembly.role.guardrails, self.assembly.toolbox.around.policy
+        self.count += 1
+        if limits.max_tool_calls is not None and self.count > limits.max_tool_calls:
+            raise UsageLimitExceeded(f"`guardrails.max_tool_calls` is {limits.max_tool_calls}")
+        try:
+            if policy.word(tool.kind, tool.name, ask=tool.ask) == "ask":
+                await self._confirmed(tool, arguments)
+            result = await asyncio.to_thread(tool.call, **arguments)
+        except ToolFailedError as error:
+            words = f"{error}{f' ({error.hint})' if error.hint else ''}"
+        except TypeError as error:
+            words = f"the arguments do not fit: {error}"
+        else:
+            return result[: policy.max_result_bytes]
+        self.errors[key] = words
+        return f"error: {words}"
+
+    async def _confirmed(self, tool: AgentTool, arguments: dict[str, Any]) -> None:
+        """Ask the user.
+
+        Raises:
+            ToolFailedError: the user says no, or cannot be asked.
+        """
+        confirm = self.conversation.confirm
+        if confirm is None:
+            words = f"{quoted(tool.name)} wants its user's word, and nobody can be asked here"
+            raise ToolFailedError(words, hint="go on without it")
+        if not await confirm(tool.name, arguments):
+            raise ToolFailedError(f"the user does not want {quoted(tool.name)} to be called so", hint="ask what to do")
+
+
+class _Tools(AbstractToolset[Any]):
+    """The tools of a run, for Pydantic AI."""
+
+    def __init__(self, run: _Run) -> None:
+        self.run = run
+
+    @property
+    def id(self) -> str:
+        return "role"
+
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:  # noqa: ARG002
+        box = await asyncio.to_thread(self.run.box)
+        self.offered = {tool.name: tool for tool in box.tools}
+        return {
+            tool.name: ToolsetTool(
+                toolset=self,
+                tool_def=ToolDefinition(
+                    name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters)
+                ),
+                max_retries=1,
+                args_validator=Arguments(),
+            )
+            for tool in box.tools
+        }
+
+    async def call_tool(
+        self,
+        name: str,
+        tool_args: dict[str, Any],
+        ctx: RunContext[Any],
+        tool: ToolsetTool[Any],  # noqa: ARG002
+    ) -> str:
+        return await self.run.call(self.offered[name], tool_args, ctx.tool_call_id or "")
+
+
+def _arguments(given: Any) -> Any:
+    """Return the arguments a model gave, as JSON has them if they are JSON."""
+    if isinstance(given, str):
+        try:
+            return json.loads(given)
+        except (ValueError, RecursionError):
+            return given
+    return given

@@ -1,0 +1,282 @@
+"""a role's file -> Role, and all that is wrong with it
+
+Two forms mean the same: InitRunner's (`apiVersion`, `kind`, `metadata`, `spec`), as it stands in its documents, and the
+flat one (`name`, `prompt`, `model` ...). Tables say what each may hold; `schema` publishes them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from prowess._frozen import EMPTY, Frozen
+from prowess.agent.shape import Key, forms, read
+from prowess.agent.shape import schema as shape_schema
+from prowess.agent.tool_table import TOOLS
+from prowess.files import UnreadableError, read_file
+from prowess.findings import near_names, quoted
+from prowess.forms import MAX_BYTES, Report, read_yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prowess.agent.shape import Table
+    from prowess.findings import Finding
+    from prowess.forms import Form
+
+__all__ = ["CODE", "Guardrails", "ModelConfig", "Role", "Security", "ToolConfig", "load_role", "read_tools", "schema"]
+
+CODE = "role-invalid"
+"""The code of all that is wrong with a role."""
+API_VERSION = "initrunner/v1"
+MAX_SKILLS = 200
+"""InitRunner, "Configuration": `max_skills: 50   # default: 50, max: 200`."""
+
+
+class ToolConfig(Frozen):
+    """A tool that a role or a skill asks for."""
+
+    kind: str
+    """Its type, as in `shell`."""
+    options: Mapping[str, Any]
+    """All of `tool_table`'s keys."""
+    where: str
+    """Its path inside the file, as in `spec.tools[0]`."""
+    line: int | None = None
+
+    @property
+    def key(self) -> str:
+        """What two configurations have in common that are one tool: type and options."""
+        return json.dumps([self.kind, self.options], sort_keys=True, default=list)
+
+
+class ModelConfig(Frozen):
+    """The model of a role."""
+
+    provider: str = "openai"
+    name: str | None = None
+    base_url: str | None = None
+    """Of a server that speaks OpenAI's API."""
+    api_key_env: str | None = None
+    """The variable that holds its key, where it is not the provider's own."""
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    """Tokens of one answer."""
+
+
+class Guardrails(Frozen):
+    """What one run may use."""
+
+    max_tokens_per_run: int | None = 50_000
+    """Tokens of all requests and answers together."""
+    max_tool_calls: int | None = 20
+    max_requests: int | None = 50
+    """Requests to the model."""
+    timeout_seconds: float | None = 300.0
+
+
+class Security(Frozen):
+    """What no tool may do, whoever brought it."""
+
+    deny: tuple[str, ...] = ()
+    """Types or names of tools that are not offered."""
+    ask: tuple[str, ...] = ()
+    """Types or names of tools before each call of which the user is asked."""
+    allowed_hosts: tuple[str, ...] = ()
+    allow_private: bool = False
+    roots: tuple[str, ...] = (".",)
+    """Folders, relative to the role's, outside which no tool reads or writes."""
+
+
+class Role(Frozen):
+    """An agent in one file."""
+
+    path: str
+    """Of the file, absolute."""
+    name: str
+    prompt: str
+    description: str = ""
+    model: ModelConfig = ModelConfig()
+    skills: tuple[str, ...] = ()
+    """Explicit references, in their order."""
+    skill_lines: tuple[int | None, ...] = ()
+    """Where each stands."""
+    auto_enabled: bool = True
+    max_skills: int = 50
+    tools: tuple[ToolConfig, ...] = ()
+    guardrails: Guardrails = Guardrails()
+    security: Security = Security()
+
+    @property
+    def folder(self) -> str:
+        """The file's folder, in which relative paths begin."""
+        return os.path.dirname(self.path)
+
+
+# ── the tables ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_MODEL: Table = {
+    "provider": Key(kind="text", doc="who serves it, as in `openai` or `anthropic`", default="openai"),
+    "name": Key(kind="text", doc="what the provider calls it", needed=True),
+    "base_url": Key(kind="text", doc="of a server that speaks OpenAI's API"),
+    "api_key_env": Key(kind="text", doc="the variable that holds its key, where it is not the provider's own"),
+    "temperature": Key(kind="number", doc="from 0 to 2", low=-1e-9, high=2),
+    "top_p": Key(kind="number", doc="above 0, to 1", high=1),
+    "max_tokens": Key(kind="integer", doc="tokens of one answer", low=1),
+}
+_GUARDRAILS: Table = {
+    "max_tokens_per_run": Key(kind="integer", doc="tokens of all requests and answers of a run", default=50_000, low=1),
+    "max_tool_calls": Key(kind="integer", doc="calls of tools in a run", default=20, low=0),
+    "max_requests": Key(kind="integer", doc="requests to the model in a run", default=50, low=1),
+    "timeout_seconds": Key(kind="number", doc="seconds a run may take", default=300.0, high=86_400),
+}
+_SECURITY: Table = {
+    "deny": Key(kind="texts", doc="types or names of tools that are not offered, whoever brings them", default=()),
+    "ask": Key(kind="texts", doc="types or names of tools before each call of which the user is asked", default=()),
+    "allowed_hosts": Key(kind="texts", doc="domains tools may speak to, with all below them; none is all", default=()),
+    "allow_private": Key(
+        kind="truth", doc="whether a skill's tools may speak to this machine or network", default=False
+    ),
+    "roots": Key(kind="texts", doc="folders outside which no tool reads or writes", default=(".",)),
+}
+_AUTO: Table = {
+    "enabled": Key(kind="truth", doc="whether skills are discovered", default=True),
+    "max_skills": Key(kind="integer", doc="discovered skills at most", default=50, low=1, high=MAX_SKILLS),
+}
+_MODEL_SCHEMA = {
+    "anyOf": [
+        {"type": "string", "description": "`provider:name`, `openai:NAME@URL` or `script:FILE`"},
+        shape_schema(_MODEL),
+    ]
+}
+_TOOLS_SCHEMA = {
+    "type": "array",
+    "items": {
+        "oneOf": [
+            {
+                **(inner := shape_schema(table)),
+                "properties": {"type": {"const": kind}, **inner["properties"]},
+                "required": ["type", *inner.get("required", ())],
+            }
+            for kind, table in TOOLS.items()
+        ]
+    },
+}
+_COMMON: Table = {
+    "model": Key(kind="model", doc="the model: a map, or one text", schema=_MODEL_SCHEMA),
+    "skills": Key(kind="texts", doc="skills that are loaded whole: names or paths", default=()),
+    "auto_skills": Key(kind="map", doc="skills that are discovered", keys=_AUTO, default=EMPTY),
+    "tools": Key(kind="tools", doc="the role's own tools", schema=_TOOLS_SCHEMA, default=()),
+    "guardrails": Key(kind="map", doc="what one run may use", keys=_GUARDRAILS, default=EMPTY),
+    "security": Key(kind="map", doc="what no tool may do, whoever brings it", keys=_SECURITY, default=EMPTY),
+}
+_ABOUT: Table = {
+    "name": Key(kind="text", doc="what the agent is called", needed=True),
+    "description": Key(kind="text", doc="what it is for", default=""),
+    "tags": Key(kind="texts", doc="words to find it by", default=()),
+    "author": Key(kind="text", doc="who wrote it", default=""),
+    "version": Key(kind="text", doc="of the role", default=""),
+}
+_PROMPT = Key(kind="text", doc="what the model is told first", needed=True)
+INITRUNNER: Table = {
+    "apiVersion": Key(kind="text", doc="of the form", needed=True, choices=(API_VERSION,)),
+    "kind": Key(kind="text", doc="of the file", needed=True, choices=("Agent",)),
+    "metadata": Key(kind="map", doc="about the role", keys=_ABOUT, needed=True, default=EMPTY),
+    "spec": Key(kind="map", doc="the role", keys={"role": _PROMPT, **_COMMON}, needed=True, default=EMPTY),
+}
+FLAT: Table = {**_ABOUT, "prompt": _PROMPT, **_COMMON}
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a role's file, both forms."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A role of Prowess",
+        "oneOf": [shape_schema(INITRUNNER), shape_schema(FLAT)],
+    }
+
+
+# ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding, ...]]:
+    """Read a role.
+
+    Args:
+        path: of its file.
+
+    Returns:
+        The role, None where it cannot be read, and all that is wrong with it: where anything is, it must not run.
+    """
+    file = os.path.abspath(os.fspath(path))
+    report = Report(file, CODE)
+    try:
+        data = read_file(file, MAX_BYTES, follow=True)
+    except UnreadableError as error:
+        report.say(error.message, hint=error.hint)
+        return None, tuple(report.findings)
+    form = read_yaml(data, report)
+    if form is None:
+        return None, tuple(report.findings)
+    flat = form.get("apiVersion") is None and form.get("spec") is None and form.get("kind") is None
+    table = FLAT if flat else INITRUNNER
+    values = read(form, table, {"model": _model, "tools": read_tools})
+    spec = form if flat else form.form("spec")
+    about, said = (values, values) if flat else (values["metadata"] or {}, values["spec"] or {})
+    skills = None if spec is None else spec.get("skills")
+    role = Role(
+        path=file,
+        name=about.get("name") or "",
+        description=about.get("description") or "",
+        prompt=said.get("prompt" if flat else "role") or "",
+        model=said.get("model") or ModelConfig(),
+        skills=tuple(said.get("skills") or ()),
+        skill_lines=tuple(item.line for item in skills.items) if skills is not None else (),
+        auto_enabled=(said.get("auto_skills") or {}).get("enabled", True),
+        max_skills=(said.get("auto_skills") or {}).get("max_skills", 50),
+        tools=tuple(said.get("tools") or ()),
+        guardrails=Guardrails(**(said.get("guardrails") or {})),
+        security=Security(**(said.get("security") or {})),
+    )
+    return role, tuple(report.findings)
+
+
+def _model(form: Form, name: str) -> ModelConfig | None:
+    """Read a model: a map, or `provider:name`."""
+    node = form.get(name)
+    if node is None:
+        return None
+    if node.kind == "map":
+        inner = form.form(name)
+        return None if inner is None else ModelConfig(**read(inner, _MODEL))
+    text = form.text(name)
+    return None if text is None else model_of(text)
+
+
+def model_of(text: str) -> ModelConfig:
+    """Return the model that one text means: `provider:name`, `openai:NAME@URL`; without a provider it is `openai`."""
+    provider, colon, name = text.partition(":")
+    if not colon:
+        provider, name = "openai", text
+    name, at, url = name.partition("@http")
+    return ModelConfig(provider=provider, name=name, base_url=f"http{url}" if at else None)
+
+
+def read_tools(form: Form, name: str) -> tuple[ToolConfig, ...]:
+    """Read a list of tools' configurations, a role's or a skill's."""
+    found = []
+    for inner in forms(form, name):
+        kind = inner.text("type", needed=True)
+        if kind is None:
+            continue
+        if kind not in TOOLS:
+            near = near_names(kind, TOOLS)
+            hint = f"did you mean {quoted(near[0])}?" if near else f"the types are {', '.join(TOOLS)}"
+            inner.report.say(f"there is no tool of the type {quoted(kind)}", inner.get("type"), hint)
+            continue
+        table = {"type": Key(kind="text", doc="", needed=True), **TOOLS[kind]}
+        options = {key: value for key, value in read(inner, table).items() if key != "type"}
+        found.append(ToolConfig(kind=kind, options=options, where=inner.where, line=inner.node.line))
+    return tuple(found)

@@ -1,0 +1,212 @@
+"""prowess run -> a role's answers"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+from prowess.agent.assembly import assemble
+from prowess.agent.live import Live, findings_text
+from prowess.cli import FAILED, OK
+from prowess.cli.common import make_parser, print_json, say, tell_lines
+from prowess.errors import ConfigError
+from prowess.findings import neutral, quoted
+from prowess.sandbox import CHOICES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Mapping
+    from typing import Any
+
+    from prowess.agent.assembly import Assembly
+    from prowess.agent.conversation import Confirm, Turn
+
+_EPILOG = """\
+Without `-p`, `-i`, `--serve` or `--daemon` what to say is read from standard input. The answer goes to stdout, all else
+to stderr. Exit codes: 0 there is an answer; 1 there is none; 2 the role or an option is wrong."""
+
+
+def parser() -> ArgumentParser:
+    """Build the command's parser."""
+    result = make_parser("run", epilog=_EPILOG)
+    result.add_argument("role", metavar="ROLE", help="a role's file")
+    how = result.add_argument_group("how it is spoken to")
+    how.add_argument("-p", "--prompt", metavar="TEXT", help="say this, print the answer and end")
+    how.add_argument("-i", "--interactive", action="store_true", help="talk with it")
+    how.add_argument("--serve", action="store_true", help="answer at an address that speaks OpenAI's API")
+    how.add_argument("--port", metavar="N", type=int, default=8000, help="of that address (default: %(default)s)")
+    how.add_argument(
+        "--address",
+        metavar="IP",
+        default="127.0.0.1",
+        help="where it listens (default: %(default)s, this machine only)",
+    )
+    how.add_argument(
+        "--daemon",
+        action="store_true",
+        help="read the role and its skills again when they change; without --serve each line of standard input is "
+        "something that is said",
+    )
+    how.add_argument(
+        "--dry-run", action="store_true", help="print exactly what the model would be sent, and ask none; needs no key"
+    )
+    group = result.add_argument_group("what it runs with")
+    group.add_argument("--model", metavar="MODEL", help="another model: provider:name, openai:NAME@URL or script:FILE")
+    group.add_argument(
+        "--skill-dir",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="a further folder of skills (repeatable; also INITRUNNER_SKILL_DIR and PROWESS_SKILL_DIR)",
+    )
+    group.add_argument(
+        "--sandbox",
+        metavar="HOW",
+        default="auto",
+        help=f"what contains the processes of tools: {', '.join(CHOICES)} (default: %(default)s)",
+    )
+    group.add_argument(
+        "--yes", action="store_true", help="take every call of a tool that wants its user's word for allowed"
+    )
+    group.add_argument("--otel", action="store_true", help="report to OpenTelemetry, as Pydantic AI does")
+    result.add_argument("--json", action="store_true", help="print JSON: the transcript")
+    return result
+
+
+def run(args: Namespace) -> int:
+    """Run a role."""
+    modes = [name for name in ("prompt", "interactive", "serve", "dry_run") if getattr(args, name) not in (None, False)]
+    if len(modes) > 1:
+        first, second = (f"`--{name.replace('_', '-')}`" for name in modes[:2])
+        raise ConfigError(f"{first} and {second} exclude each other", hint="choose one of them")
+    if args.dry_run:
+        return _dry_run(args)
+    live = Live(args.role, dirs=args.skill_dir, sandbox=args.sandbox, watch=args.daemon, say=_note)
+    try:
+        from prowess.agent.conversation import Conversation
+        from prowess.agent.model import make_model
+
+        model, name = make_model(live.current().role.model, args.model)
+    except ImportError as error:
+        raise ConfigError(str(error), hint="install that extra, then try again") from None
+    if args.serve:
+        from prowess.agent.answers import serve
+
+        return serve(live, model, name, args)
+    conversation = Conversation(live.current(), model, confirm=_confirm(args), instrument=args.otel)
+    if args.interactive:
+        from prowess.agent.chat import chat
+
+        return chat(conversation, live, name)
+    if args.daemon:
+        return asyncio.run(_lines(conversation, live, args))
+    prompt = args.prompt if args.prompt is not None else _stdin()
+    return _tell(asyncio.run(_asked(conversation, prompt, args)), args)
+
+
+def _note(words: str) -> None:
+    say(f"note: {neutral(words)}" if "\n" not in words else words)
+
+
+def _stdin() -> str:
+    """Return what standard input holds.
+
+    Raises:
+        ConfigError: nobody said anything.
+    """
+    if sys.stdin is None or sys.stdin.isatty():
+        raise ConfigError("it is not said what to say", hint="`prowess run ROLE -p TEXT`, or `-i` to talk with it")
+    text = sys.stdin.read()
+    if not text.strip():
+        raise ConfigError("standard input is empty", hint="`prowess run ROLE -p TEXT`")
+    return text
+
+
+def _confirm(args: Namespace) -> Confirm | None:
+    """Return how the user is asked before a call; None where nobody can be."""
+    if args.yes:
+
+        async def always(_tool: str, _arguments: Mapping[str, Any]) -> bool:
+            return True
+
+        return always
+    if sys.stdin is None or not sys.stdin.isatty():
+        return None
+
+    async def asked(tool: str, arguments: Mapping[str, Any]) -> bool:
+        import json
+
+        say(f"{quoted(tool)} wants to be called with {neutral(json.dumps(dict(arguments), ensure_ascii=False))}")
+        say("allow it? [y/N]")
+        answer = await asyncio.to_thread(sys.stdin.readline)
+        return answer.strip().lower() in ("y", "yes")
+
+    return asked
+
+
+async def _asked(conversation: Any, prompt: str, args: Namespace) -> Turn:
+    """Say one thing; the answer is shown as it comes, where somebody looks."""
+    live = not args.json and sys.stdout.isatty()
+    turn: Turn = await conversation.ask(prompt, told=_shown if live else None)
+    return turn
+
+
+def _shown(part: str) -> None:
+    from prowess.cli.common import tell_part
+
+    tell_part(part)
+
+
+def _tell(turn: Turn, args: Namespace) -> int:
+    if args.json:
+        print_json(turn.as_dict())
+    elif turn.output is not None:
+        if sys.stdout.isatty():
+            sys.stdout.write("\n")
+        else:
+            tell_lines(turn.output)
+    if turn.error is not None and not args.json:
+        say(f"error: {neutral(turn.error)}")
+    return OK if turn.error is None else FAILED
+
+
+async def _lines(conversation: Any, live: Live, args: Namespace) -> int:
+    """Take each line of standard input for something that is said."""
+    code = OK
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        if line.strip():
+            conversation.take(live.current())
+            code = max(code, _tell(await _asked(conversation, line.strip(), args), args))
+            sys.stdout.flush()
+    return code
+
+
+def _dry_run(args: Namespace) -> int:
+    """Print what the model would be sent."""
+    from prowess.agent.dry_run import dry_run
+
+    assembly, findings = assemble(args.role, dirs=args.skill_dir, sandbox=args.sandbox, env=os.environ)
+    if assembly is None or findings:
+        raise ConfigError(findings_text(findings), hint="mend all of it, then try again")
+    shown = dry_run(assembly, args.model)
+    if args.json:
+        print_json(shown)
+        return OK
+    _tell_dry(assembly, shown)
+    return OK
+
+
+def _tell_dry(assembly: Assembly, shown: dict[str, Any]) -> None:
+    from prowess.cli.common import tell
+
+    tell(f"model  {neutral(str(shown['model']))}")
+    tell("")
+    tell_lines(str(shown["instructions"]))
+    tell("")
+    for tool in shown["tools"]:
+        words = tool["description"].partition("\n")[0]
+        tell(f"tool  {neutral(tool['name'])}  ({neutral(tool['origin'])})  {neutral(words)}")
+    for note in assembly.notes:
+        _note(note)

@@ -1,0 +1,47 @@
+"""prowess validate -> whether a role would run, and all that keeps it from that"""
+
+from __future__ import annotations
+
+from prowess.agent.assembly import assemble
+from prowess.cli import OK, USAGE
+from prowess.cli.common import finding_lines, make_parser, many, print_json, say, tell
+from prowess.findings import neutral
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def parser() -> ArgumentParser:
+    """Build the command's parser."""
+    result = make_parser("validate", epilog="The exit code is that of `prowess run`: 2 where the role would not run.")
+    result.add_argument("role", metavar="ROLE", help="a role's file")
+    result.add_argument(
+        "--skill-dir",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="a further folder of skills (repeatable; also INITRUNNER_SKILL_DIR and PROWESS_SKILL_DIR)",
+    )
+    result.add_argument("--json", action="store_true", help="print JSON")
+    return result
+
+
+def run(args: Namespace) -> int:
+    """Judge a role."""
+    assembly, findings = assemble(args.role, dirs=args.skill_dir)
+    notes = () if assembly is None else assembly.notes
+    if args.json:
+        counts = {"error": len(findings)}
+        print_json({"findings": [item.as_dict() for item in findings], "notes": [*notes], "counts": counts})
+        return USAGE if findings else OK
+    for item in findings:
+        for line in finding_lines(item):
+            tell(line)
+    for note in notes:
+        say(f"note: {neutral(note)}")
+    if findings:
+        say(f"{many(len(findings), 'problem')}: the role does not run")
+        return USAGE
+    say("nothing is wrong with it")
+    return OK
