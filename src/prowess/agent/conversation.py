@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import EMPTY, Frozen
@@ -17,6 +18,8 @@ from prowess.errors import ProwessError
 from prowess.findings import neutral, quoted
 from prowess.session import Session
 
+# It would print an advertisement between the answers.
+os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
 try:
     from pydantic_ai import Agent, RunContext, ToolDefinition
     from pydantic_ai.exceptions import AgentRunError, ModelHTTPError, UnexpectedModelBehavior, UsageLimitExceeded
@@ -233,7 +236,6 @@ class _Run:
 
     def used(self, usage: Any) -> None:
         """Take down what the run has used."""
-        usage = usage() if callable(usage) else usage
         names = ("requests", "input_tokens", "output_tokens")
         self.usage = {name: int(getattr(usage, name, 0) or 0) for name in names}
         self.usage["total_tokens"] = self.usage["input_tokens"] + self.usage["output_tokens"]

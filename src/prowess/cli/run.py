@@ -99,7 +99,7 @@ def run(args: Namespace) -> int:
     if args.interactive:
         from prowess.agent.chat import chat
 
-        return chat(conversation, live, name)
+        return chat(conversation, live, name, yes=args.yes)
     if args.daemon:
         return asyncio.run(_lines(conversation, live, args))
     prompt = args.prompt if args.prompt is not None else _stdin()
