@@ -109,6 +109,13 @@ def _events(front: str) -> Iterator[Any]:
 _BREAKS = "\x85\u2028\u2029"
 
 
+def _stand_ins(text: str) -> dict[int, str]:
+    """Return characters that a text does not hold, for those that YAML 1.1 breaks lines at; fewer than all fit in."""
+    used = set(text)
+    spare = (number for number in range(0xF0000, 0xFFFFE) if chr(number) not in used)
+    return dict(zip(spare, _BREAKS, strict=False))
+
+
 class Reader:
     """Reads front matter, as often as repairs need it, until it has cost too much."""
 
@@ -126,12 +133,7 @@ class Reader:
         front = "\n".join(lines)
         restore: dict[int, str] = {}
         if any(mark in front for mark in _BREAKS):
-            # Characters that are not there stand in for them: fewer than 65,534 fit into a front matter.
-            if not self._restore:
-                used = set(front)
-                spare = (number for number in range(0xF0000, 0xFFFFE) if chr(number) not in used)
-                self._restore = dict(zip(spare, _BREAKS, strict=False))
-            restore = self._restore
+            restore = self._restore = self._restore or _stand_ins(front)
             for number, mark in restore.items():
                 front = front.replace(mark, chr(number))
         return _compose(self._counted(_events(front)), self._source, restore)
@@ -306,6 +308,9 @@ def read_node(text: str) -> Node | None:
     documents = 0
     stack: list[tuple[Any, list[Node]]] = []
     top: Node | None = None
+    restore = _stand_ins(text) if any(mark in text for mark in _BREAKS) else {}
+    for number, mark in restore.items():
+        text = text.replace(mark, chr(number))
     for event in _events(text):
         mark = event.start_mark
         events += 1
@@ -327,8 +332,11 @@ def read_node(text: str) -> Node | None:
             continue
         if isinstance(event, yaml.ScalarEvent):
             plain = event.style in (None, "")
-            kind = kind_of(event.value) if plain else "text"
-            node = Node(kind=kind, text=event.value, plain=plain, line=mark.line + 1, column=mark.column + 1)
+            value = event.value.translate(restore) if restore else event.value
+            if not value.isascii() and re.search("[\ud800-\udfff]", value):
+                raise NotYamlError("the front matter holds half a character", mark.line, mark.column)
+            kind = kind_of(value) if plain else "text"
+            node = Node(kind=kind, text=value, plain=plain, line=mark.line + 1, column=mark.column + 1)
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             node = _closed(*stack.pop())
         else:

@@ -10,10 +10,11 @@ import math
 import re
 
 from ._yaml import Node, NotYamlError, read_node
-from .findings import Finding, finding, near_names, quoted
+from .findings import Finding, finding, near_names, neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 __all__ = ["Form", "Report", "json_value", "read_json", "read_yaml", "read_yaml_list"]
@@ -24,6 +25,10 @@ _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})").fullmatch
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?").fullmatch
 _MAX_DIGITS = 400
 """Of a number: Python takes very long ones for an attack, and so do we."""
+_MAX_FINDINGS = 50
+"""Of one file; nobody reads more."""
+# YAML 1.2, "5.1. Character Set".
+_FORBIDDEN = "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 _A = {"null": "empty", "bool": "true or false", "number": "a number", "text": "text", "list": "a list", "map": "a map"}
 
 
@@ -36,8 +41,18 @@ class Report:
 
     def say(self, message: str, node: Node | None = None, hint: str | None = None) -> None:
         """Add a finding at a value's place."""
+        if self.full:
+            return
         line, column = (None, None) if node is None else (node.line, node.column)
-        self.findings.append(finding(self.code, message, path=self.path, line=line, column=column, hint=hint))
+        if len(self.findings) == _MAX_FINDINGS - 1:
+            message, hint = "there is more that is wrong", "mend what is told so far, and look again"
+        words = neutral(message)
+        self.findings.append(finding(self.code, words, path=self.path, line=line, column=column, hint=hint))
+
+    @property
+    def full(self) -> bool:
+        """Whether no more is taken down."""
+        return len(self.findings) >= _MAX_FINDINGS
 
 
 def read_yaml(data: bytes, report: Report) -> Form | None:
@@ -52,14 +67,14 @@ def read_yaml_list(data: bytes, report: Report) -> list[Form]:
     if node is None:
         return []
     if node.kind != "list":
-        report.say(f"the file is {_A[node.kind]}, not a list", node, "begin each of its parts with a dash")
+        report.say(f"the file is {_said(node)}, not a list", node, "begin each of its parts with a dash")
         return []
     forms = []
     for at, item in enumerate(node.items):
         if item.kind == "map":
             forms.append(Form(item, report, f"[{at}]"))
         else:
-            report.say(f"`[{at}]` is {_A[item.kind]}, not `key: value` lines", item)
+            report.say(f"`[{at}]` is {_said(item)}, not `key: value` lines", item, "write `key: value` after its dash")
     return forms
 
 
@@ -68,15 +83,36 @@ def _yaml(data: bytes, report: Report) -> Node | None:
     text = _decoded(data, report)
     if text is None:
         return None
+    if not text.isascii() or not text.isprintable():
+        bad = re.search(_FORBIDDEN, text)
+        if bad is not None:
+            line = text.count("\n", 0, bad.start()) + 1
+            column = bad.start() - text.rfind("\n", 0, bad.start())
+            hint = "remove it, or write it as an escape between double quotes"
+            words = f"the character U+{ord(bad[0]):04X} is not allowed in YAML"
+            report.say(words, Node(kind="text", line=line, column=column), hint)
+            return None
     try:
         node = read_node(text)
     except NotYamlError as error:
         place = Node(kind="text", line=error.line + 1, column=error.column + 1)
-        report.say(error.message.replace("the front matter", "the file", 1), place)
+        message = error.message.replace("the front matter", "the file", 1)
+        report.say(message, place, next((hint for words, hint in _HINTS if words in message), "mend the file there"))
         return None
     if node is None:
-        report.say("the file is empty")
+        report.say("the file is empty", hint="write into it, or remove it")
     return node
+
+
+_HINTS = (
+    ("anchor or alias", "write the value out wherever it is meant, or put it in quotes"),
+    ("the tag", "remove the tag, or put the value in quotes"),
+    ("stands twice", "remove one of them"),
+    ("more than one YAML document", "make a file of each"),
+    ("YAML events", "split the file"),
+    ("nests more than", "write it flatter"),
+)
+"""Words of a message, and what to do then."""
 
 
 def read_json(data: bytes, report: Report) -> Form | None:
@@ -92,13 +128,14 @@ def read_json(data: bytes, report: Report) -> Form | None:
         )
     except json.JSONDecodeError as error:
         place = Node(kind="text", line=error.lineno, column=error.colno)
-        report.say(f"the file is not JSON: {error.msg.lower()}", place)
+        words = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        report.say(f"the file is not JSON: {words}", place, "mend the file there")
         return None
     except RecursionError:
-        report.say("the file is not JSON: it nests too deep")
+        report.say("the file is not JSON: it nests too deep", hint="write it flatter")
         return None
     except ValueError as error:
-        report.say(f"the file is not JSON: {error}")
+        report.say(f"the file is not JSON: {error}", hint="mend it")
         return None
     return _top(node, report)
 
@@ -116,9 +153,14 @@ def _decoded(data: bytes, report: Report) -> str | None:
 
 def _top(node: Node, report: Report) -> Form | None:
     if node.kind != "map":
-        report.say(f"the file is {_A[node.kind]}, not `key: value` lines", node)
+        what = "`key: value` lines" if node.line else "an object"
+        report.say(f"the file is {_said(node)}, not {what}", node, f"write {what}")
         return None
     return Form(node, report)
+
+
+def _said(node: Node) -> str:
+    return _A[node.kind] if not node.text else f"{_A[node.kind]} ({quoted(node.text)})"
 
 
 class _Pairs(tuple):  # type: ignore[type-arg]
@@ -141,13 +183,16 @@ def _node(value: Any) -> Node:
     """Make nodes without places of what JSON says.
 
     Raises:
-        ValueError: a key stands twice.
+        ValueError: a key stands twice, or a text is none.
     """
     if isinstance(value, _Pairs):
         names = [key for key, _ in value]
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"the key {quoted(twice[0])} stands twice")
-        keys = tuple(Node(kind="text", text=name) for name in names)
+        seen: set[str] = set()
+        for name in names:
+            if name in seen:
+                raise ValueError(f"the key {quoted(name)} stands twice")
+            seen.add(name)
+        keys = tuple(map(_text, names))
         return Node(kind="map", keys=keys, items=tuple(_node(item) for _, item in value))
     if isinstance(value, list):
         return Node(kind="list", items=tuple(map(_node, value)))
@@ -155,9 +200,13 @@ def _node(value: Any) -> Node:
         return Node(kind="null", text="null", plain=True)
     if isinstance(value, bool):
         return Node(kind="bool", text=str(value).lower(), plain=True)
-    return Node(
-        kind="number" if isinstance(value, _Number) else "text", text=str(value), plain=isinstance(value, _Number)
-    )
+    return Node(kind="number", text=str(value), plain=True) if isinstance(value, _Number) else _text(value)
+
+
+def _text(text: str) -> Node:
+    if not text.isascii() and re.search("[\ud800-\udfff]", text):
+        raise ValueError(f"{quoted(text)} holds half a character")
+    return Node(kind="text", text=text)
 
 
 class Form:
@@ -170,6 +219,8 @@ class Form:
     def only(self, *names: str) -> None:
         """Report keys other than these."""
         for key in self.node.keys:
+            if self.report.full:
+                break
             if key.text not in names:
                 near = near_names(key.text, names)
                 hint = f"did you mean {quoted(near[0])}?" if near else f"the keys here are {', '.join(names)}"
@@ -190,14 +241,22 @@ class Form:
         node = self._values.get(name)
         if node is None or (null and node.kind == "null"):
             if needed:
-                self.report.say(f"there is no {quoted(self.path(name))}", node or self.node, f"add `{name}:`")
+                hint = f"add `{name}: ...`" if self.node.line else f'add `"{name}": ...`'
+                self.report.say(f"there is no {quoted(self.path(name))}", node or self.node, hint)
             return None
         return node
 
     def wrong(self, name: str, node: Node, wanted: str, hint: str | None = None) -> None:
         """Report a value of another type."""
-        said = _A[node.kind] if not node.text else f"{_A[node.kind]} ({quoted(node.text)})"
-        self.report.say(f"{quoted(self.path(name))} is {said}, not {wanted}", node, hint)
+        self.report.say(f"{quoted(self.path(name))} is {_said(node)}, not {wanted}", node, hint)
+
+    def filled(self, *names: str) -> None:
+        """Report keys among these that have nothing behind them, not even `null`."""
+        for name in names:
+            node = self._values.get(name)
+            if node is not None and node.kind == "null" and not node.text:
+                hint = "write its value, or remove the key; nothing is expected by it as it is"
+                self.report.say(f"{quoted(self.path(name))} is empty", node, hint)
 
     def text(self, name: str, *, needed: bool = False) -> str | None:
         """Return a text: any scalar, as it is typed."""
@@ -205,7 +264,7 @@ class Form:
         if node is None:
             return None
         if node.kind in ("list", "map"):
-            self.wrong(name, node, "text")
+            self.wrong(name, node, "text", "put it in quotes")
             return None
         return node.text
 
@@ -219,7 +278,7 @@ class Form:
             return ()
         for at, item in enumerate(node.items):
             if item.kind in ("list", "map") or (item.kind == "null" and not item.text):
-                self.wrong(f"{name}[{at}]", item, "text")
+                self.wrong(f"{name}[{at}]", item, "text", "put it in quotes")
         return tuple(item.text for item in node.items if item.kind not in ("list", "map"))
 
     def texts_by_name(self, name: str) -> dict[str, str]:
@@ -258,8 +317,15 @@ class Form:
             return None
         return int(node.text)
 
-    def number(self, name: str, *, above: float, most: float) -> float | None:
-        """Return a number; None where there is none."""
+    def number(self, name: str, *, above: float, most: float, closed: bool = False) -> float | None:
+        """Return a number; None where there is none.
+
+        Args:
+            name: of the key.
+            above: what it must be above, or at least where it is `closed`.
+            most: what it may be at most.
+            closed: whether it may be `above` itself.
+        """
         node = self.get(name)
         if node is None:
             return None
@@ -268,8 +334,9 @@ class Form:
             if node.kind == "number" and _NUMBER(node.text) and len(node.text) < _MAX_DIGITS
             else math.nan
         )
-        if not above < value <= most:
-            self.wrong(name, node, f"a number above {above:g} and at most {most:g}", _unquoted(node))
+        if not (above < value <= most or (closed and value == above)):
+            wanted = f"a number from {above:g} to {most:g}" if closed else f"a number above {above:g} and at most {most:g}"
+            self.wrong(name, node, wanted, _unquoted(node))
             return None
         return value
 
@@ -288,26 +355,35 @@ def _unquoted(node: Node) -> str | None:
     return "write it without quotes" if node.kind == "text" and _NUMBER(node.text) else None
 
 
-def json_value(node: Node) -> Any:
+def json_value(node: Node, number: Callable[[str], Any] | None = None) -> Any:
     """Return what a value means where JSON is meant: a plain scalar that is a literal of JSON has its type.
 
     Anything else is text: `012`, `yes`, `2024-01-01`.
+
+    Args:
+        node: the value.
+        number: makes a value of a number that is not whole, or has many digits; without, it is Python's, and what
+            Python cannot hold is text.
     """
     if node.kind == "map":
-        return {key.text: json_value(item) for key, item in zip(node.keys, node.items, strict=True)}
+        return {key.text: json_value(item, number) for key, item in zip(node.keys, node.items, strict=True)}
     if node.kind == "list":
-        return [json_value(item) for item in node.items]
+        return [json_value(item, number) for item in node.items]
     if node.plain:
         if node.text in _LITERALS:
             return _LITERALS[node.text]
         if _INTEGER(node.text):
             return int(node.text)
-        if _NUMBER(node.text) and len(node.text) < _MAX_DIGITS:
-            import json
-
-            value = json.loads(node.text)
-            return value if not isinstance(value, float) or math.isfinite(value) else node.text
+        if _NUMBER(node.text):
+            return (number or _python_number)(node.text)
     return node.text
 
 
 _LITERALS = {"true": True, "false": False, "null": None}
+
+
+def _python_number(text: str) -> float | str:
+    if len(text) >= _MAX_DIGITS:
+        return text
+    value: float = float(text) if set(text) & set(".eE") else int(text)
+    return value if math.isfinite(value) else text

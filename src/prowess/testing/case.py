@@ -38,7 +38,9 @@ MAX_TIMEOUT = 86_400.0
 """Seconds: a day."""
 MAX_CASES = 10_000
 """Of one skill."""
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
+MAX_TEXTS = 1_000
+"""Of one list."""
+_NAME = re.compile(r"[a-z0-9-]+").fullmatch
 _MAX_NAME = 64
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
 _SUFFIXES = (".yaml", ".yml")
@@ -130,7 +132,7 @@ def load_suite(folder: str | os.PathLike[str]) -> Suite:
         case = _case(file, path, report)
         if case is not None and case.name in names:
             hint = "give one of them another name"
-            report.say(f"the name {quoted(case.name)} is that of {quoted(names[case.name])} too", hint=hint)
+            report.say(f"the name {quoted(case.name)} is that of {quoted(names[case.name], 200)} too", hint=hint)
         if case is not None:
             names.setdefault(case.name, file)
             cases.append(case)
@@ -145,7 +147,8 @@ def _read(folder: str, file: str, report: Report) -> bytes | None:
     for part in file.split("/")[:-1]:
         at = os.path.join(at, part)
         if os.path.islink(at):
-            report.say(f"{quoted(os.path.relpath(at, folder))} is a link, which is not followed")
+            words = f"{quoted(os.path.relpath(at, folder))} is a link, which is not followed"
+            report.say(words, hint="put the folder itself there")
             return None
     try:
         return read_file(os.path.join(folder, *file.split("/")), MAX_BYTES)
@@ -165,7 +168,8 @@ def _config(folder: str, findings: list[Finding]) -> tuple[float, dict[str, str]
             form.only("version", "timeout", "env")
             version = form.get("version", needed=True)
             if version is not None and (version.kind != "number" or version.text not in ("1", "1.0")):
-                form.wrong("version", version, "1", "only version 1 of the format is known")
+                hint = "write it without quotes" if version.text == "1" else "only version 1 of the format is known"
+                form.wrong("version", version, "1", hint)
             timeout = form.number("timeout", above=0, most=MAX_TIMEOUT) or timeout
             env = _env(form, report)
         findings += report.findings
@@ -173,14 +177,17 @@ def _config(folder: str, findings: list[Finding]) -> tuple[float, dict[str, str]
 
 
 def _env(form: Form, report: Report) -> dict[str, str]:
-    node = form.get("env")
-    for item in node.items if node is not None and node.kind == "map" else ():
-        if item.kind in ("bool", "number"):
-            form.wrong("env", item, "a map of texts", "put its values in quotes")
     env = form.texts_by_name("env")
-    for name, value in env.items():
-        if not _VARIABLE(name) or "\0" in value:
-            report.say(f"{quoted(name)} is no name of a variable, or its value holds NUL", node)
+    node = form.get("env")
+    for key, item in zip(node.keys, node.items, strict=True) if node is not None and node.kind == "map" else ():
+        # JSON says what is text: `1` may have been meant as `"1.0"`.
+        if item.kind in ("bool", "number"):
+            form.wrong(f"env.{key.text}", item, "text", "put it in quotes")
+        if not _VARIABLE(key.text):
+            hint = "use letters, digits and `_`, no digit first"
+            report.say(f"{quoted(f'env.{key.text}')} is no name of a variable", key, hint)
+        elif "\0" in item.text:
+            report.say(f"{quoted(f'env.{key.text}')} holds NUL", item, "remove it")
     return env
 
 
@@ -197,9 +204,11 @@ def _case_files(folder: str, findings: list[Finding]) -> Iterator[str]:
         except FileNotFoundError:
             pass
         except OSError as error:
-            report.say(f"the cases cannot be listed: {(error.strerror or 'unknown').lower()}")
+            words = f"the cases cannot be listed: {(error.strerror or 'unknown').lower()}"
+            report.say(words, hint="make a folder there that can be read")
     if len(names) > MAX_CASES:
-        report.say(f"there are {len(names):,} files of cases, and at most {MAX_CASES:,} are taken")
+        words = f"there are {len(names):,} files of cases, and at most {MAX_CASES:,} are taken"
+        report.say(words, hint="make more than one skill of it")
         names = []
     findings += report.findings
     yield from (f"{CASES}/{name}" for name in sorted(names, key=_natural))
@@ -207,7 +216,7 @@ def _case_files(folder: str, findings: list[Finding]) -> Iterator[str]:
 
 def _natural(name: str) -> tuple[Any, ...]:
     parts = re.split(r"([0-9]+)", os.path.splitext(name)[0].lower())
-    return ([(int(part[:400]), "") if part[:1].isdecimal() else (-1, part) for part in parts], name)
+    return ([(int(part), "") if at % 2 else (-1, part) for at, part in enumerate(parts)], name)
 
 
 def _case(file: str, folder: str, report: Report) -> Case | None:
@@ -228,21 +237,46 @@ def _case(file: str, folder: str, report: Report) -> Case | None:
     if given is not None:
         given.only("command", "stdin", "files")
         command = given.text("command", needed=True)
-        if command is not None and (not command.strip() or "\0" in command):
-            report.say("`input.command` is empty" if not command.strip() else "`input.command` holds NUL", given.node)
-        stdin, files = given.text("stdin"), given.texts("files")
+        if command is not None and not command.strip():
+            report.say("`input.command` is empty", given.get("command"), "write what `/bin/sh -c` is to run")
+        if command is not None and "\0" in command:
+            report.say("`input.command` holds NUL", given.get("command"), "remove it")
+        stdin, files = given.text("stdin"), _texts("files", given)
+    form.filled("expected")
     wanted = form.form("expected")
-    more: dict[str, Any] = {}
-    if wanted is not None:
-        wanted.only("exit-code", "stdout-contains", "stderr-contains", "not-contains", "stdout-json")
-        for key in ("stdout-contains", "stderr-contains", "not-contains"):
-            more[key.replace("-", "_")] = texts = wanted.texts(key)
-            if "" in texts:
-                report.say(f"`expected.{key}` holds an empty text, which everything contains", wanted.get(key))
-        code = wanted.integer("exit-code", 0, 255)
-        more["exit_code"] = 0 if code is None else code
-        node = wanted.get("stdout-json", null=False)
-        more["stdout_json"] = ABSENT if node is None else json_value(node)
+    more = {} if wanted is None else _expected(wanted)
     if name is None or command is None:
         return None
     return Case(name=name, file=file, command=command, description=description, stdin=stdin, files=files, **more)
+
+
+def _expected(form: Form) -> dict[str, Any]:
+    """Read what is expected. A key without a value is wrong: who reads it would believe that something is tested."""
+    keys = ("exit-code", "stdout-contains", "stderr-contains", "not-contains", "stdout-json")
+    form.only(*keys)
+    form.filled(*keys)
+    found: dict[str, Any] = {key.replace("-", "_"): _texts(key, form) for key in keys[1:4]}
+    code = form.integer("exit-code", 0, 255)
+    found["exit_code"] = 0 if code is None else code
+    node = form.get("stdout-json", null=False)
+    if node is not None:
+        from .json_match import exact_number
+
+        try:
+            found["stdout_json"] = json_value(node, exact_number)
+        except ValueError as error:
+            form.report.say(f"`expected.stdout-json` holds a number that cannot be read: {error}", node, "shorten it")
+    return found
+
+
+def _texts(name: str, form: Form) -> tuple[str, ...]:
+    """Return a list of texts, none of which is empty."""
+    texts, node = form.texts(name), form.get(name)
+    for item in node.items if node is not None and node.kind == "list" else ():
+        if item.kind == "text" and not item.text:
+            hint = "remove it" if name == "files" else "write a text; this one is in everything"
+            form.report.say(f"{quoted(form.path(name))} holds an empty text", item, hint)
+    if len(texts) > MAX_TEXTS:
+        words = f"{quoted(form.path(name))} holds {len(texts):,} texts, and at most {MAX_TEXTS:,} are taken"
+        form.report.say(words, node, "make more than one case of it")
+    return texts

@@ -22,6 +22,8 @@ _SHOWN = 200
 """Characters of a text in a message."""
 _MAX_DIFFERENCES = 20
 """Places of one JSON value that are told."""
+_MAX_NEAR = 3
+"""Missing texts of one stream for which the nearest line is looked for: it takes as long as all the rest."""
 _MAX_LINES = 2_000
 """Lines in which the nearest one is looked for."""
 
@@ -44,7 +46,7 @@ def normalised(output: bytes) -> str:
 
 
 def failures(case: Case, result: Result) -> Iterator[Failure]:
-    """Yield what is not as expected of a command that ended by itself."""
+    """Yield what is not as expected of a command that ended by itself. Its messages are safe to show."""
     if result.exit_code != case.exit_code:
         yield Failure(kind="exit-code", message=f"the exit code is {_code(result.exit_code)}, not {case.exit_code}")
     streams = {
@@ -53,9 +55,10 @@ def failures(case: Case, result: Result) -> Iterator[Failure]:
     }
     for stream, wanted in (("stdout", case.stdout_contains), ("stderr", case.stderr_contains)):
         text, cut = streams[stream]
-        for part in wanted:
-            if _lines(part) not in text:
-                yield Failure(kind=f"{stream}-contains", message=_missing(stream, part, text, cut))
+        missing = [part for part in wanted if _lines(part) not in text]
+        for at, part in enumerate(missing):
+            near = "" if cut or at >= _MAX_NEAR else _near(part, text)
+            yield Failure(kind=f"{stream}-contains", message=_missing(stream, part, text, cut) + near)
     for part in case.not_contains:
         for stream, (text, cut) in streams.items():
             at = text.find(_lines(part))
@@ -66,7 +69,7 @@ def failures(case: Case, result: Result) -> Iterator[Failure]:
                 words = f"{stream} is longer than what is kept of it, so it may contain {quoted(part, _SHOWN)}"
                 yield Failure(kind="not-contains", message=words)
     if case.stdout_json is not ABSENT:
-        yield from _json_failures(case, *streams["stdout"])
+        yield from _json_failures(case, result.stdout, streams["stdout"][1])
 
 
 def _code(code: int | None) -> str:
@@ -90,21 +93,26 @@ def _missing(stream: str, part: str, text: str, cut: bool) -> str:
         return f"{words} in the part of it that is kept"
     if not text:
         return f"{words}: it is empty"
+    return words
+
+
+def _near(part: str, text: str) -> str:
+    """Say which line is nearest to a text; nothing where none is near."""
     lines = text.split("\n", _MAX_LINES)[:_MAX_LINES]
     near = near_names(_lines(part)[:_SHOWN], (line[:_SHOWN] for line in lines if line), cutoff=0.5)
     if near:
         at = next(number for number, line in enumerate(lines, 1) if line[:_SHOWN] == near[0])
-        return f"{words}; line {at} is nearest: {quoted(near[0], _SHOWN)}"
-    return words
+        return f"; line {at} is nearest: {quoted(near[0], _SHOWN)}"
+    return ""
 
 
-def _json_failures(case: Case, text: str, cut: bool) -> Iterator[Failure]:
+def _json_failures(case: Case, output: bytes, cut: bool) -> Iterator[Failure]:
     if cut:
         words = "stdout is longer than what is kept of it, so it cannot be read as JSON"
         yield Failure(kind="stdout-json", message=words)
         return
     try:
-        found = one_value(text)
+        found = one_value(output)
     except ValueError as error:
         yield Failure(kind="stdout-json", message=f"stdout is not one JSON value: {error}")
         return

@@ -11,21 +11,25 @@ A plain value that is a literal of JSON has its type, anything else is text.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import EMPTY, Frozen
 from prowess.errors import ConfigError
 from prowess.files import UnreadableError, read_file
-from prowess.findings import neutral, quoted
+from prowess.findings import near_names, neutral, quoted
 from prowess.forms import MAX_BYTES, Form, Report, json_value, read_yaml_list
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 __all__ = ["Call", "ScriptedModel", "Step"]
+
+_HINT = "a step is `call: TOOL` with `with: {...}`, `calls: [...]` or `say: TEXT`"
 
 
 class Call(Frozen):
@@ -39,7 +43,9 @@ class Step(Frozen):
     """What the model does when it is asked once: it calls tools, or it answers."""
 
     calls: tuple[Call, ...] = ()
+    """All at once."""
     say: str = ""
+    """Where there are no calls."""
 
 
 class ScriptedModel:
@@ -54,14 +60,23 @@ class ScriptedModel:
 
     def __init__(self, script: str | os.PathLike[str] | Sequence[Step | Mapping[str, Any]]) -> None:
         self.steps: tuple[Step, ...] = (
-            _read(os.fspath(script)) if isinstance(script, str | os.PathLike) else tuple(map(_step_of, script))
+            _read(os.fspath(script)) if isinstance(script, str | os.PathLike) else _made(script)
         )
         said = [step for step in self.steps if not step.calls]
-        self._last = said[-1] if said else Step()
+        self._last = said[-1] if said else None
 
     def step(self, number: int) -> Step:
-        """Return what it does when it is asked for the `number`-th time in a conversation, from 0 on."""
-        return self.steps[number] if 0 <= number < len(self.steps) else self._last
+        """Return what it does when it is asked for the `number`-th time in a conversation, from 0 on.
+
+        Raises:
+            ConfigError: the script is at its end, and has no `say` that could be repeated.
+        """
+        if 0 <= number < len(self.steps):
+            return self.steps[number]
+        if self._last is None:
+            steps = "1 step" if len(self.steps) == 1 else f"{len(self.steps):,} steps"
+            raise ConfigError(f"the script has {steps} and is asked for one more", hint="end it with `say: TEXT`")
+        return self._last
 
     def pydantic_ai(self) -> Any:
         """Return it as a model of Pydantic AI, which can also be streamed.
@@ -75,27 +90,30 @@ class ScriptedModel:
         except ImportError as error:
             words = "a scripted model for Pydantic AI needs pydantic-ai-slim: pip install 'prowess[pydantic-ai]'"
             raise ImportError(words) from error
-        import json
 
         def next_step(messages: Sequence[Any]) -> Step:
             # What was answered so far is in the conversation itself, so many may be held at once.
             return self.step(sum(isinstance(message, ModelResponse) for message in messages))
 
-        def answer(messages: list[Any], _info: Any) -> Any:
+        async def answer(messages: list[Any], _info: Any) -> Any:
             step = next_step(messages)
             if not step.calls:
                 return ModelResponse(parts=[TextPart(step.say)])
-            return ModelResponse(parts=[ToolCallPart(call.tool, dict(call.arguments)) for call in step.calls])
+            # A tool may change what it is given, and the next conversation must not see that.
+            return ModelResponse(parts=[ToolCallPart(call.tool, deepcopy(dict(call.arguments))) for call in step.calls])
 
         async def stream(messages: list[Any], _info: Any) -> AsyncIterator[Any]:
             step = next_step(messages)
             if not step.calls:
-                for part in re.findall(r"\s*\S+|\s+$", step.say):
+                for part in re.findall(r"\s*\S+|\s+$", step.say) or [""]:
                     yield part
-                return
-            yield {at: DeltaToolCall(call.tool, json.dumps(dict(call.arguments))) for at, call in enumerate(step.calls)}
+            for at, call in enumerate(step.calls):
+                yield {at: DeltaToolCall(call.tool, json.dumps(dict(call.arguments)))}
 
         return FunctionModel(answer, stream_function=stream, model_name="script")
+
+
+# ── from a file ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _read(path: str) -> tuple[Step, ...]:
@@ -105,14 +123,14 @@ def _read(path: str) -> tuple[Step, ...]:
     except UnreadableError as error:
         raise ConfigError(f"the script {quoted(path, 200)}: {error.message}", hint=error.hint) from None
     steps = tuple(map(_step, forms))
+    if not steps and not report.findings:
+        report.say("there is no step in it")
     if report.findings:
-        lines = [
-            f"{neutral(path)}:{item.line}:{item.column}: {item.message}{f' ({item.hint})' if item.hint else ''}"
-            for item in report.findings
-        ]
-        raise ConfigError(
-            "\n".join(lines), hint="a step is `call: TOOL` with `with: {...}`, `calls: [...]` or `say: TEXT`"
-        )
+        lines = []
+        for item in report.findings:
+            place = ":".join(str(part) for part in (neutral(path), item.line, item.column) if part is not None)
+            lines.append(f"{place}: {item.message}{f' ({item.hint})' if item.hint else ''}")
+        raise ConfigError("\n".join(lines), hint=_HINT)
     return steps
 
 
@@ -123,40 +141,117 @@ def _step(form: Form) -> Step:
         words = "says neither `call`, `calls` nor `say`" if not given else f"says both `{given[0]}` and `{given[1]}`"
         form.report.say(f"`{form.where}` {words}", form.node)
         return Step()
-    if form.get("with") is not None and given[0] != "call":
-        form.report.say(f"`{form.path('with')}` belongs to a `call`", form.get("with"))
+    if form.get("with", null=False) is not None and given[0] != "call":
+        form.report.say(f"`{form.path('with')}` belongs to a `call`", form.get("with", null=False))
     if given[0] == "say":
-        return Step(say=form.text("say") or "")
+        return Step(say=form.text("say", needed=True) or "")
     if given[0] == "call":
         return Step(calls=(_call(form),))
     calls = form.get("calls")
-    if calls is None or calls.kind != "list" or any(item.kind != "map" for item in calls.items) or not calls.items:
+    if calls is None or calls.kind != "list" or not calls.items:
         form.report.say(f"`{form.path('calls')}` is not a list of `call: TOOL`", calls or form.node)
         return Step()
-    inner = [Form(item, form.report, f"{form.path('calls')}[{at}]") for at, item in enumerate(calls.items)]
-    for one in inner:
-        one.only("call", "with")
-    return Step(calls=tuple(map(_call, inner)))
+    made = []
+    for at, item in enumerate(calls.items):
+        where = f"{form.path('calls')}[{at}]"
+        inner = Form(item, form.report, where)
+        if item.kind == "map":
+            inner.only("call", "with")
+            made.append(_call(inner))
+        else:
+            form.report.say(f"`{where}` is not `call: TOOL`", item)
+    return Step(calls=tuple(made))
 
 
 def _call(form: Form) -> Call:
-    tool = form.text("call", needed=True) or ""
+    tool = form.text("call", needed=True)
+    if tool is not None and not tool.strip():
+        form.report.say(f"`{form.path('call')}` names no tool", form.get("call"))
     arguments = form.form("with")
-    return Call(tool=tool, arguments={} if arguments is None else json_value(arguments.node))
+    return Call(tool=tool or "", arguments={} if arguments is None else json_value(arguments.node))
 
 
-def _step_of(step: Step | Mapping[str, Any]) -> Step:
-    """Make a step of what a script in Python has.
+# ── from Python ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _made(script: Any) -> tuple[Step, ...]:
+    """Make steps of what a script in Python has.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it has what is none.
     """
+    if isinstance(script, Mapping | bytes) or not isinstance(script, Sequence):
+        words = f"a script is a list of steps or the path of a file, not {type(script).__name__}"
+        raise ConfigError(words, hint=_HINT)
+    wrong: list[str] = [] if script else ["there is no step in it"]
+    steps = tuple(_made_step(step, f"[{at}]", wrong) for at, step in enumerate(script))
+    if wrong:
+        raise ConfigError("\n".join(f"the script: {words}" for words in wrong), hint=_HINT)
+    return steps
+
+
+def _made_step(step: Any, where: str, wrong: list[str]) -> Step:
     if isinstance(step, Step):
+        for call in step.calls:
+            _see_arguments(call.arguments, where, wrong)
         return step
-    calls = [step] if "call" in step else step.get("calls", ())
-    wrong = [*(set(step) - {"call", "with", "calls", "say"})] or len({"call", "calls", "say"} & set(step)) != 1
-    if wrong or not all(isinstance(call, Mapping) and isinstance(call.get("call"), str) for call in calls):
-        words = f"this is no step of a script: {neutral(repr(step)[:100])}"
-        raise ConfigError(words, hint='write `{"call": TOOL, "with": {...}}`, `{"calls": [...]}` or `{"say": TEXT}`')
-    made = tuple(Call(tool=call["call"], arguments=dict(call.get("with") or {})) for call in calls)
-    return Step(calls=made, say=str(step.get("say", "")))
+    if not isinstance(step, Mapping):
+        wrong.append(f"`{where}` is {type(step).__name__}, not a mapping or a `Step`")
+        return Step()
+    given = [name for name in ("call", "calls", "say") if name in step]
+    if len(given) != 1:
+        words = "says neither `call`, `calls` nor `say`" if not given else f"says both `{given[0]}` and `{given[1]}`"
+        wrong.append(f"`{where}` {words}")
+        return Step()
+    _see_keys(step, ("call", "with") if given[0] == "call" else (given[0],), where, wrong)
+    if given[0] == "call":
+        return Step(calls=(_made_call(step, where, wrong),))
+    if given[0] == "say":
+        if not isinstance(step["say"], str):
+            wrong.append(f"`{where}.say` is {type(step['say']).__name__}, not text")
+            return Step()
+        return Step(say=step["say"])
+    calls = step["calls"]
+    if isinstance(calls, str | bytes | Mapping) or not isinstance(calls, Sequence) or not calls:
+        wrong.append(f"`{where}.calls` is not a list of calls")
+        return Step()
+    made = []
+    for at, call in enumerate(calls):
+        inner = f"{where}.calls[{at}]"
+        if isinstance(call, Call):
+            _see_arguments(call.arguments, inner, wrong)
+            made.append(call)
+        elif isinstance(call, Mapping):
+            _see_keys(call, ("call", "with"), inner, wrong)
+            made.append(_made_call(call, inner, wrong))
+        else:
+            wrong.append(f"`{inner}` is {type(call).__name__}, not a mapping or a `Call`")
+    return Step(calls=tuple(made))
+
+
+def _see_keys(step: Mapping[str, Any], names: tuple[str, ...], where: str, wrong: list[str]) -> None:
+    for key in step:
+        if key == "with" and key not in names:
+            wrong.append(f"`{where}.with` belongs to a `call`")
+        elif key not in names:
+            near = near_names(str(key), names)
+            hint = f" (did you mean {quoted(near[0])}?)" if near else ""
+            wrong.append(f"the key {quoted(f'{where}.{key}')} is not known{hint}")
+
+
+def _made_call(call: Mapping[str, Any], where: str, wrong: list[str]) -> Call:
+    tool, arguments = call.get("call"), call.get("with")
+    if not isinstance(tool, str) or not tool.strip():
+        wrong.append(f"`{where}.call` is not the name of a tool")
+    _see_arguments({} if arguments is None else arguments, f"{where}.with", wrong)
+    return Call(tool=str(tool), arguments=dict(arguments) if isinstance(arguments, Mapping) else {})
+
+
+def _see_arguments(arguments: Any, where: str, wrong: list[str]) -> None:
+    if not isinstance(arguments, Mapping):
+        wrong.append(f"`{where}` is {type(arguments).__name__}, not a mapping")
+        return
+    try:
+        json.dumps(dict(arguments), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        wrong.append(f"`{where}` cannot be written as JSON: {neutral(str(error))}")

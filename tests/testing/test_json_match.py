@@ -1,0 +1,253 @@
+"""`stdout-json`: objects as subsets, arrays by length and order, scalars by their JSON type."""
+
+from __future__ import annotations
+
+import json
+import time
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import strategies  # noqa: F401 - loads the profile
+from prowess.testing.json_match import differences, exact_number, one_value
+
+
+def told(expected: Any, output: str) -> list[str]:
+    return list(differences(expected, one_value(output)))
+
+
+# ── one value ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ("", "it is empty"),
+        (" \r\n\t", "it is empty"),
+        ("{} {}", "another begins at line 1, column 4"),
+        ("1\n2\n", "another begins at line 2, column 1"),
+        ("done\n{}", "expecting value at line 1, column 1"),
+        ('{"a": 1,}', None),
+        ("{'a': 1}", "expecting property name enclosed in double quotes at line 1, column 2"),
+        ("\ufeff{}", "unexpected UTF-8 BOM (decode using utf-8-sig) at line 1, column 1"),
+        ("NaN", "NaN is no value of JSON"),
+        ('{"a": [Infinity]}', "Infinity is no value of JSON"),
+        ("-Infinity", "-Infinity is no value of JSON"),
+        ("01", "another begins at line 1, column 2"),
+        (".5", "expecting value at line 1, column 1"),
+        ("+1", "expecting value at line 1, column 1"),
+        ("1_000", "another begins at line 1, column 2"),
+        ('"\t"', "invalid control character at line 1, column 2"),
+        ('"a\nb"', "invalid control character at line 1, column 3"),
+        ('{"ok": false, "ok": true}', "the key `ok` stands twice in an object"),
+        ('[{"a": {"b": 1, "c": 2, "b": 1}}]', "the key `b` stands twice in an object"),
+        ("1e9999999999999999999", "the exponent of `1e9999999999999999999` is too large"),
+        ("[" * 100_000, "it nests too deep"),
+        ('{"a":' * 100_000, "it nests too deep"),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+def test_an_output_that_is_not_one_value_is_told(output: str, words: str | None) -> None:
+    """And where it breaks. A key that stands twice means one thing to one reader, another to the next."""
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is compared
+        one_value(output)
+    assert words is None or str(caught.value) == words
+
+
+def test_an_output_that_is_not_utf_8_is_no_json() -> None:
+    """RFC 8259: it must be. A replacement character would stand for anything."""
+    with pytest.raises(ValueError, match="byte 0xff at offset 2 is not UTF-8"):
+        one_value(b'["\xff"]')
+
+
+@pytest.mark.parametrize("output", ["{}", " {}\n", "\r\n{\r\n}\r\n", "{}\n\n"])
+def test_white_space_around_it_is_none_of_it(output: str) -> None:
+    """Whatever ends the lines."""
+    assert one_value(output) == {}
+    assert one_value(output.encode()) == {}
+
+
+# ── scalars ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+SAME = [
+    (1, "1"),
+    (1, "1.0"),
+    (1.0, "1"),
+    (Decimal("1.0"), "1"),
+    (1, "1e0"),
+    (100_000, "1e5"),
+    (0, "-0"),
+    (0, "-0.0"),
+    (0.1, "0.1"),
+    (Decimal("0.1"), "0.10"),
+    (0.1, "0.1000"),
+    (10**23, "1e23"),
+    (9007199254740993, "9007199254740993"),
+    (Decimal("1e5000"), "1" + "0" * 5000),
+    (Decimal("1e999"), "1e999"),
+    (True, "true"),
+    (False, "false"),
+    (None, "null"),
+    ("", '""'),
+    ("1", '"1"'),
+    ("é", '"\\u00e9"'),
+    ("é\U0001f600", '"é\\ud83d\\ude00"'),
+]
+OTHER = [
+    (1, "true"),
+    (0, "false"),
+    (0, "null"),
+    (True, "1"),
+    (True, "1.0"),
+    (False, "0"),
+    (True, '"true"'),
+    (1, '"1"'),
+    ("1", "1"),
+    ("true", "true"),
+    ("null", "null"),
+    (None, '"null"'),
+    (None, "0"),
+    (None, '""'),
+    (None, "{}"),
+    (None, "[]"),
+    ("", "null"),
+    (1, "[1]"),
+    (1, "2"),
+    (9007199254740993, "9007199254740992"),
+    # A computer's arithmetic would make each of these pairs one number.
+    (9007199254740993, "9007199254740992.0"),
+    (9007199254740992, "9007199254740993.0"),
+    (Decimal("0.1"), "0.1000000000000000055511151231257827"),
+    (0.1, "0.10000000000000001"),
+    (0, "1e-400"),
+    (Decimal("1e999"), "1e1000"),
+    ("A", '"a"'),
+    ("a", '"a "'),
+    ("é", '"e\\u0301"'),
+    ("a\nb", '"a\\r\\nb"'),
+]
+
+
+@pytest.mark.parametrize(("expected", "output"), SAME, ids=lambda value: repr(value)[:25])
+def test_scalars_of_one_type_and_value_match(expected: Any, output: str) -> None:
+    """`1` equals `1.0`: JSON has one kind of number."""
+    assert told(expected, output) == []
+
+
+@pytest.mark.parametrize(("expected", "output"), OTHER, ids=lambda value: repr(value)[:25])
+def test_other_scalars_do_not(expected: Any, output: str) -> None:
+    """Neither another type nor another value, however near."""
+    assert len(told(expected, output)) == 1
+
+
+# ── objects and arrays ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("expected", "output", "words"),
+    [
+        ({}, '{"a": 1}', []),
+        ({"a": 1}, '{"b": 2, "a": 1}', []),
+        ({"a": {"b": {}}}, '{"a": {"b": {"c": 1}, "d": 2}}', []),
+        ({"a": 1}, "{}", ["$.a is not there"]),
+        ({"a": 1, "b": 2}, '{"a": 2}', ["$.a is 2, not 1", "$.b is not there"]),
+        ({"a": None}, '{"a": null}', []),
+        ({"a": None}, "{}", ["$.a is not there"]),
+        ({"a": None}, '{"a": 0}', ["$.a is 0, not null"]),
+        ({"a": {}}, '{"a": []}', ["$.a is [], not {}"]),
+        ({}, "[]", ["$ is [], not {}"]),
+        ({}, "null", ["$ is null, not {}"]),
+        ([], "{}", ["$ is {}, not []"]),
+        ([], "[1]", ["$ has 1 item, not 0"]),
+        ([], "[]", []),
+        ([1, 2], "[2, 1]", ["$[0] is 2, not 1", "$[1] is 1, not 2"]),
+        ([1], "[1, 2]", ["$ has 2 items, not 1"]),
+        ([1, 2], "[2]", ["$ has 1 item, not 2", "$[0] is 2, not 1"]),
+        ([{"a": 1}], '[{"a": 1, "b": 2}]', []),
+        ([{}, {"a": [True]}], '[{"x": 0}, {"a": [1]}]', ["$[1].a[0] is 1, not true"]),
+        ({"a b": {'"': 1}}, '{"a b": {"\\"": 2}}', ['$["a b"]["\\""] is 2, not 1']),
+        ({"A": 1}, '{"a": 1}', ["$.A is not there"]),
+        ({"": 1}, '{"": 2}', ['$[""] is 2, not 1']),
+    ],
+)
+def test_objects_match_as_subsets_and_arrays_by_length_and_order(expected: Any, output: str, words: list[str]) -> None:
+    """Each place that differs is told; more keys are no difference, at any depth; more items are."""
+    assert told(expected, output) == words
+
+
+# ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_long_values_are_cut_short() -> None:
+    """However long they are, and however deep they nest."""
+    begun = time.perf_counter()
+    assert told(1, json.dumps("x" * 1_000_000)) == [f'$ is "{"x" * 78}…, not 1']
+    assert told(1, json.dumps(list(range(200_000)))) == [f"$ is {json.dumps(list(range(100)))[:79]}…, not 1"]
+    assert told(1, "[" * 300 + "]" * 300) == [f"$ is {'[' * 79}…, not 1"]
+    assert told("x", "9" * 100_000) == [f'$ is {"9" * 79}…, not "x"']
+    assert told({"k" * 500: 1}, "{}") == [f"$.{'k' * 500} is not there"]
+    assert time.perf_counter() - begun < 2
+
+
+def test_what_is_told_can_be_shown() -> None:
+    """Nothing of an output reaches a terminal as it is; nor of a key."""
+    (words,) = told("a", '"\u202e\\u001b[31m\x7f"')
+    assert words == '$ is "\\u202e\\u001b[31m\\x7f", not "a"'
+    (words,) = told({"\u202e\x1b": 1}, "{}")
+    assert words == '$["\\u202e\\u001b"] is not there'
+    with pytest.raises(ValueError, match=r"^the key `\\u202e` stands twice in an object$"):
+        one_value('{"\u202e": 1, "\u202e": 2}')
+
+
+def test_numbers_with_vast_exponents_are_compared_in_a_moment() -> None:
+    """None is ever written out."""
+    begun = time.perf_counter()
+    assert len(told(exact_number("1e999999999999999999"), "1")) == 1
+    assert told(exact_number("10e999999999999"), "1e1000000000000") == []
+    assert len(told(1, "1e-999999999999999999")) == 1
+    assert time.perf_counter() - begun < 1
+
+
+# ── laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_SCALAR = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+)
+_KEY = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
+_VALUE: st.SearchStrategy[Any] = st.recursive(
+    _SCALAR, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEY, inner, max_size=4), max_leaves=12
+)
+
+
+@given(_VALUE)
+def test_a_value_matches_itself(value: Any) -> None:
+    """As it is, and written out and read again."""
+    assert list(differences(value, value)) == []
+    assert told(value, json.dumps(value)) == []
+    assert told(value, json.dumps(value, ensure_ascii=False, indent=1)) == []
+
+
+@given(_VALUE, _KEY, _VALUE)
+def test_more_keys_make_no_difference(value: Any, key: str, more: Any) -> None:
+    """In an object, and in one that is in an array."""
+    wider = {"a": value, **({} if key == "a" else {key: more})}
+    assert told({"a": value}, json.dumps(wider)) == []
+    assert told([{"a": value}], json.dumps([wider])) == []
+    assert told([value], json.dumps([value, more])) != []
+
+
+@given(_SCALAR, _SCALAR)
+def test_scalars_match_both_ways_or_neither(one: Any, other: Any) -> None:
+    """And only where JSON has them for one value."""
+    ways = {not list(differences(one, other)), not list(differences(other, one))}
+    assert len(ways) == 1
+    if ways == {True}:
+        assert one == other
+        assert isinstance(one, bool) is isinstance(other, bool)
