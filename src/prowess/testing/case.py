@@ -45,6 +45,7 @@ _MAX_NAME = 64
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
 _SUFFIXES = (".yaml", ".yml")
 _CODE = "test-invalid"
+_SPLIT = "make more than one file of it, or keep data in fixtures"
 
 
 class _Absent:
@@ -153,7 +154,7 @@ def _read(folder: str, file: str, report: Report) -> bytes | None:
     try:
         return read_file(os.path.join(folder, *file.split("/")), MAX_BYTES)
     except UnreadableError as error:
-        report.say(error.message, hint=error.hint)
+        report.say(error.message, hint=_SPLIT if error.code == "file-too-large" else error.hint)
         return None
 
 
@@ -228,7 +229,7 @@ def _case(file: str, folder: str, report: Report) -> Case | None:
     form.only("name", "description", "input", "expected")
     name = form.text("name", needed=True)
     if name is not None and (not _NAME(name) or len(name) > _MAX_NAME):
-        hint = f"use lower case letters, digits and single hyphens, at most {_MAX_NAME} of them"
+        hint = f"use lower case letters, digits and hyphens, at most {_MAX_NAME} of them"
         report.say(f"{quoted(name)} is no name of a case", form.get("name"), hint)
     description = form.text("description") or ""
     given = form.form("input", needed=True)
