@@ -127,7 +127,7 @@ def _read(path: str) -> tuple[Step, ...]:
         report.say("there is no step in it")
     if report.findings:
         lines = []
-        for item in report.findings:
+        for item in sorted(report.findings, key=lambda item: (item.line or 0, item.column or 0)):
             place = ":".join(str(part) for part in (neutral(path), item.line, item.column) if part is not None)
             lines.append(f"{place}: {item.message}{f' ({item.hint})' if item.hint else ''}")
         raise ConfigError("\n".join(lines), hint=_HINT)
@@ -253,5 +253,5 @@ def _see_arguments(arguments: Any, where: str, wrong: list[str]) -> None:
         return
     try:
         json.dumps(dict(arguments), allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        wrong.append(f"`{where}` cannot be written as JSON: {neutral(str(error))}")
+    except (TypeError, ValueError, RecursionError):
+        wrong.append(f"`{where}` holds what cannot be written as JSON")

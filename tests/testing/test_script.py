@@ -1,0 +1,264 @@
+"""A model that follows a script: what a script may say, and what is told of one that is none."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prowess.errors import ConfigError
+from prowess.testing import Call, ScriptedModel, Step
+
+HINT = "a step is `call: TOOL` with `with: {...}`, `calls: [...]` or `say: TEXT`"
+
+
+def file(tmp_path: Path, text: str | bytes) -> Path:
+    path = tmp_path / "script.yaml"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def told(script: Any) -> list[str]:
+    """Return what is wrong with a script, line by line, without the path of its file."""
+    with pytest.raises(ConfigError) as caught:
+        ScriptedModel(script)
+    assert caught.value.hint == HINT
+    lines = str(caught.value).split("\n")
+    if isinstance(script, Path):
+        assert all(line.startswith(f"{script}:") for line in lines)
+        return [line.removeprefix(f"{script}:").lstrip() for line in lines]
+    assert all(line.startswith("the script: ") for line in lines)
+    return [line.removeprefix("the script: ") for line in lines]
+
+
+# ── what a script says ───────────────────────────────────────────────────────────────────────────────────────────────
+
+STEPS = (
+    Step(calls=(Call(tool="read_file", arguments={"path": "a.txt", "limit": 10}),)),
+    Step(calls=(Call(tool="now"), Call(tool="add", arguments={"numbers": [1, 2.5, True, None]}))),
+    Step(say="It is done."),
+)
+WRITTEN = """\
+- call: read_file
+  with:
+    path: a.txt
+    limit: 10
+- calls:
+  - call: now
+  - call: add
+    with: {numbers: [1, 2.5, true, null]}
+- say: It is done.
+"""
+IN_PYTHON: list[dict[str, Any]] = [
+    {"call": "read_file", "with": {"path": "a.txt", "limit": 10}},
+    {"calls": [{"call": "now"}, {"call": "add", "with": {"numbers": [1, 2.5, True, None]}}]},
+    {"say": "It is done."},
+]
+
+
+def test_a_script_is_a_file_or_a_list(tmp_path: Path) -> None:
+    """Of mappings as the file has them, or of the values they mean: all the same."""
+    path = file(tmp_path, WRITTEN)
+    for script in (path, str(path), IN_PYTHON, STEPS, [*STEPS], [IN_PYTHON[0], *STEPS[1:]]):
+        assert ScriptedModel(script).steps == STEPS
+
+
+def test_past_the_end_the_last_say_is_repeated(tmp_path: Path) -> None:
+    """Also where a call comes after it."""
+    model = ScriptedModel(file(tmp_path, "- say: one\n- say: two\n- call: now\n"))
+    assert [model.step(number).say for number in range(6)] == ["one", "two", "", "two", "two", "two"]
+    assert model.step(2).calls == (Call(tool="now"),)
+
+
+def test_a_script_that_never_says_anything_ends() -> None:
+    """With words, rather than with an empty answer that a framework would ask for again."""
+    model = ScriptedModel([{"call": "now"}])
+    with pytest.raises(ConfigError, match=r"^the script has 1 step and is asked for one more$") as caught:
+        model.step(1)
+    assert caught.value.hint == "end it with `say: TEXT`"
+
+
+@pytest.mark.parametrize(
+    ("typed", "value"),
+    [
+        ("1", 1),
+        ("1.5", 1.5),
+        ("true", True),
+        ("null", None),
+        ("'1'", "1"),
+        ("yes", "yes"),
+        ("012", "012"),
+        ("2024-01-01", "2024-01-01"),
+        ("[a, {b: 1}]", ["a", {"b": 1}]),
+        ("|\n      x\n      y\n", "x\ny\n"),
+        ("12345678901234567890", 12345678901234567890),
+        ("1e999", "1e999"),
+    ],
+)
+def test_an_argument_has_the_type_it_has_in_json(typed: str, value: object, tmp_path: Path) -> None:
+    """What is no literal of JSON is text."""
+    (step,) = ScriptedModel(file(tmp_path, f"- call: t\n  with:\n    a: {typed}\n")).steps
+    made = step.calls[0].arguments["a"]
+    assert (type(made), made) == (type(value), value)
+
+
+def test_what_is_said_is_what_its_author_typed(tmp_path: Path) -> None:
+    """Also where it looks like something else."""
+    script = file(tmp_path, "- say: 12\n- say: yes\n- say: ''\n- say: |\n    a\n\n    b\n- say: 'null'\n")
+    assert [step.say for step in ScriptedModel(script).steps] == ["12", "yes", "", "a\n\nb\n", "null"]
+
+
+# ── what is no script ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path) -> None:
+    """Each with its line and column."""
+    text = """\
+- tell: x
+- say: x
+  call: y
+- call: x
+  wiht: {}
+- say: x
+  with: {a: 1}
+- calls: []
+- calls:
+  - say: x
+  - x
+  - call:
+  - call: ''
+    with: [1]
+- text
+- say:
+- call: [x]
+- calls: {call: x}
+- {}
+"""
+    assert told(file(tmp_path, text)) == [
+        "1:3: the key `[0].tell` is not known (the keys here are call, with, calls, say)",
+        "1:3: `[0]` says neither `call`, `calls` nor `say`",
+        "2:3: `[1]` says both `call` and `say`",
+        "5:3: the key `[2].wiht` is not known (did you mean `with`?)",
+        "7:9: `[3].with` belongs to a `call`",
+        "8:10: `[4].calls` is not a list of `call: TOOL`",
+        "10:5: the key `[5].calls[0].say` is not known (the keys here are call, with)",
+        "10:5: there is no `[5].calls[0].call` (add `call: ...`)",
+        "11:5: `[5].calls[1]` is not `call: TOOL`",
+        "12:10: there is no `[5].calls[2].call` (add `call: ...`)",
+        "13:11: `[5].calls[3].call` names no tool",
+        "14:11: `[5].calls[3].with` is a list, not a map (write `key: value` lines below `with:`)",
+        "15:3: `[6]` is text (`text`), not `key: value` lines (write `key: value` after its dash)",
+        "16:7: there is no `[7].say` (add `say: ...`)",
+        "17:9: `[8].call` is a list, not text (put it in quotes)",
+        "18:10: `[9].calls` is not a list of `call: TOOL`",
+        "19:3: `[10]` says neither `call`, `calls` nor `say`",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "the file is empty (write into it, or remove it)"),
+        ("[]\n", "there is no step in it"),
+        ("say: x\n", "1:1: the file is a map, not a list (begin each of its parts with a dash)"),
+        (b"- say: \xff\n", "byte 0xff at offset 7 is not UTF-8 (save the file as UTF-8)"),
+        ("- say: x\n  say: y\n", "2:3: the key `say` stands twice (remove one of them)"),
+        (
+            "- &a\n  say: x\n- *a\n",
+            "1:3: the file uses a YAML anchor or alias (write the value out wherever it is meant, or put it in quotes)",
+        ),
+    ],
+    ids=repr,
+)
+def test_a_file_that_is_no_list_of_steps_is_told(text: str | bytes, words: str, tmp_path: Path) -> None:
+    """As any file of ours is."""
+    assert told(file(tmp_path, text)) == [words]
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    """And never waited for. A link is followed: it is the caller's."""
+    os.mkfifo(tmp_path / "fifo")
+    for path, words in ((tmp_path / "none.yaml", "there is no such file"), (tmp_path / "fifo", "it is a FIFO")):
+        with pytest.raises(ConfigError, match=words):
+            ScriptedModel(path)
+    (tmp_path / "link.yaml").symlink_to(file(tmp_path, WRITTEN))
+    assert ScriptedModel(tmp_path / "link.yaml").steps == STEPS
+
+
+def test_all_that_is_wrong_with_a_list_is_told_at_once() -> None:
+    """Each with its number."""
+    script: list[Any] = [
+        "say x",
+        {},
+        {"say": "x", "call": "y"},
+        {"say": "x", "with": {}},
+        {"say": 1},
+        {"say": "x", "sya": "y"},
+        {"call": "x", "with": [1]},
+        {"call": "x", "with": {"a": object}},
+        {"call": "x", "with": {"a": math.nan}},
+        {"call": ""},
+        {"calls": []},
+        {"calls": {"call": "x"}},
+        {"calls": [1, {"call": "x", "wiht": {}}, {"with": {}}]},
+        Step(calls=(Call(tool="x", arguments={"a": {1}}),)),
+        None,
+    ]
+    assert told(script) == [
+        "`[0]` is str, not a mapping or a `Step`",
+        "`[1]` says neither `call`, `calls` nor `say`",
+        "`[2]` says both `call` and `say`",
+        "`[3].with` belongs to a `call`",
+        "`[4].say` is int, not text",
+        "the key `[5].sya` is not known (did you mean `say`?)",
+        "`[6].with` is list, not a mapping",
+        "`[7].with` holds what cannot be written as JSON",
+        "`[8].with` holds what cannot be written as JSON",
+        "`[9].call` is not the name of a tool",
+        "`[10].calls` is not a list of calls",
+        "`[11].calls` is not a list of calls",
+        "`[12].calls[0]` is int, not a mapping or a `Call`",
+        "the key `[12].calls[1].wiht` is not known (did you mean `with`?)",
+        "`[12].calls[2].call` is not the name of a tool",
+        "`[13]` holds what cannot be written as JSON",
+        "`[14]` is NoneType, not a mapping or a `Step`",
+    ]
+
+
+@pytest.mark.parametrize("script", [{"say": "x"}, None, 1, b"x", iter(())], ids=lambda value: type(value).__name__)
+def test_what_is_no_list_at_all_is_told(script: Any) -> None:
+    """One step without its list is the likeliest."""
+    with pytest.raises(ConfigError, match=r"^a script is a list of steps or the path of a file, not \w+$"):
+        ScriptedModel(script)
+    assert told([]) == ["there is no step in it"]
+
+
+def test_what_is_told_can_be_shown(tmp_path: Path) -> None:
+    """Nothing of a script reaches a terminal as it is."""
+    evil = "\x1b[2J\u202e"
+    for lines in (told(file(tmp_path, '- "\\e[2J\\u202e": 1\n')), told([{"call": "x", evil: 1}, {"say": "", evil: 1}])):
+        assert "".join(lines).isprintable()
+
+
+def test_a_script_needs_no_framework_and_says_which_one_is_missing() -> None:
+    """Reading one loads none; asking for a model tells what to install."""
+    code = """
+import sys
+sys.modules["pydantic_ai"] = None
+from prowess.testing import ScriptedModel
+model = ScriptedModel([{"say": "x"}])
+assert not {"yaml", "pytest"} & {*sys.modules}
+try:
+    model.pydantic_ai()
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        "a scripted model for Pydantic AI needs pydantic-ai-slim: pip install 'prowess[pydantic-ai]'\n"
+    )
