@@ -1,0 +1,193 @@
+"""A scripted model in agents of Pydantic AI: the same each time, in as many conversations as one likes."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic_ai import Agent, models
+from pydantic_ai.messages import ModelResponse, ToolCallPart, ToolReturnPart
+
+from prowess.adapters.pydantic_ai import Skills
+from prowess.errors import ConfigError
+from prowess.testing import ScriptedModel
+from skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+models.ALLOW_MODEL_REQUESTS = False
+
+ORDER: list[dict[str, Any]] = [
+    {"call": "price", "with": {"item": "tea", "count": 2}},
+    {"say": "Tea is 6.\nAnd that is all."},
+]
+
+
+@pytest.fixture(autouse=True)
+def _loop() -> Iterator[None]:
+    """`run_sync` leaves the loop it made open."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    loop.close()
+    asyncio.set_event_loop(None)
+
+
+def agent(script: Any, asked: list[Any]) -> Agent[None, str]:
+    """Return an agent with two tools that keep what they were asked."""
+    made: Agent[None, str] = Agent(ScriptedModel(script).pydantic_ai())
+
+    @made.tool_plain
+    def price(item: str, count: int) -> int:
+        asked.append((item, count))
+        return 3 * count
+
+    @made.tool_plain
+    def keep(things: list[Any]) -> str:
+        asked.append([*things])
+        things.append("changed by the tool")
+        return "kept"
+
+    return made
+
+
+def calls(messages: Sequence[Any]) -> list[tuple[str, Any]]:
+    parts = [part for message in messages for part in message.parts]
+    return [(part.tool_name, part.args_as_dict()) for part in parts if isinstance(part, ToolCallPart)]
+
+
+def returned(messages: Sequence[Any]) -> list[Any]:
+    return [part.content for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
+
+
+def test_an_agent_calls_and_answers_as_the_script_says() -> None:
+    """Its tools get the arguments with their types, and the conversation is that of any model."""
+    asked: list[Any] = []
+    result = agent(ORDER, asked).run_sync("What is tea?")
+    assert result.output == "Tea is 6.\nAnd that is all."
+    assert asked == [("tea", 2)]
+    assert calls(result.all_messages()) == [("price", {"item": "tea", "count": 2})]
+    assert returned(result.all_messages()) == [6]
+    assert {message.model_name for message in result.all_messages() if isinstance(message, ModelResponse)} == {"script"}
+
+
+def test_a_script_in_a_file_does_the_same(tmp_path: Path) -> None:
+    """With types as in JSON: the tool wants a number, and gets one."""
+    file = tmp_path / "script.yaml"
+    file.write_text("- call: price\n  with: {item: tea, count: 2}\n- say: |-\n    Tea is 6.\n    And that is all.\n")
+    asked: list[Any] = []
+    assert agent(file, asked).run_sync("What is tea?").output == ORDER[1]["say"]
+    assert asked == [("tea", 2)]
+
+
+@pytest.mark.parametrize(
+    "text", ["Tea is 6.\nAnd that is all.", "one", " a  b \n\n", "\n", "", "x" * 2_000, "日本 \u200b é\t."], ids=repr
+)
+def test_what_is_streamed_is_what_is_said(text: str) -> None:
+    """Word by word, to the last blank; a tool before it is called as well."""
+
+    async def stream() -> tuple[str, list[Any], int]:
+        asked: list[Any] = []
+        pieces = []
+        async with agent([ORDER[0], {"say": text}], asked).run_stream("?") as run:
+            pieces = [piece async for piece in run.stream_text(delta=True, debounce_by=None)]
+        return "".join(pieces), asked, len(pieces)
+
+    whole, asked, count = asyncio.run(stream())
+    assert (whole, asked) == (text, [("tea", 2)])
+    assert count >= len(text.split())
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_several_tools_are_called_in_one_step(streamed: bool) -> None:
+    """All in one answer of the model, each with its own arguments, in their order."""
+    script = [
+        {"calls": [{"call": "price", "with": {"item": i, "count": n}} for n, i in enumerate("abc", 1)]},
+        {"say": "done"},
+    ]
+    asked: list[Any] = []
+    made = agent(script, asked)
+
+    async def run() -> Sequence[Any]:
+        if not streamed:
+            return (await made.run("?")).all_messages()
+        async with made.run_stream("?") as result:
+            assert await result.get_output() == "done"
+            return result.all_messages()
+
+    messages = asyncio.run(run())
+    first = next(message for message in messages if isinstance(message, ModelResponse))
+    assert calls([first]) == [("price", {"item": i, "count": n}) for n, i in enumerate("abc", 1)]
+    assert returned(messages) == [3, 6, 9]
+    assert sorted(asked) == [("a", 1), ("b", 2), ("c", 3)]
+
+
+def test_each_conversation_begins_at_the_first_step() -> None:
+    """And one that goes on goes on in the script; past its end the last answer comes again."""
+    asked: list[Any] = []
+    made = agent([*ORDER, {"say": "Anything else?"}], asked)
+    first = made.run_sync("What is tea?")
+    assert made.run_sync("What is tea?").output == first.output
+    assert asked == [("tea", 2), ("tea", 2)]
+    second = made.run_sync("Thanks", message_history=first.all_messages())
+    third = made.run_sync("Bye", message_history=second.all_messages())
+    assert [second.output, third.output] == ["Anything else?"] * 2
+    assert len(asked) == 2
+
+
+def test_twenty_conversations_at_once_do_not_mix() -> None:
+    """On one model: each gets the script from its beginning, whatever the others are at."""
+    script = [{"call": "price", "with": {"item": str(n), "count": n}} for n in range(5)] + [{"say": "done"}]
+    asked: list[Any] = []
+    made = agent(script, asked)
+
+    async def one(number: int) -> tuple[str, list[Any]]:
+        if number % 2:
+            async with made.run_stream("?") as run:
+                return await run.get_output(), returned(run.all_messages())
+        result = await made.run("?")
+        return result.output, returned(result.all_messages())
+
+    async def all_of_them() -> list[Any]:
+        return await asyncio.gather(*map(one, range(20)))
+
+    assert asyncio.run(all_of_them()) == [("done", [0, 3, 6, 9, 12])] * 20
+    assert len(asked) == 100
+
+
+def test_what_a_tool_changes_is_not_seen_by_the_next_conversation() -> None:
+    """It gets its own copy of the arguments."""
+    asked: list[Any] = []
+    made = agent([{"call": "keep", "with": {"things": ["a"]}}, {"say": "done"}], asked)
+    for _ in range(2):
+        made.run_sync("?")
+    assert asked == [["a"], ["a"]]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_script_without_an_answer_ends_the_run_with_words(streamed: bool) -> None:
+    """Rather than with a framework's, after it has asked again and again."""
+    made = agent([ORDER[0]], [])
+
+    async def run() -> None:
+        if streamed:
+            async with made.run_stream("?"):
+                pass
+        else:
+            await made.run("?")
+
+    with pytest.raises(ConfigError, match="the script has 1 step and is asked for one more"):
+        asyncio.run(run())
+
+
+def test_an_agent_with_skills_is_tested_with_a_script(tmp_path: Path) -> None:
+    """What it is for: a skill is activated, and its words reach the model."""
+    skill(tmp_path / ".agents/skills/pdf", body="Turn every page.")
+    script = ScriptedModel([{"call": "activate_skill", "with": {"name": "pdf"}}, {"say": "I turned them."}])
+    made: Agent[None, str] = Agent(script.pydantic_ai(), capabilities=[Skills(tmp_path)])
+    result = made.run_sync("Read it")
+    assert result.output == "I turned them."
+    assert "Turn every page." in returned(result.all_messages())[0]
