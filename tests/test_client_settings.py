@@ -98,7 +98,11 @@ def test_the_settings_of_claude_code(policy: str, user: str) -> None:
     """Whole, for each policy."""
     network, sandbox, changes, more = CLAUDE[policy]
     assert problems("claude-code", network, sandbox) == []
-    expected = {} if changes is None else {".claude/settings.json": {"sandbox": claude(user, **changes), **more}}
+    expected = (
+        {}
+        if changes is None
+        else {".claude/settings.json": {"sandbox": claude(user, **changes), "disableAllHooks": True, **more}}
+    )
     assert written("claude-code", network, sandbox, user) == expected
 
 
@@ -112,11 +116,24 @@ def codex(**changes: Any) -> dict[str, Any]:
     }
 
 
+FEATURES = {
+    "plugins": False,
+    "apps": False,
+    "shell_snapshot": False,
+    "hooks": False,
+    "skill_mcp_dependency_install": False,
+}
+
+
 def profile(user: str, *, write: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
     """What `default_permissions` names."""
     files: dict[str, Any] = {":root": "read", ":tmpdir": "write", f"{user}/.netrc": "deny", f"{user}/.ssh": "deny"}
     files |= {":workspace_roots": {".": "write"}, **dict.fromkeys(write, "write")}
-    return {"default_permissions": "prowess", "permissions": {"prowess": {"filesystem": files, **more}}}
+    return {
+        "features": FEATURES,
+        "default_permissions": "prowess",
+        "permissions": {"prowess": {"filesystem": files, **more}},
+    }
 
 
 def test_the_settings_of_codex(user: str) -> None:
@@ -132,9 +149,8 @@ def test_the_settings_of_codex(user: str) -> None:
             NetworkPolicy.with_domains("pypi.org", "*.github.com"),
             None,
             codex(
-                features={"plugins": False, "apps": False, "shell_snapshot": False, "network_proxy": True},
                 web_search="disabled",
-                **profile(user, network=domains),
+                **{**profile(user, network=domains), "features": {**FEATURES, "network_proxy": True}},
             ),
         ),
         (

@@ -183,7 +183,8 @@ def _claude(host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig, u
         },
         "credentials": {"envVars": [{"name": host.isolated.key_variable, "mode": "deny"}]},
     }
-    settings: dict[str, Any] = {"sandbox": table}
+    # Those that a skill brings in its front matter would run outside the sandbox.
+    settings: dict[str, Any] = {"sandbox": table, "disableAllHooks": True}
     if network is not None:
         domains = _domains(network)
         table["network"] = {"allowedDomains": domains, "strictAllowlist": True}
@@ -205,6 +206,8 @@ def _codex(network: NetworkPolicy | None, sandbox: SandboxConfig | None, user_ho
         "shell_environment_policy": {"inherit": "core"},
     }
     if sandbox is not None:
+        # Neither hooks nor the servers that a skill may ask for would run in the sandbox.
+        tables["features"] |= {"hooks": False, "skill_mcp_dependency_install": False}
         readable = _absolute(sandbox.readable_paths)
         closed = (path for path in _secrets(user_home) if not any((path + os.sep).startswith(one) for one in readable))
         top["default_permissions"] = "prowess"

@@ -283,7 +283,7 @@ _BUDGET = {
 
 _ISOLATED = {
     "program": "started with `{}`",
-    "arguments": "given first: `{}`",
+    "arguments": "given first, word by word: `{}`",
     "key_variable": "its key is in `{}`",
     "env": "`{}` is `{}`",
     "settings": "its settings are written as {} reads them",
