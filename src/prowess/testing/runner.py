@@ -363,6 +363,8 @@ class SuiteRun:
                 env=self.suite.env,
                 stdin=None if case.stdin is None else case.stdin.encode("utf-8", "surrogateescape"),
                 limits=Limits(timeout=self.suite.timeout),
+                # Behind walls as without: a copy is there to be worked in.
+                writable=(copy,),
                 scratch=scratch,
                 sandbox=chosen,
             )
