@@ -178,7 +178,7 @@ def told(built: Built, *options: str) -> list[dict[str, Any]]:
         patch.chdir(built.project)
         main([*built.argv, *options, "--home", str(built.home), "--json"])
     value: dict[str, Any] = json.loads(output.getvalue())
-    own = value["findings"]
+    own = value.get("findings", ())
     return [*own, *(item for entry in value.get("skills", ()) for item in entry["findings"])]
 
 

@@ -48,6 +48,7 @@ FACE = {
     "validate_skill": "mount",
     "validate_skill_name": "mount",
     "resolve_skill_name": "mount",
+    "run_tests": "testing.runner",
     "EphemeralHome": "isolation",
     "IsolationConfig": "isolation",
     "NetworkPolicy": "client_settings",

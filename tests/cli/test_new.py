@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -17,6 +18,9 @@ from prowess.scaffold import proposed
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+SANDBOX = "auto" if shutil.which("bwrap") else "none"
+"""What contains the tests of a new skill: they are ours."""
 
 
 @pytest.fixture
@@ -62,6 +66,52 @@ def test_folders_come_with_something_to_start_from(project: Path, capsys: pytest
     assert below(skill) == ["SKILL.md", "assets/template.md", "references/details.md", "scripts/run.sh"]
     assert check(skill, policy="spec") == ()
     assert os.access(skill / "scripts/run.sh", os.X_OK)
+
+
+def test_a_skill_comes_with_tests_that_pass(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A script, a config, a fixture and two cases; nothing to find in any of it."""
+    assert run(project, "word-count", "--with-tests") == 0
+    skill = project / ".agents/skills/word-count"
+    assert capsys.readouterr() == (
+        f"{skill}/SKILL.md\n",
+        (
+            "edit its description first: it is all that an agent sees before it chooses the skill\n"
+            f"`prowess test {skill}` runs its tests\n"
+        ),
+    )
+    assert below(skill) == [
+        "SKILL.md",
+        "scripts/count.py",
+        "tests/cases/01-sample.yaml",
+        "tests/cases/02-no-file.yaml",
+        "tests/fixtures/sample.txt",
+        "tests/test-config.json",
+    ]
+    assert os.access(skill / "scripts/count.py", os.X_OK)
+    assert check(skill, policy="spec") == ()
+    before = {path: path.read_bytes() for path in skill.rglob("*") if path.is_file()}
+    here = ["--cwd", str(project), "--home", str(project.parent / "home")]
+    assert main(["test", "word-count", "--sandbox", SANDBOX, "--json", *here]) == 0
+    (tested,) = json.loads(capsys.readouterr().out)["skills"]
+    assert [(case["name"], case["status"]) for case in tested["cases"]] == [("sample", "passed"), ("no-file", "passed")]
+    assert {path: path.read_bytes() for path in skill.rglob("*") if path.is_file()} == before
+
+
+def test_the_tests_of_a_new_skill_fail_when_its_script_is_wrong(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They test something."""
+    assert run(project, "a", "--with-tests", "--scripts", "--dir", "my skills") == 0
+    skill = project / "sub/my skills/a"
+    assert f"`prowess test '{skill}'` runs its tests\n" in capsys.readouterr().err
+    script = skill / "scripts/count.py"
+    script.write_text(script.read_text().replace("text.split()", "text").replace("return 1", "raise"))
+    assert main(["test", str(skill), "--sandbox", SANDBOX, "--json"]) == 1
+    (tested,) = json.loads(capsys.readouterr().out)["skills"]
+    assert [[failure["kind"] for failure in case["failures"]] for case in tested["cases"]] == [
+        ["stdout-json"],
+        ["not-contains"],
+    ]
 
 
 def test_a_host_has_its_own_folder(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

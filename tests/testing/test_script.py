@@ -64,7 +64,8 @@ IN_PYTHON: list[dict[str, Any]] = [
 def test_a_script_is_a_file_or_a_list(tmp_path: Path) -> None:
     """Of mappings as the file has them, or of the values they mean: all the same."""
     path = file(tmp_path, WRITTEN)
-    for script in (path, str(path), IN_PYTHON, STEPS, [*STEPS], [IN_PYTHON[0], *STEPS[1:]]):
+    scripts: list[Any] = [path, str(path), IN_PYTHON, STEPS, [*STEPS], [IN_PYTHON[0], *STEPS[1:]]]
+    for script in scripts:
         assert ScriptedModel(script).steps == STEPS
 
 

@@ -35,6 +35,61 @@ _LINKS = {
     "references": "- Read [the details](references/details.md) when a step needs them",
     "assets": "- Start from [the template](assets/template.md)",
 }
+_TESTED = {
+    "scripts/count.py": '''\
+#!/usr/bin/env python3
+"""Counts the lines and words of a text; replace this with the work to do."""
+
+import json
+import sys
+from pathlib import Path
+
+
+def main() -> int:
+    if len(sys.argv) != 2:
+        print("usage: count.py FILE", file=sys.stderr)
+        return 2
+    try:
+        text = Path(sys.argv[1]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        print(f"count.py: {sys.argv[1]}: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps({"lines": len(text.splitlines()), "words": len(text.split())}))
+    return 0
+
+
+sys.exit(main())
+''',
+    "tests/test-config.json": '{\n  "version": 1,\n  "timeout": 10\n}\n',
+    "tests/fixtures/sample.txt": "Five words are in here,\nand six more are in here.\n",
+    "tests/cases/01-sample.yaml": """\
+name: sample
+description: Counts the lines and words of a file.
+input:
+  command: python3 scripts/count.py tests/fixtures/sample.txt
+  files:
+    - tests/fixtures/sample.txt
+expected:
+  exit-code: 0
+  stdout-json:
+    lines: 2
+    words: 11
+""",
+    "tests/cases/02-no-file.yaml": """\
+name: no-file
+description: Says in words that a file is not there.
+input:
+  command: python3 scripts/count.py no-such-file.txt
+expected:
+  exit-code: 1
+  stderr-contains:
+    - no-such-file.txt
+  not-contains:
+    - Traceback
+""",
+}
+"""A script, and tests of it that pass."""
+_TESTED_LINK = "- Run `python3 scripts/count.py FILE` from the skill's folder; see [the script](scripts/count.py)"
 
 
 def parser() -> ArgumentParser:
@@ -45,6 +100,7 @@ def parser() -> ArgumentParser:
     result.add_argument("--dir", metavar="DIR", help="the folder of skills to put it in (default: .agents/skills)")
     for folder, (path, _) in _FOLDERS.items():
         result.add_argument(f"--{folder}", action="store_true", help=f"add `{path}` to start from")
+    result.add_argument("--with-tests", action="store_true", help="add `scripts/count.py`, and tests of it that pass")
     project_arguments(result)
     return result
 
@@ -69,6 +125,8 @@ def run(args: Namespace) -> int:
         return OK
     tell(neutral(path))
     say("edit its description first: it is all that an agent sees before it chooses the skill")
+    if args.with_tests:
+        say(f"`prowess test {_as_typed(os.path.dirname(path))}` runs its tests")
     say_state(args, path)
     return OK
 
@@ -102,12 +160,19 @@ def say_state(args: Namespace, path: str) -> None:
         say(f"\nhint: it is {word}; `prowess why {args.name}` says why")
 
 
+def _as_typed(path: str) -> str:
+    import shlex
+
+    return neutral(shlex.quote(path))
+
+
 def _files(args: Namespace) -> dict[str, str]:
     chosen = [folder for folder in _FOLDERS if getattr(args, folder)]
-    more = "\n" + "\n".join(_LINKS[folder] for folder in chosen) + "\n" if chosen else ""
+    links = [*(_LINKS[folder] for folder in chosen), *((_TESTED_LINK,) if args.with_tests else ())]
+    more = "\n" + "\n".join(links) + "\n" if links else ""
     title = args.name.replace("-", " ").capitalize()
     description = args.description
     if description is None:
         description = f"Says in a sentence what {args.name} does. Use when the user asks for it."
     text = skill_text(args.name, description, _BODY.format(title=title, more=more))
-    return {SKILL_FILE: text, **dict(_FOLDERS[folder] for folder in chosen)}
+    return {SKILL_FILE: text, **dict(_FOLDERS[folder] for folder in chosen), **(_TESTED if args.with_tests else {})}
