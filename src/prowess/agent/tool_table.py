@@ -121,6 +121,10 @@ TOOLS: Mapping[str, Table] = {
                 "timeout_seconds": Key(kind="number", doc="seconds it may take", high=3600),
             },
         ),
+        "interpreter": Key(kind="text", doc="the program that runs those that name none of their own"),
+        "working_dir": Key(
+            kind="text", doc="where they start, relative to the role's folder; by default the skill's or the role's"
+        ),
         "timeout_seconds": _TIMEOUT,
         "max_output_bytes": _OUTPUT,
         "network": Key(kind="truth", doc="whether the scripts have a network", default=False),

@@ -1,0 +1,96 @@
+"""A model's Python code runs in a process of its own: contained, bounded, and gone afterwards."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.errors import ConfigError
+from tool_calls import around, contained, failed, gone, made
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
+
+
+def python(folder: Path, **given: Any) -> Any:
+    return made("python", around(folder, **given.pop("around", {})), **given)["run_python"]
+
+
+def test_code_is_run_by_this_python(tmp_path: Path) -> None:
+    """It asks unless it is told not to."""
+    tool = python(tmp_path)
+    assert (tool.ask, python(tmp_path, require_confirmation=False).ask) == (True, False)
+    assert tool.call(code="import sys; print(sys.version_info[:2]); print('å')") == (
+        f"exit code 0\nstdout:\n{sys.version_info[:2]}\nå"
+    )
+    assert tool.call(code="") == "exit code 0\nno output"
+    assert "SyntaxError" in tool.call(code="print(")
+    assert tool.call(code="raise SystemExit(4)") == "exit code 4\nno output"
+
+
+def test_code_is_contained(tmp_path: Path) -> None:
+    """It can read its folder and write to its home, and there is no network unless one is allowed."""
+    (tmp_path / "secret").write_text("the user's secret")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "data.csv").write_text("a,b\n")
+    (work / "json.py").write_text("print('planted')")
+    code = f"""
+import json, os, socket
+print(open("data.csv").read().strip())
+open(os.path.expanduser("~/x"), "w").write("x")
+for path, mode in (("y", "w"), ("{tmp_path}/secret", "r")):
+    try: open(path, mode); print("open", path)
+    except OSError as error: print(type(error).__name__)
+print([name for _, name in socket.if_nameindex()])
+"""
+    tool = python(tmp_path, working_dir="work", around={"sandbox": contained()})
+    assert tool.call(code=code) == "exit code 0\nstdout:\na,b\nOSError\nFileNotFoundError\n['lo']"
+    assert sorted(os.listdir(work)) == ["data.csv", "json.py"]
+    assert "no such file" in python(tmp_path, around={"sandbox": contained()}).call(
+        code=f"import os\ntry: open('{tmp_path}/secret')\nexcept OSError as e: print(e.strerror.lower())"
+    )
+
+
+def test_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither files nor processes."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    mark = f"mark-{time.monotonic_ns()}"
+    code = (
+        "import subprocess, sys\nopen('left', 'w')\n"
+        f"subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)', '{mark}'])\nprint('done')"
+    )
+    said = python(tmp_path).call(code=code)
+    assert said == "exit code 0; what it left running was ended (1)\nstdout:\ndone"
+    assert gone(mark)
+    assert [name for name in os.listdir(tmp_path) if name.startswith("prowess-tool")] == []
+
+
+def test_floods_and_long_runs_are_bounded(tmp_path: Path) -> None:
+    """The model is told."""
+    tool = python(tmp_path, timeout_seconds=0.4, max_output_bytes=1000)
+    said = tool.call(code="while True: print('å' * 7, end='')")
+    assert said.startswith("stopped: it took longer than 0.4 seconds\nstdout:\nååå")
+    assert "were left out: ask for less]" in said
+    assert "\ufffd" not in said
+    assert "[the first 1,000 of 3,000 bytes; 2,000 were left out" in tool.call(code="print('a' * 2999)")
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"code": 1}, {"code": "a\0b"}, {"code": "'\ud800'"}, {"codes": ""}, {"code": "#" * 1_000_001}]
+)
+def test_arguments_that_do_not_fit_are_told(given: dict[str, Any], tmp_path: Path) -> None:
+    """As a failed tool and nothing else."""
+    failed(python(tmp_path), **given)
+
+
+def test_the_policy_opens_the_working_directory(tmp_path: Path) -> None:
+    """Or it is not opened."""
+    with pytest.raises(ConfigError, match="`working_dir`: `/` is outside"):
+        python(tmp_path, working_dir="/")

@@ -1,0 +1,166 @@
+"""Scripts are tools: what a model gives is in their environment, and they lie where they should."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.errors import ConfigError
+from tool_calls import around, contained, failed, gone, made
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
+
+
+def script(**given: Any) -> dict[str, Any]:
+    """Return a script as its table reads it."""
+    base = {"name": "hello", "description": "", "path": None, "body": None, "interpreter": None}
+    return {**base, "parameters": (), "timeout_seconds": None, **given}
+
+
+def parameter(name: str, **given: Any) -> dict[str, Any]:
+    return {"name": name, "description": "", "required": False, "default": "", **given}
+
+
+def scripts(folder: Path, *those: dict[str, Any], **given: Any) -> dict[str, Any]:
+    return made("script", around(folder, **given.pop("around", {})), scripts=those, **given)
+
+
+def test_a_body_is_run_with_its_parameters(tmp_path: Path) -> None:
+    """Each a variable in capitals, whatever it holds."""
+    parameters = (parameter("who", required=True), parameter("greeting", default="hei"))
+    tool = scripts(tmp_path, script(body='echo "$GREETING $WHO"', description="Greet.", parameters=parameters))["hello"]
+    assert (tool.description, tool.ask, tool.kind) == ("Greet.", False, "script")
+    assert tool.parameters["required"] == ["who"]
+    hostile = "'; id; \" $(id) `id`\n-x"
+    assert tool.call(who=hostile) == f"exit code 0\nstdout:\nhei {hostile}"
+    assert tool.call(who="you", greeting="bye") == "exit code 0\nstdout:\nbye you"
+    assert failed(tool) == "`who` is missing; hello takes `who`, `greeting`"
+    assert failed(tool, who="a\0b") == "`who` holds a NUL character; leave it out"
+    assert failed(tool, who="x" * 100_001) == "`who` is longer than 100,000 bytes; give less"
+    assert failed(tool, who="x", PATH="/").startswith("there is no argument `PATH`")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "interpreter", "said"),
+    [
+        ("a.py", "import sys; print(sys.version_info[0])", None, "3"),
+        ("a", "echo shell", None, "shell"),
+        ("a.py", "#!/bin/sh\necho shell", None, "shell"),
+        ("a", "#!/usr/bin/env python3\nprint('env')", None, "env"),
+        ("a", "#! /bin/sh -e\r\necho dash", None, "dash"),
+        ("a.txt", "print('named')", "python3 -I", "named"),
+        ("a", "#!\necho none", None, "none"),
+    ],
+)
+def test_its_first_line_or_its_ending_says_what_runs_it(
+    name: str, text: str, interpreter: str | None, said: str, tmp_path: Path
+) -> None:
+    """Unless the configuration does; it need not be executable."""
+    (tmp_path / name).write_text(text)
+    tool = scripts(tmp_path, script(path=name, interpreter=interpreter))["hello"]
+    assert tool.call().replace("\\x0d", "") == f"exit code 0\nstdout:\n{said}"
+
+
+def test_a_skills_script_lies_in_its_skill(tmp_path: Path) -> None:
+    """It starts there and can read it, but not write; its own folder is new each time."""
+    skill, role = tmp_path / "skill", tmp_path / "role"
+    (skill / "scripts").mkdir(parents=True)
+    role.mkdir()
+    (role / "secret").write_text("the role's secret")
+    (skill / "data").write_text("data\n")
+    text = (
+        f"#!/bin/sh\npwd; cat data; echo x > $TMPDIR/y && ls $TMPDIR\ntouch z 2>/dev/null || echo no\ncat {role}/secret"
+    )
+    (skill / "scripts/run").write_text(text)
+    about = {"skill": str(skill), "sandbox": contained()}
+    tool = scripts(role, script(path="scripts/run"), around=about)["hello"]
+    said = tool.call()
+    assert said.startswith(f"exit code 1\nstdout:\n{skill}\ndata\ny\nno\nstderr:\n")
+    assert "the role's secret" not in said
+    assert not (skill / "z").exists()
+
+
+def test_without_a_sandbox_a_strangers_script_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the skill is trusted."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if sys.platform != "linux":
+        pytest.skip("bwrap is of Linux")
+    about = {"skill": str(tmp_path), "sandbox": "auto"}
+    assert "bwrap" in failed(scripts(tmp_path, script(body="echo hi"), around=about)["hello"])
+    trusted = scripts(tmp_path, script(body="echo hi"), around={**about, "trusted": True})["hello"]
+    assert trusted.call() == "exit code 0\nstdout:\nhi"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"name": "a b"}, "the script's name `a b` cannot be that of a tool"),
+        ({"name": ""}, "the script's name `` cannot be that of a tool"),
+        ({"name": "../x"}, "the script's name `../x` cannot be that of a tool"),
+        ({"name": "é"}, "the script's name `é` cannot be that of a tool"),
+        ({"body": None}, "the script `hello` has neither a path nor a body"),
+        ({"path": "a"}, "the script `hello` has both a path and a body"),
+        ({"body": None, "path": "../out"}, "the script `hello`: `../out` is outside"),
+        ({"body": None, "path": "/etc/passwd"}, "the script `hello`: `/etc/passwd` is outside"),
+        ({"body": None, "path": "missing"}, "the script `hello`: there is no `missing`"),
+        ({"body": None, "path": "link"}, "the script `hello`: `link` is a link"),
+        ({"body": None, "path": "fifo"}, "the script `hello`: `fifo` is a FIFO"),
+        ({"body": None, "path": "."}, "the script `hello`: `.` is no file"),
+        ({"body": None, "path": "a\0"}, "the script `hello` has a NUL character in its path"),
+        ({"interpreter": "'sh"}, "the interpreter of the script `hello` cannot be read"),
+        ({"parameters": (parameter("a-b"),)}, "the parameter `a-b` of the script `hello` cannot be a variable"),
+        ({"parameters": (parameter("a=b"),)}, "the parameter `a=b` of the script `hello` cannot be a variable"),
+        ({"parameters": (parameter("a"), parameter("A"))}, "the parameter `A` of the script `hello` is there twice"),
+        ({"parameters": (parameter("path"),)}, "would be the variable `PATH`, which decides what programs do"),
+        ({"parameters": (parameter("ld_preload"),)}, "would be the variable `LD_PRELOAD`"),
+        ({"parameters": (parameter("Bash_Env"),)}, "would be the variable `BASH_ENV`"),
+    ],
+)
+def test_a_configuration_that_cannot_be_is_told(given: dict[str, Any], said: str, tmp_path: Path) -> None:
+    """Before anything runs."""
+    (tmp_path / "link").symlink_to("/bin/sh")
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(ConfigError) as caught:
+        scripts(tmp_path, script(**{"body": "true", **given}))
+    assert said in str(caught.value)
+    assert caught.value.hint
+
+
+def test_two_of_one_name_are_told(tmp_path: Path) -> None:
+    """A model could call only one."""
+    with pytest.raises(ConfigError, match="two scripts are called `hello`"):
+        scripts(tmp_path, script(body="a"), script(body="b"))
+
+
+def test_a_script_that_became_a_link_is_not_run(tmp_path: Path) -> None:
+    """It is looked at again before each run."""
+    (tmp_path / "a").write_text("echo a")
+    tool = scripts(tmp_path, script(path="a"))["hello"]
+    assert tool.call() == "exit code 0\nstdout:\na"
+    (tmp_path / "a").unlink()
+    (tmp_path / "a").symlink_to("/bin/sh")
+    assert failed(tool).startswith("`a` is a link")
+
+
+def test_floods_and_long_runs_are_bounded(tmp_path: Path) -> None:
+    """By the script's own time first, and nothing is left."""
+    mark = f"mark-{time.monotonic_ns()}"
+    body = f"python3 -c 'import os,time; os.setsid(); time.sleep(60)' {mark} & yes"
+    tool = scripts(tmp_path, script(body=body, timeout_seconds=0.4), max_output_bytes=1000)["hello"]
+    said = tool.call()
+    assert said.startswith("stopped: it took longer than 0.4 seconds\nstdout:\ny\n")
+    assert said.endswith("were left out: ask for less]")
+    assert gone(mark)
+
+
+def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
+    """With what to do."""
+    tool = scripts(tmp_path, script(body="#!/usr/bin/nothing-like-it\n"))["hello"]
+    assert failed(tool).startswith("there is no program `/usr/bin/nothing-like-it`; ")

@@ -1,0 +1,208 @@
+"""A model runs programs without a shell: those it may, where it may, and no longer than it may."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.errors import ConfigError
+from prowess.findings import quoted
+from tool_calls import around, contained, failed, gone, made
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
+
+NO_SHELL = (
+    "is for a shell, and there is none: run one program a call, without pipes, redirection or variables; "
+    "put single quotes around it if the program is to see it as it stands"
+)
+
+
+def shell(folder: Path, **given: Any) -> Any:
+    return made("shell", around(folder, **given.pop("around", {})), **given)["run_shell"]
+
+
+def test_a_program_is_run_with_its_arguments(tmp_path: Path) -> None:
+    """In the working directory, as a shell would take them apart; it asks unless it is told not to."""
+    tool = shell(tmp_path)
+    assert (tool.ask, shell(tmp_path, require_confirmation=False).ask) == (True, False)
+    assert tool.call(command="printf '%s\\n' 'a b' \"c;d\" e\\;f '$HOME' \"*\"") == (
+        "exit code 0\nstdout:\na b\nc;d\ne;f\n$HOME\n*"
+    )
+    assert tool.call(command="  pwd ") == f"exit code 0\nstdout:\n{tmp_path}"
+    assert tool.call(command="true") == "exit code 0\nno output"
+    assert tool.call(command="false") == "exit code 1\nno output"
+
+
+def test_both_streams_are_told(tmp_path: Path) -> None:
+    """What does not show is escaped, and bytes that are no text do no harm."""
+    code = "import sys; sys.stdout.buffer.write(b'a\\tb\\r\\n\\x1b[2J\\xff'); sys.stderr.write('oh\\n'); sys.exit(3)"
+    said = shell(tmp_path).call(command=f'python3 -c "{code}"')
+    assert said == "exit code 3\nstdout:\na\tb\n\\x1b[2J\ufffd\nstderr:\noh"
+
+
+@pytest.mark.parametrize(
+    ("command", "special"),
+    [
+        ("ls; rm -rf x", ";"),
+        ("ls | head", "|"),
+        ("ls & ls", "&"),
+        ("ls > x", ">"),
+        ("cat < x", "<"),
+        ("echo $HOME", "$"),
+        ("echo $(id)", "$"),
+        ("echo `id`", "`"),
+        ("(ls)", "("),
+        ("ls\nid", "\\x0a"),
+        ("ls \\\n-l", "\\x0a"),
+        ("ls 'a' ;id", ";"),
+        ("ls \"a'\" ; id '", ";"),
+        ("ls 'a\\' ; id", ";"),
+    ],
+)
+def test_what_is_for_a_shell_is_refused(command: str, special: str, tmp_path: Path) -> None:
+    """With words that say so."""
+    assert failed(shell(tmp_path), command=command) == f"`{special}` {NO_SHELL}"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("", "there is no command; name a program and its arguments"),
+        ("''", "there is no command; name a program and its arguments"),
+        ("ls 'a", "a quotation mark or a backslash has no end; close it"),
+        ("ls a\\", "a quotation mark or a backslash has no end; close it"),
+        ("./run", "`./run` may not be started by its path; name it without its folder"),
+        ("/bin/ls", "`/bin/ls` may not be started by its path; name it without its folder"),
+        ("A=1 ls", "`A=1` would set a variable, which only a shell does; begin with the program"),
+        ("-x", "there is no command `-x` on PATH; install it, or name it with its path"),
+        ("a" * 100_001, "a command line of 100,001 characters is too long; put what is long into a file"),
+    ],
+)
+def test_lines_that_are_no_command_are_told(command: str, said: str, tmp_path: Path) -> None:
+    """Each with what to do."""
+    assert failed(shell(tmp_path), command=command) == said
+
+
+def test_only_allowed_programs_are_started(tmp_path: Path) -> None:
+    """By exactly their names; by a path only where the configuration has that path."""
+    script = tmp_path / "check"
+    script.write_text("#!/bin/sh\necho checked $1\n")
+    script.chmod(0o755)
+    (tmp_path / "echo").write_text("#!/bin/sh\necho planted\n")
+    (tmp_path / "echo").chmod(0o755)
+    tool = shell(tmp_path, allowed_commands=("echo", "./check", str(script)))
+    assert tool.call(command="echo hi") == "exit code 0\nstdout:\nhi"
+    for command in ("./check a", f"{script} a", "check a"):
+        assert tool.call(command=command) == "exit code 0\nstdout:\nchecked a"
+    which = f"programs that may be are `echo`, `./check`, {quoted(str(script))}"
+    for word in ("/bin/echo", "./echo", "sub/../check"):
+        assert failed(tool, command=f"{word} hi") == f"`{word}` may not be started by its path; {which}"
+    for word in ("ls", "echoo", "ech", "ECHO"):
+        assert failed(tool, command=word) == f"`{word}` may not be started; {which}"
+
+
+def test_blocked_programs_are_not_started(tmp_path: Path) -> None:
+    """Also where they are allowed, and by any path."""
+    tool = shell(tmp_path, allowed_commands=("echo", "/bin/rm"), blocked_commands=("rm",))
+    for word in ("rm", "/bin/rm"):
+        assert failed(tool, command=f"{word} x") == f"`{word}` may not be started; do without it"
+
+
+def test_a_program_on_the_users_path_is_found(tmp_path: Path) -> None:
+    """A relative folder on it does not count."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/mine").write_text("#!/bin/sh\necho mine\n")
+    (tmp_path / "bin/mine").chmod(0o755)
+    work = tmp_path / "work"
+    work.mkdir()
+    for sandbox in ("none", contained()):
+        about = {"env": {"PATH": f"/nowhere:{tmp_path}/bin"}, "sandbox": sandbox}
+        assert shell(work, around=about).call(command="mine") == "exit code 0\nstdout:\nmine"
+    assert "no command `mine`" in failed(shell(tmp_path, around={"env": {"PATH": "bin"}}), command="mine")
+
+
+def test_a_program_of_an_environment_is_found_contained(tmp_path: Path) -> None:
+    """With all of its environment, and nothing of the folder that lies in."""
+    import subprocess
+
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    (tmp_path / "secret").write_text("x")
+    (tmp_path / "env/bin/tool").write_text(
+        f"#!{tmp_path}/env/bin/python\nimport sys, os\nprint(sys.prefix, os.path.exists('{tmp_path}/secret'))\n"
+    )
+    (tmp_path / "env/bin/tool").chmod(0o755)
+    work = tmp_path / "work"
+    work.mkdir()
+    tool = shell(work, around={"env": {"PATH": f"{tmp_path}/env/bin"}, "sandbox": contained()})
+    assert tool.call(command="tool") == f"exit code 0\nstdout:\n{tmp_path}/env False"
+
+
+def test_a_program_is_contained(tmp_path: Path) -> None:
+    """It reads and writes the working directory, and nothing beside it."""
+    (tmp_path / "secret").write_text("the user's secret")
+    work = tmp_path / "work"
+    work.mkdir()
+    tool = shell(work, around={"sandbox": contained()})
+    assert tool.call(command="touch here") == "exit code 0\nno output"
+    assert (work / "here").exists()
+    assert "the user's secret" not in tool.call(command=f"cat {tmp_path}/secret")
+    tool.call(command=f"touch {tmp_path}/there")
+    assert not (tmp_path / "there").exists()
+
+
+def test_a_working_directory_that_became_a_link_is_refused(tmp_path: Path) -> None:
+    """It would open another one."""
+    work = tmp_path / "work"
+    work.mkdir()
+    tool = shell(tmp_path, working_dir="work")
+    work.rmdir()
+    work.symlink_to("/usr")
+    assert failed(tool, command="ls").startswith(f"`{work}` lies behind a link now")
+    work.unlink()
+    assert "is not there" in failed(tool, command="ls")
+    with pytest.raises(ConfigError, match="`working_dir`"):
+        shell(tmp_path, working_dir="/")
+
+
+def test_floods_and_long_runs_are_bounded(tmp_path: Path) -> None:
+    """The model is told, and nothing is left running."""
+    begun = time.monotonic()
+    tool = shell(tmp_path, timeout_seconds=0.4, max_output_bytes=2000)
+    said = tool.call(command="yes 'no end'")
+    assert said.startswith("stopped: it took longer than 0.4 seconds\nstdout:\nno end\n")
+    assert said.endswith("were left out: ask for less]")
+    assert len(said) < 2200
+    code = "import os,time;os.fork() or os.setsid();time.sleep(60)"
+    mark = f"mark-{time.monotonic_ns()}"
+    assert tool.call(command=f'python3 -c "{code}" {mark}').startswith("stopped: it took longer")
+    assert gone(mark)
+    assert time.monotonic() - begun < 6
+
+
+def test_a_result_is_no_longer_than_the_policy_says(tmp_path: Path) -> None:
+    """Whatever the tool's own configuration."""
+    tool = shell(tmp_path, around={"policy": {"max_result_bytes": 3000}})
+    said = tool.call(command="head -c 5000 /dev/zero")
+    assert said.count("\\x00") == 1000
+    assert "[the first 1,000 of 5,000 bytes; 4,000 were left out: ask for less]" in said
+
+
+def test_without_a_sandbox_only_what_is_trusted_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model is told why not."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if sys.platform != "linux":
+        pytest.skip("bwrap is of Linux")
+    assert "`bwrap` is not on PATH" in failed(shell(tmp_path, around={"sandbox": "auto"}), command="true")
+    assert shell(tmp_path, around={"sandbox": "auto", "trusted": True}).call(command="true").startswith("exit code 0")
+
+
+@pytest.mark.parametrize("given", [{}, {"command": 1}, {"command": ["ls"]}, {"cmd": "ls"}, {"command": "a\0b"}])
+def test_arguments_that_do_not_fit_are_told(given: dict[str, Any], tmp_path: Path) -> None:
+    """As a failed tool and nothing else."""
+    failed(shell(tmp_path), **given)
