@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Assembly", "Part", "Toolbox", "assemble"]
 
+_RESERVED = ("activate_skill", "read_skill_file", "search_skills")
+"""Names of a session's own tools: nothing that a role or a skill brings can be taken for them."""
+
 
 class Part(Frozen):
     """One part of what the model is told first."""
@@ -51,8 +54,8 @@ class Toolbox:
     def __init__(self, role: Role, around: Around) -> None:
         self.role, self.around = role, around
         self.tools: list[AgentTool] = []
-        self.servers: list[tuple[str, ToolConfig]] = []
-        """Servers of MCP, each with its origin: what they offer is known once they run."""
+        self.servers: list[tuple[str, ToolConfig, Around]] = []
+        """Servers of MCP, each with its origin and what it is made with: what they offer is known once they run."""
         self.notes: list[str] = []
         """What was left out, and why."""
         self._known: dict[str, str] = {}
@@ -87,14 +90,36 @@ class Toolbox:
                 self.notes.append(f"the role denies tools of the type `{config.kind}`, which {quoted(origin)} asks for")
                 continue
             if config.kind == "mcp":
-                self.servers.append((origin, config))
+                _check_server(config, around)
+                self.servers.append((origin, config, around))
                 continue
             for tool in make(config.kind, config.options, around):
-                named = tool.but(origin=origin).named(one.name for one in self.tools)
-                if around.policy.word(config.kind, tool.name) == "deny":
+                named = tool.but(origin=origin).named((*_RESERVED, *(one.name for one in self.tools)))
+                # What the role says of a name holds for the tool whatever it is called now.
+                words = {around.policy.word(config.kind, name, ask=tool.ask) for name in (tool.name, named.name)}
+                if "deny" in words:
                     self.notes.append(f"the role denies the tool `{tool.name}`, which {quoted(origin)} asks for")
                 else:
-                    self.tools.append(named)
+                    self.tools.append(named.but(ask="ask" in words))
+
+
+def _check_server(config: ToolConfig, around: Around) -> None:
+    """See to it that a server of MCP could be started, without starting it.
+
+    Raises:
+        ConfigError: it could not.
+    """
+    needed = "command" if config.options["transport"] == "stdio" else "url"
+    if not config.options[needed]:
+        words = f"an `mcp` tool of the transport `{config.options['transport']}` needs `{needed}`"
+        raise ConfigError(words, hint=f"add `{needed}: ...`")
+    try:
+        from prowess.agent.tools.mcp import toolset
+    except ImportError:
+        return  # where its client is not installed, it is not started either
+    made: Any = toolset(config.options, around)
+    if made.log is not None:
+        made.log.close()
 
 
 class Assembly(Frozen):
@@ -124,8 +149,7 @@ class Assembly(Frozen):
 
         What lies in the role's own folder shares the role's trust: InitRunner, "Trust Model".
 
-        Raises:
-            ConfigError: a configuration cannot be used on this machine.
+        What cannot be offered is told in the toolbox's notes.
         """
         skill = load(entry.path, real=entry.real)
         configs, found = tools_of(skill)
@@ -137,7 +161,12 @@ class Assembly(Frozen):
         elif found:
             toolbox.notes.append(f"the tools of {quoted(entry.name)} are not offered: {found[0].message}")
         else:
-            toolbox.add(configs, entry.name, os.path.dirname(entry.path), trusted=True)
+            for config in configs:
+                try:
+                    toolbox.add((config,), entry.name, os.path.dirname(entry.path), trusted=True)
+                except (ProwessError, ImportError) as error:
+                    words = f"a tool of {quoted(entry.name)} is not offered: `{config.where}`: {_why(error)}"
+                    toolbox.notes.append(words)
 
     def is_own(self, entry: Entry) -> bool:
         """Say whether a skill lies in the role's own folder, and no link leads out of it."""
@@ -171,6 +200,11 @@ def assemble(
     if role is None:
         return None, found
     findings = [*found]
+    dirs = tuple(dirs)
+    for given in dirs:
+        if not os.path.isdir(os.path.expanduser(given)):
+            words = f"the folder of skills {quoted(given, 200)} is not there"
+            findings.append(finding(CODE, words, path=role.path, hint="check what `--skill-dir` names"))
     named = skill_dirs(dirs, env)
     explicit, wrong = explicit_skills(role, dirs=named, home=home, env=env)
     findings += wrong
@@ -192,10 +226,13 @@ def assemble(
         for config in configs:
             try:
                 toolbox.add((config,), origin, folder, trusted=True)
-            except ProwessError as error:
-                words = f"`{config.where}`: {error}"
-                findings.append(finding(CODE, words, path=at, line=config.line, hint=error.hint))
-    catalog, notes = _discovered(role, explicit, named, home)
+            except (ProwessError, ImportError) as error:
+                words = f"`{config.where}`: {_why(error)}"
+                findings.append(finding(CODE, words, path=at, line=config.line, hint=_hint(error)))
+    absent = [path for path in named if not os.path.isdir(path)]
+    catalog, notes = _discovered(role, explicit, tuple(path for path in named if path not in absent), home, env)
+    by_variable = [path for path in absent if path not in skill_dirs(dirs, {})]
+    notes += [f"the folder of skills {quoted(path, 200)}, which a variable names, is not there" for path in by_variable]
     parts = (
         Part(origin="role", text=role.prompt.strip()),
         *(Part(origin=skill.name, text=f"## Skill: {skill.name}\n\n{skill.body.strip()}") for skill in explicit),
@@ -213,18 +250,24 @@ def assemble(
     return assembly, tuple(findings)
 
 
-def _absolute(path: str, folder: str) -> str:
-    return os.path.abspath(os.path.join(folder, os.path.expanduser(path)))
+def _why(error: Exception) -> str:
+    if isinstance(error, ImportError):
+        return f"the tool needs a package that is not installed: {quoted(error.name or str(error))}"
+    return str(error)
+
+
+def _hint(error: Exception) -> str | None:
+    return "pip install 'prowess[agent]'" if isinstance(error, ImportError) else getattr(error, "hint", None)
 
 
 def _discovered(
-    role: Role, explicit: tuple[LoadedSkill, ...], dirs: tuple[str, ...], home: str
+    role: Role, explicit: tuple[LoadedSkill, ...], dirs: tuple[str, ...], home: str, env: Mapping[str, str]
 ) -> tuple[Catalog | None, list[str]]:
     """Return the skills that are found without being named, and what the user should know of them."""
     if not role.auto_enabled:
         return None, []
     try:
-        catalog = discover(role.folder, host="initrunner", home=home, skill_dirs=dirs, role=role.path)
+        catalog = discover(role.folder, host="initrunner", home=home, skill_dirs=dirs, env=env, role=role.path)
     except ConfigError as error:
         return None, [str(error)]
     taken = {os.path.realpath(skill.path) for skill in explicit}

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import EMPTY, Frozen
 from prowess.adapters import missing_extra
+from prowess.agent.aside import aside
 from prowess.agent.policy import ToolFailedError
 from prowess.errors import ProwessError
 from prowess.findings import neutral, quoted
@@ -22,7 +24,13 @@ from prowess.session import Session
 os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
 try:
     from pydantic_ai import Agent, RunContext, ToolDefinition
-    from pydantic_ai.exceptions import AgentRunError, ModelHTTPError, UnexpectedModelBehavior, UsageLimitExceeded
+    from pydantic_ai.exceptions import (
+        AgentRunError,
+        ModelHTTPError,
+        UnexpectedModelBehavior,
+        UsageLimitExceeded,
+        UserError,
+    )
     from pydantic_ai.messages import (
         FunctionToolCallEvent,
         FunctionToolResultEvent,
@@ -81,6 +89,8 @@ class Turn(Frozen):
     """Skills that are active in the conversation: name, digest, turn."""
     tool_calls: tuple[ToolCall, ...] = ()
     usage: Mapping[str, int] = EMPTY
+    notes: tuple[str, ...] = ()
+    """What the user should know: tools of skills that are not offered, and why."""
 
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of `run --json`."""
@@ -90,6 +100,7 @@ class Turn(Frozen):
             "activations": [dict(row) for row in self.activations],
             "tool_calls": [call.as_dict() for call in self.tool_calls],
             "usage": dict(self.usage),
+            "notes": [*self.notes],
         }
 
 
@@ -130,24 +141,26 @@ class Conversation:
         """
         run = _Run(self)
         limits = self.assembly.role.guardrails
-        agent: Any = Agent(
-            self.model,
-            instructions=self.assembly.instructions or None,
-            toolsets=[run.tools, *run.servers()],
-            capabilities=[] if self.session is None else [Skills(self.session)],
-            model_settings=_settings(self.assembly),
-            retries=2,
-        )
-        agent.instrument = self.instrument
         output = error = None
         try:
+            agent: Any = Agent(
+                self.model,
+                instructions=self.assembly.instructions or None,
+                toolsets=[run.tools, *run.servers()],
+                capabilities=[] if self.session is None else [Skills(self.session)],
+                model_settings=_settings(self.assembly),
+                retries=2,
+            )
+            agent.instrument = self.instrument
             async with (
                 asyncio.timeout(limits.timeout_seconds),
                 agent.run_stream_events(
                     prompt,
                     message_history=self.history or None,
                     usage_limits=UsageLimits(
-                        request_limit=limits.max_requests, total_tokens_limit=limits.max_tokens_per_run
+                        request_limit=limits.max_requests,
+                        tool_calls_limit=limits.max_tool_calls,
+                        total_tokens_limit=limits.max_tokens_per_run,
                     ),
                 ) as events,
             ):
@@ -155,7 +168,7 @@ class Conversation:
                     if isinstance(event, AgentRunResultEvent):
                         output = str(event.result.output)
                         self.history = event.result.all_messages()
-                        run.used(event.result.usage)
+                        run.usage = event.result.usage
                     else:
                         run.note(event, told)
         except asyncio.CancelledError:
@@ -165,6 +178,14 @@ class Conversation:
         except Exception as problem:  # noqa: BLE001 - a model's server, and what it says, may fail in any way
             error = _words(problem)
         return run.turn(output, error)
+
+
+_LIMITS = {
+    "request_limit": "max_requests",
+    "tool_calls_limit": "max_tool_calls",
+    "total_tokens_limit": "max_tokens_per_run",
+}
+"""What Pydantic AI calls a limit, and what a role does."""
 
 
 def _settings(assembly: Assembly) -> ModelSettings:
@@ -186,13 +207,16 @@ def _words(problem: Exception) -> str:
         hint = hints.get(problem.status_code, "try again later" if problem.status_code >= 500 else "see what it says")
         return f"the model's server answered {problem.status_code}: {hint}; it says: {said}"
     if isinstance(problem, UsageLimitExceeded):
-        return f"a limit of the role's guardrails is reached: {said}"
+        named = re.sub("|".join(_LIMITS), lambda match: f"`guardrails.{_LIMITS[match[0]]}`", said)
+        return f"a limit of the role is reached: {named}"
     if isinstance(problem, UnexpectedModelBehavior):
         return f"the model did what cannot be gone on with: {said}"
     if isinstance(problem, ProwessError):
         return f"{problem}{f' ({problem.hint})' if problem.hint else ''}"
     if isinstance(problem, AgentRunError):
         return f"the model cannot be asked: {said}"
+    if isinstance(problem, UserError):
+        return f"the role and its tools do not fit together: {said}"
     return f"the model's server broke off: {type(problem).__name__}: {said}"
 
 
@@ -204,17 +228,19 @@ class _Run:
         self.tools = _Tools(self)
         self.calls: dict[str, ToolCall] = {}
         self.errors: dict[str, str] = {}
-        self.count = 0
-        self.usage: dict[str, int] = {}
+        self.notes: dict[str, None] = {}
+        self.usage: Any = None
+        """As Pydantic AI counts it, also while the run goes on."""
 
     def servers(self) -> list[Any]:
         """Return the servers of MCP, each as a toolset."""
-        if not self.assembly.toolbox.servers:
+        # Those of a skill that is activated now come with the next turn: a run's toolsets are fixed when it begins.
+        servers = self.box().servers
+        if not servers:
             return []
         from prowess.agent.tools.mcp import toolset
 
-        around = self.assembly.toolbox.around
-        return [toolset(config.options, around) for _, config in self.assembly.toolbox.servers]
+        return [toolset(config.options, around, permit=self.permit) for _, config, around in servers]
 
     def note(self, event: Any, told: Told | None) -> None:
         """Take down what happens."""
@@ -234,13 +260,6 @@ class _Run:
             elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
                 told(event.delta.content_delta)
 
-    def used(self, usage: Any) -> None:
-        """Take down what the run has used."""
-        names = ("requests", "input_tokens", "output_tokens")
-        self.usage = {name: int(getattr(usage, name, 0) or 0) for name in names}
-        self.usage["total_tokens"] = self.usage["input_tokens"] + self.usage["output_tokens"]
-        self.usage["tool_calls"] = self.count
-
     def turn(self, output: str | None, error: str | None) -> Turn:
         """Return what came of the turn."""
         session = self.conversation.session
@@ -250,7 +269,8 @@ class _Run:
             error=error,
             activations=tuple({"name": row.name, "digest": row.digest, "turn": row.turn} for row in ledger),
             tool_calls=tuple(self.calls.values()),
-            usage=self.usage,
+            usage=_used(self.usage),
+            notes=tuple(self.notes),
         )
 
     def box(self) -> Toolbox:
@@ -263,39 +283,38 @@ class _Run:
         for entry in session.catalog.skills:
             if entry.path in active:
                 self.assembly.discovered_tools(entry, grown)
+        self.notes |= dict.fromkeys(grown.notes)
         return grown
 
     async def call(self, tool: AgentTool, arguments: dict[str, Any], key: str) -> str:
         """Call a tool, if the policy and the user let it."""
-        limits, policy = self.assembly.role.guardrails, self.assembly.toolbox.around.policy
-        self.count += 1
-        if limits.max_tool_calls is not None and self.count > limits.max_tool_calls:
-            raise UsageLimitExceeded(f"`guardrails.max_tool_calls` is {limits.max_tool_calls}")
+        policy = self.assembly.toolbox.around.policy
         try:
-            if policy.word(tool.kind, tool.name, ask=tool.ask) == "ask":
-                await self._confirmed(tool, arguments)
-            result = await asyncio.to_thread(tool.call, **arguments)
-        except ToolFailedError as error:
+            await self.permit(tool.name, policy.word(tool.kind, tool.name, ask=tool.ask) == "ask", arguments)
+            result = await aside(tool.call, **arguments)
+        except ProwessError as error:
             words = f"{error}{f' ({error.hint})' if error.hint else ''}"
-        except TypeError as error:
-            words = f"the arguments do not fit: {error}"
+        except Exception as error:  # noqa: BLE001 - one tool that fails must not end the conversation
+            words = f"the tool failed: {type(error).__name__}: {neutral(str(error))[:_MAX_WORDS]}"
         else:
             return result[: policy.max_result_bytes]
         self.errors[key] = words
         return f"error: {words}"
 
-    async def _confirmed(self, tool: AgentTool, arguments: dict[str, Any]) -> None:
-        """Ask the user.
+    async def permit(self, name: str, ask: bool, arguments: Mapping[str, Any]) -> None:
+        """Ask the user, if that is wanted before a call.
 
         Raises:
             ToolFailedError: the user says no, or cannot be asked.
         """
+        if not ask:
+            return
         confirm = self.conversation.confirm
         if confirm is None:
-            words = f"{quoted(tool.name)} wants its user's word, and nobody can be asked here"
+            words = f"{quoted(name)} wants its user's word, and nobody can be asked here"
             raise ToolFailedError(words, hint="go on without it")
-        if not await confirm(tool.name, arguments):
-            raise ToolFailedError(f"the user does not want {quoted(tool.name)} to be called so", hint="ask what to do")
+        if not await confirm(name, arguments):
+            raise ToolFailedError(f"the user does not want {quoted(name)} to be called so", hint="ask what to do")
 
 
 class _Tools(AbstractToolset[Any]):
@@ -308,8 +327,9 @@ class _Tools(AbstractToolset[Any]):
     def id(self) -> str:
         return "role"
 
-    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:  # noqa: ARG002
-        box = await asyncio.to_thread(self.run.box)
+    async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
+        self.run.usage = ctx.usage
+        box = await aside(self.run.box)
         self.offered = {tool.name: tool for tool in box.tools}
         return {
             tool.name: ToolsetTool(
@@ -331,6 +351,14 @@ class _Tools(AbstractToolset[Any]):
         tool: ToolsetTool[Any],  # noqa: ARG002
     ) -> str:
         return await self.run.call(self.offered[name], tool_args, ctx.tool_call_id or "")
+
+
+def _used(usage: Any) -> dict[str, int]:
+    """Return what a run has used, as far as it came."""
+    usage = usage() if callable(usage) else usage
+    used = {name: int(getattr(usage, name, 0) or 0) for name in ("requests", "input_tokens", "output_tokens")}
+    total = used["input_tokens"] + used["output_tokens"]
+    return {**used, "total_tokens": total, "tool_calls": int(getattr(usage, "tool_calls", 0) or 0)}
 
 
 def _arguments(given: Any) -> Any:

@@ -33,7 +33,7 @@ def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
             "parameters": {},
             "origin": origin,
         }
-        for origin, config in assembly.toolbox.servers
+        for origin, config, _ in assembly.toolbox.servers
     ]
     if session is not None:
         tools += [
@@ -49,7 +49,7 @@ def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
     if assembly.catalog is not None:
         skills += [{"name": entry.name, "path": entry.path, "loaded": "listed"} for entry in assembly.catalog.active]
     return {
-        "model": model or model_name(assembly.role.model),
+        "model": model or (model_name(assembly.role.model) if assembly.role.model.name else None),
         "instructions": "\n\n".join(text for text in (assembly.instructions, block) if text),
         "tools": tools,
         "skills": skills,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from prowess.agent.assembly import Assembly
     from prowess.findings import Finding
 
+    Mark = tuple[int, ...] | None
+
 __all__ = ["Live", "findings_text"]
 
 
@@ -51,43 +53,60 @@ class Live:
     ) -> None:
         self._path, self._dirs, self._env, self._home = os.path.abspath(path), tuple(dirs), env, home
         self._sandbox, self._watch, self._say = sandbox, watch, say or (lambda _: None)
-        assembly, findings = self._assembled()
-        if assembly is None or findings:
-            raise ConfigError(findings_text(findings), hint="`prowess validate` says the same without running it")
+        self._assembly: Assembly | None = None
+        self._failure: str | None = None
+        self._seen: dict[str, Mark] = {}
+        assembly, failure = self._assembled()
+        if assembly is None:
+            raise ConfigError(failure, hint="`prowess validate` says the same without running it")
         self._assembly = assembly
-        self._seen = self._marks()
         for note in assembly.notes:
             self._say(note)
 
     def current(self) -> Assembly:
         """Return the assembly for a turn that begins now."""
-        if self._watch and (seen := self._marks()) != self._seen:
-            self._seen = seen
-            assembly, findings = self._assembled()
-            if assembly is None or findings:
-                self._say(f"the change is not taken over: {findings_text(findings)}")
+        # What was wrong may be mended in a file that nothing led to yet, so it is tried again each time.
+        if self._watch and (self._failure is not None or self._marks() != self._seen):
+            before, old = self._failure, self._assembly
+            assembly, failure = self._assembled()
+            if assembly is None:
+                if failure != before:
+                    self._say(f"the change is not taken over: {failure}")
             else:
                 self._assembly = assembly
-                self._seen = self._marks()
                 self._say("the role was read again, because it or a skill has changed")
+                for note in assembly.notes:
+                    if old is None or note not in old.notes:
+                        self._say(note)
+        assert self._assembly is not None  # noqa: S101 - it was there at the beginning, and only another replaces it
         return self._assembly
 
-    def _assembled(self) -> tuple[Assembly | None, tuple[Finding, ...]]:
-        return assemble(self._path, dirs=self._dirs, env=self._env, home=self._home, sandbox=self._sandbox)
+    def _assembled(self) -> tuple[Assembly | None, str]:
+        """Read the role; return its assembly, or why there is none."""
+        before = self._marks()
+        made, findings = assemble(self._path, dirs=self._dirs, env=self._env, home=self._home, sandbox=self._sandbox)
+        usable = made if made is not None and not findings else None
+        self._failure = None if usable else findings_text(findings)
+        # A file that has changed while it was read counts as it was before.
+        self._seen = {path: before.get(path, mark) for path, mark in self._marks(usable).items()}
+        return usable, self._failure or ""
 
-    def _marks(self) -> dict[str, tuple[int, ...] | None]:
-        """Return what tells whether anything has changed."""
+    def _paths(self, assembly: Assembly | None) -> list[str]:
+        """Return the paths that tell whether anything has changed."""
         paths = [self._path]
-        if getattr(self, "_assembly", None) is not None:
-            paths += [skill.path for skill in self._assembly.explicit]
-            if self._assembly.catalog is not None:
+        if assembly is not None:
+            paths += [skill.path for skill in assembly.explicit]
+            if assembly.catalog is not None:
                 # A new skill changes the folder it is put into, a changed one its own file.
-                places = [place.path for place in self._assembly.catalog.places]
-                paths += [*places, *(entry.path for entry in self._assembly.catalog.skills)]
-        return {path: _mark(path) for path in paths}
+                places = [place.path for place in assembly.catalog.places]
+                paths += [*places, *(entry.path for entry in assembly.catalog.skills)]
+        return paths
+
+    def _marks(self, assembly: Assembly | None = None) -> dict[str, Mark]:
+        return {path: _mark(path) for path in self._paths(assembly or self._assembly)}
 
 
-def _mark(path: str) -> tuple[int, ...] | None:
+def _mark(path: str) -> Mark:
     try:
         status = os.stat(path)
     except (OSError, ValueError):

@@ -8,31 +8,43 @@ script:FILE           a script, without any server
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
-from prowess.agent.role import ModelConfig, model_of
+from prowess.agent.role import CODE, model_of
 from prowess.errors import ConfigError
-from prowess.findings import quoted
+from prowess.findings import finding, near_names, neutral, quoted
 from prowess.testing.script import ScriptedModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["make_model", "model_name"]
+    from prowess.agent.role import ModelConfig, Role
+    from prowess.findings import Finding
+
+__all__ = ["chosen_model", "make_model", "model_findings", "model_name"]
 
 _NO_KEY = "or run without a key: `--model script:FILE`, `--model openai:NAME@http://localhost:PORT/v1`, or `--dry-run`"
 _KEYS = {
-    "anthropic": "ANTHROPIC_API_KEY",
-    "cohere": "CO_API_KEY",
-    "deepseek": "DEEPSEEK_API_KEY",
-    "google": "GOOGLE_API_KEY",
-    "groq": "GROQ_API_KEY",
-    "mistral": "MISTRAL_API_KEY",
-    "openai": "OPENAI_API_KEY",
-    "openrouter": "OPENROUTER_API_KEY",
-    "xai": "XAI_API_KEY",
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "cohere": ("CO_API_KEY",),
+    "deepseek": ("DEEPSEEK_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "groq": ("GROQ_API_KEY",),
+    "mistral": ("MISTRAL_API_KEY",),
+    "openai": ("OPENAI_API_KEY",),
+    "openrouter": ("OPENROUTER_API_KEY",),
+    "xai": ("XAI_API_KEY",),
 }
-"""Providers that need a key, and the variable they look for it in."""
+"""Providers that need a key, and the variables they look for it in."""
+PROVIDERS = (
+    "alibaba", "anthropic", "azure", "azure-responses", "bedrock", "bedrock-mantle", "cerebras", "cohere", "crusoe",
+    "deepseek", "fireworks", "github", "github-copilot", "google", "google-cloud", "google-decisions", "groq", "heroku",
+    "huggingface", "litellm", "meta", "mistral", "moonshotai", "nebius", "ollama", "openai", "openai-chat",
+    "openai-chatgpt", "openai-codex", "openai-decisions", "openai-responses", "openrouter", "ovhcloud", "sambanova",
+    "snowflake", "system-one", "together", "typesafe", "vercel", "vllm", "xai", "zai",
+)  # fmt: skip
+"""Whom Pydantic AI 2.68 asks for a model that talks; besides, `gateway/` before one of them."""
 
 
 def model_name(config: ModelConfig) -> str:
@@ -41,12 +53,69 @@ def model_name(config: ModelConfig) -> str:
     return f"{config.provider}:{config.name or '?'}{at}"
 
 
+def chosen_model(config: ModelConfig, given: str | None) -> ModelConfig | None:
+    """Return the model that will be asked, as far as that can be said without a framework or a key.
+
+    Args:
+        config: of the role.
+        given: what the user names instead; settings such as `temperature` stay the role's.
+
+    Returns:
+        None where it is a script.
+
+    Raises:
+        ConfigError: no model is named, or it cannot be one.
+    """
+    if given is not None:
+        if given.startswith("script:"):
+            return None
+        other = model_of(given)
+        config = config.but(provider=other.provider, name=other.name, base_url=other.base_url, api_key_env=None)
+    if not (config.name or "").strip():
+        raise ConfigError(
+            "no model is named", hint="write `model: provider:name` in the role, or give `--model provider:name`"
+        )
+    if config.provider == "script":
+        raise ConfigError("a role does not bring a script", hint="give it as `--model script:FILE`")
+    if config.provider.removeprefix("gateway/") not in PROVIDERS:
+        near = near_names(config.provider, PROVIDERS)
+        hint = f"did you mean {quoted(near[0])}?" if near else "name it as `provider:name`, as in `openai:gpt-4o-mini`"
+        raise ConfigError(f"there is no provider of models {quoted(config.provider)}", hint=hint)
+    if config.base_url and config.provider != "openai":
+        raise ConfigError(
+            f"`base_url` is for servers that speak OpenAI's API, not for {quoted(config.provider)}",
+            hint="write `provider: openai`",
+        )
+    if config.base_url and not _URL(config.base_url):
+        raise ConfigError(
+            f"{quoted(config.base_url, 200)} is no address of a server", hint="write it as `http://HOST:PORT/v1`"
+        )
+    return config
+
+
+def model_findings(role: Role, given: str | None) -> tuple[Finding, ...]:
+    """Return what keeps a role's model, or the one that is given instead, from being asked."""
+    try:
+        if chosen_model(role.model, given) is None:
+            _script(str(given))
+    except ConfigError as error:
+        return (finding(CODE, str(error), path=role.path, hint=error.hint),)
+    return ()
+
+
+def _script(given: str) -> ScriptedModel:
+    return ScriptedModel(os.path.expanduser(given.removeprefix("script:")))
+
+
+_URL = re.compile(r"https?://[^\s/]+(/\S*)?").fullmatch
+
+
 def make_model(config: ModelConfig, given: str | None, env: Mapping[str, str] | None = None) -> tuple[Any, str]:
     """Return a model of Pydantic AI, and what it is called.
 
     Args:
         config: of the role.
-        given: what the user names instead; settings such as `temperature` stay the role's.
+        given: what the user names instead.
         env: the environment that keys are taken from; the process's by default.
 
     Raises:
@@ -54,26 +123,12 @@ def make_model(config: ModelConfig, given: str | None, env: Mapping[str, str] | 
         ImportError: Pydantic AI, or what a provider needs, is not installed.
     """
     env = os.environ if env is None else env
-    if given is not None:
-        if given.startswith("script:"):
-            return ScriptedModel(os.path.expanduser(given.removeprefix("script:"))).pydantic_ai(), given
-        other = model_of(given)
-        config = config.but(provider=other.provider, name=other.name, base_url=other.base_url, api_key_env=None)
-    if not config.name:
-        raise ConfigError(
-            "no model is named", hint="write `model: provider:name` in the role, or give `--model provider:name`"
-        )
-    if config.provider == "script":
-        raise ConfigError("a role does not bring a script", hint="give it as `--model script:FILE`")
-    if config.provider == "openai":
-        return _openai(config, env), model_name(config)
-    if config.base_url:
-        raise ConfigError(
-            f"`base_url` is for servers that speak OpenAI's API, not for {quoted(config.provider)}",
-            hint="write `provider: openai`",
-        )
-    _key(config, env)
-    return _known(config), model_name(config)
+    chosen = chosen_model(config, given)
+    if chosen is None:
+        return _script(str(given)).pydantic_ai(), str(given)
+    if chosen.provider == "openai":
+        return _openai(chosen, env), model_name(chosen)
+    return _known(chosen, _key(chosen, env)), model_name(chosen)
 
 
 def _key(config: ModelConfig, env: Mapping[str, str]) -> str | None:
@@ -82,10 +137,10 @@ def _key(config: ModelConfig, env: Mapping[str, str]) -> str | None:
     Raises:
         ConfigError: there is none.
     """
-    variable = config.api_key_env or _KEYS.get(config.provider)
-    if variable is None:
+    names = (config.api_key_env,) if config.api_key_env else _KEYS.get(config.provider, ())
+    if not names:
         return None
-    key = env.get(variable, "").strip()
+    variable, key = names[0], next((env[name].strip() for name in names if env.get(name, "").strip()), None)
     if not key:
         words = f"there is no key for {quoted(config.provider)}: the variable {variable} is not set"
         raise ConfigError(words, hint=f"set {variable}, {_NO_KEY}")
@@ -106,19 +161,27 @@ def _openai(config: ModelConfig, env: Mapping[str, str]) -> Any:
     return OpenAIChatModel(str(config.name), provider=OpenAIProvider(base_url=url, api_key=key))
 
 
-def _known(config: ModelConfig) -> Any:
+def _known(config: ModelConfig, key: str | None) -> Any:
     from prowess.adapters import missing_extra
 
     try:
-        from pydantic_ai.exceptions import UserError
         from pydantic_ai.models import infer_model
+        from pydantic_ai.providers import infer_provider, infer_provider_class
     except ImportError as error:
         raise ImportError(missing_extra("pydantic-ai-slim", "agent")) from error
+
+    def with_key(name: str) -> Any:
+        made: Any = infer_provider_class(name)
+        return made(api_key=key)
+
+    # Only a key from a variable of one's own must be handed on: the provider finds its own by itself.
+    own = config.api_key_env is not None and not config.provider.startswith("gateway/")
     try:
-        return infer_model(f"{config.provider}:{config.name}")
-    except (UserError, ValueError) as error:
-        words = f"there is no model {quoted(f'{config.provider}:{config.name}')}: {error}"
-        raise ConfigError(words, hint="name it as `provider:name`, as in `openai:gpt-4o-mini`") from None
+        return infer_model(f"{config.provider}:{config.name}", with_key if own else infer_provider)
     except ImportError as error:
         hint = f"`pip install 'pydantic-ai-slim[{config.provider}]'`"
         raise ConfigError(f"the provider {quoted(config.provider)} is not installed: {error}", hint=hint) from None
+    except Exception as error:  # noqa: BLE001 - each provider has its own way of saying that it is not set up
+        said = neutral(" ".join(str(error).split()))[:500]
+        words = f"the model {quoted(f'{config.provider}:{config.name}')} cannot be used: {said}"
+        raise ConfigError(words, hint=f"set what it asks for, {_NO_KEY}") from None

@@ -94,7 +94,8 @@ def _places(reference: str, folder: str, dirs: tuple[str, ...], home: str) -> It
     if _is_path(reference):
         path = os.path.abspath(os.path.join(folder, os.path.expanduser(reference)))
         yield path
-        yield os.path.join(path, SKILL_FILE)
+        if not reference.endswith(".md"):
+            yield os.path.join(path, SKILL_FILE)
         return
     for top in (os.path.join(folder, "skills"), *dirs, os.path.join(home, ".initrunner", "skills")):
         yield os.path.join(top, reference, SKILL_FILE)

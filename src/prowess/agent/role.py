@@ -16,14 +16,14 @@ from prowess.agent.shape import schema as shape_schema
 from prowess.agent.tool_table import TOOLS
 from prowess.files import UnreadableError, read_file
 from prowess.findings import near_names, quoted
-from prowess.forms import MAX_BYTES, Report, read_yaml
+from prowess.forms import MAX_BYTES, Form, Report, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from prowess._yaml import Node
     from prowess.agent.shape import Table
     from prowess.findings import Finding
-    from prowess.forms import Form
 
 __all__ = ["CODE", "Guardrails", "ModelConfig", "Role", "Security", "ToolConfig", "load_role", "read_tools", "schema"]
 
@@ -122,7 +122,7 @@ _MODEL: Table = {
     "name": Key(kind="text", doc="what the provider calls it", needed=True),
     "base_url": Key(kind="text", doc="of a server that speaks OpenAI's API"),
     "api_key_env": Key(kind="text", doc="the variable that holds its key, where it is not the provider's own"),
-    "temperature": Key(kind="number", doc="from 0 to 2", low=-1e-9, high=2),
+    "temperature": Key(kind="number", doc="from 0 to 2", closed=True, high=2),
     "top_p": Key(kind="number", doc="above 0, to 1", high=1),
     "max_tokens": Key(kind="integer", doc="tokens of one answer", low=1),
 }
@@ -147,12 +147,13 @@ _AUTO: Table = {
 }
 _MODEL_SCHEMA = {
     "anyOf": [
-        {"type": "string", "description": "`provider:name`, `openai:NAME@URL` or `script:FILE`"},
+        {"type": "string", "pattern": r"\S", "description": "`provider:name` or `openai:NAME@URL`"},
         shape_schema(_MODEL),
+        {"type": "null"},
     ]
 }
 _TOOLS_SCHEMA = {
-    "type": "array",
+    "type": ["array", "null"],
     "items": {
         "oneOf": [
             {
@@ -223,9 +224,7 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
     flat = form.get("apiVersion") is None and form.get("spec") is None and form.get("kind") is None
     table = FLAT if flat else INITRUNNER
     values = read(form, table, {"model": _model, "tools": read_tools})
-    spec = form if flat else form.form("spec")
     about, said = (values, values) if flat else (values["metadata"] or {}, values["spec"] or {})
-    skills = None if spec is None else spec.get("skills")
     role = Role(
         path=file,
         name=about.get("name") or "",
@@ -233,7 +232,7 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
         prompt=said.get("prompt" if flat else "role") or "",
         model=said.get("model") or ModelConfig(),
         skills=tuple(said.get("skills") or ()),
-        skill_lines=tuple(item.line for item in skills.items) if skills is not None else (),
+        skill_lines=_lines(form if flat else form.get("spec"), "skills"),
         auto_enabled=(said.get("auto_skills") or {}).get("enabled", True),
         max_skills=(said.get("auto_skills") or {}).get("max_skills", 50),
         tools=tuple(said.get("tools") or ()),
@@ -241,6 +240,15 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
         security=Security(**(said.get("security") or {})),
     )
     return role, tuple(report.findings)
+
+
+def _lines(form: Form | Node | None, name: str) -> tuple[int | None, ...]:
+    """Return where each text of a list stands; what is wrong with it was told before."""
+    top = form.node if isinstance(form, Form) else form
+    if top is None or top.kind != "map":
+        return ()
+    nodes = (item for key, item in zip(top.keys, top.items, strict=True) if key.text == name and item.kind == "list")
+    return tuple(item.line for node in nodes for item in node.items if item.kind not in ("list", "map"))
 
 
 def _model(form: Form, name: str) -> ModelConfig | None:
@@ -252,6 +260,9 @@ def _model(form: Form, name: str) -> ModelConfig | None:
         inner = form.form(name)
         return None if inner is None else ModelConfig(**read(inner, _MODEL))
     text = form.text(name)
+    if text is not None and not text.strip():
+        form.report.say(f"{quoted(form.path(name))} is empty", node, "write it as `provider:name`")
+        return None
     return None if text is None else model_of(text)
 
 

@@ -28,7 +28,9 @@ class Key(Frozen):
     """What it is where it is not there."""
     needed: bool = False
     low: float = 0
-    """The least a number may be; of a `number` it must be above."""
+    """The least a number may be; a `number` must be above it, unless `closed`."""
+    closed: bool = False
+    """Whether a `number` may be `low` itself."""
     high: float = 10**9
     choices: tuple[str, ...] = ()
     """The only texts it may be."""
@@ -66,6 +68,9 @@ def _value(form: Form, name: str, key: Key, readers: Readers) -> Any:
 
 def _text(form: Form, name: str, key: Key, _readers: Readers) -> str | None:
     text = form.text(name)
+    if text is not None and key.needed and not text.strip():
+        form.report.say(f"{quoted(form.path(name))} is empty", form.get(name), "write something")
+        return None
     if text is not None and key.choices and text not in key.choices:
         near = near_names(text, key.choices)
         words = f"{quoted(form.path(name))} is {quoted(text)}, which is none of {', '.join(key.choices)}"
@@ -88,7 +93,7 @@ def _integer(form: Form, name: str, key: Key, _readers: Readers) -> int | None:
 
 
 def _number(form: Form, name: str, key: Key, _readers: Readers) -> float | None:
-    return form.number(name, above=key.low, most=key.high)
+    return form.number(name, above=key.low, most=key.high, closed=key.closed)
 
 
 def _map(form: Form, name: str, key: Key, readers: Readers) -> dict[str, Any] | None:
@@ -128,14 +133,17 @@ _PLAIN: Mapping[str, Callable[[Form, str, Key, Readers], Any]] = {
     "maps": _maps,
 }
 
-_TYPES: Mapping[str, Mapping[str, Any]] = {
-    # A scalar that is text to us may be something else to YAML.
-    "text": {"type": ["string", "number", "boolean"]},
-    "texts": {"type": "array", "items": {"type": ["string", "number", "boolean"]}},
-    "truth": {"type": "boolean"},
-    "integer": {"type": "integer"},
-    "number": {"type": "number"},
-    "text-map": {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
+_SCALAR = ("string", "number", "boolean")
+"""A scalar that is text to us may be something else to YAML."""
+_TYPES: Mapping[str, tuple[str, ...]] = {
+    "text": _SCALAR,
+    "texts": ("array",),
+    "truth": ("boolean",),
+    "integer": ("integer",),
+    "number": ("number",),
+    "text-map": ("object",),
+    "map": ("object",),
+    "maps": ("array",),
 }
 
 
@@ -155,15 +163,24 @@ def _schema(key: Key) -> dict[str, Any]:
     made: dict[str, Any] = {"description": key.doc}
     if key.schema:
         return made | dict(key.schema)
+    # A key with nothing behind it is as good as none.
+    types = [*_TYPES[key.kind], *(() if key.needed else ("null",))]
+    made |= {"type": types[0] if len(types) == 1 else types}
     if key.kind == "map":
-        return made | schema(key.keys)
+        return {**schema(key.keys), **made}
     if key.kind == "maps":
-        return made | {"type": "array", "items": schema(key.keys)}
-    made |= _TYPES[key.kind]
+        return made | {"items": schema(key.keys)}
     if key.kind in ("integer", "number"):
-        made |= {"minimum" if key.kind == "integer" else "exclusiveMinimum": key.low, "maximum": key.high}
-    if key.choices:
-        made |= {"enum": [*key.choices]} if key.kind == "text" else {"items": {"enum": [*key.choices]}}
+        above = key.kind == "number" and not key.closed
+        made |= {"exclusiveMinimum" if above else "minimum": key.low, "maximum": key.high}
+    if key.kind == "text" and key.choices:
+        made["enum"] = [*key.choices, *(() if key.needed else (None,))]
+    elif key.kind == "text" and key.needed:
+        made["pattern"] = r"\S"
+    elif key.kind == "texts":
+        made["items"] = {"enum": [*key.choices]} if key.choices else {"type": [*_SCALAR]}
+    elif key.kind == "text-map":
+        made["additionalProperties"] = {"type": [*_SCALAR]}
     if key.default is not None and key.default != ():
-        made["default"] = key.default
+        made["default"] = [*key.default] if isinstance(key.default, tuple) else key.default
     return made

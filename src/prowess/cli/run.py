@@ -201,7 +201,7 @@ def _dry_run(args: Namespace) -> int:
 def _tell_dry(assembly: Assembly, shown: dict[str, Any]) -> None:
     from prowess.cli.common import tell
 
-    tell(f"model  {neutral(str(shown['model']))}")
+    tell(f"model  {neutral(str(shown['model'] or 'none is named: give `--model`'))}")
     tell("")
     tell_lines(str(shown["instructions"]))
     tell("")

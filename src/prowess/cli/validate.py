@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from prowess.agent.assembly import assemble
+from prowess.agent.model import model_findings
 from prowess.cli import OK, USAGE
 from prowess.cli.common import finding_lines, make_parser, many, print_json, say, tell
 from prowess.findings import neutral
@@ -11,11 +12,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+_EPILOG = """\
+The exit code is that of `prowess run` with the same options: 2 where the role would not run. What depends on the model
+and not on the role is left to `run`: whether there is a key for it, and whether its provider's package is installed."""
+
 
 def parser() -> ArgumentParser:
     """Build the command's parser."""
-    result = make_parser("validate", epilog="The exit code is that of `prowess run`: 2 where the role would not run.")
+    result = make_parser("validate", epilog=_EPILOG)
     result.add_argument("role", metavar="ROLE", help="a role's file")
+    result.add_argument("--model", metavar="MODEL", help="another model, as `prowess run` takes it")
     result.add_argument(
         "--skill-dir",
         metavar="DIR",
@@ -31,6 +37,8 @@ def run(args: Namespace) -> int:
     """Judge a role."""
     assembly, findings = assemble(args.role, dirs=args.skill_dir)
     notes = () if assembly is None else assembly.notes
+    if assembly is not None:
+        findings += model_findings(assembly.role, args.model)
     if args.json:
         counts = {"error": len(findings)}
         print_json({"findings": [item.as_dict() for item in findings], "notes": [*notes], "counts": counts})

@@ -1,0 +1,49 @@
+"""a call that blocks -> its result, awaited
+
+Nobody has to wait for the end of a call that was given up: its thread ends with the process. `asyncio.to_thread` would
+keep Ctrl-C, and a run whose time is up, waiting for as long as a tool may take.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["aside"]
+
+T = TypeVar("T")
+
+
+async def aside(call: Callable[..., T], **arguments: Any) -> T:
+    """Run a call in a thread of its own and return what it does, or raise what it raises."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def tell(result: T | None, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(result)  # type: ignore[arg-type]
+
+    def work() -> None:
+        result: T | None = None
+        error: BaseException | None = None
+        try:
+            result = call(**arguments)
+        except StopIteration:  # which no future takes
+            error = RuntimeError("the call has raised StopIteration")
+        except BaseException as problem:  # noqa: BLE001 - whoever awaits it gets it
+            error = problem
+        with suppress(RuntimeError):  # the loop is closed, and nobody awaits it any more
+            loop.call_soon_threadsafe(tell, result, error)
+
+    threading.Thread(target=contextvars.copy_context().run, args=(work,), name="prowess-aside", daemon=True).start()
+    return await done
