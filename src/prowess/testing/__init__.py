@@ -9,7 +9,10 @@ from __future__ import annotations
 from .case import Case, Suite, load_suite
 from .expect import Failure
 from .runner import CaseResult, SkillResult, TestReport, run_tests
-from .script import Call, ScriptedModel, Step
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .script import Call, ScriptedModel, Step
 
 __all__ = [
     "Call",
@@ -24,3 +27,12 @@ __all__ = [
     "load_suite",
     "run_tests",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # Who runs cases needs no model.
+    if name in ("Call", "ScriptedModel", "Step"):
+        from . import script
+
+        return getattr(script, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

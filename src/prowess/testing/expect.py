@@ -6,7 +6,6 @@ from prowess._frozen import Frozen
 from prowess.findings import near_names, quoted
 
 from .case import ABSENT
-from .json_match import differences, one_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,6 +106,8 @@ def _near(part: str, text: str) -> str:
 
 
 def _json_failures(case: Case, output: bytes, cut: bool) -> Iterator[Failure]:
+    from .json_match import differences, one_value
+
     if cut:
         words = "stdout is longer than what is kept of it, so it cannot be read as JSON"
         yield Failure(kind="stdout-json", message=words)
