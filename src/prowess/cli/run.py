@@ -97,7 +97,7 @@ def run(args: Namespace) -> int:
         return serve(live, model, name, args)
     conversation = Conversation(live.current(), model, confirm=_confirm(args), instrument=args.otel)
     if args.interactive:
-        from prowess.agent.chat import chat
+        from prowess.cli.chat import chat
 
         return chat(conversation, live, name, yes=args.yes)
     if args.daemon:
