@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +18,6 @@ from skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 models.ALLOW_MODEL_REQUESTS = False
 
@@ -38,20 +39,17 @@ def _loop() -> Iterator[None]:
 
 def agent(script: Any, asked: list[Any]) -> Agent[None, str]:
     """Return an agent with two tools that keep what they were asked."""
-    made: Agent[None, str] = Agent(ScriptedModel(script).pydantic_ai())
 
-    @made.tool_plain
     def price(item: str, count: int) -> int:
         asked.append((item, count))
         return 3 * count
 
-    @made.tool_plain
     def keep(things: list[Any]) -> str:
         asked.append([*things])
         things.append("changed by the tool")
         return "kept"
 
-    return made
+    return Agent(ScriptedModel(script).pydantic_ai(), tools=[price, keep])
 
 
 def calls(messages: Sequence[Any]) -> list[tuple[str, Any]]:
@@ -111,7 +109,7 @@ def test_several_tools_are_called_in_one_step(streamed: bool) -> None:
     asked: list[Any] = []
     made = agent(script, asked)
 
-    async def run() -> Sequence[Any]:
+    async def run() -> Any:
         if not streamed:
             return (await made.run("?")).all_messages()
         async with made.run_stream("?") as result:
@@ -151,7 +149,7 @@ def test_twenty_conversations_at_once_do_not_mix() -> None:
         result = await made.run("?")
         return result.output, returned(result.all_messages())
 
-    async def all_of_them() -> list[Any]:
+    async def all_of_them() -> Any:
         return await asyncio.gather(*map(one, range(20)))
 
     assert asyncio.run(all_of_them()) == [("done", [0, 3, 6, 9, 12])] * 20
@@ -181,6 +179,32 @@ def test_a_script_without_an_answer_ends_the_run_with_words(streamed: bool) -> N
 
     with pytest.raises(ConfigError, match="the script has 1 step and is asked for one more"):
         asyncio.run(run())
+
+
+def test_the_page_s_agent_does_what_the_page_s_script_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/testing.md, "Testing agents", with two tools more."""
+    text = (Path(__file__).parent.parent.parent / "docs/testing.md").read_text(encoding="utf-8")
+    script = re.findall(r"^```yaml\n# script.yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    code = re.findall(r"^```python\n(from pydantic_ai.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    (tmp_path / "script.yaml").write_text(script[0])
+    skill(tmp_path / ".agents/skills/slug", body="Make slugs.")
+    monkeypatch.chdir(tmp_path)
+    space: dict[str, Any] = {}
+    exec(compile(code[0], "docs/testing.md", "exec"), space)  # noqa: S102 - it is ours
+
+    @space["agent"].tool_plain  # type: ignore[untyped-decorator]
+    def now() -> str:
+        return "noon"
+
+    @space["agent"].tool_plain  # type: ignore[untyped-decorator]
+    def read_file(path: str, limit: int) -> str:
+        return f"{limit} lines of {path}"
+
+    result = space["agent"].run_sync("Make the slugs")
+    assert result.output == "I made the slugs."
+    activated, *others = returned(result.all_messages())
+    assert "Make slugs." in activated
+    assert others == ["10 lines of titles.txt", "noon"]
 
 
 def test_an_agent_with_skills_is_tested_with_a_script(tmp_path: Path) -> None:

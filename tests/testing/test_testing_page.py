@@ -12,12 +12,13 @@ import pytest
 
 from prowess.cli import main
 from prowess.forms import Report, read_yaml
-from prowess.testing import ScriptedModel, load_suite
+from prowess.testing import ScriptedModel, load_suite, run_tests
 from prowess.testing.case import DEFAULT_TIMEOUT, MAX_CASES, MAX_TEXTS, MAX_TIMEOUT
 from prowess.testing.runner import STATUSES
 from skills import skill
 
-TEXT = (Path(__file__).parent.parent.parent / "docs/testing.md").read_text(encoding="utf-8")
+TOP = Path(__file__).parent.parent.parent
+TEXT = (TOP / "docs/testing.md").read_text(encoding="utf-8")
 SANDBOX = "auto" if shutil.which("bwrap") else "none"
 
 
@@ -121,6 +122,18 @@ def test_the_script_of_the_page_is_one(tmp_path: Path) -> None:
     (text,) = named("yaml", "script").values()
     (tmp_path / "script.yaml").write_text(text)
     assert [len(step.calls) for step in ScriptedModel(tmp_path / "script.yaml").steps] == [1, 2, 0]
+
+
+def test_the_case_of_the_readme_passes(tmp_path: Path) -> None:
+    """In the skill that it names a script of."""
+    (text,) = re.findall(r"^```yaml\n(.*?)^```$", (TOP / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+    shutil.copytree(TOP / "examples/skills/csv-profile", tmp_path / "csv-profile")
+    shutil.rmtree(tmp_path / "csv-profile/tests/cases")
+    (tmp_path / "csv-profile/tests/cases").mkdir()
+    (tmp_path / "csv-profile/tests/cases/orders.yaml").write_text(text)
+    report = run_tests(tmp_path, sandbox=SANDBOX)
+    assert report.counts["passed"] == 1
+    assert report.exit_code == 0
 
 
 def test_every_yaml_of_the_page_is_yaml() -> None:
