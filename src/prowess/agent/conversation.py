@@ -252,7 +252,7 @@ class _Run:
             call = self.calls.get(key) or ToolCall(tool="?", arguments={})
             content = getattr(event, "result", None) or getattr(event, "part", None)
             text = str(getattr(content, "content", ""))[:_MAX_RECORDED]
-            failed = self.errors.get(key) or (text if type(content).__name__ == "RetryPromptPart" else None)
+            failed = self.errors.get(key) or (text if getattr(content, "outcome", "success") != "success" else None)
             self.calls[key] = call.but(result=None if failed else text, error=failed)
         elif told is not None:
             if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart) and event.part.content:
@@ -355,7 +355,6 @@ class _Tools(AbstractToolset[Any]):
 
 def _used(usage: Any) -> dict[str, int]:
     """Return what a run has used, as far as it came."""
-    usage = usage() if callable(usage) else usage
     used = {name: int(getattr(usage, name, 0) or 0) for name in ("requests", "input_tokens", "output_tokens")}
     total = used["input_tokens"] + used["output_tokens"]
     return {**used, "total_tokens": total, "tool_calls": int(getattr(usage, "tool_calls", 0) or 0)}

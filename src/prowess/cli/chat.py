@@ -36,7 +36,7 @@ _CHOOSABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 _HELP = "type what you want to say; `/NAME` names a skill, Ctrl-C ends an answer, Ctrl-D the talk"
 
 
-class _Skills(Completer):
+class _Skills(Completer):  # type: ignore[misc, unused-ignore]
     """Completes `/NAME` at the beginning of a word."""
 
     def __init__(self, conversation: Conversation) -> None:
