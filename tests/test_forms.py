@@ -199,8 +199,8 @@ def test_what_is_told_can_be_shown() -> None:
     ("text", "words"),
     [
         ("", "1:1: the file is not JSON: expecting value (mend the file there)"),
-        ("[1]", ": the file is a list, not an object (write an object)"),
-        ("null", ": the file is empty (`null`), not an object (write an object)"),
+        ("[1]", "1:1: the file is a list, not an object (write an object)"),
+        ("null", "1:1: the file is empty (`null`), not an object (write an object)"),
         ('{"a": 1,}', None),
         ('{"a": 1} {"b": 2}', "1:10: the file is not JSON: extra data (mend the file there)"),
         ('{"a": 1, "a": 2}', ": the file is not JSON: the key `a` stands twice (mend it)"),
@@ -218,6 +218,19 @@ def test_what_is_no_object_in_json_is_told(text: str, words: str | None) -> None
     made, (told,) = from_json(text)
     assert made is None
     assert words is None or told == words
+
+
+def test_what_json_says_has_its_place() -> None:
+    """As far as YAML's parser tells it: of what JSON alone can write, there is none."""
+    told = report()
+    made = read_json(b'\xef\xbb\xbf{\r\n\t"a": [\r\n "x", {"b": 1}],\r\n "c": ""\r\n}', told)
+    assert made is not None
+    (a, c), (inner, _) = made.node.keys, made.node.items
+    places = [(item.line, item.column) for item in (made.node, a, inner, *inner.items, inner.items[1].items[0], c)]
+    assert places == [(1, 1), (2, 2), (2, 7), (3, 2), (3, 7), (3, 13), (4, 2)]
+    made = read_json(b'{"a": "\\ud83d\\ude00"}', told)
+    assert made is not None
+    assert (made.text("a"), made.node.line, told.findings) == ("\U0001f600", None, [])
 
 
 def test_json_with_very_many_keys_is_read_in_a_moment() -> None:
@@ -321,7 +334,7 @@ def test_a_key_that_is_needed_is_told_where_it_is_missing() -> None:
         "1:1: there is no `c` (add `c: ...`)",
     ]
     read_json(b"{}", told := report()).get("version", needed=True)  # type: ignore[union-attr]
-    assert [line(item) for item in told.findings] == [': there is no `version` (add `"version": ...`)']
+    assert [line(item) for item in told.findings] == ['1:1: there is no `version` (add `"version": ...`)']
 
 
 def test_a_key_with_nothing_behind_it_can_be_refused() -> None:

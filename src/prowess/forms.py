@@ -37,6 +37,8 @@ class Report:
 
     def __init__(self, path: str, code: str) -> None:
         self.path, self.code = path, code
+        self.is_json = False
+        """What the hints show how to write."""
         self.findings: list[Finding] = []
 
     def say(self, message: str, node: Node | None = None, hint: str | None = None) -> None:
@@ -119,6 +121,7 @@ def read_json(data: bytes, report: Report) -> Form | None:
     """Read a JSON file that is a map; None where it is not, which is reported."""
     import json
 
+    report.is_json = True
     text = _decoded(data, report)
     if text is None:
         return None
@@ -137,7 +140,19 @@ def read_json(data: bytes, report: Report) -> Form | None:
     except ValueError as error:
         report.say(f"the file is not JSON: {error}", hint="mend it")
         return None
-    return _top(node, report)
+    try:
+        # JSON is YAML, but for a few texts, and YAML's parser tells places. Without them it is just as right.
+        return _top(_placed(node, read_node(text)), report)
+    except NotYamlError:
+        return _top(node, report)
+
+
+def _placed(node: Node, twin: Node | None) -> Node:
+    """Give what JSON says the places of what YAML says."""
+    if twin is None or len(node.items) != len(twin.items):
+        return node
+    items = tuple(map(_placed, node.items, twin.items))
+    return node.but(items=items, keys=tuple(map(_placed, node.keys, twin.keys)), line=twin.line, column=twin.column)
 
 
 def _decoded(data: bytes, report: Report) -> str | None:
@@ -153,7 +168,7 @@ def _decoded(data: bytes, report: Report) -> str | None:
 
 def _top(node: Node, report: Report) -> Form | None:
     if node.kind != "map":
-        what = "`key: value` lines" if node.line else "an object"
+        what = "an object" if report.is_json else "`key: value` lines"
         report.say(f"the file is {_said(node)}, not {what}", node, f"write {what}")
         return None
     return Form(node, report)
@@ -241,7 +256,7 @@ class Form:
         node = self._values.get(name)
         if node is None or (null and node.kind == "null"):
             if needed:
-                hint = f"add `{name}: ...`" if self.node.line else f'add `"{name}": ...`'
+                hint = f'add `"{name}": ...`' if self.report.is_json else f"add `{name}: ...`"
                 self.report.say(f"there is no {quoted(self.path(name))}", node or self.node, hint)
             return None
         return node
@@ -335,7 +350,9 @@ class Form:
             else math.nan
         )
         if not (above < value <= most or (closed and value == above)):
-            wanted = f"a number from {above:g} to {most:g}" if closed else f"a number above {above:g} and at most {most:g}"
+            wanted = (
+                f"a number from {above:g} to {most:g}" if closed else f"a number above {above:g} and at most {most:g}"
+            )
             self.wrong(name, node, wanted, _unquoted(node))
             return None
         return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -483,7 +484,22 @@ def test_what_is_wrong_with_a_config_is_told(text: str | bytes, words: str | Non
     """Once, and then no case is run."""
     (line,) = told(configured(here, text))
     assert line.startswith("tests/test-config.json:")
-    assert words is None or line.removeprefix("tests/test-config.json:").lstrip() == words
+    line = line.removeprefix("tests/test-config.json:").lstrip()
+    assert words is None or words in (line, re.sub(r"^\d+:\d+: ", "", line))
+
+
+def test_what_is_wrong_with_a_config_is_told_all_at_once_and_where(here: Path) -> None:
+    """As with a case."""
+    text = '{\n  "version": 2,\n  "timout": 3,\n  "env": {"A": 1, "B-C": "x"}\n}\n'
+    assert told(configured(here, text)) == [
+        "tests/test-config.json:3:3: the key `timout` is not known (did you mean `timeout`?)",
+        f"tests/test-config.json:2:14: `version` is a number (`2`), not 1 ({VERSION})",
+        "tests/test-config.json:4:16: `env.A` is a number (`1`), not text (put it in quotes)",
+        (
+            "tests/test-config.json:4:19: `env.B-C` is no name of a variable"
+            " (use letters, digits and `_`, no digit first)"
+        ),
+    ]
 
 
 # ── files and folders ────────────────────────────────────────────────────────────────────────────────────────────────
