@@ -243,9 +243,14 @@ def test_the_schema_refuses_what_the_reader_refuses(case: str) -> None:
 @pytest.mark.parametrize("kind", TOOLS)
 def test_each_tool_is_in_the_schema(tmp_path: Path, kind: str) -> None:
     """With the defaults of all its keys written out, reader and schema take it, and read the same."""
-    needed = {"http": {"base_url": "https://example.com"}, "script": {"scripts": [{"name": "s", "body": "true"}]}}
+    needed: dict[str, dict[str, Any]] = {
+        "http": {"base_url": "https://example.com"},
+        "script": {"scripts": [{"name": "s", "body": "true"}]},
+    }
     given = needed.get(kind, {})
-    full = {name: key.default for name, key in TOOLS[kind].items() if key.default not in (None, ())} | given
+    full: dict[str, Any] = {
+        name: key.default for name, key in TOOLS[kind].items() if key.default not in (None, ())
+    } | given
     full = {name: [*value] if isinstance(value, tuple) else value for name, value in full.items()}
     roles = []
     for options in (given, full):

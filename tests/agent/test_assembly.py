@@ -1,0 +1,488 @@
+"""What an agent is made of: its prompt, its tools, its skills, and what the role's policy lets of them.
+
+Quotations are of InitRunner's documents on skills.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.agent.assembly import Assembly, Toolbox, assemble
+from prowess.agent.policy import RefusedError
+from prowess.trust import Trust
+from skills import skill
+
+if TYPE_CHECKING:
+    from prowess.entry import Entry
+
+TOP = Path(__file__).parent.parent
+HEAD = "name: a\nprompt: You help.\nmodel: openai:m\n"
+FILES, WRITING = "tools:\n- type: filesystem\n", "tools:\n- type: filesystem\n  read_only: false\n"
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A folder for a role, and a home."""
+    for name in ("roles", "home"):
+        (tmp_path / name).mkdir()
+    return tmp_path.resolve()
+
+
+def made(top: Path, more: str = "", *, dirs: tuple[str, ...] = (), wrong: bool = False, **env: str) -> Assembly:
+    """Return what a role is made of."""
+    (top / "roles/role.yaml").write_text(HEAD + more, encoding="utf-8")
+    assembly, findings = assemble(top / "roles/role.yaml", dirs=dirs, home=str(top / "home"), env=env)
+    assert assembly is not None
+    assert assembly.findings == findings
+    assert bool(findings) is wrong, [item.message for item in findings]
+    return assembly
+
+
+def tools(box: Assembly | Toolbox) -> dict[str, str]:
+    """Return names of tools, with where they come from."""
+    return {tool.name: tool.origin for tool in (box if isinstance(box, Toolbox) else box.toolbox).tools}
+
+
+def active(assembly: Assembly) -> list[str]:
+    return [] if assembly.catalog is None else [entry.name for entry in assembly.catalog.active]
+
+
+def entry(assembly: Assembly, name: str) -> Entry:
+    assert assembly.catalog is not None
+    (found,) = (one for one in assembly.catalog.active if one.name == name)
+    return found
+
+
+READ = ("read_file", "list_directory", "search_files")
+
+
+# ── "How Merging Works": the prompt ──────────────────────────────────────────────────────────────────────────────────
+
+
+def test_bodies_are_appended_to_the_prompt_in_the_role_s_order(top: Path) -> None:
+    """InitRunner: "appended to spec.role as an additional section, separated by a header"."""
+    skill(top / "roles/skills/b", body="\nDo b.\n\n")
+    skill(top / "roles/skills/a", body="# A\n\nDo a.")
+    assembly = made(top, "skills: [b, a]\n")
+    assert assembly.instructions == "You help.\n\n## Skill: b\n\nDo b.\n\n## Skill: a\n\n# A\n\nDo a."
+    assert [part.origin for part in assembly.parts] == ["role", "b", "a"]
+
+
+# ── "How Merging Works": tools ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_an_equal_configuration_is_one_tool(top: Path) -> None:
+    """InitRunner: "If multiple skills define the same tool type with identical config, only one instance"."""
+    skill(top / "roles/skills/a", more="tools:\n- type: git\n- type: filesystem\n")
+    skill(top / "roles/skills/b", more="tools:\n- type: filesystem\n  read_only: true\n  root_path: .\n")
+    box = tools(made(top, "skills: [a, b]\n"))
+    assert len(set(box)) == len(box)
+    assert set(box.values()) == {"a"}
+    one = tools(made(top, "skills: [a]\n"))
+    assert box == one
+
+
+def test_another_configuration_is_another_tool_under_its_own_name(top: Path) -> None:
+    """Both are kept, and the model can tell them apart."""
+    skill(top / "roles/skills/my-files", more=WRITING)
+    skill(top / "roles/skills/more-files", more="tools:\n- type: filesystem\n  max_bytes: 5\n")
+    box = tools(made(top, "skills: [my-files, more-files]\n" + FILES))
+    assert box["read_file"] == "role"
+    assert box["my_files_read_file"] == "my-files"
+    assert box["more_files_read_file"] == "more-files"
+    assert box["write_file"] == "my-files"
+
+
+def test_the_role_s_own_tools_are_never_lost_nor_renamed(top: Path) -> None:
+    """Whatever skills bring, and in whichever order."""
+    own = tools(made(top, WRITING))
+    assert set(own.values()) == {"role"}
+    for number, more in enumerate((FILES, WRITING, "tools:\n- type: filesystem\n  max_bytes: 1\n")):
+        skill(top / f"roles/skills/s{number}", more=more)
+    box = tools(made(top, "skills: [s0, s1, s2]\n" + WRITING))
+    assert {name: origin for name, origin in box.items() if origin == "role"} == own
+
+
+def test_a_script_of_the_same_words_in_another_folder_is_another(top: Path) -> None:
+    """Each finds its own file."""
+    for name in ("a", "b"):
+        folder = skill(
+            top / f"roles/skills/{name}", more="tools:\n- type: script\n  scripts: [{name: hi, path: hi.sh}]\n"
+        ).parent
+        (folder / "hi.sh").write_text(f"echo {name}\n")
+    assert tools(made(top, "skills: [a, b]\n")) == {"hi": "a", "b_hi": "b"}
+
+
+def test_no_tool_can_be_taken_for_one_of_a_session(top: Path) -> None:
+    """A skill cannot put itself between the model and `activate_skill`."""
+    scripts = "tools:\n- type: script\n  scripts:\n" + "".join(
+        f"  - {{name: {name}, body: 'true'}}\n" for name in ("activate_skill", "read_skill_file", "search_skills")
+    )
+    skill(top / "roles/skills/bad", more=scripts)
+    assert set(tools(made(top, "skills: [bad]\n"))) == {
+        "bad_activate_skill",
+        "bad_read_skill_file",
+        "bad_search_skills",
+    }
+    assert set(tools(made(top, scripts))) == {"activate_skill_2", "read_skill_file_2", "search_skills_2"}
+
+
+# ── what keeps it from running ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_all_that_is_wrong_is_told_at_once(top: Path) -> None:
+    """Of the role, of its skills, of its tools, each with the file it is in."""
+    skill(top / "roles/skills/a", more="requires: {env: [NOT_THERE]}\n")
+    script = "tools:\n- type: script\n  scripts: [{name: hi, path: hi.sh}]\n"
+    b = skill(top / "roles/skills/b", more=script)
+    assembly = made(top, "skils: [x]\nskills: [a, b, c]\n" + script, wrong=True, dirs=("/no/such/folder",))
+    said = [(os.path.relpath(item.path or "", top), item.line, item.message[:46]) for item in assembly.findings]
+    assert said == [
+        ("roles/role.yaml", 4, "the key `skils` is not known"),
+        ("roles/role.yaml", None, "the folder of skills `/no/such/folder` is not t"[:46]),
+        ("roles/skills/a/SKILL.md", 4, "the skill `a` cannot be used: the environment "[:46]),
+        ("roles/role.yaml", 5, "there is no skill `c`: looked for " + str(top)[:12]),
+        ("roles/role.yaml", 7, "`tools[0]`: the script `hi`: there is no `hi.s"),
+        (os.path.relpath(b, top), 5, "`tools[0]`: the script `hi`: there is no `hi.s"),
+    ]
+
+
+def test_a_server_of_mcp_must_say_how_it_is_reached(top: Path) -> None:
+    """Before anything is started."""
+    assembly = made(top, "tools:\n- type: mcp\n- type: mcp\n  transport: sse\n", wrong=True)
+    assert [item.message for item in assembly.findings] == [
+        "`tools[0]`: an `mcp` tool of the transport `stdio` needs `command`",
+        "`tools[1]`: an `mcp` tool of the transport `sse` needs `url`",
+    ]
+    fine = made(top, "tools:\n- {type: mcp, command: server}\n- {type: mcp, command: server}\n")
+    assert [origin for origin, *_ in fine.toolbox.servers] == ["role"]
+
+
+def test_a_package_that_is_not_there_is_named(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what installs it; a role that does not ask for such tools goes without."""
+    for name in [name for name in sys.modules if name.startswith(("prowess.agent.tools.", "prowess.agent.fetch"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    assembly = made(top, "tools: [{type: http, base_url: 'https://example.com'}]\n", wrong=True)
+    (item,) = assembly.findings
+    assert item.message == "`tools[0]`: the tool needs a package that is not installed: `httpx2`"
+    assert item.hint == "pip install 'prowess[agent]'"
+    assert "read_file" in tools(made(top, FILES))
+
+
+# ── "Auto-Discovered Skills" ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_skills_are_discovered_where_initrunner_looks(top: Path) -> None:
+    """InitRunner, "Discovery Paths": beside the role, the project, extra folders, the user's two."""
+    for name, folder in {
+        "one": "roles/skills",
+        "two": "roles/.agents/skills",
+        "three": "extra",
+        "four": "variable",
+        "five": "home/.agents/skills",
+        "six": "home/.initrunner/skills",
+    }.items():
+        skill(top / folder / name)
+    for name, folder in {"no-1": "home/.claude/skills", "no-2": "roles", "no-3": "roles/.claude/skills"}.items():
+        skill(top / folder / name)
+    assembly = made(top, dirs=(str(top / "extra"),), INITRUNNER_SKILL_DIR=str(top / "variable"))
+    assert active(assembly) == ["one", "two", "three", "four", "five", "six"]
+    assert assembly.notes == ()
+    assert assembly.instructions == "You help."
+
+
+def test_a_higher_scope_hides_a_lower_one_and_the_user_is_told(top: Path) -> None:
+    """InitRunner: "Higher-priority scopes override lower-priority scopes on name collision. A warning is logged"."""
+    first = skill(top / "roles/skills/pdf")
+    second, third = skill(top / "roles/.agents/skills/pdf"), skill(top / "home/.initrunner/skills/pdf")
+    assembly = made(top)
+    assert active(assembly) == ["pdf"]
+    assert entry(assembly, "pdf").path == str(first)
+    assert [note.partition(": ")[0] for note in assembly.notes] == [
+        f"`pdf` in {second} is shadowed",
+        f"`pdf` in {third} is shadowed",
+    ]
+
+
+@pytest.mark.parametrize(
+    "form", ["auto_skills: {enabled: false}\n", "auto_skills:\n  enabled: false\n  max_skills: 3\n"]
+)
+def test_discovery_can_be_switched_off(top: Path, form: str) -> None:
+    """InitRunner: "To disable auto-discovery"; then there is no catalog, and skills that are named work still."""
+    skill(top / "roles/skills/pdf")
+    assembly = made(top, form + "skills: [pdf]\n")
+    assert assembly.catalog is None
+    assert "## Skill: pdf" in assembly.instructions
+
+
+def test_only_folders_one_level_deep_are_discovered(top: Path) -> None:
+    """InitRunner: "Only directory format", "Only 1 level deep", "Directories like .git/ ... are skipped"."""
+    skill(top / "roles/skills/pdf")
+    skill(top / "roles/skills/group/csv")
+    (top / "roles/skills/flat.md").write_text("---\nname: flat\ndescription: d\n---\n")
+    for name in (".git", "node_modules", "__pycache__", ".venv", "dist"):
+        skill(top / "roles/skills" / name, "skipped")
+    assert active(made(top)) == ["pdf"]
+
+
+def test_a_skill_without_a_description_is_not_discovered(top: Path) -> None:
+    """InitRunner: "Skills without a description in frontmatter are skipped"."""
+    skill(top / "roles/skills/pdf")
+    skill(top / "roles/skills/mute", description="")
+    (top / "roles/skills/none").mkdir()
+    (top / "roles/skills/none/SKILL.md").write_text("---\nname: none\n---\nDo it.\n")
+    assert active(made(top)) == ["pdf"]
+
+
+@pytest.mark.parametrize("seed", [False, True], ids=["flat", "initrunner"])
+def test_no_more_than_max_skills_are_discovered(top: Path, seed: bool) -> None:
+    """InitRunner: "Total discovered skills capped at max_skills"; those that are left out are named to the user."""
+    for number in range(5):
+        skill(top / f"roles/skills/s{number}")
+    more = "auto_skills: {max_skills: 3}\n"
+    assembly = made(top, more)
+    if seed:
+        file = top / "roles/role.yaml"
+        file.write_text(
+            "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: a}\n"
+            "spec:\n  role: You help.\n  model: {name: m}\n  auto_skills: {max_skills: 3}\n"
+        )
+        found, findings = assemble(file, home=str(top / "home"), env={})
+        assert findings == ()
+        assert found is not None
+        assembly = found
+    assert active(assembly) == ["s0", "s1", "s2"]
+    assert [note.partition(":")[0] for note in assembly.notes] == ["`s3` is left out", "`s4` is left out"]
+    assert "3" in assembly.notes[0]
+
+
+def test_skills_that_are_named_are_not_discovered_again(top: Path) -> None:
+    """InitRunner: "skips it (deduplication by resolved file path)"; and they take no place of others."""
+    for number in range(5):
+        skill(top / f"roles/skills/s{number}")
+    skill(top / "elsewhere/linked")
+    (top / "roles/skills/linked").symlink_to("../../elsewhere/linked")
+    assembly = made(top, "skills: [s0, ../elsewhere/linked]\nauto_skills: {max_skills: 3}\n")
+    assert [one.name for one in assembly.explicit] == ["s0", "linked"]
+    assert active(assembly) == ["s1", "s2", "s3"]
+    assert [note.partition(":")[0] for note in assembly.notes] == ["`s4` is left out"]
+
+
+def test_a_folder_that_a_variable_names_may_be_missing(top: Path) -> None:
+    """The others are looked at all the same, and the user is told; `--skill-dir` must be right."""
+    skill(top / "roles/skills/pdf")
+    skill(top / "variable/csv")
+    named = f"{top}/nowhere{os.pathsep}{top}/variable"
+    for name in ("INITRUNNER_SKILL_DIR", "PROWESS_SKILL_DIR"):
+        assembly = made(top, **{name: named})
+        assert active(assembly) == ["pdf", "csv"]
+        assert assembly.notes == (f"the folder of skills `{top}/nowhere`, which a variable names, is not there",)
+
+
+# ── tools of skills that are discovered ──────────────────────────────────────────────────────────────────────────────
+
+
+def test_tools_of_a_discovered_skill_wait_for_its_activation(top: Path) -> None:
+    """InitRunner: "Auto-discovered skills are lazy"; then they come under the role's policy."""
+    skill(top / "roles/skills/files", more=FILES)
+    assembly = made(top, "security: {deny: [search_files]}\n")
+    assert tools(assembly) == {}
+    box = assembly.toolbox.copy()
+    assembly.discovered_tools(entry(assembly, "files"), box)
+    assert set(tools(box).values()) == {"files"}
+    assert "read_file" in tools(box)
+    assert "search_files" not in tools(box)
+    assert tools(assembly) == {}
+
+
+@pytest.mark.parametrize("folder", ["roles/skills", "roles/.agents/skills"])
+def test_skills_in_the_role_s_folder_share_its_trust(top: Path, folder: str) -> None:
+    """InitRunner, "Trust Model": "project-level skills do not expand the trust boundary"."""
+    skill(top / folder / "files", more=FILES)
+    assembly = made(top)
+    box = assembly.toolbox.copy()
+    assembly.discovered_tools(entry(assembly, "files"), box)
+    assert "read_file" in tools(box)
+    assert box.notes == []
+
+
+def test_an_untrusted_skill_from_elsewhere_brings_no_tools(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its text may be read, and the user is told why that is all; a link out of the role's folder changes nothing."""
+    monkeypatch.setenv("PROWESS_CONFIG_DIR", str(top / "config"))
+    skill(top / "extra/files", more=FILES)
+    skill(top / "elsewhere/linked", more=FILES)
+    (top / "roles/skills").mkdir()
+    (top / "roles/skills/linked").symlink_to("../../elsewhere/linked")
+    assembly = made(top, dirs=(str(top / "extra"),))
+    for name in ("files", "linked"):
+        box = assembly.toolbox.copy()
+        assembly.discovered_tools(entry(assembly, name), box)
+        assert tools(box) == {}
+        (note,) = box.notes
+        assert note.startswith(f"the tools of `{name}` are not offered: `{name}` is not trusted: look at it, then type")
+    Trust().allow(entry(assembly, "files"))
+    box = assembly.toolbox.copy()
+    assembly.discovered_tools(entry(assembly, "files"), box)
+    assert "read_file" in tools(box)
+
+
+def test_the_user_s_own_skills_need_no_trust(top: Path) -> None:
+    """Their user has put them there."""
+    skill(top / "home/.agents/skills/files", more=FILES)
+    assembly = made(top)
+    box = assembly.toolbox.copy()
+    assembly.discovered_tools(entry(assembly, "files"), box)
+    assert set(tools(box).values()) == {"files"}
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ("tools:\n- type: gti\n", "there is no tool of the type `gti`"),
+        (
+            "tools:\n- type: script\n  scripts: [{name: hi, path: hi.sh}]\n",
+            "`tools[0]`: the script `hi`: there is no `hi.sh`",
+        ),
+    ],
+)
+def test_a_discovered_skill_whose_tools_are_wrong_ends_nothing(top: Path, more: str, words: str) -> None:
+    """It is no part of the role, so the role runs; the user is told."""
+    skill(top / "roles/skills/bad", more=more)
+    assembly = made(top)
+    box = assembly.toolbox.copy()
+    assembly.discovered_tools(entry(assembly, "bad"), box)
+    assert tools(box) == {}
+    (note,) = box.notes
+    assert words in note
+
+
+# ── "Security" ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("denied", ["filesystem", "write_file"])
+def test_what_the_role_denies_no_skill_brings(top: Path, denied: str) -> None:
+    """InitRunner: "Skills cannot weaken or bypass security policies"; not under another name either."""
+    skill(top / "roles/skills/files", more=WRITING + "- type: filesystem\n  read_only: false\n  max_bytes: 9\n")
+    assembly = made(top, f"skills: [files]\nsecurity: {{deny: [{denied}]}}\n" + WRITING)
+    assert not any("write_file" in name for name in tools(assembly))
+    if denied == "filesystem":
+        assert tools(assembly) == {}
+        assert assembly.notes[0] == "the role denies tools of the type `filesystem`, which `role` asks for"
+    else:
+        assert "the role denies the tool `write_file`, which `files` asks for" in assembly.notes
+
+
+@pytest.mark.parametrize("asked", ["filesystem", "read_file", "files_read_file"])
+def test_what_the_role_asks_for_no_skill_does_unasked(top: Path, asked: str) -> None:
+    """By type, by the tool's name, and by the name it has here."""
+    skill(top / "roles/skills/files", more=WRITING)
+    assembly = made(top, f"skills: [files]\nsecurity: {{ask: [{asked}]}}\n" + FILES)
+    ask = {tool.name: tool.ask for tool in assembly.toolbox.tools}
+    assert ask["files_read_file"] is True
+    assert ask["read_file"] is (asked != "files_read_file")
+
+
+def test_roots_hold_for_tools_of_skills(top: Path) -> None:
+    """A skill cannot open what the role does not."""
+    skill(top / "roles/skills/files", more="tools:\n- type: filesystem\n  root_path: ..\n")
+    (top / "secret.txt").write_text("secret")
+    assembly = made(top, "skills: [files]\n", wrong=True)
+    assert "outside" in assembly.findings[0].message
+    fine = made(top, "skills: [files]\nsecurity: {roots: [..]}\n")
+    (read,) = (tool for tool in fine.toolbox.tools if tool.name == "read_file")
+    assert "secret" in read.call(path="secret.txt")
+    with pytest.raises(RefusedError):
+        read.call(path="/etc/passwd")
+
+
+@pytest.mark.parametrize(
+    ("tool", "security"),
+    [
+        ("{type: http, base_url: 'https://evil.example'}", "{allowed_hosts: [good.example]}"),
+        ("{type: http, base_url: 'http://127.0.0.1:1', allow_private: true}", "{}"),
+    ],
+    ids=["allowed_hosts", "allow_private"],
+)
+def test_hosts_hold_for_tools_of_skills(top: Path, tool: str, security: str) -> None:
+    """`allow_private` in a skill's own configuration is not enough: the role must say so too."""
+    skill(top / "roles/skills/web", more=f"tools:\n- {tool}\n")
+    assembly = made(top, f"skills: [web]\nsecurity: {security}\n", wrong=True)
+    (item,) = assembly.findings
+    assert "`base_url` cannot be used" in item.message
+
+
+# ── the seed's roles ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def seed(name: str, top: Path, **env: str) -> tuple[Assembly, list[str]]:
+    shutil.copytree(TOP / "roles" / name, top / name)
+    (file,) = (top / name).glob("*.yaml")
+    assembly, findings = assemble(file, home=str(top / "home"), env=env)
+    assert assembly is not None
+    return assembly, [item.message for item in findings]
+
+
+def programs(top: Path, *names: str) -> str:
+    (top / "bin").mkdir()
+    for name in names:
+        (top / "bin" / name).write_text("#!/bin/sh\n")
+        (top / "bin" / name).chmod(0o755)
+    return str(top / "bin")
+
+
+def test_the_seed_s_reviewer_is_made_as_it_stands(top: Path) -> None:
+    """InitRunner, "Full Example": prompt and tools of `code-review` are joined with the role's."""
+    assembly, findings = seed("reviewer", top, PATH=programs(top, "ruff", "mypy"))
+    assert findings == []
+    assert assembly.instructions.startswith("You are a senior code reviewer.")
+    assert "\n\n## Skill: code-review\n\n## Code Review Skill\n\nYou can review" in assembly.instructions
+    box = tools(assembly)
+    assert set(box.values()) == {"code-review"}
+    assert {"git_diff", "git_changed_files", "read_file", "run_shell"} <= set(box)
+    assert active(assembly) == []
+    assert assembly.notes == ()
+
+
+def test_the_seed_s_reviewer_needs_its_programs(top: Path) -> None:
+    """InitRunner, "Requirement Checking"."""
+    _, findings = seed("reviewer", top, PATH=programs(top, "ruff"))
+    assert findings == ["the skill `code-review` cannot be used: the program `mypy` is not on PATH"]
+
+
+def test_the_seed_s_demo_discovers_its_skill(top: Path) -> None:
+    """InitRunner, "Auto-Discovery Example": `summarizer` is in the catalog, its tools come once it is active."""
+    assembly, findings = seed("auto", top)
+    assert findings == []
+    assert active(assembly) == ["summarizer"]
+    assert tools(assembly) == {}
+    box = assembly.toolbox.copy()
+    assembly.discovered_tools(entry(assembly, "summarizer"), box)
+    assert tools(box) == {"fetch_page": "summarizer"}
+
+
+def test_the_seed_s_research_assistant_wants_all_its_skills(top: Path) -> None:
+    """InitRunner, "Referencing Skills": what is missing is told, and with it there the role is made."""
+    assembly, findings = seed("research", top, PATH=programs(top))
+    assert [words.partition(": ")[0] for words in findings] == [
+        "the skill `web-research` cannot be used",
+        "the skill `web-research` cannot be used",
+        "there is no skill `./skills/summarizer/SKILL.md`",
+        "there is no skill `data-analysis`",
+    ]
+    shutil.copytree(TOP / "roles/auto/skills/summarizer", top / "research/skills/summarizer")
+    skill(top / "research/skills/data-analysis")
+    (top / "bin/curl").write_text("#!/bin/sh\n")
+    (top / "bin/curl").chmod(0o755)
+    env: dict[str, Any] = {"PATH": str(top / "bin"), "SEARCH_API_KEY": "k"}
+    made_now, wrong = assemble(assembly.role.path, home=str(top / "home"), env=env)
+    assert wrong == ()
+    assert made_now is not None
+    assert [part.origin for part in made_now.parts] == ["role", "web-research", "summarizer", "data-analysis"]
+    assert list(tools(made_now).values()) == ["web-research", "web-research"]
