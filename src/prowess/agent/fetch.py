@@ -1,0 +1,231 @@
+"""a request -> an answer, within what may be reached, in the time and size it was given
+
+One request, one connection, one answer. httpx2 is httpx as its users maintain it now: Pydantic AI, its MCP client and
+OpenAI's client all bring it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+
+from prowess._frozen import Frozen
+from prowess.agent.policy import RefusedError, ToolFailedError
+from prowess.agent.reach import Reach, origin, read_url
+from prowess.findings import neutral, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["Answer", "Guarded", "fetch"]
+
+AGENT = "Prowess"
+_MAX_REDIRECTS = 5
+_REDIRECTS = (301, 302, 303, 307, 308)
+_MAX_ADDRESSES = 4
+
+
+class Answer(Frozen):
+    """What a server said."""
+
+    status: int
+    reason: str
+    url: str
+    """Where the answer is from, after redirects."""
+    headers: httpx2.Headers
+    body: bytes
+    whole: bool
+    """False where there was more than was to be read."""
+
+    @property
+    def media(self) -> str:
+        """The type of the body without its parameters, as in `text/html`; empty where the server says none."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    def text(self) -> str:
+        """Return the body as text: by the server's word, else as UTF-8; what cannot be read is replaced."""
+        _, _, rest = self.headers.get("content-type", "").lower().partition("charset=")
+        charset = rest.partition(";")[0].strip(" \"'")
+        for mark, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
+            charset = name if self.body.startswith(mark) else charset
+        try:
+            if charset not in _NO_CHARSETS:
+                return self.body.decode(charset or "utf-8", "replace")
+        except (LookupError, ValueError):
+            pass
+        return self.body.decode("utf-8", "replace")
+
+
+_NO_CHARSETS = ("idna", "punycode", "unicode_escape", "unicode-escape", "raw_unicode_escape", "raw-unicode-escape")
+"""Codecs of Python that no page is written in, and that take long or fail."""
+
+
+class Guarded(httpx2.AsyncBaseTransport):
+    """Connects to the addresses that were checked, and to nothing else; the host's name stays in `Host` and TLS.
+
+    Args:
+        reach: who may be spoken to.
+        only: the one URL whose origin is open; None is each that `reach` opens.
+    """
+
+    def __init__(self, reach: Reach, *, only: httpx2.URL | None = None) -> None:
+        self._reach, self._only = reach, only
+        # A connection that is kept would be known by its address alone, and serve another name at the same address.
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        self._inner = httpx2.AsyncHTTPTransport(limits=limits)
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request.
+
+        Raises:
+            RefusedError: it must not be sent there.
+            ToolFailedError: nobody knows the host.
+        """
+        url = request.url
+        if self._only is not None and origin(url) != origin(self._only):
+            raise RefusedError(f"the server sends on to {quoted(str(url), 200)}, which is another host")
+        failed: httpx2.TransportError = httpx2.ConnectError("no address")
+        for address in (await self._reach.addresses(url))[:_MAX_ADDRESSES]:
+            try:
+                return await self._inner.handle_async_request(
+                    httpx2.Request(
+                        request.method,
+                        url.copy_with(host=address),
+                        headers=request.headers,
+                        stream=request.stream,
+                        extensions={**request.extensions, "sni_hostname": url.raw_host.decode("ascii").rstrip(".")},
+                    )
+                )
+            except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+                failed = error
+        raise failed
+
+    async def aclose(self) -> None:
+        """Close what is open."""
+        await self._inner.aclose()
+
+
+def fetch(
+    method: str,
+    url: str,
+    *,
+    reach: Reach,
+    timeout: float,
+    limit: int,
+    headers: Mapping[str, str] | None = None,
+    content: bytes | None = None,
+    within: Callable[[httpx2.URL], bool] | None = None,
+) -> Answer:
+    """Send a request and read the answer; to be called where no event loop runs.
+
+    Redirects of GET and HEAD are followed, each checked as the first URL was. Headers go to the first origin only.
+
+    Args:
+        method: in capitals.
+        url: absolute.
+        reach: who may be spoken to.
+        timeout: seconds for all of it, from the look-up to the last byte.
+        limit: bytes of the answer that are read, after unpacking.
+        headers: sent beside the client's own.
+        content: the body.
+        within: says whether a redirect may lead to a URL, beside what `reach` says.
+
+    Raises:
+        RefusedError: the URL, or one it leads to, must not be opened.
+        ToolFailedError: there is no answer, or none that can be read.
+    """
+    request = _exchange(method, read_url(url), reach, limit, dict(headers or {}), content, within)
+    try:
+        return asyncio.run(_in_time(request, timeout))
+    except (TimeoutError, httpx2.TimeoutException):
+        raise ToolFailedError(f"there was no whole answer within {timeout:g} seconds") from None
+    except zlib.error:
+        raise ToolFailedError("the answer is packed in a way that cannot be unpacked") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
+        words = neutral(str(error))[:300] or type(error).__name__
+        raise ToolFailedError(f"the request failed: {words}") from error
+
+
+async def _in_time(request: Any, timeout: float) -> Answer:
+    answer: Answer = await asyncio.wait_for(request, timeout)
+    return answer
+
+
+async def _exchange(
+    method: str,
+    url: httpx2.URL,
+    reach: Reach,
+    limit: int,
+    headers: dict[str, str],
+    content: bytes | None,
+    within: Callable[[httpx2.URL], bool] | None,
+) -> Answer:
+    """Ask, and go where the answer leads.
+
+    Raises:
+        RefusedError: it leads to where nothing may be asked.
+        ToolFailedError: it leads nowhere.
+    """
+    # The whole has a limit of time, which one for each read could not keep.
+    async with httpx2.AsyncClient(
+        transport=Guarded(reach),
+        timeout=None,
+        trust_env=False,
+        headers={"User-Agent": AGENT, "Accept-Encoding": "gzip"},
+    ) as client:
+        for _ in range(_MAX_REDIRECTS + 1):
+            async with client.stream(method, url, headers=headers, content=content) as response:
+                to = response.headers.get("location")
+                if to is None or response.status_code not in _REDIRECTS or method not in ("GET", "HEAD"):
+                    return await _answer(response, limit)
+            target = read_url(str(url.join(_location(to))))
+            if within is not None and not within(target):
+                raise RefusedError(f"the server sends on to {quoted(str(target), 200)}, which is not open")
+            if origin(target) != origin(url):
+                if headers and target.scheme == "http" and url.scheme == "https":
+                    raise RefusedError(f"the server sends on to {quoted(str(target), 200)}, which is not encrypted")
+                headers = {}
+            client.cookies.clear()
+            url = target
+    raise ToolFailedError(f"the server sends on more than {_MAX_REDIRECTS} times")
+
+
+def _location(text: str) -> str:
+    """Return where a redirect leads; an answer's headers may hold anything.
+
+    Raises:
+        RefusedError: nowhere.
+    """
+    try:
+        httpx2.URL(text)
+    except httpx2.InvalidURL:
+        raise RefusedError(f"the server sends on to {quoted(text, 200)}, which is no URL") from None
+    return text
+
+
+async def _answer(response: httpx2.Response, limit: int) -> Answer:
+    """Read at most so many bytes; what is packed grows no further either.
+
+    Raises:
+        ToolFailedError: it is packed in a way that was not asked for.
+    """
+    packed = response.headers.get("content-encoding", "").strip().lower()
+    if packed not in ("", "identity", "gzip", "x-gzip"):
+        raise ToolFailedError(f"the answer is packed as {quoted(packed)}, which was not asked for")
+    unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if packed.endswith("gzip") else None
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        body += chunk if unpack is None else unpack.decompress(chunk, limit + 1 - len(body))
+        if len(body) > limit:
+            break
+    return Answer(
+        status=response.status_code,
+        reason=response.reason_phrase,
+        url=str(response.request.url),
+        headers=response.headers,
+        body=bytes(body[:limit]),
+        whole=len(body) <= limit and not (unpack is not None and unpack.unused_data),
+    )

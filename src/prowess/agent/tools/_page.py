@@ -1,0 +1,73 @@
+"""HTML on standard input -> Markdown on standard output, in a process of its own
+
+A page is written by whoever wants to, and its parser is C. A process can be ended at its time, and takes nobody with it
+when it falls. It is started by its path and knows nothing of Prowess.
+
+The arguments are the URL of the page, the character set the server named, which may be empty, and the folders whose
+modules may be imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from urllib.parse import urljoin
+
+_MEMORY = 2 << 30
+_MUTE = ["script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "form", "dialog"]
+_SCHEMES = ("http://", "https://", "mailto:")
+
+
+def main(page: bytes, url: str, charset: str) -> str:
+    """Return a page as Markdown, its title first."""
+    from bs4 import BeautifulSoup, Comment, Tag
+    from bs4.dammit import UnicodeDammit
+    from markdownify import MarkdownConverter
+
+    text = UnicodeDammit(page, [charset] if charset else [], is_html=True).unicode_markup
+    soup = BeautifulSoup(text or page.decode("utf-8", "replace"), "lxml")
+    title = " ".join(soup.title.get_text().split())[:300] if soup.title is not None else ""
+    base = soup.find("base", href=True)
+    start = urljoin(url, str(base["href"])) if isinstance(base, Tag) else url
+    for tag in soup.find_all([*_MUTE, "head"]):
+        tag.decompose()
+    for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
+        comment.extract()
+    # What is hidden is not what a reader of the page sees, and where instructions for a model would stand.
+    for tag in soup.find_all(lambda tag: tag.has_attr("hidden") or tag.get("aria-hidden") == "true"):
+        if not tag.decomposed:
+            tag.decompose()
+    for tag in soup.find_all("img"):
+        tag.replace_with(f"[image: {alt}]" if (alt := " ".join(str(tag.get("alt") or "").split())) else "")
+    for tag in soup.find_all("a", href=True):
+        try:
+            tag["href"] = urljoin(start, str(tag["href"]).strip())
+        except ValueError:
+            tag["href"] = ""
+        if not str(tag["href"]).startswith(_SCHEMES):
+            del tag["href"]
+    try:
+        converter = MarkdownConverter(heading_style="ATX", bullets="-", escape_misc=False, wrap=False)
+        text = str(converter.convert_soup(soup))
+    except RecursionError:
+        text = soup.get_text(" ")
+    lines = [line.rstrip() for line in text.splitlines()]
+    kept = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
+    return "\n".join([*([f"# {title}", ""] if title else []), *kept]).strip()
+
+
+def limit() -> None:
+    """See to it that no page takes all memory."""
+    try:
+        import resource
+    except ImportError:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    except (OSError, ValueError):
+        return
+
+
+if __name__ == "__main__":
+    limit()
+    sys.path[:] = sys.argv[3:]
+    sys.stdout.buffer.write(main(sys.stdin.buffer.read(), *sys.argv[1:3]).encode("utf-8", "replace"))

@@ -1,0 +1,117 @@
+"""`web_reader` -> one tool: a page as Markdown
+
+HTML becomes text with `markdownify`, on Beautiful Soup and lxml: Python's own parser takes minutes for a megabyte of
+`<!--`, and does not know that a `<li>` ends the one before.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prowess.agent.fetch import fetch
+from prowess.agent.given import arguments, object_schema
+from prowess.agent.policy import AgentTool, ToolFailedError
+from prowess.agent.reach import Reach, read_url
+from prowess.findings import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prowess.agent.fetch import Answer
+    from prowess.agent.policy import Around
+
+__all__ = ["tools"]
+
+_HTML = ("text/html", "application/xhtml+xml")
+_TEXT = re.compile(r"text/.*|application/(.*\+)?(json|xml)").fullmatch
+_MARKUP = re.compile(rb"\s*<(!doctype|html|head|body|meta|title)\b", re.IGNORECASE).match
+_LEAST_SECONDS = 1.0
+"""What turning a page into text has in any case, however long it took to come."""
+_SCHEMA = object_schema({"url": {"type": "string", "description": "of the page, beginning with `https://`"}}, "url")
+
+
+def tools(options: Mapping[str, Any], around: Around) -> tuple[AgentTool, ...]:
+    """Make `fetch_page`.
+
+    Raises:
+        ConfigError: a domain is none.
+    """
+    reach = Reach.of(options, around)
+    timeout, limit = options["timeout_seconds"], options["max_content_bytes"]
+
+    def call(**given: Any) -> str:
+        url = arguments(given, _SCHEMA)["url"].strip()
+        end = time.monotonic() + timeout
+        answer = fetch(
+            "GET",
+            str(read_url(url)),
+            reach=reach,
+            timeout=timeout,
+            limit=limit,
+            headers=None,
+        )
+        if answer.status >= 400:
+            raise ToolFailedError(f"the server answers {answer.status} for {quoted(answer.url, 200)}")
+        text = _text(answer, max(_LEAST_SECONDS, end - time.monotonic()))
+        moved = [f"[this is {answer.url}]", ""] if answer.url.rstrip("/") != url.rstrip("/") else []
+        cut = [] if answer.whole else ["", f"[the page is longer; this is from its first {limit} bytes]"]
+        return "\n".join([*moved, text or "[the page holds no text]", *cut])
+
+    return (
+        AgentTool(
+            kind="web_reader",
+            name="fetch_page",
+            description="Read a page of the web; it comes as Markdown with its links.",
+            parameters=_SCHEMA,
+            call=call,
+        ),
+    )
+
+
+def _text(answer: Answer, seconds: float) -> str:
+    """Return what an answer says.
+
+    Raises:
+        ToolFailedError: it is no text, or takes too long to turn into text.
+    """
+    media = answer.media
+    if media in _HTML or (not media and _MARKUP(answer.body)):
+        return _markdown(answer, seconds)
+    if (media and not _TEXT(media)) or b"\0" in answer.text().encode()[:1000]:
+        what = f"of the type {quoted(media)}" if media else "no text"
+        raise ToolFailedError(f"{quoted(answer.url, 200)} is {what}; pages, text, JSON and XML can be read")
+    return answer.text()
+
+
+def _markdown(answer: Answer, seconds: float) -> str:
+    """Turn HTML into Markdown.
+
+    Raises:
+        ToolFailedError: it takes too long, or too much memory.
+    """
+    _, _, charset = answer.headers.get("content-type", "").partition("charset=")
+    charset = re.sub(r"[^A-Za-z0-9_.:-]", "", charset.partition(";")[0])[:40]
+    program = str(Path(__file__).with_name("_page.py"))
+    try:
+        done = subprocess.run(
+            [sys.executable, "-I", program, answer.url, charset, *filter(None, sys.path)],
+            input=answer.body,
+            capture_output=True,
+            timeout=seconds,
+            env={},
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise ToolFailedError(f"{quoted(answer.url, 200)} takes too long to turn into text") from None
+    except OSError as error:
+        raise ToolFailedError(f"{quoted(answer.url, 200)} cannot be turned into text: {error.strerror}") from None
+    if done.returncode != 0:
+        if b"ModuleNotFoundError" in done.stderr:
+            raise ToolFailedError("`fetch_page` needs markdownify: pip install 'prowess[agent]'")
+        raise ToolFailedError(f"{quoted(answer.url, 200)} cannot be turned into text")
+    return done.stdout.decode("utf-8", "replace")

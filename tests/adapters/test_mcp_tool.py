@@ -1,0 +1,291 @@
+"""The tools of servers of MCP: real servers, as processes and on the loopback address."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic_ai import Agent, models
+from pydantic_ai.messages import ModelRequest, ToolReturnPart
+from pydantic_ai.models.function import FunctionModel
+
+from prowess.agent.policy import Around, Policy, RefusedError, ToolFailedError
+from prowess.agent.tool_table import TOOLS
+from prowess.agent.tools.mcp import toolset
+from prowess.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models.function import AgentInfo
+
+models.ALLOW_MODEL_REQUESTS = False
+
+DEFAULTS = {name: key.default for name, key in TOOLS["mcp"].items()}
+SERVER = """
+import os, sys, time
+from mcp.server import MCPServer
+server = MCPServer("small")
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    return a + b
+
+@server.tool()
+def variables() -> str:
+    return " ".join(sorted(os.environ))
+
+@server.tool()
+def flood() -> str:
+    return "x" * 100_000
+
+@server.tool()
+def hang() -> str:
+    time.sleep(60)
+    return "late"
+
+@server.tool()
+def die() -> str:
+    os._exit(3)
+
+@server.tool()
+def fail() -> str:
+    raise ValueError("nothing \\x1b[31mcan be done")
+
+print("\\x1b[31mon the terminal", file=sys.stderr)
+if sys.argv[1] == "stdio":
+    server.run("stdio")
+else:
+    server.run(sys.argv[1], host="127.0.0.1", port=int(sys.argv[2]))
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small server of MCP."""
+    path = tmp_path_factory.mktemp("mcp") / "server.py"
+    path.write_text(SERVER, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module", params=["streamable-http", "sse"])
+def remote(request: pytest.FixtureRequest, program: Path) -> Iterator[dict[str, Any]]:
+    """The same on the loopback address: what a configuration says of it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with subprocess.Popen(
+        [sys.executable, str(program), request.param, str(port)], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    ) as process:
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                time.sleep(0.05)
+        path = "mcp" if request.param == "streamable-http" else "sse"
+        yield {"transport": request.param, "url": f"http://127.0.0.1:{port}/{path}", "allow_private": True}
+        process.kill()
+
+
+def around(**more: Any) -> Around:
+    return Around(**{"folder": str(Path.cwd()), "policy": Policy(), "env": dict(os.environ), **more})
+
+
+def stdio(program: Path, **more: Any) -> dict[str, Any]:
+    return {"command": sys.executable, "args": (str(program), "stdio"), **more}
+
+
+def run(
+    options: dict[str, Any], *calls: tuple[str, Mapping[str, Any]], around: Around | None = None, permit: Any = None
+) -> tuple[list[str], list[str]]:
+    """Let an agent call tools one after another; returns the names it was offered, and what came of each call."""
+    left = list(calls)
+    offered: list[str] = []
+    told: list[str] = []
+
+    def model(messages: list[ModelMessage], info: AgentInfo) -> Any:
+        from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+
+        offered[:] = [tool.name for tool in info.function_tools]
+        last = messages[-1]
+        assert isinstance(last, ModelRequest)
+        told.extend(str(part.content) for part in last.parts if isinstance(part, ToolReturnPart))
+        if not left:
+            return ModelResponse(parts=[TextPart("done")])
+        name, arguments = left.pop(0)
+        return ModelResponse(parts=[ToolCallPart(name, dict(arguments))])
+
+    made = toolset({**DEFAULTS, **options}, around or globals()["around"](), permit=permit)
+    asyncio.run(Agent(FunctionModel(model), toolsets=[made]).run("go"))
+    return offered, told
+
+
+def test_a_process_is_a_server_whose_tools_can_be_called(program: Path) -> None:
+    """What goes wrong in them is text, and the next call works."""
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("add", {"a": 1, "b": 2}),
+        ("fail", {}),
+        ("add", {"a": "x"}),
+        ("add", {"a": 2, "b": 2}),
+    ]
+    offered, told = run(stdio(program), *calls)
+    assert offered == ["add", "variables", "flood", "hang", "die", "fail"]
+    assert (told[0], told[3]) == ("3", "4")
+    assert told[1].startswith("error: ")
+    assert told[2].startswith("error: ")
+
+
+def test_a_server_on_the_network_is_one_too(remote: dict[str, Any]) -> None:
+    """By either transport."""
+    offered, told = run({**remote, "tool_prefix": "my", "tool_filter": ("add",)}, ("my_add", {"a": 1, "b": 2}))
+    assert (offered, told) == (["my_add"], ["3"])
+
+
+def test_tools_are_filtered_left_out_and_given_a_prefix(program: Path) -> None:
+    """By the names the server gives them; the policy goes by those the model sees."""
+    options = stdio(program, tool_filter=("add", "fail", "hang"), tool_exclude=("hang",), tool_prefix="small")
+    assert run(options)[0] == ["small_add", "small_fail"]
+    assert run(options, around=around(policy=Policy(deny=frozenset({"small_fail"}))))[0] == ["small_add"]
+
+
+def test_a_process_has_few_variables_and_those_of_its_configuration(
+    program: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No secret of its user's environment that was not named."""
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    env = {"PATH": os.environ["PATH"], "HOME": "/h", "SECRET": "s", "TOKEN": "t"}
+    _, told = run(stdio(program, env={"MINE": "${TOKEN}"}), ("variables", {}), around=around(env=env))
+    assert {"MINE", "PATH", "HOME"} <= set(told[0].split())
+    assert not {"SECRET", "TOKEN", "OPENAI_API_KEY"} & set(told[0].split())
+
+
+def test_nothing_a_process_says_reaches_the_terminal(program: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It may hold what terminals obey."""
+    run(stdio(program), ("add", {"a": 1, "b": 2}))
+    assert "terminal" not in "".join(capfd.readouterr())
+
+
+def test_a_call_that_hangs_floods_or_kills_its_server_is_told(program: Path) -> None:
+    """And the run goes on."""
+    begun = time.monotonic()
+    assert run(stdio(program, timeout_seconds=1.0), ("hang", {}))[1] == ["error: there was no answer within 1 seconds"]
+    assert time.monotonic() - begun < 15
+    (text,) = run(stdio(program), ("flood", {}), around=around(policy=Policy(max_result_bytes=100)))[1]
+    assert text == "x" * 100 + "\n[cut after 100 bytes]"
+    died, after = run(stdio(program, timeout_seconds=5.0), ("die", {}), ("add", {"a": 1, "b": 2}))[1]
+    assert died.startswith("error: ")
+    assert after
+
+
+def test_a_call_is_permitted_before_it_is_made(program: Path) -> None:
+    """With its name, whether the user must be asked, and its arguments; a refusal is told."""
+    asked: list[Any] = []
+
+    async def permit(name: str, ask: bool, arguments: Mapping[str, Any]) -> None:
+        await asyncio.sleep(0)
+        asked.append((name, ask, dict(arguments)))
+        if name == "fail":
+            raise ToolFailedError("the user says no", hint="ask what to do")
+
+    options = stdio(program, require_confirmation=True)
+    _, told = run(options, ("add", {"a": 1, "b": 2}), ("fail", {}), permit=permit)
+    assert told == ["3", "error: the user says no (ask what to do)"]
+    assert asked == [("add", True, {"a": 1, "b": 2}), ("fail", True, {})]
+
+
+def test_a_call_that_needs_the_users_word_is_refused_where_nobody_can_be_asked(program: Path) -> None:
+    """Whether the configuration wants it or the policy."""
+    words = "error: `add` needs the user's word, and nobody can be asked"
+    assert run(stdio(program, require_confirmation=True), ("add", {"a": 1, "b": 2}))[1] == [words]
+    policy = Policy(ask=frozenset({"mcp"}))
+    assert run(stdio(program), ("add", {"a": 1, "b": 2}), around=around(policy=policy))[1] == [words]
+
+
+def test_what_ends_the_run_in_permit_ends_it(program: Path) -> None:
+    """As the user's interruption does."""
+
+    class EnoughError(Exception):
+        pass
+
+    async def permit(name: str, ask: bool, arguments: Mapping[str, Any]) -> None:
+        raise EnoughError
+
+    with pytest.raises(EnoughError):
+        run(stdio(program), ("add", {"a": 1, "b": 2}), permit=permit)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("import sys; sys.exit('no such \\x1b[31mmodule')", "no such"),
+        ("print('hello')", "cannot be started"),
+        ("import time; print('{}', flush=True); time.sleep(0.2)", "cannot be started"),
+    ],
+)
+def test_a_server_that_does_not_start_is_told_in_its_own_last_words(code: str, words: str) -> None:
+    """Harmless ones."""
+    with pytest.raises(ConfigError, match=words) as caught:
+        run({"command": sys.executable, "args": ("-c", code)})
+    assert "\x1b" not in str(caught.value)
+
+
+def test_a_program_that_is_not_there_is_told() -> None:
+    """By its name."""
+    with pytest.raises(ConfigError, match="the server of MCP `no-such-program-here` cannot be started"):
+        run({"command": "no-such-program-here"})
+
+
+@pytest.mark.parametrize("transport", ["sse", "streamable-http"])
+def test_a_server_that_is_not_there_is_told(transport: str) -> None:
+    """By its URL."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
+        with pytest.raises(ConfigError, match="cannot be started"):
+            run({"transport": transport, "url": url, "allow_private": True})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "needs `command`"),
+        ({"transport": "sse"}, "needs `url`"),
+        ({"transport": "sse", "url": "ftp://x"}, "`url` cannot be used"),
+        ({"transport": "sse", "url": "http://127.0.0.1/"}, "`url` cannot be used"),
+        ({"transport": "sse", "url": "https://x.example", "headers": {"A": "${NOT_SET_HERE}"}}, "NOT_SET_HERE"),
+        ({"command": "x", "env": {"A": "${NOT_SET_HERE}"}}, "NOT_SET_HERE"),
+    ],
+)
+def test_a_configuration_that_cannot_be_used_is_told_before_anything_runs(options: dict[str, Any], words: str) -> None:
+    """With what is missing."""
+    with pytest.raises(ConfigError, match=words):
+        toolset({**DEFAULTS, **options}, around())
+
+
+def test_a_skills_process_is_not_started_without_its_users_word(tmp_path: Path) -> None:
+    """Nothing contains it."""
+    with pytest.raises(ConfigError, match="without its user's word"):
+        toolset({**DEFAULTS, "command": "x"}, around(skill=str(tmp_path)))
+
+
+def test_a_name_that_becomes_private_is_refused(remote: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The MCP client connects through the same policy as `http`."""
+    url = remote["url"].replace("127.0.0.1", "rebind.example")
+    real = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket,
+        "getaddrinfo",
+        lambda host, *rest, **more: real("127.0.0.1" if host == "rebind.example" else host, *rest, **more),
+    )
+    with pytest.raises((ConfigError, RefusedError), match="address of this machine or network"):
+        run({**remote, "url": url, "allow_private": False})

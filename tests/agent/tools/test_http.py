@@ -1,0 +1,241 @@
+"""`http_request`: below one URL, with the headers its user gave it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.agent.policy import Around, Policy, RefusedError, ToolFailedError
+from prowess.agent.tool_table import TOOLS
+from prowess.agent.tools.http import tools
+from prowess.errors import ConfigError
+from site_server import Site, echo, moved, reply
+
+if TYPE_CHECKING:
+    from prowess.agent.policy import AgentTool
+
+DEFAULTS = {name: key.default for name, key in TOOLS["http"].items()}
+ALL = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def tool(
+    base_url: str, *, env: dict[str, str] | None = None, policy: Policy | None = None, **options: Any
+) -> AgentTool:
+    around = Around(folder="/", policy=policy or Policy(), env=env or {})
+    given = {**DEFAULTS, "base_url": base_url, "allow_private": True, "allowed_methods": ALL, **options}
+    (made,) = tools(given, around)
+    return made
+
+
+def said(text: str) -> Any:
+    """What the echoing server was asked."""
+    return json.loads(text.partition("\n\n")[2])
+
+
+def test_the_model_sees_one_tool_with_the_methods_that_are_open() -> None:
+    """And where its requests go."""
+    made = tool("https://api.example.com/v1", allowed_methods=("GET", "POST"))
+    assert (made.kind, made.name, made.origin) == ("http", "http_request", "role")
+    assert made.description == (
+        "Send an HTTP request below https://api.example.com/v1 and read the answer. Methods: GET, POST."
+    )
+    assert made.parameters["properties"]["method"] == {"type": "string", "enum": ["GET", "POST"]}
+
+
+def test_an_answer_is_told_with_its_status_and_the_headers_that_matter() -> None:
+    """The whole text."""
+    page = reply('{"a": 1}', status="201 whatever", kind="application/json", etag='"x"', set_cookie="a=b", x_other="y")
+    with Site({"/v1/items": page}) as site:
+        text = tool(f"{site.url}/v1").call(method="POST", path="/items", json={"b": 2})
+    assert text == 'HTTP 201 Created\ncontent-type: application/json\netag: "x"\n\n{"a": 1}'
+    assert (site.asked[0].body, site.asked[0].headers["content-type"]) == (b'{"b": 2}', "application/json")
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "target"),
+    [
+        ("/items", None, "/v1/items"),
+        ("items/1", None, "/v1/items/1"),
+        ("", None, "/v1"),
+        ("/", None, "/v1"),
+        ("/a b/ü", None, "/v1/a%20b/%C3%BC"),
+        ("/a%20b", None, "/v1/a%20b"),
+        ("@evil.example/x", None, "/v1/@evil.example/x"),
+        ("/@scope/name", None, "/v1/@scope/name"),
+        ("/x?y=1", {"z": [1, True, "ä"]}, "/v1/x?y=1&z=1&z=true&z=%C3%A4"),
+        ("/x", {"a&b": "c=d", "none": None}, "/v1/x?a%26b=c%3Dd"),
+        ("/x?u=http://e.example/../y", None, "/v1/x?u=http://e.example/../y"),
+        ("/a:b", None, "/v1/a:b"),
+        ("/..a/b..", None, "/v1/..a/b.."),
+    ],
+)
+def test_a_path_is_asked_for_below_the_base_url(path: str, query: Any, target: str) -> None:
+    """As it was meant."""
+    with Site({"*": echo}) as site:
+        tool(f"{site.url}/v1/").call(method="GET", path=path, query=query)
+    assert site.asked[0].target == target
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "//evil.example/", "///evil.example", "https://evil.example/", "HTTP:evil", "file:/etc/passwd", "/..",
+        "/../x", "../x", "/a/../../x", "/./x", "/a/..", "/%2e%2e/x", "/%2E./x", "/.%2e/x", "/%252e%252e/x",
+        "/..%2fx", "/a/..%5cx", "\\x", "/\\evil", "/a\\..\\x", "/..;/x", "/..;a=b/x", "/x\r\nHost: evil", "/x\ny",
+        "/x\0y", "/x#y", "/x?a\nb",
+        "/%25252525252e/x", "/%00", "/" + "x" * 9000,
+    ],
+)  # fmt: skip
+def test_a_path_that_may_lead_elsewhere_is_refused(path: str) -> None:
+    """Before anything is sent, however a server would have read it."""
+    with Site({"*": echo}) as site, pytest.raises(RefusedError):
+        tool(f"{site.url}/v1").call(method="GET", path=path)
+    assert site.asked == []
+
+
+def test_a_redirect_goes_no_further_than_the_base_url() -> None:
+    """Neither to another port nor above the path."""
+    with Site({"*": echo}) as other:
+        pages: dict[str, Any] = {
+            "/v1/a": moved(f"{other.url}/v1/"),
+            "/v1/b": moved("/admin"),
+            "/v1/c": moved("d"),
+            "/v1/d": echo,
+        }
+        with Site(pages) as site:
+            made = tool(f"{site.url}/v1")
+            for path in ("/a", "/b"):
+                with pytest.raises(RefusedError, match="which is not open"):
+                    made.call(method="GET", path=path)
+            assert said(made.call(method="GET", path="/c"))["target"] == "/v1/d"
+            assert [asked.target for asked in site.asked] == ["/v1/a", "/v1/b", "/v1/c", "/v1/d"]
+    assert other.asked == []
+
+
+def test_a_method_that_is_not_open_is_refused() -> None:
+    """By default only GET is."""
+    made = tool("https://api.example.com", allowed_methods=DEFAULTS["allowed_methods"])
+    with pytest.raises(RefusedError) as caught:
+        made.call(method="DELETE", path="/")
+    assert str(caught.value) == "the method `DELETE` is not open; these are: GET"
+
+
+def test_configured_headers_are_sent_with_the_values_of_variables_which_the_model_never_sees() -> None:
+    """Not even where the server says them back."""
+    with Site({"*": echo}) as site:
+        made = tool(site.url, headers={"Authorization": "Bearer ${TOKEN}", "X-A": "b"}, env={"TOKEN": "s3cret-token"})
+        text = made.call(method="GET", path="/")
+    assert site.asked[0].headers["authorization"] == "Bearer s3cret-token"
+    assert "s3cret" not in text
+    assert said(text)["headers"]["authorization"] == "Bearer [Authorization]"
+
+
+@pytest.mark.parametrize("env", [{}, {"TOKEN": ""}])
+def test_a_variable_that_is_not_set_is_an_error_that_names_it(env: dict[str, str]) -> None:
+    """When the tool is made, not when it is called."""
+    with pytest.raises(ConfigError) as caught:
+        tool("https://x.example", headers={"Authorization": "Bearer ${TOKEN}"}, env=env)
+    assert str(caught.value) == "the header `Authorization` needs the variable `TOKEN`, which is not set"
+    assert caught.value.hint == "set `TOKEN`"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Host", "authorization", "Cookie", "X-Key", "x-key", "Content-Length", "Transfer-Encoding", "Connection",
+        "Upgrade",
+        "Proxy-Authorization", "X-Forwarded-For", "X-HTTP-Method-Override", "X-Original-URL", "X-Rewrite-URL",
+        "Forwarded",
+        "Sec-Fetch-Site", "Origin", "Accept-Encoding", ":path", "User-Agent",
+    ],
+)  # fmt: skip
+def test_a_header_that_is_not_the_models_is_refused(name: str) -> None:
+    """What its user configured, who asks, and what servers obey in place of method and path."""
+    with Site({"*": echo}) as site:
+        made = tool(site.url, headers={"X-Key": "k"})
+        with pytest.raises(RefusedError, match="is not yours to set"):
+            made.call(method="GET", path="/", headers={name: "x"})
+    assert site.asked == []
+
+
+def test_other_headers_are_the_models() -> None:
+    """So it can say what it takes."""
+    with Site({"*": echo}) as site:
+        tool(site.url).call(
+            method="PUT", path="/", body="a,b", headers={"Accept": "text/csv", "Content-Type": "text/csv"}
+        )
+    headers = site.asked[0].headers
+    assert (headers["accept"], headers["content-type"], site.asked[0].body) == ("text/csv", "text/csv", b"a,b")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"method": "GET"},
+        {"method": 1, "path": "/"},
+        {"method": "GET", "path": "/", "other": 1},
+        {"method": "GET", "path": ["/"]},
+        {"method": "GET", "path": "/", "query": "a=b"},
+        {"method": "GET", "path": "/", "query": {"a": {"b": 1}}},
+        {"method": "GET", "path": "/", "headers": {"a": 1}},
+        {"method": "GET", "path": "/", "headers": {"a": "b\r\nc: d"}},
+        {"method": "GET", "path": "/", "headers": {"a b": "c"}},
+        {"method": "GET", "path": "/", "headers": {"a": "ü"}},
+        {"method": "POST", "path": "/", "json": 1, "body": "x"},
+        {"method": "POST", "path": "/", "json": float("nan")},
+        {"method": "POST", "path": "/", "body": "\ud800"},
+        {"method": "POST", "path": "/", "json": "\ud800"},
+        {"method": "GET", "path": "/\ud800"},
+        {"method": "G\r\nET", "path": "/"},
+    ],
+)
+def test_arguments_that_are_none_are_told_and_nothing_is_sent(given: dict[str, Any]) -> None:
+    """A model may give anything."""
+    with Site({"*": echo}) as site, pytest.raises(ToolFailedError):
+        tool(site.url).call(**given)
+    assert site.asked == []
+
+
+@pytest.mark.parametrize(
+    "base",
+    [
+        "", "api.example.com", "ftp://x.example", "https://u:p@x.example/", "https://x.example/?a=b", "https://x.example/#a",
+        "https://x.example/a/../b/%2e%2e", "http://2130706433/", "https://other.example/",
+    ],
+)  # fmt: skip
+def test_a_base_url_that_cannot_be_used_is_an_error_of_the_configuration(base: str) -> None:
+    """When the tool is made."""
+    with pytest.raises(ConfigError, match="base_url"):
+        tool(base, policy=Policy(allowed_hosts=("x.example", "api.example.com")))
+
+
+def test_a_private_base_url_wants_the_tools_own_word() -> None:
+    """The hint says which."""
+    with pytest.raises(ConfigError) as caught:
+        tool("http://127.0.0.1:8000/", allow_private=False)
+    assert caught.value.hint == "the user can open it with `allow_private: true` for the tool"
+
+
+@pytest.mark.parametrize("name", ["a b", "", "a:b"])
+def test_a_configured_header_that_is_none_is_an_error_of_the_configuration(name: str) -> None:
+    """When the tool is made."""
+    with pytest.raises(ConfigError, match="holds what no header can hold"):
+        tool("https://x.example", headers={name: "x"})
+
+
+def test_a_variable_that_holds_a_line_break_adds_no_header() -> None:
+    """It is an error of the configuration."""
+    with pytest.raises(ConfigError, match="holds what no header can hold"):
+        tool("https://x.example", headers={"A": "${B}"}, env={"B": "x\r\nHost: y"})
+
+
+def test_what_is_no_text_is_counted_and_what_is_long_is_cut() -> None:
+    """The model is told of both."""
+    pages = {"/a": reply(b"\x89PNG\0", kind="image/png"), "/b": reply("x" * 100), "/c": reply(b"a\0b")}
+    with Site(pages) as site:
+        made = tool(site.url, max_bytes=10)
+        texts = [made.call(method="GET", path=path).splitlines()[-1] for path in pages]
+    assert texts == ["[5 bytes that are no text]", "[cut after 10 bytes]", "[3 bytes that are no text]"]

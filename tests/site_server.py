@@ -1,0 +1,109 @@
+"""Sites on the loopback address, whose servers say whatever a test wants, byte by byte."""
+
+from __future__ import annotations
+
+import json
+import socketserver
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from types import TracebackType
+    from typing import Self
+
+    Reply = bytes | Iterable[bytes]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """One request."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    """Names in lower case."""
+    body: bytes
+
+
+def reply(
+    body: bytes | str = b"", *, status: str = "200 OK", kind: str = "text/plain; charset=utf-8", **headers: str
+) -> bytes:
+    """An answer; `_` in a header's name stands for `-`."""
+    data = body.encode() if isinstance(body, str) else body
+    lines = [f"HTTP/1.1 {status}", f"content-length: {len(data)}", "connection: close"]
+    lines += [f"content-type: {kind}"] if kind else []
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + data
+
+
+def moved(to: str, status: str = "302 Found") -> bytes:
+    return reply(status=status, location=to)
+
+
+class Site(socketserver.ThreadingTCPServer):
+    """`with Site({"/path": answer}) as site:`; an answer is bytes, or a function that makes bytes of a request."""
+
+    daemon_threads = True
+    allow_reuse_address = True
+
+    def __init__(self, pages: Mapping[str, bytes | Callable[[Asked], Reply]], *, context: Any = None) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.pages, self.context = pages, context
+        self.asked: list[Asked] = []
+        self.names: list[str | None] = []
+        """What TLS was begun for."""
+        self.port = int(self.server_address[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+        if context is not None:
+            context.sni_callback = lambda _socket, name, _context: self.names.append(name)
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Who hangs up has heard enough."""
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    server: Site
+
+    def setup(self) -> None:
+        if self.server.context is not None:
+            self.request = self.server.context.wrap_socket(self.request, server_side=True)
+        super().setup()
+
+    def finish(self) -> None:
+        super().finish()
+        self.request.close()
+
+    def handle(self) -> None:
+        method, target, _ = self.rfile.readline(65536).decode("latin-1").split(" ", 2)
+        headers = {}
+        while line := self.rfile.readline(65536).decode("latin-1").strip():
+            name, _, value = line.partition(":")
+            headers[name.lower()] = value.strip()
+        body = self.rfile.read(int(headers.get("content-length", 0)))
+        asked = Asked(method=method, target=target, headers=headers, body=body)
+        self.server.asked.append(asked)
+        page = self.server.pages.get(
+            target.partition("?")[0], self.server.pages.get("*", reply(status="404 Not Found"))
+        )
+        answer = page(asked) if callable(page) else page
+        for part in [answer] if isinstance(answer, bytes) else answer:
+            self.wfile.write(part)
+            self.wfile.flush()
+
+
+def echo(asked: Asked) -> bytes:
+    """An answer that says what was asked."""
+    said = {"method": asked.method, "target": asked.target, "body": asked.body.decode(), "headers": asked.headers}
+    return reply(json.dumps(said), kind="application/json")
