@@ -9,6 +9,9 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
+collect_ignore = ["testing/corpus"]
+"""Skills whose tests are what a test is about."""
+
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,11 @@ script, for tests of agents. `plugin` makes the same cases items of pytest.
 
 from __future__ import annotations
 
-from .case import Case, Suite, load_suite
-from .expect import Failure
-from .runner import CaseResult, SkillResult, TestReport, run_tests
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .case import Case, Suite, load_suite
+    from .expect import Failure
+    from .runner import CaseResult, SkillResult, TestReport, run_tests
     from .script import Call, ScriptedModel, Step
 
 __all__ = [
@@ -28,11 +27,21 @@ __all__ = [
     "run_tests",
 ]
 
+_HOMES = {
+    "case": ("Case", "Suite", "load_suite"),
+    "expect": ("Failure",),
+    "runner": ("CaseResult", "SkillResult", "TestReport", "run_tests"),
+    "script": ("Call", "ScriptedModel", "Step"),
+}
+
 
 def __getattr__(name: str) -> object:
-    # Who runs cases needs no model.
-    if name in ("Call", "ScriptedModel", "Step"):
-        from . import script
+    """Load a name on first use: pytest loads this package for its plugin wherever Prowess is installed."""
+    from importlib import import_module
 
-        return getattr(script, name)
+    for home, names in _HOMES.items():
+        if name in names:
+            value: object = getattr(import_module(f".{home}", __name__), name)
+            globals()[name] = value
+            return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,6 +13,7 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import NoReturn
 
     from prowess.testing.case import Case
     from prowess.testing.expect import Failure
@@ -97,13 +98,6 @@ def _line(item: Any) -> str:
     return f"{place}: {item.message}{f' (hint: {item.hint})' if item.hint else ''}"
 
 
-class NotPassedError(Exception):
-    """A case that has not passed."""
-
-    def __init__(self, failures: tuple[Failure, ...]) -> None:
-        super().__init__("\n".join(f"{failure.kind}: {failure.message}" for failure in failures))
-
-
 class CaseItem(pytest.Item):
     """One case."""
 
@@ -112,34 +106,25 @@ class CaseItem(pytest.Item):
         self.case, self.suite_run = case, run
 
     def setup(self) -> None:
-        """See that the case can be run; if not, it is an error, no failure.
-
-        Raises:
-            NotPassedError: it cannot.
-        """
+        """See that the case can be run; if not, it is an error, no failure."""
         failure = self.suite_run.why_not(self.case)
         if failure is not None:
-            raise NotPassedError((failure,))
+            _fail((failure,))
 
     def runtest(self) -> None:
-        """Run the case.
-
-        Raises:
-            NotPassedError: it has not passed.
-        """
+        """Run the case."""
         result = self.suite_run.run(self.case)
         for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
             if text:
                 self.add_report_section("call", name, text)
         if result.status != "passed":
-            raise NotPassedError(result.failures)
-
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Tell what is not as expected, without a traceback of ours."""
-        if isinstance(excinfo.value, NotPassedError):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
+            _fail(result.failures)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Say where the case stands."""
         return self.path, 0, f"{self.suite_run.suite.name}: {self.name}"
+
+
+def _fail(failures: tuple[Failure, ...]) -> NoReturn:
+    """Tell what is not as expected, without a traceback of ours."""
+    pytest.fail("\n".join(f"{failure.kind}: {failure.message}" for failure in failures), pytrace=False)

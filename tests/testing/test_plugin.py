@@ -1,0 +1,238 @@
+"""pytest collects the cases of skills: each an item, of skills alone, and nothing else is disturbed."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from skills import skill
+from suites import gone, suite
+
+pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty project, in which the plugin is the one of this tree."""
+    source = str(Path(__file__).parents[2] / "src")
+    monkeypatch.setenv("PYTHONPATH", source)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    place = pytester.path.parent / f"{pytester.path.name}-tmp"
+    place.mkdir()
+    monkeypatch.setenv("TMPDIR", str(place))
+    return pytester.path
+
+
+def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    """Run pytest with no plugin that is found by its entry point, for to load all there are takes its time."""
+    return pytester.runpytest_subprocess(
+        "-p", "prowess.testing.plugin", "--skill-sandbox", "none", "-p", "no:cacheprovider", *arguments
+    )
+
+
+def outcomes(result: pytest.RunResult) -> dict[str, int]:
+    found = result.parseoutcomes()
+    found.pop("seconds", None)
+    return found
+
+
+def node_ids(result: pytest.RunResult) -> list[str]:
+    return [line for line in result.outlines if "::" in line and " " not in line]
+
+
+def test_each_case_is_an_item(project: Path, pytester: pytest.Pytester) -> None:
+    """Its node is the file and its name; what it wrote and what is wrong is told, without a traceback of ours."""
+    suite(
+        project / "pdf", {"1-a": "true", "2-b": {"command": "echo out; echo err >&2; exit 3", "stdout-contains": ["x"]}}
+    )
+    result = run(pytester, "--collect-only", "-q")
+    assert node_ids(result) == ["pdf/tests/cases/1-a.yaml::1-a", "pdf/tests/cases/2-b.yaml::2-b"]
+    result = run(pytester)
+    assert (result.ret, outcomes(result)) == (1, {"passed": 1, "failed": 1})
+    result.stdout.fnmatch_lines(
+        [
+            "*pdf: 2-b*",
+            "exit-code: the exit code is 3, not 0",
+            "stdout-contains: stdout does not contain `x`*",
+            "*stdout*",
+            "out",
+            "*stderr*",
+            "err",
+            "FAILED pdf/tests/cases/2-b.yaml::2-b*",
+        ]
+    )
+    assert "runner.py" not in result.stdout.str()
+
+
+def test_a_skill_below_is_chosen_as_any_test_is(project: Path, pytester: pytest.Pytester) -> None:
+    """By `-k`, by a path and by a node."""
+    suite(project / "skills/pdf", {"first": "true", "second": "false"})
+    suite(project / "skills/xls", {"first": "true"})
+    assert outcomes(run(pytester, "-k", "first")) == {"passed": 2, "deselected": 1}
+    assert outcomes(run(pytester, "skills/xls", "skills/pdf/tests/cases/second.yaml")) == {"passed": 1, "failed": 1}
+    assert outcomes(run(pytester, "skills/pdf/tests/cases/first.yaml::first")) == {"passed": 1}
+
+
+def test_the_statuses_of_cases_are_those_of_tests(project: Path, pytester: pytest.Pytester) -> None:
+    """What could not be run is an error, what took too long a failure that says so."""
+    cases: dict[str, Any] = {
+        "good": "true",
+        "bad": "false",
+        "none": {"command": "true", "files": ["x.csv"]},
+        "slow": "M=mark-of-pytest sleep 600",
+    }
+    suite(project / "pdf", cases, {"timeout": 0.5})
+    result = run(pytester, "--junitxml", "report.xml")
+    assert (result.ret, outcomes(result)) == (1, {"passed": 1, "failed": 2, "errors": 1})
+    top = ET.parse(project / "report.xml").getroot()  # noqa: S314 - what pytest wrote
+    found = {case.get("name"): [(one.tag, one.get("message")) for one in case] for case in top.iter("testcase")}
+    assert set(found) == set(cases)
+    assert found["good"] == []
+    assert found["bad"] == [("failure", "Failed: exit-code: the exit code is 1, not 0")]
+    assert [tag for tag, _ in found["none"]] == ["error"]
+    assert "files: there is no `x.csv` in the skill" in str(found["none"])
+    assert "timeout: its time was up after" in str(found["slow"])
+    assert gone("mark-of-pytest")
+
+
+def test_hidden_folders_of_clients_are_looked_into_and_others_not(project: Path, pytester: pytest.Pytester) -> None:
+    """`.agents`, `.claude` and their like, where projects keep skills; not `.git` or `.venv`."""
+    for folder in (
+        ".agents/skills",
+        ".claude/skills",
+        ".gemini/skills",
+        ".git/x",
+        ".venv/lib",
+        ".hidden",
+        "node_modules",
+    ):
+        suite(project / folder / "pdf", {"a": "true"})
+    (project / ".claude/test_other.py").write_text("def test_it(): pass\n")
+    ids = node_ids(run(pytester, "--collect-only", "-q"))
+    skills = [name for name in ids if name.endswith("pdf/tests/cases/a.yaml::a")]
+    assert skills == [f"{name}/skills/pdf/tests/cases/a.yaml::a" for name in (".agents", ".claude", ".gemini")]
+
+
+def test_a_project_without_skills_notices_nothing(
+    project: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `tests/cases/x.yaml` is its own business; hidden folders are passed by, and nothing of ours is loaded."""
+    (project / "tests/cases").mkdir(parents=True)
+    (project / "tests/cases/x.yaml").write_text("[broken")
+    (project / ".claude/skills").mkdir(parents=True)
+    (project / ".claude/test_it.py").write_text("def test_it(): assert False\n")
+    (project / ".agents").mkdir()
+    pytester.makepyfile(
+        """
+        import sys
+        def test_it():
+            assert "prowess.testing.runner" not in sys.modules
+            assert "yaml" not in sys.modules
+        """
+    )
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    result = pytester.runpytest_subprocess()
+    assert (result.ret, outcomes(result)) == (0, {"passed": 1})
+    result.stdout.fnmatch_lines(["plugins:*prowess*"])
+
+
+def test_other_files_beside_cases_are_left_alone(project: Path, pytester: pytest.Pytester) -> None:
+    """Those of another ending, and those below."""
+    folder = suite(project / "pdf", {"a": "true"})
+    (folder / "tests/cases/notes.txt").write_text("x")
+    (folder / "tests/cases/.hidden.yaml").write_text("x")
+    (folder / "tests/fixtures/cases").mkdir(parents=True)
+    (folder / "tests/fixtures/cases/x.yaml").write_text("[")
+    (folder / "tests/cases/inner").mkdir()
+    (folder / "tests/cases/inner/x.yaml").write_text("[")
+    (folder / "tests/cases/b.YML").write_text("name: b\ninput: {command: 'true'}\n")
+    assert node_ids(run(pytester, "--collect-only", "-q")) == [
+        *("pdf/tests/cases/a.yaml::a", "pdf/tests/cases/b.YML::b")
+    ]
+
+
+@pytest.mark.parametrize("wrong", ["tests/test-config.json", "tests/cases/z.yaml"])
+def test_a_wrong_file_is_an_error_of_collection(wrong: str, project: Path, pytester: pytest.Pytester) -> None:
+    """With its place; nothing of that skill is run, as with `prowess test`, nor of others, as pytest has it."""
+    folder = suite(project / "bad", {"a": f"touch {project}/ran"})
+    (folder / wrong).write_text("{\n")
+    suite(project / "good", {"a": "true"})
+    result = run(pytester)
+    assert result.ret == 2
+    assert f"{folder}/{wrong}:" in result.stdout.str()
+    assert "Traceback" not in result.stdout.str()
+    result = run(pytester, "--continue-on-collection-errors")
+    assert outcomes(result)["passed"] == 1
+    assert not (project / "ran").exists()
+
+
+def test_without_walls_cases_are_errors(
+    project: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the reason and the remedy; the default is `auto`, and nothing is run."""
+    if sys.platform != "linux":
+        pytest.skip("bwrap is of Linux")
+    monkeypatch.setenv("PATH", str(project))
+    suite(project / "pdf", {"a": f"touch {project}/ran"})
+    result = pytester.runpytest_subprocess("-p", "prowess.testing.plugin")
+    assert (result.ret, outcomes(result)) == (1, {"errors": 1})
+    assert "_pytest" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["sandbox: nothing on this machine contains a stranger's command*"])
+    assert not (project / "ran").exists()
+    assert outcomes(run(pytester)) == {"passed": 1}
+    assert run(pytester, "--skill-sandbox", "bwarp").ret == 4
+
+
+def test_the_work_can_be_shared(project: Path, pytester: pytest.Pytester) -> None:
+    """With `-n 2` of pytest-xdist: every case once, and nothing is left."""
+    if importlib.util.find_spec("xdist") is None:
+        pytest.fail("this test needs pytest-xdist, which is in the group `dev`")
+    suite(
+        project / "pdf", {f"c{number:02}": f"echo {number} >> {project}/ran; exit {number % 2}" for number in range(20)}
+    )
+    result = run(pytester, "-n", "2", "-p", "xdist.plugin")
+    assert (result.ret, outcomes(result)) == (1, {"passed": 10, "failed": 10})
+    assert sorted(int(line) for line in (project / "ran").read_text().split()) == [*range(20)]
+    assert os.listdir(os.environ["TMPDIR"]) == []
+
+
+def test_strict_suites_are_fit_for_it(project: Path, pytester: pytest.Pytester) -> None:
+    """Warnings as errors, strict markers and configuration, the newest way to import."""
+    suite(project / "pdf", {"a": "true"})
+    result = run(pytester, "-W", "error", "--strict-markers", "--strict-config", "--import-mode=importlib")
+    assert (result.ret, outcomes(result)) == (0, {"passed": 1})
+
+
+def test_a_skill_s_file_that_is_not_utf_8_is_told(project: Path, pytester: pytest.Pytester) -> None:
+    """And hostile output cannot touch the terminal but as pytest shows output; what we say is neutral."""
+    folder = suite(project / "pdf", {"a": {"command": "true", "stdout-contains": ["\x1b[2J"]}})
+    result = run(pytester)
+    assert result.ret in (1, 2)
+    assert "\x1b[2J" not in result.stdout.str()
+    (folder / "tests/cases/a.yaml").write_bytes(b"name: \xff\n")
+    assert run(pytester).ret == 2
+
+
+def test_the_skill_need_not_be_a_good_one(project: Path, pytester: pytest.Pytester) -> None:
+    """Also one whose SKILL.md is wrong is tested; a skill without tests is nothing."""
+    (suite(project / "pdf", {"a": "true"}) / "SKILL.md").write_text("")
+    skill(project / "plain")
+    assert outcomes(run(pytester)) == {"passed": 1}
+
+
+def test_our_own_suite_is_not_disturbed(pytester: pytest.Pytester) -> None:
+    """No tests of skills are collected from this repository's own: they are what other tests are about."""
+    top = Path(__file__).parents[2]
+    result = pytester.run(
+        *(sys.executable, "-m", "pytest", "--collect-only", "-q", "--rootdir", top, "-c", top / "pyproject.toml"),
+        *("-p", "no:cacheprovider", top / "tests/testing", top / "tests/golden"),
+    )
+    assert [name for name in node_ids(result) if ".py::" not in name] == []
+    assert any("test_plugin.py::" in name for name in node_ids(result))
