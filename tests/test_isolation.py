@@ -510,7 +510,7 @@ def test_a_thread_can_make_and_close_a_home() -> None:
 
 def test_what_cannot_be_removed_is_said(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rather than left behind in silence."""
-    monkeypatch.setattr("prowess.lodging.remove_folder", lambda *_: None)
+    monkeypatch.setattr("prowess.lodging.remove", lambda *_: None)
     monkeypatch.setattr("time.sleep", lambda _: None)
     home = EphemeralHome()
     with pytest.raises(OSError, match="cannot be removed") as caught:

@@ -14,7 +14,7 @@ from contextlib import suppress
 from .errors import ConfigError, SkillMountError
 from .findings import quoted
 from .held import held
-from .transaction import remove_folder
+from .removal import remove
 
 __all__ = ["IN_USE", "Lodging", "place_for"]
 
@@ -95,16 +95,10 @@ def _remove(path: str) -> None:
     """
     from time import sleep
 
-    above, name = os.path.split(path)
     # What was started there may still be writing.
     for pause in (0.0, 0.05, 0.2, 0.5, 1.0):
         sleep(pause)
-        with suppress(OSError):
-            fd = os.open(above, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0))
-            try:
-                remove_folder(name, fd)
-            finally:
-                os.close(fd)
+        remove(path)
         if not os.path.lexists(path):
             return
     raise SkillMountError(f"{quoted(path, 200)} cannot be removed", hint="see what still writes into it")

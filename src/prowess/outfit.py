@@ -10,11 +10,10 @@ One for each process, made when it is first asked for and removed when the proce
 from __future__ import annotations
 
 import os
-import stat
 import sys
-from contextlib import suppress
 
 from .errors import SandboxError
+from .removal import remove
 
 __all__ = ["clear", "new_folder", "outfit", "remove"]
 
@@ -63,77 +62,6 @@ def new_folder(name: str) -> str:
     return path
 
 
-def remove(path: str) -> None:
-    """Remove a folder with all that is in it, also where a command has taken away its own right to do so.
-
-    No link is followed. However deep the folders are, one descriptor is open for each of two: what is in a folder is
-    moved up before the folder goes.
-    """
-    above, name = os.path.split(path)
-    with suppress(OSError):
-        outer = os.open(above, _FOLDER)
-        try:
-            _empty(name, outer)
-            os.rmdir(name, dir_fd=outer)
-        finally:
-            os.close(outer)
-
-
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-
-
-def _empty(name: str, outer: int) -> None:
-    """Remove what is in a folder.
-
-    Raises:
-        OSError: it cannot be opened.
-    """
-    top = _opened(name, outer)
-    try:
-        moved = 0
-        while inner := _folders_left(top):
-            before = moved
-            for one in inner:
-                with suppress(OSError):
-                    fd = _opened(one, top)
-                    try:
-                        for below in _folders_left(fd):
-                            with suppress(OSError):
-                                os.chmod(below, 0o700, dir_fd=fd)
-                                os.rename(below, os.urandom(8).hex(), src_dir_fd=fd, dst_dir_fd=top)
-                                moved += 1
-                    finally:
-                        os.close(fd)
-                    os.rmdir(one, dir_fd=top)
-            if moved == before:
-                return
-    finally:
-        os.close(top)
-
-
-def _opened(name: str, outer: int) -> int:
-    """Open a folder, also one that nobody may look into.
-
-    Raises:
-        OSError: it is none, or another's.
-    """
-    if not stat.S_ISDIR(os.lstat(name, dir_fd=outer).st_mode):
-        raise NotADirectoryError(name)
-    os.chmod(name, 0o700, dir_fd=outer)
-    return os.open(name, _FOLDER, dir_fd=outer)
-
-
-def _folders_left(fd: int) -> list[str]:
-    """Remove what is not a folder from an open one; return the names of the others."""
-    with os.scandir(fd) as entries:
-        rows = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
-    for name, is_folder in rows:
-        if not is_folder:
-            with suppress(OSError):
-                os.unlink(name, dir_fd=fd)
-    return [name for name, is_folder in rows if is_folder]
-
-
 def clear() -> None:
     """Remove this process's folder now, for who ends it without Python's own end."""
     folder = _made.pop(os.getpid(), None)
@@ -173,8 +101,8 @@ def _at_end(folder: str) -> None:
 
     owner = os.getpid()
 
-    def clear() -> None:
+    def go() -> None:
         if os.getpid() == owner:
             remove(folder)
 
-    atexit.register(clear)
+    atexit.register(go)

@@ -15,8 +15,9 @@ from .backend import CHOICES, Backend, backend, forget
 from .confine import Walls
 from .errors import SandboxError
 from .findings import neutral, quoted
-from .outfit import new_folder, outfit, remove
+from .outfit import new_folder, outfit
 from .process import ended, stop
+from .removal import remove
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -27,6 +27,7 @@ from ._frozen import Frozen
 from .errors import SkillMountError, SkillNotFoundError
 from .findings import neutral, quoted
 from .held import held
+from .removal import remove_in
 from .seal import words_of
 
 TYPE_CHECKING = False
@@ -431,7 +432,7 @@ class Place:
             path = neutral(os.path.join(self.shown, name))
             words = f"what an interrupted mount left in {path} cannot be settled: {words_of(error)}"
             raise SkillMountError(words, hint="mend that and mount again") from None
-        remove_folder(name, self.above)
+        remove_in(name, self.above)
 
     def leave(self) -> None:
         """Let go; where nothing is mounted, take away the folders that were made for it."""
@@ -637,28 +638,3 @@ def _inode(folder: int, name: str) -> int | None:
         return os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
     except FileNotFoundError:
         return None
-
-
-def remove_folder(name: str, above: int) -> None:
-    """Remove a folder and all below it, following no link; what cannot be removed stays."""
-    try:
-        fd = os.open(name, _FOLDER, dir_fd=above)
-    except OSError:
-        return
-    try:
-        with suppress(OSError):
-            os.fchmod(fd, 0o700)
-        with os.scandir(fd) as entries:
-            inner = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
-        for one, is_folder in inner:
-            if is_folder:
-                remove_folder(one, fd)
-            else:
-                with suppress(OSError):
-                    os.unlink(one, dir_fd=fd)
-    except OSError:
-        pass
-    finally:
-        os.close(fd)
-    with suppress(OSError):
-        os.rmdir(name, dir_fd=above)

@@ -11,7 +11,8 @@ from prowess._frozen import EMPTY
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import SandboxError
 from prowess.findings import neutral, quoted
-from prowess.outfit import new_folder, remove
+from prowess.outfit import new_folder
+from prowess.removal import remove
 from prowess.sandbox import SYSTEM_PATH, Limits, Result, run
 
 if TYPE_CHECKING:

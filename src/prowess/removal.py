@@ -1,0 +1,99 @@
+"""a folder -> nothing, whatever is in it
+
+What lay in the folder may have been put there against its removal: without permissions, deeper than a process has
+descriptors, or links to somebody else's. So folders are opened by descriptor, no link is followed, and what is deep is
+moved up before the folder goes that it was in.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+
+__all__ = ["remove", "remove_in"]
+
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+
+
+def remove(path: str) -> None:
+    """Remove a folder with all that is in it, following links on the way to it only; what cannot be removed stays."""
+    above, name = os.path.split(path)
+    with suppress(OSError):
+        fd = os.open(above, _FOLDER)
+        try:
+            remove_in(name, fd)
+        finally:
+            os.close(fd)
+
+
+def remove_in(name: str, above: int) -> None:
+    """Remove a folder with all that is in it; what cannot be removed stays.
+
+    Args:
+        name: of the folder.
+        above: a descriptor of the folder in which it is.
+    """
+    with suppress(OSError):
+        _empty(name, above)
+        os.rmdir(name, dir_fd=above)
+
+
+def _empty(name: str, above: int) -> None:
+    """Remove what is in a folder. However deep it is, no more than two descriptors are open.
+
+    Raises:
+        OSError: it cannot be opened or listed.
+    """
+    top = _opened(name, above)
+    try:
+        moved = 0
+        while inner := _folders_left(top):
+            before = moved
+            for one in inner:
+                with suppress(OSError):
+                    fd = _opened(one, top)
+                    try:
+                        for below in _folders_left(fd):
+                            with suppress(OSError):
+                                # Who may not write to a folder may not move it.
+                                os.chmod(below, 0o700, dir_fd=fd)
+                                os.rename(below, os.urandom(8).hex(), src_dir_fd=fd, dst_dir_fd=top)
+                                moved += 1
+                    finally:
+                        os.close(fd)
+                    os.rmdir(one, dir_fd=top)
+            if moved == before:
+                return
+    finally:
+        os.close(top)
+
+
+def _opened(name: str, above: int) -> int:
+    """Open a folder, also one that nobody may look into.
+
+    Raises:
+        OSError: it is none, or another's.
+    """
+    try:
+        fd = os.open(name, _FOLDER | _NO_LINK, dir_fd=above)
+    except PermissionError:
+        if not stat.S_ISDIR(os.lstat(name, dir_fd=above).st_mode):
+            raise
+        os.chmod(name, 0o700, dir_fd=above)
+        fd = os.open(name, _FOLDER | _NO_LINK, dir_fd=above)
+    with suppress(OSError):  # another's may be empty, and then goes all the same
+        os.fchmod(fd, 0o700)
+    return fd
+
+
+def _folders_left(fd: int) -> list[str]:
+    """Remove what is not a folder from an open one; return the names of the others."""
+    with os.scandir(fd) as entries:
+        rows = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    for name, is_folder in rows:
+        if not is_folder:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=fd)
+    return [name for name, is_folder in rows if is_folder]
