@@ -131,6 +131,10 @@ SHAPES = {
         ["mount", "--remove", "--to", "../agent", "--json"],
     ),
     "exec": (["exec", "--skill", "csv-profile", "--json", "--", "true"],),
+    "test": (
+        ["test", "csv-profile", "--json", "--sandbox", "none"],
+        ["test", "csv-profile", "--list", "--json"],
+    ),
     "hosts": (["hosts", "--json"], ["hosts", "codex", "--json"]),
 }
 """Command to those that print each shape of its JSON."""
