@@ -1,0 +1,434 @@
+"""A repository is shown to a model, and nothing that the repository says is run for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.agent.policy import RefusedError
+from prowess.errors import ConfigError
+from tool_calls import around, contained, failed, made
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
+
+READS = ["git_status", "git_diff", "git_log", "git_show", "git_changed_files", "git_blame"]
+NO_COMMIT = "names no commit; give one like `HEAD~2`, `main` or `v1..v2`"
+
+
+def sh(folder: Path, line: str) -> str:
+    """Run a line as the repository's owner."""
+    who = {
+        f"GIT_{role}_{what}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "Ann"), ("EMAIL", "ann@example.com"), ("DATE", "2026-01-02T03:04:05Z"))
+    }
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder.parent), "GIT_CONFIG_NOSYSTEM": "1", **who}
+    return subprocess.run(
+        ["/bin/sh", "-ec", line], cwd=folder, env=env, check=True, capture_output=True, text=True
+    ).stdout
+
+
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository with two commits and something changed."""
+    folder = tmp_path_factory.mktemp("made") / "repo"
+    folder.mkdir()
+    sh(folder, "git init -q -b main; printf 'one\\ntwo\\n' > a.txt; git add .; git commit -qm First; git tag v1")
+    sh(folder, "mkdir docs; echo docs > docs/b.txt; printf 'one\\n2\\n' > a.txt; git add .")
+    sh(folder, "git commit -qm 'Second\n\nWhy.'; echo three >> a.txt; echo new > new.txt")
+    return folder
+
+
+@pytest.fixture
+def repo(made_once: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(made_once, tmp_path.resolve() / "repo", symlinks=True)
+
+
+def git(folder: Path, **given: Any) -> dict[str, Any]:
+    return made("git", around(folder, **given.pop("around", {})), **given)
+
+
+# ── what it tells ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_repository_is_shown(repo: Path) -> None:
+    """Contained: its state, its commits and who wrote what."""
+    tools = git(repo, around={"sandbox": contained()})
+    head, first = sh(repo, "git rev-parse HEAD; git rev-parse v1").split()
+    assert list(tools) == READS
+    assert tools["git_status"].call() == "## main\n M a.txt\n?? new.txt"
+    assert tools["git_changed_files"].call() == " M a.txt\n?? new.txt"
+    assert tools["git_changed_files"].call(ref="v1..HEAD") == "M\ta.txt\nA\tdocs/b.txt"
+    assert "+three" in tools["git_diff"].call()
+    assert "-two\n+2" in tools["git_diff"].call(ref="v1..main", path="a.txt")
+    assert "b.txt" not in tools["git_diff"].call(ref="v1", path="a.txt")
+    assert tools["git_diff"].call(path="docs") == "no differences"
+    assert tools["git_log"].call(count=1) == (
+        f"commit {head}\nAuthor: Ann <ann@example.com>\nDate:   2026-01-02T03:04:05+00:00\n\n    Second\n    \n    Why."
+    )
+    assert tools["git_log"].call(path="docs/b.txt").count("commit ") == 1
+    assert first in tools["git_show"].call(ref="v1")
+    assert tools["git_show"].call(ref="HEAD:docs/b.txt") == "docs"
+    blamed = tools["git_blame"].call(path="a.txt").split("\n")
+    assert [line.split(")")[1] for line in blamed] == [" one", " 2"]
+
+
+def test_a_folder_of_a_repository_is_shown(repo: Path) -> None:
+    """Paths begin there; what the policy opens must hold all of the repository."""
+    tools = git(repo, repo_path="docs")
+    assert tools["git_show"].call(ref="HEAD:./b.txt") == "docs"
+    assert tools["git_log"].call(path="b.txt").count("commit ") == 1
+    assert "is outside" in failed(git(repo / "docs")["git_log"])
+
+
+def test_a_further_working_tree_is_shown(repo: Path) -> None:
+    """Where git's own folder is one that the policy opens."""
+    sh(repo, "git worktree add -q -b other ../other")
+    top = repo.parent
+    for sandbox in ("none", contained()):
+        tools = git(top, repo_path="other", around={"sandbox": sandbox})
+        assert tools["git_status"].call() == "## other"
+    assert "is outside" in failed(git(repo.parent / "other")["git_status"])
+
+
+def test_what_is_no_repository_is_told(repo: Path, tmp_path: Path) -> None:
+    """When it is called, for it may become one."""
+    (tmp_path / "plain").mkdir()
+    tool = git(tmp_path / "plain", around={"roots": ("/",)})["git_status"]
+    assert failed(tool) == f"`{tmp_path}/plain` is in no git repository; go on without git"
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked/.git").symlink_to(repo / ".git")
+    assert (
+        failed(git(tmp_path, repo_path="linked")["git_log"])
+        == "the repository's `.git` is a link, which is not followed"
+    )
+    (tmp_path / "fifo").mkdir()
+    os.mkfifo(tmp_path / "fifo/.git")
+    assert failed(git(tmp_path, repo_path="fifo")["git_log"]).startswith("`.git` is a FIFO")
+    with pytest.raises(ConfigError, match="`repo_path`"):
+        git(repo, repo_path="..")
+
+
+# ── what a model gives ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "ref",
+    [
+        "",
+        "-p",
+        "--output=x",
+        "--no-index",
+        "/etc/passwd",
+        "../x",
+        "a/../../../../etc/passwd",
+        "^HEAD",
+        "HEAD..-p",
+        "HEAD\nx",
+        "a..b..c",
+        "x" * 501,
+        "..",
+        "--end-of-options",
+    ],
+)
+def test_a_reference_is_never_an_option_or_a_file(ref: str, repo: Path) -> None:
+    """Refused in words, whichever tool it is."""
+    tools = git(repo)
+    for name in ("git_diff", "git_show", "git_changed_files"):
+        said = failed(tools[name], ref=ref)
+        assert said.endswith(NO_COMMIT)
+    assert not (repo / "x").exists()
+
+
+def test_files_are_not_compared_outside_of_the_repository(repo: Path) -> None:
+    """As git does where it is given two names."""
+    (repo / "--").write_text("x")
+    for ref in ("a.txt", "etc/passwd", "a.txt..new.txt", ":/nothing", "@{-9}"):
+        assert "git could not do it (exit code 128)" in failed(git(repo)["git_diff"], ref=ref)
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "../x", "docs/../../x"])
+def test_a_path_lies_in_the_repository(path: str, repo: Path) -> None:
+    """Refused in words, whichever tool it is."""
+    tools = git(repo, read_only=False)
+    for name in ("git_diff", "git_log", "git_blame", "git_add"):
+        with pytest.raises(RefusedError, match="is outside of the folder"):
+            tools[name].call(path=path)
+
+
+def test_a_path_means_itself(repo: Path) -> None:
+    """Neither an option nor a pattern."""
+    for name in ("-p", ":(top)a.txt", "*.txt", "--output=x"):
+        (repo / name).write_text("strange\n")
+    sh(repo, "git add -A; git commit -qm Strange; echo more >> ./-p; echo more >> ':(top)a.txt'; echo more >> '*.txt'")
+    tools = git(repo, read_only=False)
+    for name in ("-p", ":(top)a.txt", "*.txt"):
+        said = tools["git_diff"].call(path=name)
+        assert said.count("+more") == 1
+        assert tools["git_log"].call(path=name).count("commit ") == 1
+        assert "strange" in tools["git_blame"].call(path=name)
+        assert tools["git_add"].call(path=name).startswith("M ")
+    assert tools["git_log"].call(path="--output=x").count("commit ") == 1
+    assert not (repo / "x").exists()
+
+
+@pytest.mark.parametrize("count", [0, -1, 1001, 10**30, "5", None])
+def test_a_count_is_bounded(count: Any, repo: Path) -> None:
+    """None is its default."""
+    tool = git(repo)["git_log"]
+    if count is None:
+        assert tool.call(count=count).count("commit ") == 2
+    else:
+        assert "`count` must be" in failed(tool, count=count)
+
+
+# ── what a repository says ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def hostile(repo: Path) -> Path:
+    """Let a repository run a command wherever git would; return the file that tells of it."""
+    mark = repo.parent / "ran"
+    evil = repo.parent / "evil"
+    evil.write_text(f'#!/bin/sh\necho "$0 $*" >> {mark}\ntimeout 0.2 cat\n')
+    evil.chmod(0o755)
+    hooks = repo / ".git/hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in (
+        "pre-commit",
+        "commit-msg",
+        "post-commit",
+        "prepare-commit-msg",
+        "post-index-change",
+        "reference-transaction",
+        "fsmonitor-watchman",
+        "pre-auto-gc",
+        "post-checkout",
+    ):
+        (hooks / name).symlink_to(evil)
+    keys = (
+        *("core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass", "core.gitProxy"),
+        *("core.alternateRefsCommand", "diff.external", "diff.evil.command", "diff.evil.textconv", "diff.a=b.textconv"),
+        *("filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "filter.a=b.clean", "filter.a\nb.clean"),
+        *(
+            "gpg.program",
+            "gpg.ssh.program",
+            "gpg.ssh.defaultKeyCommand",
+            "credential.helper",
+            "alias.status",
+            "alias.log",
+        ),
+        *("pager.log", "pager.diff", "sequence.editor", "trailer.x.command", "hook.x.command", "merge.evil.driver"),
+    )
+    for key in keys:
+        if "\n" not in key:
+            subprocess.run(
+                ["git", "config", key, f"!{evil}" if key.startswith("alias") else str(evil)], cwd=repo, check=True
+            )
+    extra = {
+        "core.hooksPath": str(hooks),
+        "filter.evil.required": "true",
+        "log.showSignature": "true",
+        "commit.gpgSign": "true",
+        "hook.x.event": "pre-commit",
+        "user.name": "Ann",
+        "user.email": "ann@example.com",
+        "diff.submodule": "log",
+        "status.submoduleSummary": "true",
+        "format.pretty": "%G? %H",
+        "protocol.ext.allow": "always",
+        "protocol.allow": "always",
+        "blame.ignoreRevsFile": str(repo.parent / "secret"),
+        "core.attributesFile": str(repo.parent / "attributes"),
+        "gc.auto": "1",
+        "maintenance.auto": "true",
+    }
+    for key, value in extra.items():
+        subprocess.run(["git", "config", key, value], cwd=repo, check=True)
+    (repo.parent / "secret").write_text("the user's secret\n")
+    (repo / ".gitattributes").write_text("*.txt diff=evil filter=evil merge=evil\n*.md filter=a=b diff=a=b\n")
+    (repo / "c.md").write_text("md\n")
+    os.utime(repo / "a.txt", (1, 1))
+    return mark
+
+
+@pytest.mark.parametrize("include", [False, True])
+def test_nothing_that_a_repository_names_is_run(include: bool, repo: Path) -> None:
+    """Neither hooks nor monitors, filters, converters, helpers nor programs, wherever it has them from."""
+    mark = hostile(repo)
+    if include:
+        (repo / ".git/config").rename(repo / "settings")
+        (repo / ".git/config").write_text("[core]\nrepositoryformatversion = 0\n[include]\npath = ../settings\n")
+    said = subprocess.run(["git", "diff"], cwd=repo, capture_output=True, check=False)
+    assert mark.exists(), f"the trap is none: {said!r}"
+    mark.unlink()
+    tools = git(repo, read_only=False)
+    tools["git_status"].call()
+    tools["git_diff"].call()
+    tools["git_diff"].call(ref="v1")
+    tools["git_log"].call()
+    tools["git_show"].call(ref="HEAD")
+    tools["git_changed_files"].call()
+    tools["git_changed_files"].call(ref="v1")
+    # A file that is no list of commits would be in git's message.
+    assert "blame.ignoreRevsFile" in failed(tools["git_blame"], path="a.txt")
+    sh(repo, "git config --file .git/config --unset blame.ignoreRevsFile || true")
+    assert "goes through a filter" in failed(tools["git_add"], path="a.txt")
+    (repo / ".gitattributes").write_text("")
+    assert tools["git_add"].call(path="a.txt") == "M  a.txt"
+    tools["git_commit"].call(message="Third\n\n# kept")
+    assert not mark.exists(), mark.read_text()
+
+
+def test_nothing_is_fetched(repo: Path) -> None:
+    """Also not what a partial clone lacks, from wherever it says."""
+    mark = hostile(repo)
+    blob = sh(repo, "git rev-parse HEAD:docs/b.txt").strip()
+    (repo / f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
+    for key, value in (
+        ("core.repositoryFormatVersion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.url", str(repo)),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.uploadpack", str(repo.parent / "evil")),
+        ("protocol.file.allow", "always"),
+    ):
+        subprocess.run(["git", "config", key, value], cwd=repo, check=True)
+    subprocess.run(["git", "cat-file", "-p", blob], cwd=repo, capture_output=True, check=False)
+    assert mark.exists(), "the trap is none"
+    mark.unlink()
+    assert "git could not do it" in failed(git(repo)["git_show"], ref="HEAD:docs/b.txt")
+    assert not mark.exists(), mark.read_text()
+
+
+def test_a_submodule_runs_nothing_either(repo: Path) -> None:
+    """Its configuration is its own, so it is not looked into."""
+    inner = repo / "inner"
+    inner.mkdir()
+    sh(inner, "git init -q; printf x > a.txt; git add .; git commit -qm Inner")
+    sh(repo, "git -c advice.addEmbeddedRepo=false add inner; git commit -qm Inner")
+    hostile(inner)
+    mark = repo / "ran"
+    (inner / "a.txt").write_text("y")
+    subprocess.run(["git", "status"], cwd=repo, capture_output=True, check=False)
+    assert mark.exists(), "the trap is none"
+    mark.unlink()
+    tools = git(repo, read_only=False)
+    for name in ("git_status", "git_diff", "git_changed_files"):
+        tools[name].call()
+    assert not mark.exists(), mark.read_text()
+
+
+def test_no_other_tree_is_shown(repo: Path) -> None:
+    """A repository that says its files are elsewhere, or has a link in their place."""
+    secret = repo.parent / "secret/docs"
+    secret.mkdir(parents=True)
+    for name in ("a.txt", "docs/b.txt"):
+        (repo.parent / "secret" / name).write_text("the user's secret\n")
+    sh(repo, "git config core.worktree ../../secret")
+    tools = git(repo)
+    assert (
+        "the user's secret"
+        in subprocess.run(
+            ["git", "diff"],
+            cwd=repo.parent / "secret",
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "GIT_DIR": str(repo / ".git")},
+        ).stdout
+    )
+    assert "the user's secret" not in tools["git_diff"].call()
+    (repo / "docs/b.txt").unlink()
+    (repo / "docs").rmdir()
+    (repo / "docs").symlink_to(secret)
+    assert "the user's secret" not in tools["git_diff"].call() + tools["git_blame"].call(path="docs/b.txt")
+
+
+def test_the_users_own_settings_are_not_read(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor the environment: only the name of who commits is taken."""
+    sh(repo.parent, f"git config --file .gitconfig diff.external {repo.parent}/evil")
+    monkeypatch.setenv("HOME", str(repo.parent))
+    monkeypatch.setenv("GIT_EXTERNAL_DIFF", "/bin/false")
+    assert "+three" in git(repo)["git_diff"].call()
+
+
+# ── changing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("sandbox", ["none", "bwrap"])
+def test_a_change_is_committed(sandbox: str, repo: Path) -> None:
+    """By the user, and without anything else being changed."""
+    if sandbox == "bwrap":
+        contained()
+    home = repo.parent / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[user]\nname = Bob\nemail = bob@example.com\n")
+    tools = git(repo, read_only=False, around={"sandbox": sandbox, "env": {"HOME": str(home)}})
+    assert tools["git_add"].call(path="new.txt") == "A  new.txt"
+    assert "1 file changed" in tools["git_commit"].call(message="-x\n\n'`$(id)`")
+    assert sh(repo, "git log -1 --format='%an %ae|%B'") == "Bob bob@example.com|-x\n\n'`$(id)`\n"
+    sh(repo, "git config user.name Repo; git config user.email repo@example.com; git add a.txt")
+    tools["git_commit"].call(message="Own")
+    assert sh(repo, "git log -1 --format=%an") == "Repo\n"
+    assert "nothing to commit" in failed(tools["git_commit"], message="Again")
+
+
+def test_nobody_commits_without_a_name(repo: Path, tmp_path: Path) -> None:
+    """None is made up."""
+    tools = git(repo, read_only=False, around={"env": {"HOME": str(tmp_path)}})
+    tools["git_add"].call(path="new.txt")
+    assert "git could not do it (exit code 128)" in failed(tools["git_commit"], message="x")
+    assert sh(repo, "git log -1 --format=%s") == "Second\n"
+
+
+# ── bounds ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_is_long_is_cut(repo: Path) -> None:
+    """And the model told so."""
+    (repo / "a.txt").write_text("line\n" * 50_000)
+    said = git(repo, max_output_bytes=2000)["git_diff"].call()
+    assert "\n[the first 2,000 of " in said
+    assert said.endswith("were left out: ask for less]")
+
+
+def test_what_takes_long_is_ended(repo: Path) -> None:
+    """As of a FIFO that git would read."""
+    os.mkfifo(repo / ".git/info/exclude2")
+    (repo / ".git/info/exclude").unlink(missing_ok=True)
+    os.rename(repo / ".git/info/exclude2", repo / ".git/info/exclude")
+    begun = time.monotonic()
+    assert "took longer than 0.5 seconds; ask for less" in failed(git(repo, timeout_seconds=0.5)["git_status"])
+    assert time.monotonic() - begun < 3
+
+
+def test_a_configuration_that_floods_is_told(repo: Path) -> None:
+    """Git is not run with half of it read."""
+    with open(repo / ".git/config", "a", encoding="utf-8") as file:
+        file.writelines(f'[filter "{number}"]\nclean = x\n' for number in range(20_000))
+    assert failed(git(repo)["git_status"]).startswith("the repository's configuration cannot be read: it is too large")
+    (repo / ".git/config").write_text("[core\n")
+    assert failed(git(repo)["git_status"]).startswith(
+        "the repository's configuration cannot be read: fatal: bad config"
+    )
+
+
+def test_hostile_names_do_no_harm(repo: Path) -> None:
+    """They are escaped."""
+    (repo / "bad\x1b[2J\u202e\n.txt").write_text("x")
+    (repo / os.fsdecode(b"\xff")).write_text("x")
+    sh(repo, "git config core.quotePath false")
+    said = git(repo)["git_status"].call()
+    assert said.isprintable() or set(said) - {"\n"} <= {c for c in said if c.isprintable()} | {"\ufffd"}
+    assert "\x1b" not in said
+    assert "\u202e" not in said
