@@ -174,6 +174,24 @@ def test_codex_opens_a_secret_only_as_a_whole(user: str) -> None:
     assert problems("claude-code", None, inside, user) == []
 
 
+def test_codex_opens_what_is_named_and_nothing_that_begins_so(user: str) -> None:
+    """`.claude` is not `.claude.json`, where a login is."""
+    Path(user, ".claude").mkdir()
+    Path(user, ".claude.json").write_text("x")
+    opened = SandboxConfig(readable_paths=(f"{user}/.claude",))
+    files = written("codex", None, opened, user)[".codex/config.toml"]["permissions"]["prowess"]["filesystem"]
+    assert sorted(path for path, mode in files.items() if mode == "deny") == [
+        f"{user}/{name}" for name in (".claude.json", ".netrc", ".ssh")
+    ]
+
+
+def test_a_command_may_be_a_path(user: str) -> None:
+    """As it may where writable folders are named."""
+    outside = SandboxConfig(excluded_commands=(Path("docker"),))  # type: ignore[arg-type]
+    settings = written("claude-code", None, outside, user)[".claude/settings.json"]
+    assert settings["sandbox"]["excludedCommands"] == ["docker"]
+
+
 @pytest.mark.parametrize("key", [False, True])
 def test_the_settings_of_gemini_cli(key: bool, user: str) -> None:
     """It asks how to log in unless its settings say so, and trusts no folder but the empty one that is ours."""
@@ -216,6 +234,8 @@ REFUSED: list[tuple[str, Any, Any, list[str]]] = [
             ("a*.com", "a*.com"),
             ("x" * 64, "x" * 59 + "…"),
             ('a") ', 'a") '),
+            ("\u212aube.com", "\u212aube.com"),
+            ("github.com.", "github.com."),
         ]
     ),
     ("claude-code", NetworkPolicy("github.com"), None, [NO_LIST.format("allowed_domains")]),
@@ -226,6 +246,17 @@ REFUSED: list[tuple[str, Any, Any, list[str]]] = [
     ("codex", None, SandboxConfig(writable_paths=("",)), [NO_LIST.format("writable_paths")]),
     ("codex", None, SandboxConfig(writable_paths=("a\0",)), [NO_LIST.format("writable_paths")]),
     ("codex", None, SandboxConfig(writable_paths=("a\udcff",)), [NO_LIST.format("writable_paths")]),
+    (
+        "claude-code",
+        None,
+        SandboxConfig(enabled=None, allow_unsandboxed_commands=0, bash_auto_allow="no"),  # type: ignore[arg-type]
+        [
+            f"`{name}` is neither true nor false"
+            for name in ("enabled", "allow_unsandboxed_commands", "bash_auto_allow")
+        ],
+    ),
+    ("claude-code", ["github.com"], {}, ["`network_policy` is no NetworkPolicy", "`sandbox` is no SandboxConfig"]),
+    ("codex", False, None, ["`network_policy` is no NetworkPolicy"]),
     (
         "claude-code",
         NetworkPolicy(),

@@ -79,10 +79,21 @@ def policy_problems(
     host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig | None, *, user_home: str
 ) -> Iterator[ConfigError]:
     """Yield what is wrong with the policies, and what of them a client knows no setting for."""
+    # What a type checker believes of them, callers need not have looked at.
+    given: Any = (("network_policy", network, NetworkPolicy), ("sandbox", sandbox, SandboxConfig))
+    wrong = [(name, kind) for name, value, kind in given if value is not None and not isinstance(value, kind)]
+    if wrong:
+        for name, kind in wrong:
+            yield ConfigError(f"`{name}` is no {kind.__name__}", hint=f"write `{kind.__name__}(...)`, or leave it out")
+        return
     paths_fit = True
     if network is not None:
         yield from _domain_problems(network.allowed_domains)
     if sandbox is not None:
+        for name in ("enabled", "allow_unsandboxed_commands", "bash_auto_allow"):
+            # Claude Code leaves out the whole file, and with it the sandbox, where one value is of a wrong type.
+            if not isinstance(getattr(sandbox, name), bool):
+                yield ConfigError(f"`{name}` is neither true nor false", hint="write `True` or `False`")
         for name in ("writable_paths", "readable_paths", "excluded_commands"):
             if not _are_texts(getattr(sandbox, name)):
                 paths_fit = False
@@ -114,8 +125,8 @@ def _domain_problems(domains: Any) -> Iterator[ConfigError]:
         yield ConfigError("`allowed_domains` is not a list of texts", hint='write `("github.com",)`')
         return
     for domain in domains:
-        if not _DOMAIN(domain.lower()) or len(domain) > 253:
-            hint = "write it as in `github.com`, without `https://` and path"
+        if not domain.isascii() or not _DOMAIN(domain.lower()) or len(domain) > 253:
+            hint = "write it as in `github.com`, without `https://`, port and path"
             yield ConfigError(f"{quoted(domain)} is not a domain", hint=hint)
 
 
@@ -163,6 +174,11 @@ def _secrets(user_home: str) -> list[str]:
     return [path for path in paths if os.path.lexists(path)]
 
 
+def _is_at(path: str, top: str) -> bool:
+    """Say whether a path is this one or lies below it."""
+    return path == top or path.startswith(top.rstrip(os.sep) + os.sep)
+
+
 def _absolute(paths: Iterable[str]) -> list[str]:
     return [os.path.abspath(os.path.expanduser(path)) for path in paths]
 
@@ -175,7 +191,7 @@ def _claude(host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig, u
         "failIfUnavailable": True,
         "autoAllowBashIfSandboxed": sandbox.bash_auto_allow,
         "allowUnsandboxedCommands": sandbox.allow_unsandboxed_commands,
-        "excludedCommands": [*sandbox.excluded_commands],
+        "excludedCommands": [*map(os.fspath, sandbox.excluded_commands)],
         "filesystem": {
             "allowWrite": _absolute(sandbox.writable_paths),
             "denyRead": _secrets(user_home),
@@ -209,7 +225,7 @@ def _codex(network: NetworkPolicy | None, sandbox: SandboxConfig | None, user_ho
         # Neither hooks nor the servers that a skill may ask for would run in the sandbox.
         tables["features"] |= {"hooks": False, "skill_mcp_dependency_install": False}
         readable = _absolute(sandbox.readable_paths)
-        closed = (path for path in _secrets(user_home) if not any((path + os.sep).startswith(one) for one in readable))
+        closed = (path for path in _secrets(user_home) if not any(_is_at(path, one) for one in readable))
         top["default_permissions"] = "prowess"
         tables["permissions.prowess.filesystem"] = {
             ":root": "read",
