@@ -47,15 +47,17 @@ _SECRET = re.compile(
 ).search
 """A name with one of these in it may be that of a secret, or of a way to one."""
 _FAMILIES = re.compile(
-    r"ANTHROPIC|AWS|AZURE|CLAUDE|CLOUDSDK|CODEX|COPILOT|DOCKER|GCLOUD|GCP|GEMINI|GH_|GIT|GOOGLE|HF_|KUBE|OPENAI|PROWESS"
-    r"|QWEN|SSH|VAULT"  # of clients and of services with accounts
+    r"ANTHROPIC|AWS|AZURE|CLAUDE|CLOUDSDK|CODEX|COPILOT|BOTO|CURL_HOME|DOCKER|GCLOUD|GCP|GEMINI|GH_|GIT|GNUPG"
+    r"|GOOGLE|HF_|KRB5|KUBE|NETRC|OPENAI|PGSERVICE|PROWESS|QWEN|SSH|VAULT"  # of clients and of services with accounts
     r"|BASH|BUN_|CLASSPATH|DENO_|DYLD_|ENV$|GCONV|GLIBC|IFS$|JAVA_TOOL|JDK_JAVA|LD_|LESS|LOCPATH|LUA_|NODE_|NPM|OPENSSL"
     r"|PERL|PHP|PIP_|PROMPT|PS\d$|PYTHON|RUBY|SHELLOPTS|UV_|VIRTUAL_ENV|ZDOTDIR|.*OPTIONS$|.*_OPTS$"  # load code
 ).match
 """Names that begin so are of a family of which none is let in."""
 _VALUE = re.compile(
     r"://[^/\s]*@|-----BEGIN|/run/user/|(?:^|[\s=:,\"'])"
-    r"(?:AKIA|ASIA|AIza|eyJ|gh[opsru]_|github_pat_|glpat-|hf_|npm_|pypi-|sk-|sk_|xox[a-z]-)[\w-]{8}"
+    r"(?:AGE-SECRET-KEY-|AKIA|ASIA|AIza|ATATT|SG\.|dckr_pat_|dop_v1_|eyJ|gh[opsru]_|github_pat_|glpat-|glsa_|gsk_|hf_"
+    r"|hvs\.|npm_|pypi-|rk_|shpat_|sk-|sk_|whsec_|xai-|xapp-|xox[a-z]-|ya29\.)[\w-]{8}"
+    r"|(?i:accountkey|bearer|passw(?:or)?d|pwd|secret|token)(?:=|\s)\s*[^\s;]"
 ).search
 """What has such a thing in it is a secret whatever it is called."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
