@@ -84,6 +84,24 @@ def test_three_thousand_levels_go(tmp_path: Path) -> None:
     assert not (tmp_path / "top").exists()
 
 
+def test_what_is_mounted_there_stays(tmp_path: Path) -> None:
+    """A client may have mounted a disk in its home: what is on that is not the home's."""
+    (tmp_path / "disk/inner").mkdir(parents=True)
+    (tmp_path / "disk/file").write_text("x")
+    (tmp_path / "top/a/deep").mkdir(parents=True)
+    (tmp_path / "top/b").mkdir()
+    script = 'mount --bind "$0/disk" "$0/top/b" && mount --bind "$0/disk" "$0/top/a/deep" && exec "$@"'
+    code = "import sys; from prowess.removal import remove; remove(sys.argv[1]); print('done')"
+    argv = ["unshare", "-rm", "sh", "-c", script, str(tmp_path), sys.executable, "-c", code, str(tmp_path / "top")]
+    try:
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no unshare")
+    if done.stdout != "done\n":
+        pytest.skip("nothing can be mounted here")
+    assert sorted(path.name for path in (tmp_path / "disk").iterdir()) == ["file", "inner"]
+
+
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may do it without permission; see below")
 def test_folders_without_permissions_go(tmp_path: Path) -> None:
     """Their owner may give them back."""

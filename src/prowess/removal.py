@@ -1,8 +1,9 @@
 """a folder -> nothing, whatever is in it
 
 What lay in the folder may have been put there against its removal: without permissions, deeper than a process has
-descriptors, or links to somebody else's. So folders are opened by descriptor, no link is followed, and what is deep is
-moved up before the folder goes that it was in.
+descriptors, or links to somebody else's, or somebody else's disk may be mounted there. So folders are opened by
+descriptor, no link is followed, what is deep is moved up before the folder goes that it was in, and nothing is opened
+that cannot be moved.
 """
 
 from __future__ import annotations
@@ -49,17 +50,22 @@ def _empty(name: str, above: int) -> None:
     top = _opened(name, above)
     try:
         moved = 0
+        own: set[str] = set()
         while inner := _folders_left(top):
             before = moved
-            for one in inner:
+            for found in inner:
                 with suppress(OSError):
+                    one = found
+                    if one not in own:  # what something is mounted on cannot be moved: what is in it lies elsewhere
+                        one = _moved(one, top, top)
+                        own.add(one)
                     fd = _opened(one, top)
                     try:
                         for below in _folders_left(fd):
                             with suppress(OSError):
                                 # Who may not write to a folder may not move it.
                                 os.chmod(below, 0o700, dir_fd=fd)
-                                os.rename(below, os.urandom(8).hex(), src_dir_fd=fd, dst_dir_fd=top)
+                                own.add(_moved(below, fd, top))
                                 moved += 1
                     finally:
                         os.close(fd)
@@ -68,6 +74,17 @@ def _empty(name: str, above: int) -> None:
                 return
     finally:
         os.close(top)
+
+
+def _moved(name: str, above: int, into: int) -> str:
+    """Give a folder a new name, and return it.
+
+    Raises:
+        OSError: it cannot be moved.
+    """
+    new = os.urandom(8).hex()
+    os.rename(name, new, src_dir_fd=above, dst_dir_fd=into)
+    return new
 
 
 def _opened(name: str, above: int) -> int:
