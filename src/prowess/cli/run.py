@@ -92,9 +92,7 @@ def run(args: Namespace) -> int:
     except ImportError as error:
         raise ConfigError(str(error), hint="install that extra, then try again") from None
     if args.serve:
-        from prowess.agent.answers import serve
-
-        return serve(live, model, name, args)
+        return _serve(live, model, args)
     conversation = Conversation(live.current(), model, confirm=_confirm(args), instrument=args.otel)
     if args.interactive:
         from prowess.cli.chat import chat
@@ -104,6 +102,30 @@ def run(args: Namespace) -> int:
         return asyncio.run(_lines(conversation, live, args))
     prompt = args.prompt if args.prompt is not None else _stdin()
     return _tell(asyncio.run(_asked(conversation, prompt, args)), args)
+
+
+def _serve(live: Live, model: Any, args: Namespace) -> int:
+    """Answer at an address until the process is told to end.
+
+    Raises:
+        ConfigError: the address cannot be had, or would be open to all.
+    """
+    from prowess.agent.answers import RoleAnswerer
+    from prowess.agent.serve import serve
+
+    key = os.environ.get("PROWESS_SERVE_KEY", "").strip() or None
+    if key is None and args.address not in ("127.0.0.1", "::1", "localhost"):
+        words = f"whoever reaches {quoted(args.address)} could talk with the role"
+        raise ConfigError(words, hint="set PROWESS_SERVE_KEY to what clients must send as their key")
+    answerer = RoleAnswerer(live, model, yes=args.yes, instrument=args.otel)
+    serve(
+        answerer,
+        host=args.address,
+        port=args.port,
+        token=key,
+        ready=lambda url: say(f"{quoted(answerer.names[0])} answers at {url}; Ctrl-C ends it"),
+    )
+    return OK
 
 
 def _note(words: str) -> None:

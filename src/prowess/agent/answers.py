@@ -1,0 +1,128 @@
+"""a role + a model -> who answers at an endpoint: each conversation has its own session and history
+
+A conversation that is not known (a restart, a client that changed what was said) is begun anew with the messages that
+the client sends; the skills that were active in it are then chosen again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
+
+from prowess.agent.chat_request import Answer, Conversations, RequestError
+from prowess.agent.conversation import Conversation
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+
+    from prowess.agent.chat_request import Message
+    from prowess.agent.conversation import Turn
+    from prowess.agent.live import Live
+
+__all__ = ["RoleAnswerer"]
+
+
+class RoleAnswerer:
+    """Answers as a role does. Nobody can be asked here: a call that wants its user's word is refused.
+
+    Args:
+        live: the role.
+        model: of Pydantic AI.
+        yes: whether such calls are allowed all the same.
+        instrument: whether Pydantic AI reports to OpenTelemetry.
+    """
+
+    def __init__(self, live: Live, model: Any, *, yes: bool = False, instrument: bool = False) -> None:
+        self._live, self._model, self._yes, self._instrument = live, model, yes, instrument
+        self._kept: Conversations[Conversation] = Conversations()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The role's name, as what clients know for a model."""
+        return (self._live.current().role.name,)
+
+    async def answer(self, messages: Sequence[Message], *, model: str, conversation: str | None) -> Answer:  # noqa: ARG002
+        """Answer the last message.
+
+        Raises:
+            RequestError: there is no answer; it says why.
+        """
+        held = self._held(messages, conversation)
+        turn = await held.ask(_said(messages))
+        return self._answered(held, turn, messages, conversation)
+
+    async def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        model: str,  # noqa: ARG002 - there is one
+        conversation: str | None,
+    ) -> AsyncGenerator[str | Answer, None]:
+        """Answer in parts, then with all of it.
+
+        Raises:
+            RequestError: there is no answer, or only a part of one; it says why.
+        """
+        held = self._held(messages, conversation)
+        parts: asyncio.Queue[str | None] = asyncio.Queue()
+        task = asyncio.create_task(held.ask(_said(messages), told=parts.put_nowait))
+        task.add_done_callback(lambda _: parts.put_nowait(None))
+        try:
+            while (part := await parts.get()) is not None:
+                yield part
+            yield self._answered(held, await task, messages, conversation)
+        finally:
+            task.cancel()
+
+    def _held(self, messages: Sequence[Message], name: str | None) -> Conversation:
+        """Return the conversation that messages belong to, as this turn finds the role."""
+        assembly = self._live.current()
+        held = self._kept.take(messages, name)
+        if held is not None:
+            held.take(assembly)
+            return held
+        confirm = _always if self._yes else None
+        held = Conversation(assembly, self._model, confirm=confirm, instrument=self._instrument)
+        held.history = _history(messages)
+        return held
+
+    def _answered(self, held: Conversation, turn: Turn, messages: Sequence[Message], name: str | None) -> Answer:
+        if turn.output is None:
+            raise RequestError(turn.error or "there is no answer", status=502, code="no_answer")
+        self._kept.keep(messages, turn.output, name, held)
+        used = turn.usage
+        return Answer(
+            text=turn.output,
+            input_tokens=used.get("input_tokens", 0),
+            output_tokens=used.get("output_tokens", 0),
+        )
+
+
+async def _always(_tool: str, _arguments: Any) -> bool:
+    return True
+
+
+def _last(messages: Sequence[Message]) -> int:
+    """Return where what is new begins: behind the last answer."""
+    return 1 + max((at for at, message in enumerate(messages) if message.role == "assistant"), default=-1)
+
+
+def _said(messages: Sequence[Message]) -> str:
+    """Return what the user says now."""
+    return "\n\n".join(message.text for message in messages[_last(messages) :] if message.role == "user")
+
+
+def _history(messages: Sequence[Message]) -> list[Any]:
+    """Return what was said before, and what the client tells the model, as Pydantic AI has it."""
+    new = _last(messages)
+    history: list[Any] = []
+    for at, message in enumerate(messages):
+        if message.role == "assistant":
+            history.append(ModelResponse(parts=[TextPart(message.text)]))
+        elif message.role == "system":
+            history.append(ModelRequest(parts=[SystemPromptPart(message.text)]))
+        elif at < new:
+            history.append(ModelRequest(parts=[UserPromptPart(message.text)]))
+    return history
