@@ -368,18 +368,18 @@ class SuiteRun:
                 scratch=scratch,
                 sandbox=chosen,
             )
-        return _judged(case, result)
+        return _judged(case, result, self.suite.timeout)
 
 
 def _failure(kind: str, error: SkillError | SandboxError) -> Failure:
     return Failure(kind=kind, message=f"{error}{f' ({error.hint})' if error.hint else ''}")
 
 
-def _judged(case: Case, result: Result) -> CaseResult:
+def _judged(case: Case, result: Result, timeout: float) -> CaseResult:
     """Compare what a command did with what is expected."""
     if result.timed_out:
         status = "timeout"
-        words = f"its time was up after {result.duration:.1f} seconds, and it was ended with all it had started"
+        words = f"its time was up after {timeout:g} s, and it was ended with all it had started"
         found: tuple[Failure, ...] = (Failure(kind="timeout", message=words),)
     else:
         found = tuple(failures(case, result))
