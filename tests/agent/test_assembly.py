@@ -281,7 +281,7 @@ def test_a_folder_that_a_variable_names_may_be_missing(top: Path) -> None:
     skill(top / "variable/csv")
     named = f"{top}/nowhere{os.pathsep}{top}/variable"
     for name in ("INITRUNNER_SKILL_DIR", "PROWESS_SKILL_DIR"):
-        assembly = made(top, **{name: named})
+        assembly = made(top, **dict.fromkeys([name], named))  # type: ignore[arg-type]
         assert active(assembly) == ["pdf", "csv"]
         assert assembly.notes == (f"the folder of skills `{top}/nowhere`, which a variable names, is not there",)
 

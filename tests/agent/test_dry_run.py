@@ -34,7 +34,7 @@ def test_all_that_is_sent_is_shown(tmp_path: Path) -> None:
         "You help.\n\n## Skill: named\n\nDo it well.\n\n"
         "When a task fits the description of a skill, call `activate_skill` with its name before you go on.\n\n"
         "<available_skills>\n  <skill>\n    <name>found</name>\n    <description>Finds.</description>\n"
-        f"    <location>{found}</location>\n  </skill>\n</available_skills>\n"
+        f"    <location>{found}</location>\n  </skill>\n</available_skills>"
     )
     origins = {tool["name"]: tool["origin"] for tool in done["tools"]}
     assert origins["read_file"] == "role"

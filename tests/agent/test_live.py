@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess.agent.assembly import assemble
 from prowess.agent.live import Live
 from prowess.errors import ConfigError
 from skills import skill
@@ -135,18 +136,15 @@ def test_a_role_that_goes_away_is_kept(top: Path) -> None:
 
 def test_a_change_while_it_is_read_is_seen_at_the_next_turn(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file's time is that of before it was read."""
-    import prowess.agent.live as module
-
     made, _ = live(top)
-    real = module.assemble
 
-    def slow(*given: object, **named: object) -> object:
-        done = real(*given, **named)  # type: ignore[arg-type]
+    def slow(*given: Any, **named: Any) -> object:
+        done = assemble(*given, **named)
         write(top / "role.yaml", ROLE.replace("First", "Third"))
-        monkeypatch.setattr(module, "assemble", real)
+        monkeypatch.setattr("prowess.agent.live.assemble", assemble)
         return done
 
-    monkeypatch.setattr(module, "assemble", slow)
+    monkeypatch.setattr("prowess.agent.live.assemble", slow)
     write(top / "role.yaml", ROLE.replace("First", "Second"))
     assert made.current().instructions == "Second."
     assert made.current().instructions == "Third."

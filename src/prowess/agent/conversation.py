@@ -38,6 +38,7 @@ try:
         PartStartEvent,
         TextPart,
         TextPartDelta,
+        ToolCallPart,
     )
     from pydantic_ai.run import AgentRunResultEvent
     from pydantic_ai.settings import ModelSettings
@@ -152,7 +153,9 @@ class Conversation:
                 retries=2,
             )
             agent.instrument = self.instrument
+            # Entered, the model closes its connections when the last turn that needs them ends.
             async with (
+                self.model,
                 asyncio.timeout(limits.timeout_seconds),
                 agent.run_stream_events(
                     prompt,
@@ -228,6 +231,7 @@ class _Run:
         self.tools = _Tools(self)
         self.calls: dict[str, ToolCall] = {}
         self.errors: dict[str, str] = {}
+        self.begun = 0
         self.notes: dict[str, None] = {}
         self.usage: Any = None
         """As Pydantic AI counts it, also while the run goes on."""
@@ -244,6 +248,8 @@ class _Run:
 
     def note(self, event: Any, told: Told | None) -> None:
         """Take down what happens."""
+        if isinstance(event, PartStartEvent) and isinstance(event.part, ToolCallPart):
+            self._begun()
         if isinstance(event, FunctionToolCallEvent):
             part = event.part
             self.calls[part.tool_call_id] = ToolCall(tool=part.tool_name, arguments=_arguments(part.args))
@@ -259,6 +265,17 @@ class _Run:
                 told(event.part.content)
             elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
                 told(event.delta.content_delta)
+
+    def _begun(self) -> None:
+        """Count a call as soon as the model begins to write it: ten thousand in one answer take minutes to read.
+
+        Raises:
+            UsageLimitExceeded: there are more than the role allows.
+        """
+        self.begun += 1
+        most = self.assembly.role.guardrails.max_tool_calls
+        if most is not None and self.begun > most:
+            raise UsageLimitExceeded(f"The next tool call(s) would exceed the tool_calls_limit of {most}")
 
     def turn(self, output: str | None, error: str | None) -> Turn:
         """Return what came of the turn."""

@@ -21,7 +21,7 @@ def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
         model: what the user names instead of the role's.
     """
     session = None if assembly.catalog is None else Session(assembly.catalog, env=assembly.env)
-    block = "" if session is None else session.static_block()
+    block = "" if session is None else session.static_block().strip()
     tools = [
         {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters), "origin": tool.origin}
         for tool in assembly.toolbox.tools

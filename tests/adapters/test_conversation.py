@@ -1,0 +1,563 @@
+"""A role in conversation: with scripts, and with a real server on the loopback address that speaks OpenAI's API."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic_ai.messages import ModelRequest
+from pydantic_ai.models.function import FunctionModel
+
+from openai_server import GARBAGE, HALF, HANG, NOTHING, USAGE, ModelServer
+from prowess.agent.aside import aside
+from prowess.agent.assembly import assemble
+from prowess.agent.conversation import Conversation, Turn
+from prowess.agent.dry_run import dry_run
+from prowess.agent.model import PROVIDERS, make_model
+from prowess.agent.role import ModelConfig
+from prowess.errors import ConfigError
+from prowess.testing import ScriptedModel
+from prowess.trust import Trust
+from skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+ROLE = "name: a\nprompt: You help.\nmodel: openai:m\n"
+FILES = "tools:\n- type: filesystem\n"
+SLOW = "tools:\n- type: script\n  scripts: [{name: slow, body: 'sleep 20'}]\n"
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "notes.txt").write_text("The sea is calm.\n")
+    return tmp_path.resolve()
+
+
+def talk(top: Path, model: Any, more: str = "", **named: Any) -> Conversation:
+    """Return a conversation with a role; a list is a script, a text the address of a server."""
+    (top / "role.yaml").write_text(ROLE + more, encoding="utf-8")
+    assembly, findings = assemble(top / "role.yaml", home=str(top / "home"), dirs=named.pop("dirs", ()), env={})
+    assert findings == ()
+    assert assembly is not None
+    if isinstance(model, str):
+        model = make_model(assembly.role.model, model, {})[0]
+    elif isinstance(model, list):
+        model = ScriptedModel(model).pydantic_ai()
+    return Conversation(assembly, model, **named)
+
+
+def asked(conversation: Conversation, prompt: str = "Hello?", **named: Any) -> Turn:
+    return asyncio.run(conversation.ask(prompt, **named))
+
+
+def calls(turn: Turn) -> list[tuple[str, str | None, str | None]]:
+    return [(call.tool, call.result, call.error) for call in turn.tool_calls]
+
+
+# ── a turn ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_skill_is_chosen_read_and_used(top: Path) -> None:
+    """Catalog, activation, a file of the skill, a tool of the skill, an answer: each in the transcript."""
+    folder = skill(
+        top / "skills/tides", more="tools:\n- type: script\n  scripts: [{name: tide, body: echo high}]\n"
+    ).parent
+    (folder / "table.md").write_text("# Tides\n")
+    script = [
+        {"call": "activate_skill", "with": {"name": "tides"}},
+        {"calls": [{"call": "read_skill_file", "with": {"name": "tides", "path": "table.md"}}, {"call": "tide"}]},
+        {"say": "It is high."},
+    ]
+    turn = asked(talk(top, script))
+    assert (turn.output, turn.error, turn.notes) == ("It is high.", None, ())
+    assert [call.tool for call in turn.tool_calls] == ["activate_skill", "read_skill_file", "tide"]
+    assert "Do it." in (turn.tool_calls[0].result or "")
+    assert calls(turn)[1:] == [
+        ("read_skill_file", "# Tides\n", None),
+        ("tide", "exit code 0\nstdout:\nhigh", None),
+    ]
+    (row,) = turn.activations
+    assert (row["name"], row["turn"]) == ("tides", 1)
+    assert str(row["digest"]).startswith("sha256:")
+    assert turn.as_dict()["usage"] == dict(turn.usage)
+    assert {name: turn.usage[name] for name in ("requests", "tool_calls")} == {"requests": 3, "tool_calls": 3}
+    assert list(turn.as_dict()) == ["output", "error", "activations", "tool_calls", "usage", "notes"]
+
+
+def test_a_dry_run_shows_exactly_what_is_sent(top: Path) -> None:
+    """The same instructions, and the same tools with the same parameters."""
+    seen: list[Any] = []
+
+    async def stream(messages: list[Any], info: Any) -> Any:
+        seen.append((messages, info))
+        yield "Done."
+
+    skill(top / "skills/named", body="Do it well.", more="tools:\n- type: git\n")
+    skill(top / "skills/found")
+    (top / "skills/named/.git").mkdir()
+    conversation = talk(top, FunctionModel(stream_function=stream), "skills: [named]\n" + FILES)
+    assert asked(conversation).output == "Done."
+    shown = dry_run(conversation.assembly)
+    ((messages, info),) = seen
+    assert isinstance(messages[0], ModelRequest)
+    assert messages[0].instructions == shown["instructions"]
+    sent = [(tool.name, tool.description, tool.parameters_json_schema) for tool in info.function_tools]
+    assert sent == [(tool["name"], tool["description"], tool["parameters"]) for tool in shown["tools"]]
+
+
+def test_tools_of_a_discovered_skill_are_there_after_its_activation(top: Path) -> None:
+    """And not before: a model that asks for one too early is told so, and may go on."""
+    offered: list[list[str]] = []
+
+    async def stream(messages: list[Any], info: Any) -> Any:
+        offered.append([tool.name for tool in info.function_tools])
+        if len(offered) == 1:
+            from pydantic_ai.models.function import DeltaToolCall
+
+            yield {0: DeltaToolCall("activate_skill", '{"name": "files"}')}
+        else:
+            yield "Done."
+
+    skill(top / "skills/files", more=FILES)
+    conversation = talk(top, FunctionModel(stream_function=stream))
+    asked(conversation)
+    assert "read_file" not in offered[0]
+    assert "read_file" in offered[1]
+    asked(conversation)
+    assert "read_file" in offered[2]
+
+
+def test_an_untrusted_skill_s_tools_are_not_offered_and_the_user_is_told(
+    top: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text may be read; trusted, it brings its tools."""
+    extra = tmp_path_factory.mktemp("extra")
+    monkeypatch.setenv("PROWESS_CONFIG_DIR", str(top / "config"))
+    skill(extra / "files", more=FILES)
+    script = [
+        {"call": "activate_skill", "with": {"name": "files"}},
+        {"call": "read_file", "with": {"path": "notes.txt"}},
+        {"say": "Done."},
+    ]
+    conversation = talk(top, script, dirs=[str(extra)])
+    turn = asked(conversation)
+    assert turn.output == "Done."
+    assert "Do it." in (turn.tool_calls[0].result or "")
+    assert turn.tool_calls[1].result is None
+    assert "read_file" in (turn.tool_calls[1].error or "")
+    (note,) = turn.notes
+    assert note.startswith("the tools of `files` are not offered: `files` is not trusted")
+    assert conversation.assembly.catalog is not None
+    Trust().allow(conversation.assembly.catalog.active[0])
+    turn = asked(talk(top, script, dirs=[str(extra)]))
+    assert turn.notes == ()
+    assert "The sea is calm." in (turn.tool_calls[1].result or "")
+
+
+def test_a_conversation_goes_on(top: Path) -> None:
+    """The second turn knows the first; what is active stays so."""
+    skill(top / "skills/tides")
+    script = [{"call": "activate_skill", "with": {"name": "tides"}}, {"say": "One."}, {"say": "Two."}]
+    conversation = talk(top, script)
+    assert asked(conversation).output == "One."
+    turn = asked(conversation)
+    assert (turn.output, turn.tool_calls) == ("Two.", ())
+    assert [row["name"] for row in turn.activations] == ["tides"]
+
+
+def test_an_answer_is_told_as_it_comes(top: Path) -> None:
+    """In parts, which together are the answer."""
+    parts: list[str] = []
+    with ModelServer("The sea is calm.") as server:
+        turn = asked(talk(top, server.model), told=parts.append)
+    assert parts == ["The", " sea", " is", " calm."]
+    assert turn.output == "The sea is calm."
+    assert turn.usage == {"requests": 1, "input_tokens": 100, "output_tokens": 10, "total_tokens": 110, "tool_calls": 0}
+    assert server.requests[0]["stream"] is True
+    assert server.keys == ["none"]
+
+
+def test_a_real_server_has_tools_called(top: Path) -> None:
+    """Two at once, their results in the next request; the role's settings in each."""
+    with ModelServer([("read_file", {"path": "notes.txt"}), ("read_file", {"path": "none.txt"})], "Calm.") as server:
+        turn = asked(talk(top, server.model, FILES.replace("tools", "guardrails: {}\ntools")))
+    assert turn.output == "Calm."
+    first, second = turn.tool_calls
+    assert (first.arguments, first.error) == ({"path": "notes.txt"}, None)
+    assert "The sea is calm." in (first.result or "")
+    assert second.result is None
+    assert "none.txt" in (second.error or "")
+    results = [message["content"] for message in server.requests[1]["messages"] if message["role"] == "tool"]
+    assert results[0] == first.result
+    assert results[1] == f"error: {second.error}"
+    assert turn.usage["total_tokens"] == 2 * USAGE["total_tokens"]
+
+
+def test_the_role_s_settings_are_sent(top: Path) -> None:
+    """Temperature, top_p and the tokens of an answer; nothing where the role says nothing."""
+    with ModelServer("Yes.") as server:
+        more = f"model: {{name: local, base_url: '{server.url}', temperature: 0, top_p: 0.5, max_tokens: 7}}\n"
+        (top / "role.yaml").write_text(ROLE.replace("model: openai:m\n", more))
+        assembly, _ = assemble(top / "role.yaml", home=str(top / "home"), env={})
+        assert assembly is not None
+        model, name = make_model(assembly.role.model, None, {})
+        asked(Conversation(assembly, model))
+        asked(talk(top, server.model))
+    assert name == server.model
+    first, second = server.requests
+    assert (first["temperature"], first["top_p"]) == (0.0, 0.5)
+    assert 7 in (first.get("max_tokens"), first.get("max_completion_tokens"))
+    assert {"temperature", "top_p", "max_tokens", "max_completion_tokens"} & set(second) == set()
+
+
+# ── a server that fails ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (401, "the model's server answered 401: it does not take the key: see whether it is right; it says: "),
+        (403, "the model's server answered 403: it does not take the key for this model; it says: "),
+        (404, "the model's server answered 404: it does not know the model: see how it is spelt; it says: "),
+        (
+            429,
+            "the model's server answered 429: it is asked too often, or what was paid for is used up: try again later",
+        ),
+        (500, "the model's server answered 500: try again later; it says: "),
+        (418, "the model's server answered 418: see what it says; it says: "),
+        (HALF, "the model cannot be asked: "),
+        (NOTHING, "the model cannot be asked: "),
+        (GARBAGE, "the model did what cannot be gone on with: "),
+    ],
+    ids=["401", "403", "404", "429", "500", "418", "half", "nothing", "garbage"],
+)
+def test_a_server_that_fails_is_told_of(top: Path, answer: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the turn, in words that say what to do; nothing is raised, and the conversation can go on."""
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+    with ModelServer(answer) as server:
+        conversation = talk(top, server.model)
+        turn = asked(conversation)
+        assert turn.output is None
+        assert (turn.error or "").startswith(words), turn.error
+        assert "\n" not in (turn.error or "")
+        server.answers[:] = ["Better."]
+        assert asked(conversation).output == "Better."
+
+
+def test_half_a_stream_after_a_call_keeps_what_happened(top: Path) -> None:
+    """The transcript has the call that was made, and what was used."""
+    with ModelServer([("read_file", {"path": "notes.txt"})], 500) as server:
+        turn = asked(talk(top, server.model, FILES))
+    assert turn.output is None
+    assert [call.tool for call in turn.tool_calls] == ["read_file"]
+    assert "The sea is calm." in (turn.tool_calls[0].result or "")
+    assert turn.usage["total_tokens"] == USAGE["total_tokens"]
+
+
+def test_a_server_that_never_answers_is_given_up(top: Path) -> None:
+    """After `timeout_seconds`."""
+    with ModelServer(HANG) as server:
+        begun = time.monotonic()
+        turn = asked(talk(top, server.model, "guardrails: {timeout_seconds: 0.5}\n"))
+    assert time.monotonic() - begun < 5
+    assert turn.error == "the time of a run is up: 0.5 seconds (`guardrails.timeout_seconds`)"
+
+
+def test_a_port_where_nobody_listens_is_told_of(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a server that is not there."""
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+    with ModelServer("") as server:
+        gone = server.model
+    turn = asked(talk(top, gone))
+    assert (turn.error or "").startswith("the model cannot be asked: ")
+
+
+# ── guardrails ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("tool", ["read_file", "activate_skill", "no_such_tool"])
+def test_a_model_that_calls_a_tool_ten_thousand_times_is_stopped(top: Path, tool: str, at_once: bool) -> None:
+    """InitRunner: `max_tool_calls`; whichever tool, in one answer or one after the other."""
+    skill(top / "skills/tides")
+    given = {"read_file": {"path": "notes.txt"}, "activate_skill": {"name": "tides"}}.get(tool, {})
+    one = {"call": tool, "with": given}
+    script: list[Any] = [{"calls": [one] * 10_000}] if at_once else [one] * 10_000
+    begun = time.monotonic()
+    turn = asked(talk(top, [*script, {"say": "Done."}], FILES + "guardrails: {max_tool_calls: 3}\n"))
+    assert time.monotonic() - begun < 10
+    assert turn.output is None
+    assert turn.error is not None
+    if tool != "no_such_tool":
+        assert "`guardrails.max_tool_calls` of 3" in turn.error
+    assert sum(call.result is not None for call in turn.tool_calls) <= 3
+    assert turn.usage["tool_calls"] <= 3
+
+
+def test_tokens_of_a_run_are_limited(top: Path) -> None:
+    """InitRunner: `max_tokens_per_run`: of all its requests and answers."""
+    with ModelServer([("read_file", {"path": "notes.txt"})]) as server:
+        turn = asked(talk(top, server.model, FILES + "guardrails: {max_tokens_per_run: 200}\n"))
+    assert turn.output is None
+    assert "`guardrails.max_tokens_per_run` of 200" in (turn.error or "")
+    assert len(server.requests) == 2
+
+
+def test_requests_of_a_run_are_limited(top: Path) -> None:
+    """So that a model which never answers is not asked for ever."""
+    more = FILES + "guardrails: {max_requests: 2, max_tool_calls: 100}\n"
+    turn = asked(talk(top, [{"call": "read_file", "with": {"path": "notes.txt"}}] * 9 + [{"say": "Done."}], more))
+    assert "`guardrails.max_requests` of 2" in (turn.error or "")
+
+
+def test_time_of_a_run_is_limited(top: Path) -> None:
+    """InitRunner: `timeout_seconds`; a tool that hangs does not make it longer."""
+    begun = time.monotonic()
+    turn = asked(talk(top, [{"call": "slow"}, {"say": "Done."}], SLOW + "guardrails: {timeout_seconds: 0.5}\n"))
+    assert time.monotonic() - begun < 5
+    assert turn.error == "the time of a run is up: 0.5 seconds (`guardrails.timeout_seconds`)"
+    assert [call.tool for call in turn.tool_calls] == ["slow"]
+    from prowess.sandbox import stop
+
+    stop()
+
+
+# ── policy ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+WRITE = [{"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."}]
+ASKS = "tools:\n- type: filesystem\n  read_only: false\n  require_confirmation: true\n"
+
+
+@pytest.mark.parametrize("more", [ASKS, FILES + "  read_only: false\nsecurity: {ask: [filesystem]}\n"])
+@pytest.mark.parametrize("answer", [True, False, None])
+def test_the_user_is_asked_before_a_call(top: Path, answer: bool | None, more: str) -> None:
+    """Where the tool's configuration says so, or the role; a call nobody can be asked about is refused."""
+    seen: list[Any] = []
+
+    async def confirm(tool: str, arguments: Mapping[str, Any]) -> bool:
+        seen.append((tool, dict(arguments)))
+        return bool(answer)
+
+    turn = asked(talk(top, WRITE, more, confirm=None if answer is None else confirm))
+    assert turn.output == "Done."
+    (call,) = turn.tool_calls
+    assert seen == ([] if answer is None else [("write_file", {"path": "new.txt", "content": "x"})])
+    assert (top / "new.txt").exists() is (answer is True)
+    if answer is None:
+        assert call.error == "`write_file` wants its user's word, and nobody can be asked here (go on without it)"
+    elif answer is False:
+        assert call.error == "the user does not want `write_file` to be called so (ask what to do)"
+
+
+def test_reading_is_not_asked_about_where_only_writing_is(top: Path) -> None:
+    """`require_confirmation` of `filesystem` is about what is written."""
+    turn = asked(talk(top, [{"call": "read_file", "with": {"path": "notes.txt"}}, {"say": "Done."}], ASKS))
+    assert turn.tool_calls[0].error is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "words"),
+    [
+        ("activate_skill", {"name": "nobody"}, "nobody"),
+        ("read_skill_file", {"name": "tides", "path": "../../../../etc/passwd"}, "etc/passwd"),
+        ("read_skill_file", {"name": "tides", "path": "/etc/passwd"}, "etc/passwd"),
+        ("read_file", {"path": "/etc/passwd"}, "/etc/passwd"),
+        ("read_file", {"path": "../" * 20 + "etc/passwd"}, "etc/passwd"),
+        ("read_file", {"path": 7}, "path"),
+        ("read_file", {}, "path"),
+        ("read_file", {"path": "notes.txt", "mode": "w"}, "mode"),
+    ],
+)
+def test_what_a_model_may_not_have_it_does_not_get(top: Path, tool: str, given: Any, words: str) -> None:
+    """It is told why, and the conversation goes on."""
+    skill(top / "skills/tides")
+    (top / "link").symlink_to("/etc/passwd")
+    turn = asked(talk(top, [{"call": tool, "with": given}, {"say": "Done."}], FILES))
+    assert (turn.output, turn.error) == ("Done.", None)
+    (call,) = turn.tool_calls
+    told = call.error or call.result or ""
+    assert words in told
+    assert "root:" not in told
+
+
+@pytest.mark.parametrize("given", ["", "{", "[1]", "null", '"x"', "{}" * 2, "[" * 100_000])
+def test_arguments_that_are_no_object_are_told_of(top: Path, given: str) -> None:
+    """By the tool; one answer that is wrong does not end the run."""
+    with ModelServer([("read_file", given)], "Done.") as server:
+        turn = asked(talk(top, server.model, FILES))
+    assert (turn.output, turn.error) == ("Done.", None)
+    assert "path" in (turn.tool_calls[0].error or "")
+
+
+def test_a_tool_that_fails_in_its_own_way_ends_nothing(top: Path) -> None:
+    """The model is told, whatever it was."""
+    conversation = talk(top, [{"call": "read_file", "with": {"path": "notes.txt"}}, {"say": "Done."}], FILES)
+
+    def broken(**_: Any) -> str:
+        raise OSError("the disk is gone\x1b[2J")
+
+    box = conversation.assembly.toolbox
+    box.tools[:] = [tool.but(call=broken) for tool in box.tools]
+    turn = asked(conversation)
+    assert turn.output == "Done."
+    assert turn.tool_calls[0].error == "the tool failed: OSError: the disk is gone\\x1b[2J"
+
+
+def test_a_result_is_no_longer_than_the_policy_lets_it_be(top: Path) -> None:
+    """A tool that floods does not flood the model."""
+    more = (
+        "tools:\n- type: script\n  max_output_bytes: 9000000\n  scripts: [{name: flood, body: yes | head -c 5000000}]\n"
+    )
+    turn = asked(talk(top, [{"call": "flood"}, {"say": "Done."}], more))
+    assert turn.output == "Done."
+    assert len(turn.tool_calls[0].result or "") <= 20_000
+
+
+# ── a role that changes, and many at once ────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_turn_takes_the_role_as_it_is_then(top: Path) -> None:
+    """What was active stays active, and its new text is read."""
+    seen: list[str] = []
+
+    async def stream(messages: list[Any], info: Any) -> Any:
+        seen.append(info.instructions or "")
+        yield "Done."
+
+    file = skill(top / "skills/tides")
+    conversation = talk(top, FunctionModel(stream_function=stream))
+    asked(conversation)
+    skill(top / "skills/waves")
+    file.write_text("---\nname: tides\ndescription: Other words.\n---\n")
+    assembly, _ = assemble(top / "role.yaml", home=str(top / "home"), env={})
+    assert assembly is not None
+    conversation.take(assembly)
+    asked(conversation)
+    assert "waves" not in seen[0]
+    assert "<name>waves</name>" in seen[1]
+    assert "Other words." in seen[1]
+
+
+def test_many_conversations_at_once_do_not_touch_each_other(top: Path) -> None:
+    """Each has its own history, its own skills, its own answers."""
+    for number in range(10):
+        skill(top / f"skills/skill-{number}")
+    first = talk(top, [{"say": ""}])
+
+    async def one(number: int) -> Turn:
+        script = [{"call": "activate_skill", "with": {"name": f"skill-{number}"}}, {"say": f"I am {number}."}]
+        conversation = Conversation(first.assembly, ScriptedModel(script).pydantic_ai())
+        await conversation.ask(f"Who is {number}?")
+        return await conversation.ask("Again?")
+
+    async def all_of_them() -> list[Turn]:
+        return await asyncio.gather(*(one(number) for number in range(10)))
+
+    turns = asyncio.run(all_of_them())
+    assert [turn.output for turn in turns] == [f"I am {number}." for number in range(10)]
+    assert [[row["name"] for row in turn.activations] for turn in turns] == [[f"skill-{n}"] for n in range(10)]
+
+
+def test_a_turn_that_is_cancelled_is_over_at_once(top: Path) -> None:
+    """Also while a tool runs; only this is raised."""
+    conversation = talk(top, [{"call": "slow"}, {"say": "Done."}], SLOW)
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(conversation.ask("Go."))
+        await asyncio.sleep(0.5)
+        task.cancel()
+        await task
+
+    begun = time.monotonic()
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancelled())
+    assert time.monotonic() - begun < 5
+    from prowess.sandbox import stop
+
+    stop()
+
+
+def test_a_call_aside_returns_and_raises_what_the_call_does() -> None:
+    """In a thread of its own, that nobody has to wait for."""
+
+    async def both() -> tuple[str, str]:
+        name = await aside(lambda: threading.current_thread().name)
+        try:
+            await aside(lambda: 1 / 0)
+        except ZeroDivisionError as error:
+            return name, str(error)
+        return name, ""
+
+    assert asyncio.run(both()) == ("prowess-aside", "division by zero")
+
+    def stops() -> None:
+        raise StopIteration
+
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        asyncio.run(aside(stops))
+
+
+# ── models ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_providers_are_those_of_the_framework() -> None:
+    """A name that is spelt wrong is found without it; what it asks for models that talk is all here."""
+    from pydantic_ai.providers import infer_provider_class
+
+    for name in PROVIDERS:
+        try:
+            infer_provider_class(name)
+        except ImportError:
+            continue  # its package is not installed, so it is known
+    with pytest.raises(ValueError, match="nobody"):
+        infer_provider_class("nobody")
+
+
+@pytest.mark.parametrize(
+    ("config", "variable"),
+    [
+        (ModelConfig(name="m"), "OPENAI_API_KEY"),
+        (ModelConfig(name="m", api_key_env="MINE"), "MINE"),
+        (ModelConfig(provider="anthropic", name="m"), "ANTHROPIC_API_KEY"),
+        (ModelConfig(provider="google", name="m"), "GOOGLE_API_KEY"),
+    ],
+)
+def test_a_missing_key_says_which_variable_and_how_to_go_without(config: ModelConfig, variable: str) -> None:
+    """A script, a server of one's own, or a dry run."""
+    for env in ({}, {variable: "  "}):
+        with pytest.raises(ConfigError) as caught:
+            make_model(config, None, env)
+        assert str(caught.value).endswith(f": the variable {variable} is not set")
+        assert caught.value.hint == (
+            f"set {variable}, or run without a key: `--model script:FILE`, "
+            "`--model openai:NAME@http://localhost:PORT/v1`, or `--dry-run`"
+        )
+
+
+def test_a_server_is_taken_from_the_role_or_from_the_variable(top: Path) -> None:
+    """`base_url` before `OPENAI_BASE_URL`; with the key that is there, from the role's own variable first."""
+    with ModelServer("Yes.") as server:
+        for config, env, key in (
+            (ModelConfig(name="m", base_url=server.url), {"OPENAI_BASE_URL": "http://nowhere/v1"}, "none"),
+            (ModelConfig(name="m"), {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k"}, "k"),
+            (ModelConfig(name="m", base_url=server.url, api_key_env="MINE"), {"MINE": "m", "OPENAI_API_KEY": "k"}, "m"),
+        ):
+            conversation = talk(top, make_model(config, None, env)[0])
+            assert asked(conversation).output == "Yes."
+            assert server.keys.pop() == key
+
+
+def test_a_model_that_is_not_set_up_is_an_error_of_its_user() -> None:
+    """Whatever its provider raises."""
+    for provider in ("azure", "bedrock", "groq", "mistral", "ollama", "gateway/openai"):
+        config = ModelConfig(provider=provider, name="m")
+        try:
+            make_model(config, None, {"GROQ_API_KEY": "k", "MISTRAL_API_KEY": "k"})
+        except ConfigError as error:
+            assert error.hint, provider  # noqa: PT017 - where it can be made, it is made

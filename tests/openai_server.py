@@ -1,0 +1,160 @@
+"""A server on the loopback address that speaks OpenAI's chat completions, and does what it is told with each request.
+
+An answer is a text, a list of calls `(tool, arguments)`, a number (the status of an error), or one of the words below.
+The last one is repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import TracebackType
+    from typing import Self
+
+    Answer = str | int | list[tuple[str, Mapping[str, Any] | str]]
+
+HALF, NOTHING, HANG, GARBAGE, SLOW = "\0half", "\0nothing", "\0hang", "\0garbage", "\0slow"
+"""Breaks off in the middle; closes the connection; never answers; answers what is no JSON; says a word every 50 ms."""
+USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+
+
+class ModelServer(ThreadingHTTPServer):
+    """`with ModelServer("Hello.") as server:` listens at `server.url`."""
+
+    daemon_threads = True
+
+    def __init__(self, *answers: Answer) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+        self.model = f"openai:local@{self.url}"
+        self.answers = list(answers)
+        self.requests: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.begun, self.left = threading.Event(), threading.Event()
+        """A request has come; a client has hung up in the middle of an answer."""
+        self.lock = threading.Lock()
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
+        """A client that hangs up has ended, and that is all."""
+        self.left.set()
+
+    def next(self, asked: dict[str, Any]) -> Answer:
+        """Return what is to be answered."""
+        with self.lock:
+            self.requests.append(asked)
+            return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: ModelServer
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+        self.server.keys.append(self.headers.get("Authorization", "").removeprefix("Bearer "))
+        answer = self.server.next(asked)
+        self.server.begun.set()
+        if isinstance(answer, int):
+            words = {401: "Incorrect API key provided", 429: "You exceeded your quota", 500: "The server had an error"}
+            self._send({"error": {"message": words.get(answer, "No."), "type": "x", "code": "y"}}, status=answer)
+        elif answer == NOTHING:
+            self.close_connection = True
+        elif answer == HANG:
+            time.sleep(60)
+        elif answer == GARBAGE:
+            self._send("<html>It works!</html>", kind="text/html")
+        elif asked.get("stream"):
+            self._stream(answer)
+        else:
+            message = {"role": "assistant", **_content(answer)}
+            choice = {"index": 0, "message": message, "finish_reason": _reason(answer)}
+            self._send({**_about("chat.completion"), "choices": [choice], "usage": USAGE})
+
+    def _stream(self, answer: Any) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for delta in _deltas(answer):
+            self._event({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+            if answer == HALF:
+                self.close_connection = True
+                return
+            if answer == SLOW:
+                time.sleep(0.05)
+        self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": _reason(answer)}]})
+        self._event({"choices": [], "usage": USAGE})
+        self._chunk(b"data: [DONE]\n\n")
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _event(self, value: dict[str, Any]) -> None:
+        self._chunk(f"data: {json.dumps({**_about('chat.completion.chunk'), **value})}\n\n".encode())
+
+    def _chunk(self, data: bytes) -> None:
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()
+
+    def _send(self, value: Any, *, kind: str = "application/json", status: int = 200) -> None:
+        body = (value if isinstance(value, str) else json.dumps(value)).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        # OpenAI's client waits before it tries again as long as it is told to.
+        self.send_header("retry-after-ms", "1")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing is printed."""
+
+
+def _about(kind: str) -> dict[str, Any]:
+    return {"id": "chatcmpl-1", "object": kind, "created": 1, "model": "local"}
+
+
+def _reason(answer: Any) -> str:
+    return "tool_calls" if isinstance(answer, list) else "stop"
+
+
+def _calls(answer: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "index": at,
+            "id": f"call_{at}_{time.monotonic_ns()}",
+            "type": "function",
+            "function": {"name": tool, "arguments": given if isinstance(given, str) else json.dumps(given)},
+        }
+        for at, (tool, given) in enumerate(answer)
+    ]
+
+
+def _content(answer: Any) -> dict[str, Any]:
+    return {"content": None, "tool_calls": _calls(answer)} if isinstance(answer, list) else {"content": answer}
+
+
+def _deltas(answer: Any) -> Iterator[dict[str, Any]]:
+    yield {"role": "assistant", "content": ""}
+    if isinstance(answer, list):
+        for call in _calls(answer):
+            whole = call["function"]["arguments"]
+            yield {"tool_calls": [{**call, "function": {**call["function"], "arguments": whole[:4]}}]}
+            yield {"tool_calls": [{"index": call["index"], "function": {"arguments": whole[4:]}}]}
+    else:
+        words = ["word"] * 400 if answer == SLOW else answer.split(" ")
+        yield from ({"content": word if at == 0 else f" {word}"} for at, word in enumerate(words))
