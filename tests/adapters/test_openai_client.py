@@ -1,0 +1,138 @@
+"""What `prowess run --serve` answers, as OpenAI's own client reads it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from openai import (
+    APIError,
+    AsyncOpenAI,
+    AuthenticationError,
+    BadRequestError,
+    InternalServerError,
+    NotFoundError,
+    OpenAI,
+)
+
+from chat_server import ChatServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def chat() -> Iterator[ChatServer]:
+    with ChatServer() as server:
+        yield server
+
+
+def client(chat: ChatServer, **more: Any) -> OpenAI:
+    return OpenAI(**{"base_url": f"{chat.url}/v1", "api_key": "none", "max_retries": 0, "timeout": 20, **more})
+
+
+def user(text: str) -> list[Any]:
+    return [{"role": "user", "content": text}]
+
+
+def test_a_completion_is_read(chat: ChatServer) -> None:
+    """With its usage; what else is sent is passed over."""
+    with client(chat) as openai:
+        answer = openai.chat.completions.create(
+            model="parrot", messages=user("hello"), temperature=0.5, seed=1, extra_headers={"X-Conversation-Id": "c"}
+        )
+    assert answer.choices[0].message.content == "parrot: hello"
+    assert answer.choices[0].finish_reason == "stop"
+    assert answer.usage is not None
+    assert answer.usage.total_tokens == 5
+    assert chat.parrot.asked[0][2] == "c"
+
+
+def test_a_stream_is_read(chat: ChatServer) -> None:
+    """To its end, with its usage where that is asked for."""
+    with client(chat) as openai:
+        chunks = list(
+            openai.chat.completions.create(
+                model="parrot", messages=user("hello you"), stream=True, stream_options={"include_usage": True}
+            )
+        )
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices) == "parrot: hello you "
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
+    assert chunks[-1].usage is not None
+    assert chunks[-1].usage.prompt_tokens == 3
+
+
+def test_the_helper_for_streams_reads_it_too(chat: ChatServer) -> None:
+    """It puts the parts together itself."""
+    with client(chat) as openai, openai.chat.completions.stream(model="parrot", messages=user("hello")) as stream:
+        assert stream.get_final_completion().choices[0].message.content == "parrot: hello "
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("model", "said", "kind", "words"),
+    [
+        ("gpt-9", "hello", NotFoundError, "there is no model `gpt-9`"),
+        ("parrot", "", BadRequestError, "say something"),
+        ("parrot", "fail", InternalServerError, "there is no key"),
+    ],
+)
+def test_errors_are_the_clients_own(
+    chat: ChatServer, model: str, said: str, kind: type[APIError], words: str, stream: bool
+) -> None:
+    """Each of its kind, with our words."""
+    with client(chat) as openai, pytest.raises(kind, match=words):
+        openai.chat.completions.create(model=model, messages=user(said), stream=stream)
+
+
+def test_a_stream_that_fails_raises(chat: ChatServer) -> None:
+    """It does not look whole."""
+    with client(chat) as openai, pytest.raises(APIError, match="the server broke off"):
+        list(openai.chat.completions.create(model="parrot", messages=user("fail later"), stream=True))
+
+
+def test_the_key_is_the_clients_key() -> None:
+    """As for OpenAI."""
+    with ChatServer(token="right") as chat:  # noqa: S106 - of this test
+        with client(chat) as openai, pytest.raises(AuthenticationError, match="the key is not right"):
+            openai.models.list()
+        with client(chat, api_key="right") as openai:
+            assert [model.id for model in openai.models.list()] == ["parrot", "org/other"]
+
+
+def test_a_client_that_closes_a_stream_ends_what_is_done_for_it(chat: ChatServer) -> None:
+    """At once."""
+    with client(chat) as openai:
+        stream = openai.chat.completions.create(model="parrot", messages=user("wait later"), stream=True)
+        for chunk in stream:
+            if chunk.choices[0].delta.content == "first":
+                break
+        stream.close()
+        assert chat.parrot.wait("cancelled")
+
+
+def test_fifty_at_once_each_have_their_own_answer(chat: ChatServer) -> None:
+    """Half of them streamed, over several turns, none lost and none another's."""
+
+    async def one(openai: AsyncOpenAI, at: int) -> list[str]:
+        messages: list[Any] = []
+        answers = []
+        for turn in range(3):
+            messages.append({"role": "user", "content": f"{at}/{turn}"})
+            if at % 2:
+                stream = await openai.chat.completions.create(model="parrot", messages=messages, stream=True)
+                text = "".join([chunk.choices[0].delta.content or "" async for chunk in stream]).strip()
+            else:
+                answer = await openai.chat.completions.create(model="parrot", messages=messages)
+                text = answer.choices[0].message.content or ""
+            messages.append({"role": "assistant", "content": text})
+            answers.append(text)
+        return answers
+
+    async def all_of_them() -> list[list[str]]:
+        async with AsyncOpenAI(base_url=f"{chat.url}/v1", api_key="none", max_retries=0, timeout=60) as openai:
+            return await asyncio.gather(*(one(openai, at) for at in range(50)))
+
+    assert asyncio.run(all_of_them()) == [[f"parrot: {at}/{turn}" for turn in range(3)] for at in range(50)]
+    assert len(chat.parrot.asked) == 150

@@ -1,0 +1,50 @@
+"""Conversations are found again by their names or by what was said in them."""
+
+from __future__ import annotations
+
+from prowess.agent.chat_request import Conversations, Message
+
+
+def said(*texts: str) -> tuple[Message, ...]:
+    """A conversation in which the user begins and is answered in turn."""
+    return tuple(Message(role="assistant" if at % 2 else "user", text=text) for at, text in enumerate(texts))
+
+
+def test_a_conversation_that_goes_on_is_found_by_what_was_said() -> None:
+    """Once: while it is used, nobody else has it."""
+    kept: Conversations[str] = Conversations()
+    assert kept.take(said("hello"), None) is None
+    kept.keep(said("hello"), "hi ", None, "session")
+    assert kept.take(said("hello", "ho", "on"), None) is None
+    assert kept.take(said("hello", "hi", "on"), None) == "session"
+    assert kept.take(said("hello", "hi", "on"), None) is None
+    kept.keep(said("hello", "hi", "on"), "yes", None, "session")
+    assert kept.take(said("hello", "hi", "on", "yes", "more"), None) == "session"
+
+
+def test_a_first_message_is_never_anothers_conversation() -> None:
+    """However often it was said before."""
+    kept: Conversations[str] = Conversations()
+    kept.keep(said("hello"), "hi", None, "session")
+    assert kept.take(said("hello"), None) is None
+    assert kept.take((Message(role="system", text="x"), *said("hello")), None) is None
+
+
+def test_a_named_conversation_goes_on_with_new_messages_alone_or_with_all() -> None:
+    """But not where it went otherwise, and not under another name."""
+    kept: Conversations[str] = Conversations()
+    kept.keep(said("hello"), "hi", "a", "session")
+    assert kept.take(said("on"), "b") is None
+    assert kept.take(said("hello", "hi", "on"), None) is None
+    assert kept.take(said("hello", "changed", "on"), "a") is None
+    assert kept.take(said("hello", "hi", "on"), "a") == "session"
+    kept.keep(said("on"), "yes", "a", "session")
+    assert kept.take(said("more"), "a") == "session"
+
+
+def test_no_more_are_kept_than_may_be() -> None:
+    """The one that was longest not heard of goes first."""
+    kept: Conversations[int] = Conversations(most=2)
+    for at in range(3):
+        kept.keep(said(f"{at}"), "x", None, at)
+    assert [kept.take(said(f"{at}", "x", "on"), None) for at in range(3)] == [None, 1, 2]

@@ -1,0 +1,97 @@
+"""An endpoint on the loopback address that answers as a test wants."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from prowess.agent.chat_request import Answer, Message, RequestError
+from prowess.agent.serve import listen, server
+from prowess.errors import ProwessError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+    from types import TracebackType
+    from typing import Self
+
+
+class Parrot:
+    """Says the last message back; some words are orders."""
+
+    names = ("parrot", "org/other")
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[tuple[Message, ...], str, str | None]] = []
+        self.ended: list[str] = []
+        """How what was begun ended."""
+
+    async def answer(self, messages: Sequence[Message], *, model: str, conversation: str | None) -> Answer:
+        said = messages[-1].text
+        self.asked.append((tuple(messages), model, conversation))
+        try:
+            await asyncio.sleep(60 if said == "wait" else 0.01)
+        except asyncio.CancelledError:
+            self.ended.append("cancelled")
+            raise
+        if said == "fail":
+            raise ProwessError("there is no key", hint="set `OPENAI_API_KEY`")
+        if said == "break":
+            raise KeyError("\x1b[31mx")
+        if said == "busy":
+            raise RequestError("too much at once", status=429)
+        self.ended.append("answered")
+        return Answer(text=f"{model}: {said}", input_tokens=3, output_tokens=2)
+
+    async def stream(
+        self, messages: Sequence[Message], *, model: str, conversation: str | None
+    ) -> AsyncGenerator[str | Answer, None]:
+        said = messages[-1].text
+        try:
+            if said == "wait later":
+                yield "first"
+                await asyncio.sleep(60)
+            if said == "fail later":
+                yield "first"
+                raise ProwessError("the server broke off")
+            answer = await self.answer(messages, model=model, conversation=conversation)
+            for word in answer.text.split(" "):
+                yield f"{word} "
+                await asyncio.sleep(0)
+            yield answer
+        except (asyncio.CancelledError, GeneratorExit):
+            self.ended.append("cancelled")
+            raise
+
+    def wait(self, ended: str) -> bool:
+        """Say whether something ends so, soon."""
+        end = time.monotonic() + 5
+        while ended not in self.ended and time.monotonic() < end:
+            time.sleep(0.01)
+        return ended in self.ended
+
+
+class ChatServer:
+    """`with ChatServer() as chat:` answers at `chat.url`."""
+
+    def __init__(self, *, token: str | None = None) -> None:
+        self.parrot = Parrot()
+        self._taken = listen("127.0.0.1", 0)
+        self.port = self._taken.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._server = server(self.parrot, self._taken, token=token)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._taken]}, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.01)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.should_exit = True
+        self._thread.join(10)
+        self._taken.close()
