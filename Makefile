@@ -7,6 +7,7 @@ READY := $(VENV)/.ready
 FRAMEWORKS := .venv-frameworks
 CAMEL := .venv-camel
 CLIENTS := .clients
+AGENT := .venv-agent
 
 .PHONY: help demo test adapters clients lint mutations endurance docs bench clean
 help:            ## what can be made
@@ -20,8 +21,16 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	@touch $@
 
-demo: $(READY)   ## see the skills of examples/ and of this machine
-	@$(BIN)/python examples/demo.py
+demo: $(AGENT)/.ready  ## see the skills of examples/ and of this machine, and run a role without a key
+	@$(AGENT)/bin/python examples/demo.py
+
+# What a user would install, and nothing of what tests need.
+$(AGENT)/.ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Prowess needs Python 3.11 or newer; name one with `make PYTHON=/path/to/python3.11`")'
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@echo "setting up $(@D) (once) ..."
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[agent]'
+	@touch $@
 
 test: lint       ## all checks and tests, as CI runs them
 	$(BIN)/python -m pytest -q --ignore tests/adapters --ignore tests/real
@@ -74,4 +83,4 @@ bench: $(READY)  ## measure Prowess and its peers; writes docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
 clean:           ## forget everything that was set up
-	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(CLIENTS) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(AGENT) $(CLIENTS) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -1,18 +1,22 @@
 """The main job, on the example skills and on whatever this machine has: what each agent sees, and why.
 
 Run by `make demo`. It copies the examples into a project of its own, in the folders of several agents, the way
-installers leave them, and then types the commands a user would type.
+installers leave them, and then types the commands a user would type. Where Pydantic AI is installed it also runs a
+role, with a scripted model in the place of one that wants a key.
 """
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 EXAMPLES = Path(__file__).parent / "skills"
+ROLES = Path(__file__).parent / "roles"
 AGENTS = ("prowess", "claude-code", "codex", "copilot", "gemini-cli", "opencode", "pi", "qwen-code")
 
 
@@ -34,11 +38,27 @@ def main() -> int:
             prowess("what a model would be told, in 1,200 characters", ["prompt", "--budget", "1200", *where]),
         ]
     codes.append(prowess("and this machine, from this folder", ["list"]))
+    codes += role()
     return next((code for code in codes if code), 0)
+
+
+def role() -> list[int]:
+    """Run a role without a key: a script stands in for the model."""
+    file, said = str(ROLES / "table-helper.yaml"), ["-p", "What did we sell?"]
+    codes = [prowess("a role: what it is made of", ["show", file])]
+    if find_spec("pydantic_ai") is None:
+        codes.append(prowess("what its model would be sent", ["run", file, "--dry-run"]))
+        print("To see it run, install Pydantic AI: pip install '.[agent]'")
+        return codes
+    arguments = ["run", file, *said, "--model", f"script:{ROLES / 'answers.yaml'}"]
+    codes.append(prowess("its answer, from a scripted model: no key, no network", arguments))
+    codes.append(prowess("and all that happened on the way", [*arguments, "--json"]))
+    return codes
 
 
 def furnish(root: Path) -> None:
     """Lay out a project and a home."""
+    shutil.copytree(ROLES, root / "project/roles")
     skills = root / "project/.agents/skills"
     shutil.copytree(EXAMPLES, skills)
     (root / "project/.git").mkdir()
@@ -64,8 +84,8 @@ def furnish(root: Path) -> None:
 
 def prowess(title: str, arguments: list[str]) -> int:
     """Type one command, and show it."""
-    shown = " ".join(argument for argument in arguments if not argument.startswith(tempfile.gettempdir()))
-    shown = shown.replace("--cwd", "").replace("--home", "")
+    shown = shlex.join(argument for argument in arguments if not argument.startswith(tempfile.gettempdir()))
+    shown = shown.replace("--cwd", "").replace("--home", "").replace(f"{ROLES.parent.parent}/", "")
     print(f"── {title}\n$ prowess {' '.join(shown.split())}", flush=True)
     code = subprocess.run(
         [sys.executable, "-m", "prowess", *arguments], stderr=subprocess.STDOUT, check=False

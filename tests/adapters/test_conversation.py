@@ -451,7 +451,7 @@ def test_many_conversations_at_once_do_not_touch_each_other(top: Path) -> None:
     first = talk(top, [{"say": ""}])
 
     async def one(number: int) -> Turn:
-        script = [{"call": "activate_skill", "with": {"name": f"skill-{number}"}}, {"say": f"I am {number}."}]
+        script: list[Any] = [{"call": "activate_skill", "with": {"name": f"skill-{number}"}}, {"say": f"I am {number}."}]
         conversation = Conversation(first.assembly, ScriptedModel(script).pydantic_ai())
         await conversation.ask(f"Who is {number}?")
         return await conversation.ask("Again?")

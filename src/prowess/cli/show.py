@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from prowess._frozen import Frozen
 from prowess.check import entry_findings, findings_of, judged
 from prowess.cli import OK
-from prowess.cli.common import catalog_of, finding_lines, look_arguments, make_parser, print_json, tell
+from prowess.cli.common import catalog_of, finding_lines, look_arguments, make_parser, print_json, say, tell
 from prowess.discovery import SKILL_FILE
 from prowess.entry import with_digest
 from prowess.errors import AmbiguousSkillError, SkillNotFoundError
@@ -37,7 +37,8 @@ def parser() -> ArgumentParser:
     result.add_argument(
         "skill",
         metavar="NAME|PATH",
-        help="`name`, `scope:name`, `package:name`, the beginning of a digest, or the path of any skill",
+        help="`name`, `scope:name`, `package:name`, the beginning of a digest, or the path of any skill, or of a role "
+        "(`.yaml`, `.yml`)",
     )
     result.add_argument("--json", action="store_true", help="print JSON")
     look_arguments(result)
@@ -64,7 +65,9 @@ class _Shown(Frozen):
 
 
 def run(args: Namespace) -> int:
-    """Show one skill."""
+    """Show one skill, or a role."""
+    if args.skill.lower().endswith(_ROLES):
+        return _role(args)
     shown = _shown(catalog_of(args), args.skill)
     if args.json:
         print_json(
@@ -79,6 +82,41 @@ def run(args: Namespace) -> int:
         return OK
     for line in _text(shown):
         tell(line)
+    return OK
+
+
+_ROLES = (".yaml", ".yml")
+
+
+def _role(args: Namespace) -> int:
+    """Show what a role is made of, and where each part comes from.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    from prowess.agent.assembly import assemble
+    from prowess.agent.explained import explained, explained_lines
+    from prowess.agent.live import findings_text
+    from prowess.errors import ConfigError
+
+    path = os.path.join(args.cwd or "", os.path.expanduser(args.skill))
+    assembly, findings = assemble(path, dirs=args.skill_dir, home=args.home)
+    if assembly is None:
+        raise ConfigError(findings_text(findings), hint="name a role's file; a skill is named without an ending")
+    shown = explained(assembly)
+    if args.json:
+        print_json(shown)
+        return OK
+    for line in explained_lines(shown):
+        tell(line)
+    if findings:
+        tell("")
+        tell("findings")
+        for item in findings:
+            for line in finding_lines(item, base=os.path.dirname(assembly.role.path)):
+                tell(f"  {line}")
+    for note in shown["notes"]:
+        say(f"note: {neutral(note)}")
     return OK
 
 
