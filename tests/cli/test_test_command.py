@@ -365,7 +365,7 @@ def test_interrupted_half_way_it_tells_what_has_finished(
         until = time.monotonic() + 20
         while not (project / "began").exists() and time.monotonic() < until:
             time.sleep(0.02)
-        time.sleep(0.3)
+        time.sleep(0.5)
         process.send_signal(getattr(signal, name))
         out, err = process.communicate(timeout=20)
     assert process.returncode == code

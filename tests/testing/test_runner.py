@@ -464,12 +464,24 @@ def test_a_run_may_be_in_any_thread(tmp_path: Path) -> None:
 def test_an_interrupted_run_tells_what_has_finished(jobs: int, tmp_path: Path, place: Path) -> None:
     """What was running is not told as if it had ended so; nothing of it is left."""
     mark = f"mark-{tmp_path.name}-{jobs}"
-    cases = {"a": "true", "b": "false", **{f"c{n}": f"M={mark} sleep 600 & M={mark} sleep 600" for n in range(9)}}
+    cases = {
+        "a": "true",
+        "b": "false",
+        **{f"c{n}": f"touch {tmp_path}/began; M={mark} sleep 600 & M={mark} sleep 600" for n in range(9)},
+    }
     folder = suite(tmp_path / "s", cases)
-    timer = threading.Timer(1.0, lambda: signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT))
-    timer.start()
+
+    def interrupt() -> None:
+        until = time.monotonic() + 20
+        while not (tmp_path / "began").exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        time.sleep(0.5)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     report = run_tests(folder, jobs=jobs, sandbox="none")
-    timer.join()
+    thread.join()
     assert report.interrupted
     assert [(one.case.name, one.status) for one in report.skills[0].cases] == [("a", "passed"), ("b", "failed")]
     assert gone(mark)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,10 +45,9 @@ def made(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folder for temporary files; what a test that fails leaves there is too deep for pytest to remove."""
-    place = tmp_path / "tmp"
-    place.mkdir()
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The folder for temporary files; none of pytest's, which cannot remove what is as deep as here."""
+    place = Path(tempfile.mkdtemp(prefix="prowess-tests-")).resolve()
     monkeypatch.setenv("TMPDIR", str(place))
     yield place
     subprocess.run(["rm", "-rf", str(place)], check=False)

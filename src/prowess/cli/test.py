@@ -105,19 +105,23 @@ def run(args: Namespace) -> int:
 
 @contextmanager
 def _noted() -> Iterator[list[int]]:
-    """Let a request to end be heard as Ctrl-C is, so that what has finished is told; yield those that came."""
+    """Let a request to end be heard as Ctrl-C is, so that what has finished is told; yield those that came.
+
+    Only the first breaks off what is done: whoever types Ctrl-C twice must not keep us from tidying up.
+    """
     import signal
 
     came: list[int] = []
 
     def note(number: int, _: object) -> None:
         came.append(number)
-        raise KeyboardInterrupt
+        if len(came) == 1:
+            raise KeyboardInterrupt
 
     before = {}
     try:
-        for number in (getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)):
-            if signal.getsignal(number) is signal.SIG_DFL:
+        for number in (getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)):
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 before[number] = signal.signal(number, note)
     except ValueError:
         pass  # only the main thread gets signals
