@@ -37,6 +37,7 @@ def page(results: Mapping[str, Any]) -> str:
             *_discover(results),
             *_commands(results),
             *_mounting(results),
+            *_testing(results),
             *_peers(results),
             *_absent(results),
             *_how(results),
@@ -125,6 +126,29 @@ def _mounting(results: Mapping[str, Any]) -> Iterable[str]:
     ]
     yield from _table(["", "processor time", "times", "on the clock", "times"], rows, right=range(1, 5))
     yield _wrapped(f"Measured on {mounting['date']} at commit {mounting['prowess']}: `python benchmarks/mounting.py`.")
+    yield ""
+
+
+def _testing(results: Mapping[str, Any]) -> Iterable[str]:
+    testing = results.get("testing")
+    if testing is None:
+        return
+    yield "## Run the tests of a skill\n"
+    yield _wrapped(
+        f"{testing['cases']:,} cases whose command is `echo N`, {testing['jobs']} at once, and a loop that starts the "
+        "same command lines with `subprocess.run`, behind the same walls or none; in turns, each time in a new "
+        f"process, {testing['rounds']} of each; medians, lowest and highest in brackets. Processor time is that of all "
+        "processes, those that watch over commands and those that bwrap leaves behind included. Prowess also reads "
+        "the cases, makes a fresh copy of the skill for each and removes it, sets limits, sees to it that nothing is "
+        "left running, and compares."
+    )
+    yield ""
+    rows = [
+        [_command(way), _range(runs["loop"]), _range(runs["prowess"]), _times(runs["prowess"], runs["loop"])]
+        for way, runs in testing["runs"].items()
+    ]
+    yield from _table(["`--sandbox`", "a bare loop", "Prowess", "times"], rows, right=range(1, 4))
+    yield _wrapped(f"Measured on {testing['date']} at commit {testing['prowess']}: `python benchmarks/testing.py`.")
     yield ""
 
 

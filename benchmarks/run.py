@@ -24,6 +24,7 @@ import environments
 import mounting
 import page
 import picture
+import testing
 from environments import HERE, NotInstalledError, Peer
 from generate import SKILLS, generate
 from measure import Contestant, Cost, measure, median, run
@@ -206,6 +207,7 @@ def full(arguments: argparse.Namespace) -> None:
         "absent": bench.absent,
         "discover": {str(size): {who: cost.as_dict() for who, cost in costs.items()} for size, costs in sizes.items()},
         "mounting": mounting.measured() | {"date": today, "prowess": on["prowess"]},
+        "testing": testing.measured() | {"date": today, "prowess": on["prowess"]},
         "commands": {"skills": COMMAND_SKILLS, "runs": {who: cost.as_dict() for who, cost in commands.items()}},
     }
     text = json.dumps(results, indent=1)

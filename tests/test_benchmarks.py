@@ -180,3 +180,13 @@ def test_mounting_is_measured_beside_copying(tmp_path: Path, monkeypatch: pytest
     }
     sizes = [file.stat().st_size for file in mounting["skill"](tmp_path / "large").rglob("*") if file.is_file()]
     assert sizes == [4096] * 400
+
+
+def test_the_tests_of_a_skill_are_measured_beside_a_bare_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With walls where there are any, and without; each as often as the other."""
+    figures = module("testing", monkeypatch)["measured"](1, 5)
+    assert set(figures["runs"]) | set(figures["absent"]) == {"none", "bwrap"}
+    assert [{who: len(runs) for who, runs in cost.items()} for cost in figures["runs"].values()] == [
+        {"loop": 1, "prowess": 1} for _ in figures["runs"]
+    ]
+    assert "none" in figures["runs"]
