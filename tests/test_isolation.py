@@ -293,7 +293,7 @@ def test_a_folder_for_temporary_files_that_is_none_is_named(
     monkeypatch.setenv("TMPDIR", path)
     with pytest.raises(ConfigError) as caught:
         EphemeralHome(config())
-    reason = "Not a directory" if kind == "a file" else "No such file or directory"
+    reason = "not a directory" if kind == "a file" else "no such file or directory"
     assert str(caught.value) == f"no folder can be made in `{top / os.path.basename(path)}`: {reason}"
     assert caught.value.hint == "set TMPDIR to a folder that you can write to"
 
@@ -517,3 +517,30 @@ def test_what_cannot_be_removed_is_said(top: Path, monkeypatch: pytest.MonkeyPat
         home.close()
     assert "see what still writes into it" in str(vars(caught.value))
     shutil.rmtree(home.path.parent)
+
+
+def test_what_is_no_configuration_is_told() -> None:
+    """With all of it that is wrong; a command that is one text would be taken apart into letters."""
+    values: Any = {
+        "env": ["A=1"],
+        "include_host_env": "no",
+        "network_policy": False,
+        "skills": "csv-profile",
+    }
+    wrong = IsolationConfig(**values)
+    with pytest.raises(ConfigError) as error:
+        EphemeralHome(wrong)
+    assert [str(one) for one in error.value.problems] == [
+        "`env` is a mapping, not list",
+        "`network_policy` is no NetworkPolicy",
+        "`include_host_env` is neither true nor false",
+        "`skills` is a list, not str",
+    ]
+    others: list[Any] = [{}, "x", SkillConfig()]
+    for other in others:
+        with pytest.raises(ConfigError, match="a configuration is an IsolationConfig"):
+            EphemeralHome(other)
+    with pytest.raises(ConfigError, match="the value of `A`"):
+        EphemeralHome(IsolationConfig(env={"A": "\ud800"}))
+    with EphemeralHome() as home, pytest.raises(ConfigError, match="a command is a list"):
+        home.start("true")

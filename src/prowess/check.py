@@ -14,7 +14,7 @@ from .catalog import Catalog, discover
 from .decision import judge
 from .discovery import SKILL_FILE
 from .disk import Disk
-from .errors import ConfigError, SkillNotFoundError
+from .errors import ConfigError, SkillNotFoundError, words_of
 from .findings import Finding, Severity, finding, neutral, quoted, under_policy
 from .host import load_host
 from .rules import check_body, check_skill, link_findings
@@ -302,7 +302,7 @@ def _walk(top: str) -> tuple[list[str], list[Finding]]:
             with os.scandir(folder) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            words = f"the folder cannot be listed: {neutral((error.strerror or 'unknown').lower())}"
+            words = f"the folder cannot be listed: {neutral(words_of(error))}"
             problems.append(finding("folder-unreadable", words, path=folder, hint="mend its permissions"))
             continue
         names = [entry.name for entry in entries]

@@ -35,6 +35,8 @@ __all__ = [
     "SkillNotFoundError",
     "SkillSyntaxError",
     "SkillValidationError",
+    "joined",
+    "words_of",
 ]
 
 
@@ -151,6 +153,11 @@ def joined(problems: Sequence[ProwessError], done: str) -> ProwessError:
             first = type(first)(words, hint=hint)
     first.problems = all_of_them
     return first
+
+
+def words_of(error: Exception) -> str:
+    """Return the system's own words for what it would not do, as they stand in the middle of a sentence."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 _SHOWN = 60

@@ -12,19 +12,20 @@ A home that a process left behind because it was killed is removed by whoever ma
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from ._frozen import Frozen
 from .client_env import environment, variable_problems
 from .client_settings import NetworkPolicy, SandboxConfig, policy_problems, settings_files
-from .errors import ConfigError, ProwessError, joined
-from .findings import quoted
+from .errors import ConfigError, ProwessError, joined, words_of
+from .findings import neutral, quoted
 from .host import load_host
 from .lodging import Lodging, place_for
 from .mount import MountReport, SkillConfig, apply, plan, skills_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
     from subprocess import Popen
     from types import FrameType, TracebackType
@@ -83,18 +84,27 @@ class EphemeralHome:
     def __init__(self, config: IsolationConfig | None = None, *, host: str = "claude-code") -> None:
         from pathlib import Path
 
-        config = config or IsolationConfig()
         self.host = load_host(host)
+        # What a type checker believes of it, callers need not have looked at.
+        given: Any = IsolationConfig() if config is None else config
+        if not isinstance(given, IsolationConfig):
+            words = f"a configuration is an IsolationConfig, not {type(given).__name__}"
+            raise ConfigError(words, hint="write `IsolationConfig(...)`, or leave it out")
+        config = given
         self._handlers: dict[int, Any] = {}
         user_home = os.path.expanduser("~")
-        key_given = config.api_key is not None or self.host.isolated.key_variable in (config.env or {})
+        env = config.env if isinstance(config.env, Mapping) else {}
+        key_given = config.api_key is not None or self.host.isolated.key_variable in env
         policies = (self.host, config.network_policy, config.sandbox)
         problems: list[ProwessError] = [*variable_problems(self.host, config.env, config.api_key)]
         problems += policy_problems(*policies, user_home=user_home)
+        flag: Any = config.include_host_env
+        if not isinstance(flag, bool):
+            problems.append(ConfigError("`include_host_env` is neither true nor false", hint="write `True` or `False`"))
         try:
             # The name of the home is not known yet, and does not matter: nothing is there that could be in the way.
             there = os.path.join(place_for(), f"{PREFIX}{os.urandom(8).hex()}")
-            made = plan(config.skills or SkillConfig(), there, host=host)
+            made = plan(SkillConfig() if config.skills is None else config.skills, there, host=host)
         except ProwessError as error:
             problems.append(error)
         if problems:
@@ -149,17 +159,21 @@ class EphemeralHome:
 
         if "env" in options:
             raise ConfigError("a client starts with the environment of its home", hint="use `IsolationConfig.env`")
+        words: Any = argv
+        if isinstance(words, str | bytes | os.PathLike):
+            raise ConfigError("a command is a list, not one text", hint='write `["claude", "-p", "..."]`')
         command = self.command(argv)
         if not command:
             raise ConfigError("there is no command to start", hint="name a program and its arguments")
         if os.name == "posix":
             # As long as the client lives its home is in use, even if this process is killed.
-            options = {"pass_fds": (self._lodging.mark,), **options}
+            options["pass_fds"] = (*options.get("pass_fds", ()), self._lodging.mark)
         program = self.program(command[0])
         try:
             return subprocess.Popen([program, *command[1:]], env={**self.env}, **options)
         except (OSError, ValueError) as error:
-            raise ConfigError(f"{quoted(command[0], 200)} cannot be started: {error}") from None
+            words = f"{quoted(command[0], 200)} cannot be started: {neutral(words_of(error))}"
+            raise ConfigError(words, hint="see whether it runs in a terminal") from None
 
     def program(self, name: str) -> str:
         """Return the path of a program as the client's `PATH` has it.
@@ -176,7 +190,11 @@ class EphemeralHome:
         return os.path.abspath(found)
 
     def close(self) -> None:
-        """Remove the home, with all that is in it. What was closed already stays so."""
+        """Remove the home, with all that is in it. What was closed already stays so.
+
+        Raises:
+            SkillMountError: something of it cannot be removed.
+        """
         self._lodging.close()
 
     def __enter__(self) -> Self:

@@ -11,7 +11,7 @@ import os
 import stat
 from contextlib import suppress
 
-from .errors import ConfigError, SkillMountError
+from .errors import ConfigError, SkillMountError, words_of
 from .findings import quoted
 from .held import held
 from .removal import remove
@@ -46,7 +46,7 @@ class Lodging:
                 self.path = tempfile.mkdtemp(prefix=prefix, dir=top)
                 self.mark = os.open(os.path.join(self.path, IN_USE), _FILE | os.O_CREAT | os.O_EXCL, 0o600)
             except OSError as error:
-                words = f"no folder can be made in {quoted(top, 200)}: {error.strerror}"
+                words = f"no folder can be made in {quoted(top, 200)}: {words_of(error)}"
                 raise ConfigError(words, hint="set TMPDIR to a folder that you can write to") from None
             _lock(self.mark, exclusive=False)
             self.close = weakref.finalize(self, _close, self.path, self.mark, os.getpid())

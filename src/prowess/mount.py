@@ -14,7 +14,15 @@ from contextlib import contextmanager, suppress
 from ._frontmatter import read
 from ._frozen import EMPTY, Frozen
 from .discovery import SKILL_FILE
-from .errors import ConfigError, SkillError, SkillMountError, SkillNotFoundError, SkillValidationError, joined
+from .errors import (
+    ConfigError,
+    SkillError,
+    SkillMountError,
+    SkillNotFoundError,
+    SkillValidationError,
+    joined,
+    words_of,
+)
 from .files import UnreadableError, read_file
 from .findings import CODES, Severity, near_names, neutral, quoted
 from .fix import renamed
@@ -28,6 +36,7 @@ from .tree import Tree, copy, measure, measure_file
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
     from .findings import Finding
 
@@ -176,7 +185,7 @@ def validate_skill(source: Path) -> None:
         SkillNotFoundError: there is no such path.
         SkillValidationError: it breaks a rule; `findings` has all of them.
     """
-    _validated(os.path.abspath(os.fspath(source)))
+    _validated(os.path.abspath(_path(source, "the source of a skill")))
 
 
 def _validated(source: str) -> None:
@@ -236,7 +245,8 @@ def _skill_file(source: str) -> str:
     try:
         names = os.listdir(source)
     except OSError as error:
-        raise SkillValidationError(f"{quoted(source, _SHOWN)} cannot be listed: {error.strerror}") from None
+        words = f"{quoted(source, _SHOWN)} cannot be listed: {words_of(error)}"
+        raise SkillValidationError(words, hint="mend its permissions") from None
     if SKILL_FILE not in names:
         near = [name for name in names if name.lower() == SKILL_FILE.lower()]
         hint = f"rename {quoted(near[0])}" if near else "name the folder that holds it"
@@ -281,20 +291,65 @@ def plan(config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = 
         HostNotFoundError: there is no such host.
         ConfigError: it has no folder for its user's skills.
     """
-    config = config if isinstance(config, SkillConfig) else SkillConfig(skills=tuple(config))
-    root, home = skills_root(host), os.path.abspath(os.fspath(home))
+    root, home = skills_root(host), _home(home)
     problems: list[SkillError] = []
+    validate = config.validate_on_mount if isinstance(config, SkillConfig) else True
+    items = _listed(config.skills if isinstance(config, SkillConfig) else config, "`skills`", "`[SkillMount(...)]`")
     copies: list[Copy] = []
     names: dict[str, str] = {}
     free = _Free(home, root)
     with _noted(problems):
         free.look()
-    for item in config.skills:
-        if item.enabled:
-            copies += _examined(item, config.validate_on_mount, free, names, problems)
+    for item in items:
+        with _noted(problems):
+            if not isinstance(item, SkillMount):
+                words = f"`skills` holds {quoted(repr(item))}, which is no SkillMount"
+                raise SkillMountError(words, hint="write `SkillMount(PATH)`")
+            if item.enabled:
+                _path(item.source, "the source of a skill")
+                copies += _examined(item, validate, free, names, problems)
     if problems:
         raise joined(problems, "nothing was mounted")
     return Plan(home=home, host=host, root=root, copies=tuple(copies))
+
+
+def _listed(given: Any, what: str, example: str) -> tuple[Any, ...]:
+    """Return what a list holds; a text is none, though Python would take it apart.
+
+    Raises:
+        SkillMountError: it is none.
+    """
+    if not isinstance(given, str | bytes):
+        with suppress(TypeError):
+            return tuple(given)
+    raise SkillMountError(f"{what} is a list, not {type(given).__name__}", hint=f"write {example}")
+
+
+def _path(given: Any, what: str) -> str:
+    """Return a path as text.
+
+    Raises:
+        SkillMountError: it is none.
+    """
+    path = os.fspath(given) if isinstance(given, str | os.PathLike) else None
+    if not isinstance(path, str):
+        raise SkillMountError(f"{what} is a path, not {type(given).__name__}", hint="give it as text or as a `Path`")
+    return path
+
+
+def _home(given: Any) -> str:
+    """Return a home's path, absolute.
+
+    Raises:
+        SkillMountError: it is none.
+    """
+    path = _path(given, "the home")
+    try:
+        if b"\0" not in os.fsencode(path):
+            return os.path.abspath(path)
+    except UnicodeEncodeError:
+        pass
+    raise SkillMountError(f"{quoted(path, _SHOWN)} can be no path", hint="leave out what no file may be called")
 
 
 def _examined(
@@ -527,10 +582,14 @@ def unmount(names: Iterable[str] | None, home: Path, *, host: str = DEFAULT_HOST
 
     Raises:
         SkillNotFoundError: a name was not mounted there.
-        SkillMountError: a skill was changed since it was mounted; nothing is taken away.
+        SkillMountError: a name is no text, or a skill was changed since it was mounted; nothing is taken away.
     """
-    root, home = skills_root(host), os.path.abspath(os.fspath(home))
-    wanted = None if names is None else tuple(dict.fromkeys(names))
+    root, home = skills_root(host), _home(home)
+    wanted = None if names is None else _listed(names, "`names`", "`[NAME]`")
+    for name in wanted or ():
+        if not isinstance(name, str):
+            raise SkillMountError(f"a name is text, not {type(name).__name__}", hint="give it as text")
+    wanted = wanted and tuple(dict.fromkeys(wanted))
     if not os.path.isdir(os.path.join(home, os.path.dirname(root))):
         _known({}, wanted or (), home, root)
         return ()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 
-from .errors import SandboxError
+from .errors import SandboxError, words_of
 from .removal import remove
 
 __all__ = ["clear", "new_folder", "outfit", "remove"]
@@ -55,10 +55,8 @@ def new_folder(name: str) -> str:
     try:
         os.mkdir(path, 0o700)
     except OSError as error:
-        words = (error.strerror or str(error)).lower()
-        raise SandboxError(
-            f"no folder for temporary files can be made: {words}", hint="point `TMPDIR` at a folder you may write to"
-        ) from None
+        words = f"no folder for temporary files can be made: {words_of(error)}"
+        raise SandboxError(words, hint="point `TMPDIR` at a folder you may write to") from None
     return path
 
 
@@ -90,10 +88,8 @@ def _fill(folder: str) -> None:
                 file.write(text)
     except OSError as error:
         remove(folder)
-        words = (error.strerror or str(error)).lower()
-        raise SandboxError(
-            f"the folder with `python` cannot be made: {words}", hint="see whether the disk is full"
-        ) from None
+        words = f"the folder with `python` cannot be made: {words_of(error)}"
+        raise SandboxError(words, hint="see whether the disk is full") from None
 
 
 def _at_end(folder: str) -> None:

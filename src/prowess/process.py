@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from time import monotonic, sleep
 
-from .errors import SandboxError
+from .errors import SandboxError, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,8 +107,8 @@ class _Supervisor:
             )
         except OSError as error:
             self._close()
-            words = (error.strerror or str(error)).lower()
-            raise SandboxError(f"the process that watches over commands cannot be started: {words}") from None
+            words = f"the process that watches over commands cannot be started: {words_of(error)}"
+            raise SandboxError(words, hint=f"see whether `{sys.executable} -I -c pass` works") from None
         finally:
             os.close(taken)
             os.close(given)

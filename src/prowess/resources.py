@@ -10,7 +10,7 @@ import os
 import stat
 
 from ._frozen import Frozen
-from .errors import SkillFileError
+from .errors import SkillFileError, words_of
 from .files import skill_files
 from .findings import near_names, quoted
 
@@ -103,7 +103,7 @@ def read_text(folder: str | None, path: str, *, offset: int = 0, limit: int | No
     except OSError as error:
         if isinstance(error, SkillFileError):
             raise
-        raise SkillFileError(f"{quoted(path)} cannot be read: {(error.strerror or 'unknown').lower()}") from None
+        raise SkillFileError(f"{quoted(path)} cannot be read: {words_of(error)}", hint="go on without it") from None
     finally:
         os.close(fd)
     end = offset + len(data)

@@ -14,7 +14,7 @@ from ._frontmatter import read
 from .check import judged
 from .discovery import SKILL_FILE
 from .disk import Disk
-from .errors import ConfigError, ProwessError, SkillValidationError
+from .errors import ConfigError, ProwessError, SkillValidationError, words_of
 from .findings import Severity, neutral, under_policy
 from .places import git_root
 from .rules import MAX_NAME, check_skill
@@ -126,7 +126,7 @@ def write_skill(folder: str, name: str, files: Mapping[str, str], host: Host | N
             _remove(beside)
             raise
     except OSError as error:
-        reason = neutral((error.strerror or "unknown").lower())
+        reason = neutral(words_of(error))
         hint = "mend the permissions, make room on the disk, or name another folder with `--dir`"
         raise ProwessError(f"{neutral(target)} cannot be written: {reason}", hint=hint) from None
     return os.path.join(target, SKILL_FILE)

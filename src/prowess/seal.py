@@ -15,7 +15,7 @@ import stat
 from itertools import islice
 
 from ._frozen import Frozen
-from .errors import SkillError
+from .errors import SkillError, words_of
 from .files import MAX_DIGEST_BYTES, MAX_SKILL_FILES
 from .findings import quoted
 
@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Sealed", "look", "record", "seal", "seal_of"]
+__all__ = ["MAX_DEPTH", "Sealed", "look", "record", "seal", "seal_of", "words_of"]
 
 MAX_DEPTH = 64
 """Levels of folders in one skill: each is held open while what lies below it is read."""
@@ -192,8 +192,3 @@ def _same(one: os.stat_result, other: os.stat_result) -> bool:
     """Say whether nothing happened between two looks at the same file."""
     names = ("st_dev", "st_ino", "st_mode", "st_size", "st_mtime_ns", "st_ctime_ns")
     return all(getattr(one, name) == getattr(other, name) for name in names)
-
-
-def words_of(error: Exception) -> str:
-    """Return the system's own words for what it would not do."""
-    return (getattr(error, "strerror", None) or str(error)).lower()

@@ -24,11 +24,10 @@ import stat
 from contextlib import contextmanager, suppress
 
 from ._frozen import Frozen
-from .errors import SkillMountError, SkillNotFoundError
+from .errors import SkillMountError, SkillNotFoundError, words_of
 from .findings import neutral, quoted
 from .held import held
 from .removal import remove_in
-from .seal import words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +38,8 @@ __all__ = ["Mounted", "Place", "locked", "read_record", "see_way"]
 
 PATIENCE = 60.0
 """Seconds to wait for another process that mounts into the same folder."""
+_MAKING = 5.0
+"""Seconds to try to make a folder on the way that another process takes away again and again."""
 _MAX_RECORD = 4 * 1024 * 1024
 _STAGING = ".prowess-staging-"
 _JOURNAL = "journal.json"
@@ -252,10 +253,16 @@ def _entered(home: str, root: str, make: bool, made: dict[str, None], answer: Ca
     while True:
         try:
             above = _walked(home, os.path.dirname(root), make, made)
-        except FileNotFoundError:
-            if monotonic() < until and make:
+        except FileNotFoundError as error:
+            path = os.path.join(home, root)
+            if not make:
+                raise SkillNotFoundError(f"nothing is mounted in {neutral(path)}") from None
+            if monotonic() < until - PATIENCE + _MAKING:
+                answer()
+                sleep(0.002)
                 continue  # another process took away again what it had made
-            raise SkillNotFoundError(f"nothing is mounted in {neutral(os.path.join(home, root))}") from None
+            words = f"{quoted(path, 200)} cannot be made: {words_of(error)}"
+            raise SkillMountError(words, hint="name a home in a folder that you can write to") from None
         try:
             while not _lock(above):
                 answer()
@@ -287,14 +294,21 @@ def _walked(home: str, inner: str, make: bool, made: dict[str, None]) -> int:
         SkillMountError: it cannot be opened or made.
     """
     if make and not os.path.isdir(home):
-        missing = home
-        while not os.path.lexists(missing):
-            made[missing] = None
-            missing = os.path.dirname(missing)
+        missing: list[str] = []
+        path = home
+        while not os.path.lexists(path):
+            missing.append(path)
+            path = os.path.dirname(path)
+        made.update(dict.fromkeys(missing))
         try:
-            os.makedirs(home, 0o755, exist_ok=True)
+            for path in reversed(missing):
+                with suppress(FileExistsError):
+                    os.mkdir(path, 0o755)
+            if os.path.lexists(home) and not os.path.isdir(home):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
         except OSError as error:
-            raise SkillMountError(f"{quoted(home, 200)} cannot be made: {words_of(error)}") from None
+            words = f"{quoted(home, 200)} cannot be made: {words_of(error)}"
+            raise SkillMountError(words, hint="name a home in a folder that you can write to") from None
     fd, path = -1, home
     try:
         fd = os.open(home, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
@@ -550,13 +564,22 @@ class Staging:
             rename(self.skills, name, self.old, name)
             rename(self.new, name, self.skills, name)
 
-    def _back(self, change: Mapping[str, Any]) -> None:
-        """Take back one change, however much of it was done."""
+    def _back(self, change: Mapping[str, Any], seals: Mapping[str, str]) -> None:
+        """Take back one change, however much of it was done.
+
+        Args:
+            change: as the journal says it.
+            seals: name to the seal of the copy. A journal may be another's, who can guess a number but not that: what
+                does not have it is somebody's work, and stays.
+        """
         from .renames import exchange, rename
+        from .seal import seal
 
         name, new, old = change["name"], change["new"], change["old"]
         now = _inode(self.skills, name)
         if new is not None and now == new:
+            if seal(os.path.join(self.place.home, self.place.root, name)) != seals.get(name):
+                return
             if old is not None and _inode(self.new, name) == old:
                 if exchange(self.new, name, self.skills, name):
                     return
@@ -598,8 +621,9 @@ class Staging:
         else:
             back = True
         if back:
+            seals = {row.name: row.seal for row in record.skills}
             for change in reversed(changes):
-                self._back(change)
+                self._back(change, seals)
         os.unlink(_JOURNAL, dir_fd=self.fd)
 
     def _is_done(self, change: Mapping[str, Any]) -> bool:

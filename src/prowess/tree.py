@@ -13,10 +13,10 @@ import unicodedata
 from contextlib import contextmanager
 
 from ._frozen import EMPTY, Frozen
-from .errors import SkillError, SkillMountError, SkillValidationError
+from .errors import SkillError, SkillMountError, SkillValidationError, words_of
 from .files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES, file_kind
 from .findings import quoted
-from .seal import MAX_DEPTH, record, seal_of, words_of
+from .seal import MAX_DEPTH, record, seal_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def measure(folder: str) -> Tree:
     try:
         fd = os.open(folder, _FOLDER)
     except OSError as error:
-        raise SkillMountError(f"{quoted(folder, _SHOWN)} cannot be opened: {words_of(error)}") from None
+        words = f"{quoted(folder, _SHOWN)} cannot be opened: {words_of(error)}"
+        raise SkillMountError(words, hint="name a skill's folder that you can read") from None
     top = Folder(status=os.fstat(fd))
     try:
         top = work.folder(fd, "", 0)
@@ -97,7 +98,8 @@ def measure(folder: str) -> Tree:
     except _EnoughError:
         pass
     except OSError as error:
-        raise SkillMountError(f"{quoted(folder, _SHOWN)} cannot be listed: {words_of(error)}") from None
+        words = f"{quoted(folder, _SHOWN)} cannot be listed: {words_of(error)}"
+        raise SkillMountError(words, hint="mend its permissions") from None
     finally:
         os.close(fd)
     return Tree(place=folder, top=top, files=work.files, size=work.size, problems=tuple(work.problems))
@@ -114,7 +116,8 @@ def measure_file(path: str, name: str) -> Tree:
         status = os.lstat(path)
         folder = Folder(status=os.stat(place), files=((file, status),))
     except OSError as error:
-        raise SkillMountError(f"{quoted(path, _SHOWN)} cannot be read: {words_of(error)}") from None
+        words = f"{quoted(path, _SHOWN)} cannot be read: {words_of(error)}"
+        raise SkillMountError(words, hint="name a file that you can read") from None
     if work.is_fit(file, status):
         work.file(file, status)
     return Tree(
@@ -224,7 +227,8 @@ def _opened(name: str, above: int, seen: os.stat_result, flags: int) -> Iterator
     try:
         fd = os.open(name, flags, dir_fd=above)
     except OSError as error:
-        raise SkillMountError(f"{quoted(name, _SHOWN)} cannot be read: {words_of(error)}") from None
+        words = f"{quoted(name, _SHOWN)} cannot be read: {words_of(error)}"
+        raise SkillMountError(words, hint=_what_to_do(error) or "try again") from None
     try:
         if _mark(os.fstat(fd)) != _mark(seen):
             raise SkillMountError(f"{quoted(name, _SHOWN)}: {_CHANGED}", hint="try again")

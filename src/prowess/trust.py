@@ -20,9 +20,9 @@ from time import gmtime, strftime
 
 from ._frozen import Frozen
 from .entry import State
-from .errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
+from .errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError, words_of
 from .findings import neutral, quoted, same_name
-from .seal import look, seal, words_of
+from .seal import look, seal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

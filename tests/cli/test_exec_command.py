@@ -220,7 +220,7 @@ def test_a_missing_folder_for_temporary_files_is_named(top: Path) -> None:
     code, out, err = run(top, "--", "true", env={"TMPDIR": str(top / "none")})
     assert (code, out) == (2, "")
     assert err == (
-        f"error: no folder can be made in `{top / 'none'}`: No such file or directory\n\n"
+        f"error: no folder can be made in `{top / 'none'}`: no such file or directory\n\n"
         "hint: set TMPDIR to a folder that you can write to\n"
     )
 

@@ -9,7 +9,7 @@ from prowess.check import Report, report, skills_below
 from prowess.cli import FAILED, OK
 from prowess.cli.common import catalog_of, die, look_arguments, make_parser, print_json, say, skill_dirs, tell
 from prowess.disk import Disk
-from prowess.errors import ConfigError
+from prowess.errors import ConfigError, words_of
 from prowess.findings import Severity, neutral
 from prowess.places import git_root
 
@@ -125,7 +125,7 @@ def _repair(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool]:
         try:
             new_path, done = fix_file(path)
         except OSError as error:
-            reason = neutral((error.strerror or "unknown").lower())
+            reason = neutral(words_of(error))
             die(
                 f"{neutral(path)} cannot be repaired: {reason}",
                 "mend the permissions of its folder, or make room on the disk",
