@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 
 from ._hosts import TABLES
 from .errors import ConfigError
@@ -15,7 +16,7 @@ from .findings import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import Any
 
     from .host import Host
@@ -82,8 +83,11 @@ def passes(name: str, value: str, homes: tuple[str, ...] = ()) -> bool:
 def variable_problems(host: Host, env: Mapping[str, str] | None, api_key: str | None) -> Iterator[ConfigError]:
     """Yield what is wrong with the variables and the key that a client is given."""
     # What a type checker believes of them, callers need not have looked at.
-    given: Mapping[Any, Any] = env or {}
+    given: Any = {} if env is None else env
     key: Any = api_key
+    if not isinstance(given, Mapping):
+        yield ConfigError(f"`env` is a mapping, not {type(given).__name__}", hint='write `{"NAME": "value"}`')
+        given = {}
     for name, value in given.items():
         if not isinstance(name, str) or not _VARIABLE(name):
             hint = "use letters, digits and `_`"
@@ -91,11 +95,11 @@ def variable_problems(host: Host, env: Mapping[str, str] | None, api_key: str | 
         elif name.upper() in _OWN or name.upper() in _MOVED or _MOVES(name.upper()):
             words = f"`{name}` would lead the client out of its home"
             yield ConfigError(words, hint="leave it out: the home sets what it needs")
-        elif not isinstance(value, str) or "\0" in value:
+        elif not _is_value(value):
             yield ConfigError(f"the value of `{name}` is not a text without NUL", hint="give it as text")
     if key is not None:
         variable = host.isolated.key_variable
-        if not isinstance(key, str) or "\0" in key:
+        if not _is_value(key):
             yield ConfigError("the key is not a text without NUL", hint="give it as text")
         elif not variable:
             words = f"Prowess does not know which variable takes the key of {host.title}"
@@ -103,6 +107,14 @@ def variable_problems(host: Host, env: Mapping[str, str] | None, api_key: str | 
         elif variable in given:
             words = f"the key of {host.title} is given twice: as `api_key`, and as `{variable}`"
             yield ConfigError(words, hint="leave out the one or the other")
+
+
+def _is_value(value: Any) -> bool:
+    """Say whether a variable can have a value."""
+    try:
+        return isinstance(value, str) and b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:
+        return False
 
 
 def environment(

@@ -406,6 +406,9 @@ def load_host(name: str) -> Host:
         HostNotFoundError: there is none of that name.
     """
     names = host_names()
+    given: Any = name
+    if not isinstance(given, str):
+        raise HostNotFoundError(f"a host's name is text, not {type(given).__name__}", hint="`prowess hosts` lists them")
     if name not in names:
         from .findings import near_names
 
