@@ -9,6 +9,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -40,6 +41,7 @@ from endurance import (
 from prowess import renames, transaction
 from prowess.errors import SkillError, SkillMountError, SkillNotFoundError
 from prowess.mount import SkillMount, apply, mount, plan, unmount
+from prowess.removal import remove
 from prowess.transaction import locked, read_record
 from skills import skill
 
@@ -517,6 +519,37 @@ def test_a_planted_journal_moves_nothing(row: str, made: World, top: Path) -> No
     mount(made.sources(1), home, host=HOST)
     assert content(home) == made.meant("v1")
     assert content(home.parent / "outside") == outside
+
+
+def test_a_planted_journal_that_guesses_takes_nothing_away(made: World) -> None:
+    """Numbers of folders are small: whoever writes all of them down has the right one."""
+    home = made.fresh("others", "guessed/home")
+    number = (home / ROOT / "kept").stat().st_ino
+    guesses = [{"name": "kept", "new": one, "old": None} for one in range(number - 100, number + 100)]
+    (home / STAGING).mkdir(parents=True)
+    (home / STAGING / "journal.json").write_bytes(journal(*guesses))
+    mount(made.sources(1), home, host=HOST)
+    assert content(home) == made.meant("v1")
+
+
+def test_a_home_that_is_very_deep_is_made(made: World, top: Path) -> None:
+    """Deeper than Python calls itself; what is longer than a path may be is told."""
+    with pytest.raises(SkillMountError, match="cannot be made: file name too long"):
+        mount(made.sources(1), top.joinpath(*["x"] * 2_100), host=HOST)
+    assert not (top / "x").exists()
+    home = top.joinpath(*["x"] * 1_100)
+    mount(made.sources(1), home, host=HOST)
+    unmount(None, home, host=HOST)
+    assert os.listdir(home) == []
+    remove(str(top / "x"))  # pytest could not
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+def test_where_no_folder_can_be_made_that_is_soon_told(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the system says that the folder is not there in which one is to be made."""
+    monkeypatch.setattr(transaction, "_MAKING", 0.05)
+    with pytest.raises(SkillMountError, match=r"`/proc/.claude/skills` cannot be made: no such file or directory"):
+        mount(made.sources(1), "/proc", host=HOST)
 
 
 @pytest.mark.parametrize("row", ["5 MiB", "a FIFO", "a folder", "a link"])

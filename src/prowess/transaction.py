@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, Self
 
-__all__ = ["Mounted", "Place", "locked", "read_record", "see_way"]
+__all__ = ["Mounted", "Place", "Record", "Staging", "locked", "read_record", "record_file", "see_way"]
 
 PATIENCE = 60.0
 """Seconds to wait for another process that mounts into the same folder."""
@@ -374,9 +374,9 @@ class Place:
     def __init__(self, home: str, root: str, above: int, made: tuple[str, ...], answer: Callable[[], None]) -> None:
         self.home, self.root, self.above = home, root, above
         self.made = made
+        """Folders that were made on the way: relative to the home; the home itself and what is above it absolute."""
         self.answer = answer
         """Answers signals: to be called where what was begun can be taken back."""
-        """Relative to the home; the home itself and what is above it absolute."""
         self.shown = os.path.join(home, os.path.dirname(root))
         self.name = os.path.basename(root)
 
