@@ -1171,3 +1171,31 @@ def test_the_names_of_the_seed_are_there() -> None:
     assert issubclass(SkillValidationError, SkillError)
     assert issubclass(SkillNotFoundError, SkillError)
     assert issubclass(SkillMountError, SkillError)
+
+
+def test_what_is_no_skill_home_or_name_is_told(top: Path) -> None:
+    """A text is no list of them: what is called `a` and `b` would go with `ab`."""
+    source, home = skill(top / "ink"), top / "home"
+    wrong: list[tuple[Any, Any, str]] = [
+        (None, home, "`skills` is a list, not NoneType"),
+        (str(source), home, "`skills` is a list, not str"),
+        (SkillConfig(SkillMount(source)), home, "`skills` is a list, not SkillMount"),  # type: ignore[arg-type]
+        ([source], home, "which is no SkillMount"),
+        ([SkillMount(None)], home, "the source of a skill is a path, not NoneType"),  # type: ignore[arg-type]
+        ([SkillMount(os.fsencode(source))], home, "the source of a skill is a path, not bytes"),  # type: ignore[arg-type]
+        ([SkillMount(source)], None, "the home is a path, not NoneType"),
+        ([SkillMount(source)], os.fsencode(home), "the home is a path, not bytes"),
+        ([SkillMount(source)], "a\0b", "can be no path"),
+        ([SkillMount(source)], "/\ud800", "can be no path"),
+    ]
+    for skills, place, words in wrong:
+        with pytest.raises(SkillMountError, match=words) as error:
+            mount(skills, place, host=HOST)
+        assert error.value.hint
+    assert not home.exists()
+    mount([SkillMount(source, "a"), SkillMount(source, "b")], home, host=HOST)
+    names: list[tuple[Any, str]] = [("ab", "is a list, not str"), (5, "not int"), ([None], "a name is text")]
+    for name, words in names:
+        with pytest.raises(SkillMountError, match=words):
+            unmount(name, home, host=HOST)
+    assert len(unmount(None, home, host=HOST)) == 2

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     Path = str | os.PathLike[str]
 
 __all__ = [
+    "Copy",
     "MountReport",
     "MountedSkill",
     "Plan",
