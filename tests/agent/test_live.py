@@ -174,3 +174,20 @@ def test_a_role_that_is_wrong_is_not_begun_with(top: Path) -> None:
         f"{top}/role.yaml:1:1: there is no `prompt` (add `prompt: ...`)",
     ]
     assert caught.value.hint == "`prowess validate` says the same without running it"
+
+
+def test_tools_that_can_write_do_not_change_themselves(top: Path) -> None:
+    """What they may have written is taken over as text; the policy and the tools stay as they were."""
+    write(
+        top / "role.yaml", f"{ROLE}tools: [{{type: filesystem, read_only: false}}]\nsecurity: {{ask: [write_file]}}\n"
+    )
+    made, said = live(top)
+    first = made.current()
+    write(
+        top / "role.yaml", ROLE.replace("First.", "Second.") + "tools: [{type: shell, require_confirmation: false}]\n"
+    )
+    second = made.current()
+    assert second.instructions == "Second."
+    assert second.toolbox is first.toolbox
+    assert second.role.security == first.role.security
+    assert said == [f"{TAKEN}; its policy and its tools stay, since they may have changed it"]

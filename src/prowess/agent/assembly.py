@@ -35,6 +35,21 @@ _RESERVED = ("activate_skill", "read_skill_file", "search_skills")
 """Names of a session's own tools: nothing that a role or a skill brings can be taken for them."""
 
 
+class Declared(Frozen):
+    """What a discovered skill asks for."""
+
+    tools: tuple[ToolConfig, ...]
+    variables: tuple[str, ...]
+    """Those it says it requires."""
+    wrong: tuple[Finding, ...]
+
+
+def _declared(entry: Entry) -> Declared:
+    skill = load(entry.path, real=entry.real)
+    tools, wrong = tools_of(skill)
+    return Declared(tools=tools, variables=skill.requirements.env, wrong=tuple(wrong))
+
+
 class Part(Frozen):
     """One part of what the model is told first."""
 
@@ -59,15 +74,30 @@ class Toolbox:
         self.notes: list[str] = []
         """What was left out, and why."""
         self._known: dict[str, str] = {}
+        self._written = False
+
+    @property
+    def writes(self) -> bool:
+        """Whether a tool could change files in the role's folder."""
+        kinds = {tool.kind for tool in self.tools}
+        return bool(self.servers) or bool(kinds & {"shell", "python", "script"}) or self._written
 
     def copy(self) -> Toolbox:
         """Return one to which more can be added."""
         other = Toolbox(self.role, self.around)
         other.tools, other.servers, other.notes = [*self.tools], [*self.servers], []
-        other._known = dict(self._known)
+        other._known, other._written = dict(self._known), self._written
         return other
 
-    def add(self, configs: Iterable[ToolConfig], origin: str, folder: str | None, *, trusted: bool) -> None:
+    def add(
+        self,
+        configs: Iterable[ToolConfig],
+        origin: str,
+        folder: str | None,
+        *,
+        trusted: bool,
+        variables: Iterable[str] | None = None,
+    ) -> None:
         """Add the tools of the role or of a skill; what is there already under an equal configuration stays.
 
         Args:
@@ -75,17 +105,23 @@ class Toolbox:
             origin: `role`, or the skill's name.
             folder: the skill's.
             trusted: whether its processes may run where nothing contains them.
+            variables: the only ones that a configuration may name as `${NAME}`, beside PATH: a skill gets what it
+                says it requires, or it could send any key of its user's elsewhere. None is all.
 
         Raises:
             ConfigError: a configuration cannot be used on this machine.
         """
-        around = self.around.but(skill=folder, trusted=trusted)
+        env = self.around.env
+        if variables is not None:
+            env = {name: env[name] for name in ("PATH", *variables) if name in env}
+        around = self.around.but(skill=folder, trusted=trusted, env=env)
         for config in configs:
             # A script lies in its skill's folder, so the same words elsewhere are another tool.
             key = config.key if config.kind != "script" else f"{config.key} {folder}"
             if key in self._known:
                 continue
             self._known[key] = origin
+            self._written = self._written or not config.options.get("read_only", True)
             if around.policy.word(config.kind, "") == "deny":
                 self.notes.append(f"the role denies tools of the type `{config.kind}`, which {quoted(origin)} asks for")
                 continue
@@ -138,6 +174,16 @@ class Assembly(Frozen):
     notes: tuple[str, ...] = ()
     """What its user should know: skills that were left out, names that are shadowed."""
     env: Mapping[str, str] = EMPTY
+    declared: Mapping[str, Declared] = EMPTY
+    """By path, what the discovered skills in the role's own folder declared when it was read: the agent itself may be
+    able to write there, and must not give itself tools."""
+
+    def keeping(self, old: Assembly) -> Assembly:
+        """Return it with the policy and the tools of another, where that one's tools may have written this one."""
+        if not old.toolbox.writes:
+            return self
+        role = self.role.but(tools=old.role.tools, guardrails=old.role.guardrails, security=old.role.security)
+        return self.but(role=role, toolbox=old.toolbox, declared=old.declared)
 
     @property
     def instructions(self) -> str:
@@ -151,11 +197,12 @@ class Assembly(Frozen):
 
         What cannot be offered is told in the toolbox's notes.
         """
-        skill = load(entry.path, real=entry.real)
-        configs, found = tools_of(skill)
-        if not configs and not found:
+        own = self.is_own(entry)
+        declared = self.declared.get(entry.path) if own else _declared(entry)
+        if declared is None or not (declared.tools or declared.wrong):
             return
-        why = None if self.is_own(entry) else Trust().why_not(entry)
+        configs, found = declared.tools, declared.wrong
+        why = None if own else Trust().why_not(entry)
         if why is not None:
             toolbox.notes.append(f"the tools of {quoted(entry.name)} are not offered: {why}")
         elif found:
@@ -163,7 +210,8 @@ class Assembly(Frozen):
         else:
             for config in configs:
                 try:
-                    toolbox.add((config,), entry.name, os.path.dirname(entry.path), trusted=True)
+                    folder, variables = os.path.dirname(entry.path), declared.variables
+                    toolbox.add((config,), entry.name, folder, trusted=True, variables=variables)
                 except (ProwessError, ImportError) as error:
                     words = f"a tool of {quoted(entry.name)} is not offered: `{config.where}`: {_why(error)}"
                     toolbox.notes.append(words)
@@ -219,13 +267,13 @@ def assemble(
     )
     toolbox = Toolbox(role, Around(folder=role.folder, policy=policy, env=env, sandbox=sandbox))
     # The role's own come first, so that none of them loses its name to a skill's.
-    for configs, origin, folder, at in [
-        (role.tools, "role", None, role.path),
-        *((skill.tools, skill.name, skill.folder, skill.path) for skill in explicit),
+    for configs, origin, folder, at, variables in [
+        (role.tools, "role", None, role.path, None),
+        *((skill.tools, skill.name, skill.folder, skill.path, skill.variables) for skill in explicit),
     ]:
         for config in configs:
             try:
-                toolbox.add((config,), origin, folder, trusted=True)
+                toolbox.add((config,), origin, folder, trusted=True, variables=variables)
             except (ProwessError, ImportError) as error:
                 words = f"`{config.where}`: {_why(error)}"
                 findings.append(finding(CODE, words, path=at, line=config.line, hint=_hint(error)))
@@ -247,7 +295,13 @@ def assemble(
         notes=(*notes, *toolbox.notes),
         env=env,
     )
+    if catalog is not None:
+        own = (entry for entry in catalog.skills if entry.state in _REACHABLE and assembly.is_own(entry))
+        assembly = assembly.but(declared={entry.path: _declared(entry) for entry in own})
     return assembly, tuple(findings)
+
+
+_REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 
 
 def _why(error: Exception) -> str:

@@ -73,8 +73,10 @@ class Live:
                 if failure != before:
                     self._say(f"the change is not taken over: {failure}")
             else:
-                self._assembly = assembly
-                self._say("the role was read again, because it or a skill has changed")
+                kept = assembly if old is None else assembly.keeping(old)
+                self._assembly = kept
+                words = "" if kept is assembly else "; its policy and its tools stay, since they may have changed it"
+                self._say(f"the role was read again, because it or a skill has changed{words}")
                 for note in assembly.notes:
                     if old is None or note not in old.notes:
                         self._say(note)

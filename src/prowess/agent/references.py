@@ -37,6 +37,8 @@ class LoadedSkill(Frozen):
     """Of its file, absolute."""
     body: str
     tools: tuple[ToolConfig, ...] = ()
+    variables: tuple[str, ...] = ()
+    """Those it says it requires."""
 
     @property
     def folder(self) -> str | None:
@@ -133,7 +135,9 @@ def _loaded(reference: str, path: str, env: Mapping[str, str]) -> tuple[LoadedSk
         found.append(finding(CODE, words, path=path, line=_line(skill, "requires"), hint=one.hint))
     if found:
         return None, found
-    return LoadedSkill(name=name, reference=reference, path=path, body=skill.body, tools=tools), []
+    return LoadedSkill(
+        name=name, reference=reference, path=path, body=skill.body, tools=tools, variables=skill.requirements.env
+    ), []
 
 
 def _line(skill: Skill, key: str) -> int | None:
