@@ -808,7 +808,7 @@ def test_the_profile_of_seatbelt(tmp_path: Path) -> None:
     """Begins with nothing; paths are quoted and without links."""
     (tmp_path / 'a"b').mkdir()
     (tmp_path / "link").symlink_to(tmp_path / 'a"b')
-    walls = Walls(cwd="/", env={}, readable=["/usr"], writable=[str(tmp_path / "link")], network=False)
+    walls = Walls(cwd="/", env={}, readable=("/usr",), writable=(str(tmp_path / "link"),), network=False)
     profile = seatbelt_profile(walls)
     real = os.path.realpath(tmp_path)
     assert profile.startswith("(version 1)\n(deny default)\n")

@@ -27,7 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CHOICES", "Backend", "backend"]
+__all__ = ["CHOICES", "Backend", "backend", "forget"]
 
 CHOICES = ("auto", "bwrap", "seatbelt", "none")
 _SEATBELT = "/usr/bin/sandbox-exec"

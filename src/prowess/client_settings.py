@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Files = Mapping[str, str]
 
-__all__ = ["NetworkPolicy", "SandboxConfig", "policy_problems", "settings_files"]
+__all__ = ["SECRETS", "NetworkPolicy", "SandboxConfig", "policy_problems", "settings_files"]
 
 _DOMAIN = re.compile(
     r"(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"

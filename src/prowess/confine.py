@@ -48,9 +48,12 @@ class Walls(Frozen):
 
     cwd: str
     env: Mapping[str, str]
-    readable: Sequence[str]
-    writable: Sequence[str]
+    """All variables of the command."""
+    readable: tuple[str, ...]
+    """Files and folders beside those of the system; `cwd` is there only if it is one of these or of `writable`."""
+    writable: tuple[str, ...]
     network: bool
+    """Whether there is the caller's network."""
 
 
 def bwrap_words(walls: Walls) -> list[str]:
@@ -110,7 +113,7 @@ def _pythons() -> tuple[str, ...]:
 
 
 def _both(paths: Sequence[str]) -> Iterator[str]:
-    """Return paths as they are given, and without links."""
+    """Yield paths as they are given, and without links where that differs."""
     for path in paths:
         yield path
         real = os.path.realpath(path)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = [
+    "MAX_DIGEST_BYTES",
+    "MAX_SKILL_FILES",
     "MAX_SKILL_FILE_BYTES",
     "MAX_SKILL_TOTAL_BYTES",
     "UnreadableError",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["CHOICES", "Backend", "Limits", "Result", "backend", "run", "stop"]
+__all__ = ["CHOICES", "SYSTEM_PATH", "Backend", "Limits", "Result", "backend", "run", "stop"]
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where commands are looked for, after `python` and `python3`."""
@@ -129,8 +129,8 @@ def run(
     folder = _there(cwd, "the working directory")
     if not os.path.isdir(folder):
         raise SandboxError(f"the working directory {quoted(folder, _SHOWN)} is not a folder", hint="name a folder")
-    read = [folder, *(_there(path, "what is to be readable") for path in readable)]
-    write = [_there(path, "what is to be writable") for path in writable]
+    read = (folder, *(_there(path, "what is to be readable") for path in readable))
+    write = tuple(_there(path, "what is to be writable") for path in writable)
     chosen = sandbox if isinstance(sandbox, Backend) else backend(sandbox, trusted=trusted)
     place = new_folder("run") if scratch is None else _there(scratch, "the scratch folder")
     variables = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "HOME": place, "TMPDIR": place, **more}
@@ -138,7 +138,7 @@ def run(
         if python:
             variables["PATH"] = f"{outfit()}/bin:{variables['PATH']}"
         program = _program(words[0], folder, variables["PATH"])
-        walls = Walls(cwd=folder, env=variables, readable=read, writable=[place, *write], network=network)
+        walls = Walls(cwd=folder, env=variables, readable=read, writable=(place, *write), network=network)
         told, args = chosen.words(walls, [program, *words[1:]])
         walled = chosen.name == "bwrap"
         if walled:

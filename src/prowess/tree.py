@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["MAX_MOUNTED_FILES", "Copied", "Tree", "copy", "measure", "measure_file"]
+__all__ = ["MAX_MOUNTED_FILES", "Copied", "Folder", "Tree", "copy", "measure", "measure_file"]
 
 MAX_MOUNTED_FILES = 2_000
 """Files of one skill, and folders of one skill."""
