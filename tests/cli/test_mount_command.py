@@ -492,7 +492,7 @@ def test_what_was_not_mounted_cannot_be_removed(form: list[str], top: Path, caps
     assert capsys.readouterr() == (
         "",
         f"""\
-error: 4 things are wrong, and nothing was removed:
+error: 4 things are wrong, and nothing was taken away:
   `pfd` {where} (did you mean `pdf`?)
   `lib/review` {where} (only what was mounted is taken away)
   `own` {where} (only what was mounted is taken away)

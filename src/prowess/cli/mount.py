@@ -9,8 +9,8 @@ from prowess.cli import OK, TERMINATED
 from prowess.cli.common import catalog_of, look_arguments, make_parser, many, print_json, say, tell
 from prowess.discovery import SKILL_FILE
 from prowess.entry import State
-from prowess.errors import ConfigError, SkillError, SkillNotFoundError, joined
-from prowess.findings import near_names, neutral, quoted
+from prowess.errors import ConfigError, SkillError, joined
+from prowess.findings import neutral, quoted
 from prowess.host import DEFAULT_HOST
 from prowess.mount import SkillConfig, SkillMount, mount, plan, skills_root, unmount
 from prowess.transaction import read_record
@@ -244,26 +244,9 @@ def _remove(args: Namespace, home: str) -> int:
 
 
 def _mounted(args: Namespace, home: str, root: str) -> list[str]:
-    """Return the names on record that are meant.
-
-    Raises:
-        SkillNotFoundError: something was not mounted there.
-    """
+    """Return the names on record that are meant. What means none stays as it was typed: `unmount` says so."""
     rows = read_record(home, root).skills
-    names = [row.name for row in rows]
-    meant: list[str] = []
-    problems: list[SkillError] = []
-    for text in args.skills:
-        found = _meant(args, text, rows)
-        meant += found
-        if not found:
-            near = near_names(text, names)
-            hint = f"did you mean {quoted(near[0])}?" if near else "only what was mounted is taken away"
-            where = neutral(os.path.join(home, root))
-            problems.append(SkillNotFoundError(f"{quoted(text, _SHOWN)} was not mounted in {where}", hint=hint))
-    if problems:
-        raise joined(problems, "nothing was removed")
-    return meant
+    return [name for text in args.skills for name in _meant(args, text, rows) or [text]]
 
 
 def _meant(args: Namespace, text: str, rows: Sequence[Mounted]) -> list[str]:
