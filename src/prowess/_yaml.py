@@ -1,4 +1,4 @@
-"""YAML -> fields
+"""YAML -> fields of a front matter, or nodes of a whole file
 
 The only file that knows YAML: every scalar is the text its author typed, and what a skill must not use is a problem.
 """
