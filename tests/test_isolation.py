@@ -544,3 +544,11 @@ def test_what_is_no_configuration_is_told() -> None:
         EphemeralHome(IsolationConfig(env={"A": "\ud800"}))
     with EphemeralHome() as home, pytest.raises(ConfigError, match="a command is a list"):
         home.start("true")
+
+
+def test_nothing_is_started_in_a_home_that_is_closed() -> None:
+    """It would have no home, and what its descriptor stands for by then."""
+    with EphemeralHome() as home:
+        pass
+    with pytest.raises(ConfigError, match="the home is closed"):
+        home.start(["true"])

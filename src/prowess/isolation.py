@@ -159,6 +159,8 @@ class EphemeralHome:
 
         if "env" in options:
             raise ConfigError("a client starts with the environment of its home", hint="use `IsolationConfig.env`")
+        if not self._lodging.close.alive:  # its descriptor may be another file's by now
+            raise ConfigError("the home is closed", hint="start the client inside the `with` block")
         words: Any = argv
         if isinstance(words, str | bytes | os.PathLike):
             raise ConfigError("a command is a list, not one text", hint='write `["claude", "-p", "..."]`')

@@ -166,6 +166,21 @@ def test_what_the_home_sets_is_refused(name: str) -> None:
     assert str(caught.value) == f"`{name}` is for the home to set"
 
 
+@pytest.mark.parametrize("name", ["settings", "setting-sources", "--settings", "setting-sources=project"])
+def test_what_undoes_the_settings_of_the_home_is_refused_as_an_argument_too(name: str) -> None:
+    """The last of two arguments counts."""
+    with EphemeralHome() as home, pytest.raises(ConfigError, match="would undo the settings of the home"):
+        isolated_options(home, extra_args={name: "project"})
+
+
+def test_a_home_that_is_closed_is_told(fake: str) -> None:
+    """No launcher can be written into it."""
+    with EphemeralHome() as home:
+        pass
+    with pytest.raises(ConfigError, match="the home is closed"):
+        isolated_options(home, cli_path=fake)
+
+
 def test_a_program_that_is_not_there_is_named() -> None:
     """Before the SDK is asked to start it."""
     with EphemeralHome(IsolationConfig()) as home, pytest.raises(ConfigError) as caught:

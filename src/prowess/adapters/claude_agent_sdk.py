@@ -78,6 +78,13 @@ def isolated_options(home: EphemeralHome, *, cli_path: str | None = None, **opti
         raise ConfigError(
             f"`{taken[0]}` is for the home to set", hint="use `IsolationConfig`, and `cli_path` for the program"
         )
+    arguments = {str(name).lstrip("-").partition("=")[0] for name in options.get("extra_args") or ()}
+    if taken := sorted({name.replace("_", "-") for name in OWN} & arguments):
+        raise ConfigError(
+            f"`{taken[0]}` in `extra_args` would undo the settings of the home", hint="use `IsolationConfig`"
+        )
+    if not home.path.is_dir():
+        raise ConfigError("the home is closed", hint="start the client inside the `with` block")
     given = {"cwd": home.workdir, "skills": "all", **options}
     return ClaudeAgentOptions(
         cli_path=_launcher(home, _program(home, cli_path)), env={**home.env}, setting_sources=["user"], **given
