@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import json
 import os
 import re
 import runpy
@@ -24,6 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prowess import host as host_module
+from prowess.agent import role
+from prowess.agent.tool_table import TOOLS
 from prowess.cli import COMMANDS, main
 from prowess.cli import hosts as hosts_command
 from prowess.findings import CODES
@@ -32,6 +35,7 @@ from prowess.host import host_names, load_host
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from prowess.agent.shape import Key, Table
     from prowess.host import Host
 
 DOCS = Path(__file__).parent
@@ -154,6 +158,65 @@ def _with(text: str, *parts: str) -> str:
     return PARTS.sub(lambda match: match[1] + next(rest) + match[3], text)
 
 
+# ── roles ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def roles_page(old: str) -> str:
+    """Return the page on roles, with the tables of all keys."""
+    return _with(old, "\n".join(_key_rows(role.FLAT)), "\n".join(_tool_tables()))
+
+
+def _key_rows(table: Table) -> Iterator[str]:
+    """Yield the rows of a table, those of maps inside it below their own."""
+    yield from ("| key | type | default | means |", "|---|---|---|---|")
+    yield from _rows(table, "")
+    yield ""
+
+
+def _rows(table: Table, before: str) -> Iterator[str]:
+    for name, key in table.items():
+        yield f"| `{before}{name}` | {_kind(key)} | {_default_of(key)} | {_one_line(key.doc)} |"
+        inner = role.MODEL if key.kind == "model" else key.keys
+        yield from _rows(inner, f"{before}{name}{'[]' if key.kind == 'maps' else ''}.")
+
+
+_KINDS = {
+    "texts": "list of texts",
+    "truth": "true or false",
+    "integer": "whole number",
+    "text-map": "map of texts",
+    "maps": "list of maps",
+    "model": "text or map",
+    "tools": "list of maps",
+}
+
+
+def _kind(key: Key) -> str:
+    if key.choices:
+        return f"{'some' if key.kind == 'texts' else 'one'} of {', '.join(f'`{one}`' for one in key.choices)}"
+    words = _KINDS.get(key.kind, key.kind)
+    if key.kind == "integer":
+        return f"{words}, {key.low:,.0f} to {key.high:,.0f}"
+    return (
+        f"{words}, {'from' if key.closed else 'above'} {key.low:g} to {key.high:g}" if key.kind == "number" else words
+    )
+
+
+def _default_of(key: Key) -> str:
+    if key.needed:
+        return "needed"
+    if key.default in (None, "", ()) or key.default == {}:
+        return ""
+    shown = ", ".join(key.default) if isinstance(key.default, tuple) else json.dumps(key.default).strip('"')
+    return f"`{shown}`"
+
+
+def _tool_tables() -> Iterator[str]:
+    for kind, table in TOOLS.items():
+        yield from (f"### `{kind}`", "")
+        yield from _key_rows(table)
+
+
 # ── commands ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -198,6 +261,8 @@ PAGES: dict[str, Callable[[str], str]] = {
     "help.md": lambda _: help_page(),
     "hosts/README.md": hosts_page,
     **{f"hosts/{name}.md": partial(host_page, name) for name in host_names()},
+    "roles.md": roles_page,
+    "role.schema.json": lambda _: json.dumps(role.schema(), indent=2, ensure_ascii=False) + "\n",
     **{f"commands/{name}.md": command_page for name in COMMANDS},
 }
 """Page to what makes it of the old one."""

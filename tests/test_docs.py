@@ -113,7 +113,9 @@ def test_the_smallest_host_file_is_one() -> None:
 SHAPES = {
     "list": (["list", "--host", "codex", "--json"], ["list", "--json"]),
     "why": (["why", "commit-message", "--json"],),
-    "show": (["show", "csv-profile", "--json"],),
+    "show": (["show", "csv-profile", "--json"], ["show", "roles/table-helper.yaml", "--json"]),
+    "run": (["run", "roles/table-helper.yaml", "--dry-run", "--json"],),
+    "validate": (["validate", "roles/table-helper.yaml", "--json"],),
     "check": (["check", "--json", "--fix"],),
     "prompt": (["prompt", "--json"],),
     "activate": (["activate", "csv-profile", "--json"],),
@@ -140,7 +142,7 @@ SHAPES = {
 """Command to those that print each shape of its JSON."""
 
 
-MAPS = ("fields", "on", "when", "replace", "effects", "bundled", "scope_words", "env")
+MAPS = ("fields", "on", "when", "replace", "effects", "bundled", "scope_words", "env", "parameters")
 """Keys that hold a map from something to something, whose own keys are data, not shape; so are the names of hosts."""
 
 

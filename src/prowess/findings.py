@@ -162,6 +162,7 @@ CODES: Mapping[str, Code] = {
         ("host-trust", _I, _I, "the host shows project skills only in a trusted folder"),
         ("config-invalid", _W, _W, "a settings file cannot be used"),
         ("test-invalid", _E, _E, "a file of a skill's tests is wrong"),
+        ("role-invalid", _E, _E, "a role, or a skill it names, cannot be used"),
     )
 }
 

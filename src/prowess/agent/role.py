@@ -117,13 +117,13 @@ class Role(Frozen):
 
 # ── the tables ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-_MODEL: Table = {
+MODEL: Table = {
     "provider": Key(kind="text", doc="who serves it, as in `openai` or `anthropic`", default="openai"),
     "name": Key(kind="text", doc="what the provider calls it", needed=True),
     "base_url": Key(kind="text", doc="of a server that speaks OpenAI's API"),
     "api_key_env": Key(kind="text", doc="the variable that holds its key, where it is not the provider's own"),
-    "temperature": Key(kind="number", doc="from 0 to 2", closed=True, high=2),
-    "top_p": Key(kind="number", doc="above 0, to 1", high=1),
+    "temperature": Key(kind="number", doc="how freely it answers", closed=True, high=2),
+    "top_p": Key(kind="number", doc="of how many likely words it chooses", high=1),
     "max_tokens": Key(kind="integer", doc="tokens of one answer", low=1),
 }
 _GUARDRAILS: Table = {
@@ -148,7 +148,7 @@ _AUTO: Table = {
 _MODEL_SCHEMA = {
     "anyOf": [
         {"type": "string", "pattern": r"\S", "description": "`provider:name` or `openai:NAME@URL`"},
-        shape_schema(_MODEL),
+        shape_schema(MODEL),
         {"type": "null"},
     ]
 }
@@ -258,7 +258,7 @@ def _model(form: Form, name: str) -> ModelConfig | None:
         return None
     if node.kind == "map":
         inner = form.form(name)
-        return None if inner is None else ModelConfig(**read(inner, _MODEL))
+        return None if inner is None else ModelConfig(**read(inner, MODEL))
     text = form.text(name)
     if text is not None and not text.strip():
         form.report.say(f"{quoted(form.path(name))} is empty", node, "write it as `provider:name`")

@@ -30,6 +30,8 @@ COMMANDS = {
     "mount": "put skills into a home where an agent finds them, all of them or none",
     "exec": "start an agent in a home of its own, with nothing but the skills and variables it is given",
     "test": "run the tests of skills, each in a fresh copy and contained",
+    "run": "run a role: an agent in one YAML file",
+    "validate": "say whether a role would run, and all that keeps it from that",
     "hosts": "the agents Prowess knows, their folders and the evidence",
 }
 """Command to what it does; each is a module of this package."""

@@ -61,6 +61,7 @@ def parser() -> ArgumentParser:
         default=[],
         help="a further folder of skills (repeatable; also INITRUNNER_SKILL_DIR and PROWESS_SKILL_DIR)",
     )
+    group.add_argument("--home", metavar="DIR", help="the home in which skills are looked for (default: yours)")
     group.add_argument(
         "--sandbox",
         metavar="HOW",
@@ -83,7 +84,7 @@ def run(args: Namespace) -> int:
         raise ConfigError(f"{first} and {second} exclude each other", hint="choose one of them")
     if args.dry_run:
         return _dry_run(args)
-    live = Live(args.role, dirs=args.skill_dir, sandbox=args.sandbox, watch=args.daemon, say=_note)
+    live = Live(args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, watch=args.daemon, say=_note)
     try:
         from prowess.agent.conversation import Conversation
         from prowess.agent.model import make_model
@@ -209,7 +210,7 @@ def _dry_run(args: Namespace) -> int:
     """Print what the model would be sent."""
     from prowess.agent.dry_run import dry_run
 
-    assembly, findings = assemble(args.role, dirs=args.skill_dir, sandbox=args.sandbox, env=os.environ)
+    assembly, findings = assemble(args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, env=os.environ)
     if assembly is None or findings:
         raise ConfigError(findings_text(findings), hint="mend all of it, then try again")
     shown = dry_run(assembly, args.model)

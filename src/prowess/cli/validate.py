@@ -29,13 +29,14 @@ def parser() -> ArgumentParser:
         default=[],
         help="a further folder of skills (repeatable; also INITRUNNER_SKILL_DIR and PROWESS_SKILL_DIR)",
     )
+    result.add_argument("--home", metavar="DIR", help="the home in which skills are looked for (default: yours)")
     result.add_argument("--json", action="store_true", help="print JSON")
     return result
 
 
 def run(args: Namespace) -> int:
     """Judge a role."""
-    assembly, findings = assemble(args.role, dirs=args.skill_dir)
+    assembly, findings = assemble(args.role, dirs=args.skill_dir, home=args.home)
     notes = () if assembly is None else assembly.notes
     if assembly is not None:
         findings += model_findings(assembly.role, args.model)
