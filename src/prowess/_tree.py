@@ -77,6 +77,9 @@ class _Stream:
 class Tree:
     """A command and all that comes from it."""
 
+    raises = os.geteuid() == 0
+    """Whether this process may raise its hard limits again."""
+
     def __init__(self, requests: int, wake: int, *, adopts: bool) -> None:
         self._requests, self._wake, self._adopts = requests, wake, adopts
         self._command = 0
@@ -144,12 +147,16 @@ class Tree:
             after = {_LIMITS[name]: _lowered(name, value, before[_LIMITS[name]][1]) for name, value in limits.items()}
             try:
                 for limit, value in after.items():
-                    resource.setrlimit(limit, (value, before[limit][1]))
+                    # Nobody may raise his hard limits again but root, who then starts the command with them.
+                    resource.setrlimit(limit, (value, value if Tree.raises else before[limit][1]))
                 self._command = _spawned(path, argv, env, given)
                 self._empty = False
             finally:
                 for limit, pair in before.items():
-                    resource.setrlimit(limit, pair)
+                    try:
+                        resource.setrlimit(limit, pair)
+                    except (OSError, ValueError):  # root without that right, as in some containers
+                        Tree.raises = False
                 os.chdir("/")
             if sys.platform == "linux":
                 for limit, value in after.items():
