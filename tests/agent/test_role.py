@@ -165,7 +165,8 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     """In the file and in its parts; what is right is read all the same."""
     text = (
         SEED
-        + "  skils: []\n  guardrails: {max_tool_calls: many}\n  tools:\n  - type: gti\n  - type: git\n    red_only: 1\n"
+    text = SEED + "  skils: []\n  guardrails: {max_tool_calls: many}\n"
+    text += "  tools:\n  - type: gti\n  - type: git\n    red_only: 1\n  - type: shell\n"
     )
     role, said = loaded(tmp_path, text)
     assert role is not None
@@ -175,7 +176,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
         "13:5: the key `spec.tools[1].red_only` is not known (did you mean `read_only`?)",
         "9:32: `spec.guardrails.max_tool_calls` is text (`many`), not a whole number from 0 to 1000000000",
     ]
-    assert [tool.kind for tool in role.tools] == ["git"]
+    assert [tool.kind for tool in role.tools] == ["shell"]
 
 
 def test_nobody_reads_more_than_fifty_findings(tmp_path: Path) -> None:

@@ -276,7 +276,7 @@ def model_of(text: str) -> ModelConfig:
 
 
 def read_tools(form: Form, name: str) -> tuple[ToolConfig, ...]:
-    """Read a list of tools' configurations, a role's or a skill's."""
+    """Read a list of tools' configurations, a role's or a skill's; those that are wrong are left out and reported."""
     found = []
     for inner in forms(form, name):
         kind = inner.text("type", needed=True)
@@ -288,6 +288,10 @@ def read_tools(form: Form, name: str) -> tuple[ToolConfig, ...]:
             inner.report.say(f"there is no tool of the type {quoted(kind)}", inner.get("type"), hint)
             continue
         table = {"type": Key(kind="text", doc="", needed=True), **TOOLS[kind]}
+        before = len(inner.report.findings)
         options = {key: value for key, value in read(inner, table).items() if key != "type"}
+        # One that is wrong is not made: what it needs may be missing.
+        if len(inner.report.findings) > before or inner.report.full:
+            continue
         found.append(ToolConfig(kind=kind, options=options, where=inner.where, line=inner.node.line))
     return tuple(found)

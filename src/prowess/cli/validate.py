@@ -38,7 +38,8 @@ def run(args: Namespace) -> int:
     """Judge a role."""
     assembly, findings = assemble(args.role, dirs=args.skill_dir, home=args.home)
     notes = () if assembly is None else assembly.notes
-    if assembly is not None:
+    # Where the role is wrong, that is why no model is named.
+    if assembly is not None and not (findings and assembly.role.model.name is None and args.model is None):
         findings += model_findings(assembly.role, args.model)
     if args.json:
         counts = {"error": len(findings)}

@@ -1,0 +1,238 @@
+"""`prowess validate` and `prowess show ROLE`: what a role is made of, and all that keeps it from running."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broken_roles import BROKEN, HEAD, UNREADABLE
+from prowess.cli import main
+from skills import skill
+
+SEEDS = Path(__file__).parent.parent / "roles"
+GOOD = "name: a\nprompt: You help.\nmodel: openai:m\n"
+
+
+@pytest.fixture
+def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("INITRUNNER_SKILL_DIR", "PROWESS_SKILL_DIR", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "home").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return tmp_path.resolve()
+
+
+def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main([*arguments])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_a_role_that_is_right_is_said_to_be(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On stderr: there is no data."""
+    (top / "role.yaml").write_text(GOOD)
+    assert typed(capsys, "validate", "role.yaml") == (0, "", "nothing is wrong with it\n")
+    code, out, err = typed(capsys, "validate", "role.yaml", "--json")
+    assert (code, json.loads(out), err) == (0, {"findings": [], "notes": [], "counts": {"error": 0}}, "")
+
+
+def test_all_that_is_wrong_is_told(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each with place, code and hint; what is only good to know on stderr."""
+    for folder in ("skills/aa", ".agents/skills/aa", "skills/bb"):
+        skill(top / folder)
+    (top / "role.yaml").write_text("name: a\nprompt: x\nmodel: opnai:m\nskils: []\nauto_skills: {max_skills: 1}\n")
+    code, out, err = typed(capsys, "validate", "role.yaml")
+    assert code == 2
+    assert out == (
+        f"{top}/role.yaml:4:1: error: the key `skils` is not known [role-invalid]\n"
+        "    hint: did you mean `skills`?\n"
+        f"{top}/role.yaml: error: there is no provider of models `opnai` [role-invalid]\n"
+        "    hint: did you mean `openai`?\n"
+    )
+    first, second, last = err.splitlines()
+    assert first.startswith("note: `bb` is left out: ")
+    assert second.startswith(f"note: `aa` in {top}/.agents/skills/aa/SKILL.md is shadowed: ")
+    assert last == "2 problems: the role does not run"
+    code, out, err = typed(capsys, "validate", "role.yaml", "--json")
+    shown = json.loads(out)
+    assert (code, err, shown["counts"], len(shown["notes"])) == (2, "", {"error": 2}, 2)
+    assert {item["code"] for item in shown["findings"]} == {"role-invalid"}
+
+
+WRONG: dict[str, tuple[str, list[str]]] = {
+    **{name: (text, []) for name, (text, _) in {**BROKEN, **UNREADABLE}.items()},
+    "no skill": (HEAD + "skills: [nobody, ./none.md]\n", []),
+    "no folder": (GOOD, ["--skill-dir", "nowhere"]),
+    "needs": (HEAD + "skills: [needs]\n", []),
+    "bad tools of a skill": (HEAD + "skills: [tools]\n", []),
+    "no script": (HEAD + "tools: [{type: script, scripts: [{name: s, path: s.sh}]}]\n", []),
+    "no server": (HEAD + "tools: [{type: mcp}]\n", []),
+    "outside": (HEAD + "tools: [{type: filesystem, root_path: /etc}]\n", []),
+    "no model": ("name: a\nprompt: x\n", []),
+    "no provider": (GOOD, ["--model", "nobody:m"]),
+    "no address": (GOOD, ["--model", "openai:m@http://"]),
+    "base_url of another": ("name: a\nprompt: x\nmodel: {provider: groq, name: m, base_url: 'http://h'}\n", []),
+    "no script file": (GOOD, ["--model", "script:none.yaml"]),
+    "script": (GOOD, ["--model", "script:role.yaml"]),
+}
+RIGHT: dict[str, tuple[str, list[str]]] = {
+    "plain": (GOOD, []),
+    "other model": ("name: a\nprompt: x\n", ["--model", "openai:m@http://localhost:1/v1"]),
+    "discovered that is wrong": (GOOD, []),
+    "a folder": (GOOD, ["--skill-dir", "skills"]),
+}
+
+
+@pytest.mark.parametrize("case", [*WRONG, *RIGHT])
+def test_validate_and_run_agree(
+    top: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    """What the one reports the other fails on, with the same code; what the one takes, the other begins to run."""
+    text, options = {**WRONG, **RIGHT}[case]
+    (top / "role.yaml").write_text(text)
+    skill(top / "skills/needs", more="requires: {env: [NOT_THERE], bins: [not-there]}\n")
+    skill(top / "skills/tools", more="tools: [{type: gti}]\n")
+    code, out, _ = typed(capsys, "validate", "role.yaml", "--json", *options)
+    said = [item["message"] for item in json.loads(out)["findings"]]
+    assert (code == 0) is (said == []) is (case in RIGHT)
+
+    begun: list[str] = []
+
+    def make(config: Any, given: str | None, env: Any = None) -> Any:
+        from prowess.agent.model import _script, chosen_model
+
+        begun.append("model")
+        if chosen_model(config, given) is None:
+            _script(str(given))
+        begun.append("run")
+        raise KeyboardInterrupt
+
+    # Neither a framework nor a key is needed up to here.
+    import sys
+    import types
+
+    monkeypatch.setitem(sys.modules, "prowess.agent.conversation", types.SimpleNamespace(Conversation=None))
+    monkeypatch.setattr("prowess.agent.model.make_model", make)
+    ran, out, err = typed(capsys, "run", "role.yaml", "-p", "Hello", *options)
+    assert out == ""
+    if case in RIGHT:
+        assert (ran, begun) == (130, ["model", "run"])
+        return
+    assert ran == code == 2
+    assert "run" not in begun
+    assert "Traceback" not in err
+    assert err.startswith("error: ")
+    assert [words for words in said if words.split("\n")[0] not in err.replace("error: ", "")] == []
+
+
+@pytest.mark.parametrize("name", ["role.yaml", "\0", "a" * 5000, "", "folder", "../../../../../etc/shadow-not"])
+@pytest.mark.parametrize("command", [["validate"], ["run", "-p", "x"], ["run", "--dry-run"]])
+def test_a_role_that_is_not_there_is_wrong_use(
+    top: Path, capsys: pytest.CaptureFixture[str], command: list[str], name: str
+) -> None:
+    """No traceback, and the same code."""
+    (top / "folder").mkdir()
+    code, out, err = typed(capsys, command[0], name, *command[1:])
+    assert code == 2
+    assert "bug in Prowess" not in out + err
+
+
+# ── the seed ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_seed_s_demo_is_right(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """InitRunner's `auto-skill-demo.yaml`, as it stands."""
+    assert typed(capsys, "validate", str(SEEDS / "auto/auto-skill-demo.yaml"))[0] == 0
+
+
+def test_the_option_comes_before_the_variable(
+    top: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """InitRunner: "The --skill-dir option is available on validate and run commands"."""
+    for name in ("option", "first", "second"):
+        skill(top / name / "pdf", body=f"From {name}.")
+    skill(top / "home/.initrunner/skills/pdf", body="From home.")
+    (top / "role.yaml").write_text(GOOD + "skills: [pdf]\n")
+
+    def told(*options: str) -> str:
+        code, out, err = typed(capsys, "run", "role.yaml", "--dry-run", "--json", *options)
+        assert code == 0, err
+        instructions: str = json.loads(out)["instructions"]
+        return instructions.split("## Skill: pdf\n\n")[1].split("\n", maxsplit=1)[0]
+
+    assert told() == "From home."
+    monkeypatch.setenv("PROWESS_SKILL_DIR", str(top / "second"))
+    assert told() == "From second."
+    monkeypatch.setenv("INITRUNNER_SKILL_DIR", str(top / "first"))
+    assert told() == "From first."
+    assert told("--skill-dir", "option") == "From option."
+    skill(top / "skills/pdf", body="From beside.")
+    assert told("--skill-dir", "option") == "From beside."
+
+
+# ── show ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_show_tells_where_each_part_comes_from(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The prompt, the tools, the skills with what they bring, limits and policy."""
+    skill(top / "skills/named", body="Do it.", more="tools: [{type: git}, {type: filesystem, read_only: false}]\n")
+    skill(top / "skills/found", more="tools: [{type: shell}]\n")
+    skill(top / "skills/late")
+    (top / "role.yaml").write_text(
+        GOOD + "description: It helps.\nskills: [named]\nauto_skills: {max_skills: 1}\ntools: [{type: filesystem}]\n"
+        "security: {ask: [git_log]}\nguardrails: {max_tool_calls: 1000, timeout_seconds: 0.5}\n"
+    )
+    code, out, err = typed(capsys, "show", "role.yaml", "--json")
+    assert (code, err) == (0, "")
+    shown = json.loads(out)
+    assert [part["origin"] for part in shown["parts"]] == ["role", "named", "catalog"]
+    origins = {tool["name"]: (tool["type"], tool["origin"], tool["asks"]) for tool in shown["tools"]}
+    assert origins["read_file"] == ("filesystem", "role", False)
+    assert origins["named_read_file"] == ("filesystem", "named", False)
+    assert origins["git_log"] == ("git", "named", True)
+    assert origins["activate_skill"] == ("session", "prowess", False)
+    assert "run_shell" not in origins
+    rows = {row["name"]: row for row in shown["skills"]}
+    assert [(name, row["state"]) for name, row in rows.items()] == [
+        ("named", "whole"),
+        ("found", "listed"),
+        ("late", "disabled"),
+    ]
+    assert rows["found"]["tools"] == ["run_shell"]
+    assert "git_log" in rows["named"]["tools"]
+    assert "1" in rows["late"]["reason"]
+    code, out, err = typed(capsys, "show", "role.yaml")
+    assert code == 0
+    assert err.startswith("note: `late` is left out")
+    for line in (
+        "a",
+        "  It helps.",
+        "  model  openai:m",
+        "  found  listed; loaded when the model activates it",
+        "      brings run_shell",
+        "  max_tool_calls      1,000",
+        "  timeout_seconds     0.5",
+        "  ask                 git_log",
+        "  allow_private       false",
+    ):
+        assert line in out.splitlines()
+
+
+def test_show_tells_what_is_wrong_with_a_role(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What can be shown is shown all the same; a file that is no role is wrong use."""
+    (top / "role.yml").write_text(GOOD + "skils: []\n")
+    code, out, _ = typed(capsys, "show", "role.yml")
+    assert code == 0
+    assert out.endswith(
+        "findings\n  role.yml:4:1: error: the key `skils` is not known [role-invalid]\n"
+        "      hint: did you mean `skills`?\n"
+    )
+    for name in ("none.yaml", "broken.yaml"):
+        (top / "broken.yaml").write_text("- a\n")
+        code, out, err = typed(capsys, "show", name)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"error: {top}/{name}")
