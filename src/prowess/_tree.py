@@ -8,6 +8,7 @@ numbers cannot have gone to somebody else.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import resource
 import select
@@ -32,6 +33,8 @@ SETTLE = 0.05
 LOST = 1.9
 """Seconds after a command's end or its time in which all must be gone; what is not waits for a dead disk, say."""
 _CHUNK = 65536
+_TOLD = 5.0
+"""Seconds in which bwrap tells of its first process, or has failed."""
 _TRIES = 20
 """Times that a program is tried which another process still seems to write."""
 _LIMITS = {
@@ -76,9 +79,6 @@ class _Stream:
 
 class Tree:
     """A command and all that comes from it."""
-
-    raises = os.geteuid() == 0
-    """Whether this process may raise its hard limits again."""
 
     def __init__(self, requests: int, wake: int, *, adopts: bool) -> None:
         self._requests, self._wake, self._adopts = requests, wake, adopts
@@ -129,6 +129,8 @@ class Tree:
     def _start(self, request: Request) -> None:
         path, argv, env, cwd, stdin, args, limits, _, output, _ = request
         given: dict[int, int] = {}
+        after: dict[int, int] = {}
+        told = go = -1
         try:
             if stdin:
                 given[0], self._input = os.pipe()
@@ -139,32 +141,29 @@ class Tree:
                 ours, given[fd] = os.pipe()
                 self._streams[ours] = _Stream(ours, output)
             if args:
-                given[3] = os.memfd_create("args")
+                given[3] = _high(os.memfd_create("args"))
                 os.write(given[3], args)
                 os.lseek(given[3], 0, os.SEEK_SET)
+                told, go, given[4], given[5] = _gate()
             os.chdir(cwd)
             before = {_LIMITS[name]: resource.getrlimit(_LIMITS[name]) for name in limits}
             after = {_LIMITS[name]: _lowered(name, value, before[_LIMITS[name]][1]) for name, value in limits.items()}
             try:
                 for limit, value in after.items():
-                    # Nobody may raise his hard limits again but root, who then starts the command with them.
-                    resource.setrlimit(limit, (value, value if Tree.raises else before[limit][1]))
+                    resource.setrlimit(limit, (value, before[limit][1]))
                 self._command = _spawned(path, argv, env, given)
                 self._empty = False
             finally:
                 for limit, pair in before.items():
-                    try:
-                        resource.setrlimit(limit, pair)
-                    except (OSError, ValueError):  # root without that right, as in some containers
-                        Tree.raises = False
+                    resource.setrlimit(limit, pair)
                 os.chdir("/")
             if sys.platform == "linux":
-                for limit, value in after.items():
-                    with suppress(OSError, ValueError):
-                        resource.prlimit(self._command, limit, (value, value))
+                _lower(self._command, after)
         finally:
             for fd in given.values():
                 os.close(fd)
+            if told >= 0:
+                _let_in(told, go, after)
         for ours in self._streams:
             self._poll.register(ours, select.POLLIN)
         for fd in (self._wake, self._requests):
@@ -351,6 +350,42 @@ def _hurry(by: int) -> None:
     """Go before others, where this process may."""
     with suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, by)
+
+
+def _high(fd: int) -> int:
+    """Move a descriptor out of the way of those that a command is given."""
+    moved = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10)
+    os.close(fd)
+    return moved
+
+
+def _gate() -> tuple[int, int, int, int]:
+    """Return what bwrap tells its first process by and waits at before it starts the command: our ends, then its."""
+    (told, tells), (waits, go) = os.pipe(), os.pipe()
+    return _high(told), _high(go), _high(tells), _high(waits)
+
+
+def _let_in(told: int, go: int, limits: dict[int, int]) -> None:
+    """Lower the limits of bwrap's first process, so that all that comes from it has them; then let it begin."""
+    try:
+        data = b""
+        while (b"}" not in data) and select.select([told], [], [], _TOLD)[0] and (part := os.read(told, 4096)):
+            data += part
+        digits = data.partition(b'"child-pid":')[2].lstrip()
+        pid = int(digits[: len(digits) - len(digits.lstrip(b"0123456789"))] or b"0")
+        if pid:
+            _lower(pid, limits)
+        with suppress(OSError):
+            os.write(go, b"go")
+    finally:
+        os.close(told)
+        os.close(go)
+
+
+def _lower(pid: int, limits: dict[int, int]) -> None:
+    for limit, value in limits.items():
+        with suppress(OSError, ValueError):
+            resource.prlimit(pid, limit, (value, value))
 
 
 def _lowered(name: str, value: int, hard: int) -> int:
