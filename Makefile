@@ -33,7 +33,7 @@ $(AGENT)/.ready: pyproject.toml
 	@touch $@
 
 test: lint       ## all checks and tests, as CI runs them
-	$(BIN)/python -m pytest -q --ignore tests/adapters --ignore tests/real
+	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/adapters --ignore tests/real
 	@$(MAKE) --no-print-directory adapters
 
 adapters: $(FRAMEWORKS)/.ready $(CAMEL)/.ready  ## the tests of the adapters, each with its real framework
