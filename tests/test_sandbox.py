@@ -340,7 +340,8 @@ def test_a_bomb_is_put_out(kind: str, sandbox: str, tmp_path: Path, linux: None)
     try:
         done = run(["python3", "-c", BOMB, kind], cwd=tmp_path, sandbox=sandbox, limits=Limits(timeout=1))
     except SandboxError as error:
-        assert (kind, sandbox, str(error)) == ("sessions", "none", "something that `python3` started cannot be killed")
+        if (kind, sandbox) != ("sessions", "none") or "cannot be killed" not in str(error):
+            raise
         assert gone("and each gets away", 30)
         return
     assert time.monotonic() - before < 1 + slack()
