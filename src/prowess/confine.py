@@ -61,6 +61,8 @@ def bwrap_words(walls: Walls) -> list[str]:
     words = [
         *("--unshare-all", "--new-session", "--cap-drop", "ALL", "--clearenv"),
         *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 - one of its own
+        # Root owns the settings of the kernel in it, and may write them without any capability.
+        *("--remount-ro", "/proc"),
         *_system_words(),
     ]
     if walls.network:
