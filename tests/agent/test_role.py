@@ -163,11 +163,8 @@ def test_what_is_no_map_is_no_role(tmp_path: Path, case: str) -> None:
 
 def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     """In the file and in its parts; what is right is read all the same."""
-    text = (
-        SEED
     text = SEED + "  skils: []\n  guardrails: {max_tool_calls: many}\n"
     text += "  tools:\n  - type: gti\n  - type: git\n    red_only: 1\n  - type: shell\n"
-    )
     role, said = loaded(tmp_path, text)
     assert role is not None
     assert said.splitlines() == [

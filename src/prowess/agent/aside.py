@@ -10,12 +10,15 @@ import asyncio
 import contextvars
 import threading
 from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["aside"]
+__all__ = ["aside", "settle"]
+
+_THREADS: set[threading.Thread] = set()
 
 T = TypeVar("T")
 
@@ -44,6 +47,17 @@ async def aside(call: Callable[..., T], **arguments: Any) -> T:
             error = problem
         with suppress(RuntimeError):  # the loop is closed, and nobody awaits it any more
             loop.call_soon_threadsafe(tell, result, error)
+        _THREADS.discard(thread)
 
-    threading.Thread(target=contextvars.copy_context().run, args=(work,), name="prowess-aside", daemon=True).start()
+    run = contextvars.copy_context().run
+    thread = threading.Thread(target=run, args=(work,), name="prowess-aside", daemon=True)
+    _THREADS.add(thread)
+    thread.start()
     return await done
+
+
+def settle(seconds: float = 2.0) -> None:
+    """Wait for calls that were given up, so that they put away what they made; but no longer than this."""
+    until = monotonic() + seconds
+    for thread in tuple(_THREADS):
+        thread.join(max(0.0, until - monotonic()))

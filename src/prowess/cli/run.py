@@ -12,6 +12,7 @@ from prowess.cli import FAILED, OK
 from prowess.cli.common import make_parser, print_json, say, tell_lines
 from prowess.errors import ConfigError
 from prowess.findings import neutral, quoted
+from prowess.outfit import clear
 from prowess.sandbox import CHOICES
 
 TYPE_CHECKING = False
@@ -77,7 +78,20 @@ def parser() -> ArgumentParser:
 
 
 def run(args: Namespace) -> int:
-    """Run a role."""
+    """Run a role; no folder that its tools needed is left.
+
+    Raises:
+        ConfigError: the role or an option is wrong.
+    """
+    try:
+        return _run(args)
+    finally:
+        clear()
+
+
+def _run(args: Namespace) -> int:
+    if args.sandbox not in CHOICES:
+        raise ConfigError(f"`--sandbox` is {quoted(args.sandbox)}", hint=f"choose one of {', '.join(CHOICES)}")
     modes = [name for name in ("prompt", "interactive", "serve", "dry_run") if getattr(args, name) not in (None, False)]
     if len(modes) > 1:
         first, second = (f"`--{name.replace('_', '-')}`" for name in modes[:2])
@@ -163,16 +177,50 @@ def _confirm(args: Namespace) -> Confirm | None:
 
         say(f"{quoted(tool)} wants to be called with {neutral(json.dumps(dict(arguments), ensure_ascii=False))}")
         say("allow it? [y/N]")
-        answer = await asyncio.to_thread(sys.stdin.readline)
+        answer = await _typed()
         return answer.strip().lower() in ("y", "yes")
 
     return asked
 
 
+_waiting = bytearray()
+"""What was read of standard input after the line that was wanted."""
+
+
+async def _typed() -> str:
+    """Return the next line of standard input; empty at its end. No thread waits for it, so Ctrl-C ends it at once."""
+    fd, loop = sys.stdin.fileno(), asyncio.get_running_loop()
+    while b"\n" not in _waiting:
+        ready = asyncio.Event()
+        try:
+            loop.add_reader(fd, ready.set)
+        except PermissionError:  # a file, which is always ready
+            pass
+        else:
+            try:
+                await ready.wait()
+            finally:
+                loop.remove_reader(fd)
+        if not (data := os.read(fd, 65536)):
+            break
+        _waiting.extend(data)
+    line, newline, rest = _waiting.partition(b"\n")
+    _waiting[:] = rest
+    return bytes(line + newline).decode("utf-8", "replace")
+
+
 async def _asked(conversation: Any, prompt: str, args: Namespace) -> Turn:
     """Say one thing; the answer is shown as it comes, where somebody looks."""
+    from prowess.agent.aside import settle
+    from prowess.sandbox import stop
+
     live = not args.json and sys.stdout.isatty()
-    turn: Turn = await conversation.ask(prompt, told=_shown if live else None)
+    try:
+        turn: Turn = await conversation.ask(prompt, told=_shown if live else None)
+    finally:
+        # A tool that was given up, because the time was up or by Ctrl-C, may run still.
+        stop()
+        settle()
     return turn
 
 
@@ -190,15 +238,24 @@ def _tell(turn: Turn, args: Namespace) -> int:
             sys.stdout.write("\n")
         else:
             tell_lines(turn.output)
+    if not args.json:
+        for note in turn.notes:
+            _note(note)
     if turn.error is not None and not args.json:
         say(f"error: {neutral(turn.error)}")
     return OK if turn.error is None else FAILED
 
 
 async def _lines(conversation: Any, live: Live, args: Namespace) -> int:
-    """Take each line of standard input for something that is said."""
+    """Take each line of standard input for something that is said.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    if sys.stdin is None:
+        raise ConfigError("there is no standard input to take lines from", hint="give it one, or use `--serve`")
     code = OK
-    while line := await asyncio.to_thread(sys.stdin.readline):
+    while line := await _typed():
         if line.strip():
             conversation.take(live.current())
             code = max(code, _tell(await _asked(conversation, line.strip(), args), args))

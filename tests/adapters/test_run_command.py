@@ -1,0 +1,461 @@
+# ruff: noqa: E501 - a row of a table is a line
+"""`prowess run` as it is typed: with scripts, and with a server that speaks OpenAI's API."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from openai_server import HANG, SLOW, ModelServer
+from skills import skill
+from suites import gone
+
+TOP = Path(__file__).parent.parent.parent
+ROLE = "name: a\nprompt: You help.\nmodel: openai:m\n"
+FILES = "tools:\n- type: filesystem\n"
+ASKS = "tools:\n- type: filesystem\n  read_only: false\n  require_confirmation: true\n"
+WRITE = [{"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."}]
+
+
+class Place:
+    """A role in a folder, with a home beside it."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        (top / "home").mkdir()
+        (top / "tmp").mkdir()
+        (top / "notes.txt").write_text("The sea is calm.\n")
+        self.role()
+        self.env = {
+            "HOME": str(top / "home"),
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(TOP / "src"),
+            "TMPDIR": str(top / "tmp"),
+            "LANG": "C.UTF-8",
+            "PROWESS_CONFIG_DIR": str(top / "config"),
+            "PROWESS_NO_CACHE": "1",
+        }
+
+    def role(self, more: str = "") -> None:
+        file = self.top / "role.yaml"
+        file.write_text(ROLE + more)
+        os.utime(file, ns=(time.time_ns(), time.time_ns()))
+
+    def script(self, *steps: Any) -> str:
+        (self.top / "script.yaml").write_text(json.dumps(steps))
+        return f"script:{self.top}/script.yaml"
+
+    def argv(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "prowess", "run", "role.yaml", *arguments]
+
+    def run(self, *arguments: str, stdin: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
+        given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
+        done = subprocess.run(
+            self.argv(*arguments),
+            cwd=self.top,
+            env=self.env | env,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            **given,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+        pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
+        return subprocess.Popen(self.argv(*arguments), cwd=self.top, env=self.env, **{**pipe, **options})
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path.resolve())
+
+
+# ── one thing said ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_answer_goes_to_stdout_and_nothing_else_does(place: Place) -> None:
+    """With `-p`, or from standard input."""
+    model = place.script({"say": "The sea is calm.\nVery."})
+    for done in (place.run("-p", "How is it?", "--model", model), place.run("--model", model, stdin="How is it?\n")):
+        assert (done.returncode, done.stdout, done.stderr) == (0, "The sea is calm.\nVery.\n", "")
+
+
+def test_what_a_model_says_does_not_reach_the_terminal_raw(place: Place) -> None:
+    """What does not show is escaped; lines and tabs are kept."""
+    done = place.run("-p", "x", "--model", place.script({"say": "a\tb\x1b[2J\u202e\n::error::x"}))
+    assert done.stdout == "a\tb\\x1b[2J\\u202e\n\\x3a:error::x\n"
+
+
+def test_the_transcript_tells_all_that_happened(place: Place) -> None:
+    """The shape of `run --json`."""
+    skill(place.top / "skills/tides")
+    steps = [
+        {"call": "activate_skill", "with": {"name": "tides"}},
+        {"calls": [{"call": "read_file", "with": {"path": p}} for p in ("notes.txt", "/etc/passwd")]},
+        {"call": "activate_skill", "with": {"name": "nobody"}},
+        {"say": "Calm."},
+    ]
+    place.role(FILES)
+    done = place.run("-p", "How is it?", "--json", "--model", place.script(*steps))
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = json.loads(done.stdout)
+    assert list(shown) == ["output", "error", "activations", "tool_calls", "usage", "notes"]
+    assert (shown["output"], shown["error"], shown["notes"]) == ("Calm.", None, [])
+    (row,) = shown["activations"]
+    assert (row["name"], row["turn"], row["digest"][:7]) == ("tides", 1, "sha256:")
+    first, second, third, fourth = shown["tool_calls"]
+    assert first["tool"] == "activate_skill"
+    assert second == {
+        "tool": "read_file",
+        "arguments": {"path": "notes.txt"},
+        "result": "The sea is calm.\n",
+        "error": None,
+    }
+    assert third["result"] is None
+    assert "/etc/passwd" in third["error"]
+    assert "nobody" in (fourth["error"] or fourth["result"])
+    assert shown["usage"]["tool_calls"] == 4
+    assert set(shown["usage"]) == {"requests", "input_tokens", "output_tokens", "total_tokens", "tool_calls"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (401, "answered 401: it does not take the key"),
+        (429, "answered 429: it is asked too often"),
+        (500, "answered 500"),
+    ],
+)
+def test_a_server_that_fails_is_a_failure(place: Place, answer: int, words: str) -> None:
+    """Exit code 1; on stderr, or in the transcript."""
+    with ModelServer(answer) as server:
+        done = place.run("-p", "x", "--model", server.model)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr.startswith("error: the model's server ")
+        assert words in done.stderr
+        done = place.run("-p", "x", "--model", server.model, "--json")
+        assert done.returncode == 1
+        assert words in json.loads(done.stdout)["error"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "answers", "words"),
+    [
+        ("max_tokens_per_run: 150", ["x"], "`guardrails.max_tokens_per_run` of 150"),
+        ("max_tool_calls: 2", [[("read_file", {"path": "notes.txt"})] * 10_000], "`guardrails.max_tool_calls` of 2"),
+        ("timeout_seconds: 0.7", [HANG], "the time of a run is up: 0.7 seconds"),
+    ],
+)
+def test_guardrails_hold(place: Place, limits: str, answers: list[Any], words: str) -> None:
+    """InitRunner: tokens, calls, seconds; the transcript says which."""
+    place.role(FILES + f"guardrails: {{{limits}}}\n")
+    if "tokens" in limits:
+        answers = [[("read_file", {"path": "notes.txt"})], "Done."]
+    with ModelServer(*answers) as server:
+        begun = time.monotonic()
+        done = place.run("-p", "x", "--model", server.model, "--json")
+    assert time.monotonic() - begun < 20
+    shown = json.loads(done.stdout)
+    assert (done.returncode, shown["output"]) == (1, None)
+    assert words in shown["error"]
+
+
+def test_a_tool_that_hangs_does_not_outlive_the_run(place: Place) -> None:
+    """Neither its process nor a folder of it is left, and nobody waits for it."""
+    mark = f"{place.top}/home"
+    place.role(
+        "guardrails: {timeout_seconds: 1}\ntools:\n- type: script\n  scripts: [{name: slow, body: 'sleep 20'}]\n"
+    )
+    begun = time.monotonic()
+    done = place.run("-p", "x", "--model", place.script({"call": "slow"}, {"say": "Done."}))
+    assert time.monotonic() - begun < 15
+    assert done.returncode == 1
+    assert "the time of a run is up: 1 seconds" in done.stderr
+    assert gone(mark)
+    assert os.listdir(place.top / "tmp") == []
+    done = place.run("-p", "x", "--model", place.script({"say": "Done."}))
+    assert (done.returncode, os.listdir(place.top / "tmp")) == (0, [])
+
+
+# ── wrong use ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("more", "arguments", "words"),
+    [
+        ("", ["-p", "x"], "there is no key for `openai`: the variable OPENAI_API_KEY is not set"),
+        ("", ["-p", "x", "--model", "anthropic:m"], "there is no key for `anthropic`: the variable ANTHROPIC_API_KEY is not"),
+        ("", ["-p", "x", "--model", "nobody:m"], "there is no provider of models `nobody`"),
+        ("", ["-p", "x", "--model", "script:none.yaml"], "none.yaml"),
+        ("skills: [nobody]\n", ["-p", "x"], "there is no skill `nobody`"),
+        ("tools: [{type: telepathy}]\n", ["-p", "x"], "there is no tool of the type `telepathy`"),
+        ("", ["-p", "x", "-i"], "`--prompt` and `--interactive` exclude each other"),
+        ("", ["-p", "x", "--sandbox", "nobody"], "nobody"),
+        ("", [], "standard input is empty"),
+    ],
+)  # fmt: skip
+def test_wrong_use_is_told(place: Place, more: str, arguments: list[str], words: str) -> None:
+    """Exit code 2, nothing on stdout, and what to do."""
+    place.role(more)
+    if not arguments:
+        arguments = ["--model", place.script({"say": "x"})]
+    done = place.run(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert words in done.stderr
+    assert "bug in Prowess" not in done.stderr
+
+
+def test_a_missing_key_says_how_to_go_without(place: Place) -> None:
+    """And a key that is there is used."""
+    done = place.run("-p", "x")
+    assert done.stderr == (
+        "error: there is no key for `openai`: the variable OPENAI_API_KEY is not set\n\n"
+        "hint: set OPENAI_API_KEY, or run without a key: `--model script:FILE`, "
+        "`--model openai:NAME@http://localhost:PORT/v1`, or `--dry-run`\n"
+    )
+    with ModelServer("Yes.") as server:
+        done = place.run("-p", "x", OPENAI_API_KEY="secret", OPENAI_BASE_URL=server.url)
+        assert (done.returncode, done.stdout) == (0, "Yes.\n")
+        assert server.keys == ["secret"]
+
+
+def test_a_dry_run_needs_no_key(place: Place) -> None:
+    """It prints what would be sent, and asks nobody."""
+    skill(place.top / "skills/tides")
+    done = place.run("--dry-run")
+    assert done.returncode == 0
+    assert done.stdout.startswith("model  openai:m\n\nYou help.\n")
+    assert "<name>tides</name>" in done.stdout
+    assert "tool  activate_skill  (prowess)" in done.stdout
+
+
+# ── the user's word ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("options", "written"), [([], False), (["--yes"], True)])
+def test_without_a_terminal_nobody_is_asked(place: Place, options: list[str], written: bool) -> None:
+    """The call is refused and the model told, unless `--yes` was given."""
+    place.role(ASKS)
+    done = place.run("-p", "x", "--json", "--model", place.script(*WRITE), *options)
+    assert done.returncode == 0
+    (call,) = json.loads(done.stdout)["tool_calls"]
+    assert (call["error"] is None) is written
+    assert (place.top / "new.txt").exists() is written
+
+
+def terminal(place: Place, *arguments: str) -> tuple[subprocess.Popen[bytes], int]:
+    """Start it on a terminal of its own."""
+    leader, follower = pty.openpty()
+    process = place.start(*arguments, stdin=follower, stdout=follower, stderr=follower, start_new_session=True)
+    os.close(follower)
+    return process, leader
+
+
+def seen(fd: int, words: str, seconds: float = 30) -> str:
+    """Read a terminal until some words are there."""
+    text, until = "", time.monotonic() + seconds
+    while words not in text:
+        ready, _, _ = select.select([fd], [], [], max(0.0, until - time.monotonic()))
+        assert ready, f"there is only {text!r}"
+        try:
+            text += os.read(fd, 65536).decode()
+        except OSError:
+            break
+    assert words in text, text
+    return text
+
+
+@pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False), ("", False)])
+def test_on_a_terminal_the_user_is_asked(place: Place, answer: str, written: bool) -> None:
+    """With the tool and its arguments; anything but yes is no."""
+    place.role(ASKS)
+    process, leader = terminal(place, "-p", "x", "--model", place.script(*WRITE))
+    text = seen(leader, "allow it? [y/N]")
+    assert '`write_file` wants to be called with {"path": "new.txt", "content": "x"}' in text
+    os.write(leader, f"{answer}\n".encode())
+    seen(leader, "Done.")
+    assert process.wait(20) == 0
+    os.close(leader)
+    assert (place.top / "new.txt").exists() is written
+
+
+# ── Ctrl-C ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_ctrl_c_during_a_stream_ends_it(place: Place) -> None:
+    """Exit code 130, no traceback, no process, no folder; the server sees that it is gone."""
+    with ModelServer(SLOW) as server:
+        process = place.start("-p", "x", "--model", server.model)
+        assert server.begun.wait(30)
+        time.sleep(0.3)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        assert server.left.wait(10)
+    assert time.monotonic() - begun < 5
+    assert (process.returncode, out, err) == (130, b"", b"")
+    assert gone(f"{place.top}/home")
+    assert os.listdir(place.top / "tmp") == []
+
+
+def test_ctrl_c_during_a_tool_ends_it_too(place: Place) -> None:
+    """And what the tool has started."""
+    place.role("tools:\n- type: script\n  scripts: [{name: slow, body: 'sleep 30'}]\n")
+    process = place.start("-p", "x", "--model", place.script({"call": "slow"}, {"say": "Done."}))
+    until = time.monotonic() + 30
+    while not os.listdir(place.top / "tmp") and time.monotonic() < until:
+        time.sleep(0.02)
+    time.sleep(0.7)
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert time.monotonic() - begun < 6
+    assert (process.returncode, out, err) == (130, b"", b"")
+    assert gone(f"{place.top}/home")
+    assert os.listdir(place.top / "tmp") == []
+
+
+def test_ctrl_c_while_the_user_is_asked_ends_it(place: Place) -> None:
+    """No thread waits for a line that nobody will type."""
+    place.role(ASKS)
+    process, leader = terminal(place, "-p", "x", "--model", place.script(*WRITE))
+    seen(leader, "allow it? [y/N]")
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 130
+    assert time.monotonic() - begun < 5
+    os.close(leader)
+    assert not (place.top / "new.txt").exists()
+
+
+# ── --daemon ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_daemon_takes_changes_between_two_lines(place: Place) -> None:
+    """InitRunner: `--daemon`: of the role and of a skill; a change that is wrong is told and not taken over."""
+    file = skill(place.top / "skills/tides", body="Old.")
+    place.role("skills: [tides]\n")
+    with ModelServer("One.", "Two.", "Three.", "Four.") as server:
+        process = place.start("--daemon", "--model", server.model, stdin=subprocess.PIPE)
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def say(line: str) -> str:
+            process.stdin.write(f"{line}\n".encode())  # type: ignore[union-attr]
+            process.stdin.flush()  # type: ignore[union-attr]
+            return process.stdout.readline().decode()  # type: ignore[union-attr]
+
+        assert say("first") == "One.\n"
+        file.write_text("---\nname: tides\ndescription: d\n---\nNew words.\n")
+        assert say("\nsecond") == "Two.\n"
+        place.role("skils: [tides]\n")
+        assert say("third") == "Three.\n"
+        place.role()
+        (place.top / "role.yaml").write_text(ROLE.replace("You help", "You sing"))
+        assert say("fourth") == "Four.\n"
+        out, err = process.communicate(timeout=20)
+    assert (process.returncode, out) == (0, b"")
+    system = [request["messages"][0]["content"] for request in server.requests]
+    assert "Old." in system[0]
+    assert "New words." in system[1]
+    assert system[2] == system[1]
+    assert system[3].startswith("You sing.")
+    said = [message["content"] for message in server.requests[3]["messages"] if message["role"] == "user"]
+    assert said == ["first", "second", "third", "fourth"]
+    lines = err.decode().splitlines()
+    assert lines[0] == "note: the role was read again, because it or a skill has changed"
+    assert "the change is not taken over: " in lines[1]
+    assert "the key `skils` is not known" in lines[1]
+
+
+def test_a_daemon_that_is_interrupted_ends_at_once(place: Place) -> None:
+    """Also while it waits for a line, from a pipe or on a terminal."""
+    model = place.script({"say": "Yes."})
+    process = place.start("--daemon", "--model", model, stdin=subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b"hello\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == b"Yes.\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (130, b"", b"")
+    shell, leader = terminal(place, "--daemon", "--model", model)
+    os.write(leader, b"hello\n")
+    seen(leader, "Yes.")
+    os.write(leader, b"\x03")
+    shell.send_signal(signal.SIGINT)
+    assert shell.wait(20) == 130
+    os.close(leader)
+
+
+def test_a_line_that_fails_does_not_end_a_daemon(place: Place) -> None:
+    """The exit code at its end says that one has."""
+    with ModelServer(401, "Better.") as server:
+        done = place.run("--daemon", "--model", server.model, stdin="one\n\ntwo")
+    assert (done.returncode, done.stdout) == (1, "Better.\n")
+    assert "answered 401" in done.stderr
+
+
+# ── the seed, and the example ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_seed_s_demo_runs_as_it_stands(place: Place) -> None:
+    """InitRunner: "the agent will see the summarizer skill in its catalog", and has its tool once it is active."""
+    steps = [
+        {"call": "activate_skill", "with": {"name": "summarizer"}},
+        {"call": "fetch_page", "with": {"url": "http://127.0.0.1:1/"}},
+        {"say": "Done."},
+    ]
+    role = str(TOP / "tests/roles/auto/auto-skill-demo.yaml")
+    argv = [sys.executable, "-m", "prowess", "run", role, "-p", "Sum it up", "--json", "--model", place.script(*steps)]
+    done = subprocess.run(argv, env=place.env, capture_output=True, text=True, check=True, timeout=60)
+    first, second = json.loads(done.stdout)["tool_calls"]
+    assert "You are a summarization specialist." in first["result"]
+    assert second["tool"] == "fetch_page"
+    assert "127.0.0.1" in second["error"]
+
+
+def test_the_seed_s_reviewer_runs_as_it_stands(place: Place) -> None:
+    """InitRunner: "initrunner run reviewer.yaml -p": its skill's prompt and tools, and its guardrails."""
+    for name in ("ruff", "mypy"):
+        (place.top / name).write_text("#!/bin/sh\n")
+        (place.top / name).chmod(0o755)
+    role = str(TOP / "tests/roles/reviewer/reviewer.yaml")
+    with ModelServer([("read_file", {"path": "reviewer.yaml"})], "Fine.") as server:
+        argv = [sys.executable, "-m", "prowess", "run", role, "-p", "Review it", "--json", "--model", server.model]
+        env = place.env | {"PATH": f"{place.top}:{place.env['PATH']}"}
+        done = subprocess.run(argv, env=env, capture_output=True, text=True, check=True, timeout=60)
+    shown = json.loads(done.stdout)
+    assert shown["output"] == "Fine."
+    assert "name: code-reviewer" in shown["tool_calls"][0]["result"]
+    first = server.requests[0]
+    assert first["temperature"] == 0.0
+    assert "## Skill: code-review" in first["messages"][0]["content"]
+    assert {"git_diff", "git_changed_files", "run_shell"} <= {tool["function"]["name"] for tool in first["tools"]}
+
+
+def test_the_example_role_runs(place: Place) -> None:
+    """As `make demo` and the README do: catalog, activation, two files, a script, an answer."""
+    roles = TOP / "examples/roles"
+    argv = [sys.executable, "-m", "prowess", "run", str(roles / "table-helper.yaml"), "-p", "What did we sell?"]
+    argv += ["--json", "--model", f"script:{roles / 'answers.yaml'}"]
+    done = subprocess.run(argv, env=place.env, capture_output=True, text=True, check=True, timeout=60)
+    shown = json.loads(done.stdout)
+    assert shown["output"] == "116.75 euros, over the 4 orders in data/orders.csv."
+    assert [call["error"] for call in shown["tool_calls"]] == [None] * 4
+    assert shown["tool_calls"][3]["result"] == "exit code 0\nstdout:\n116.75 in 4 rows"
