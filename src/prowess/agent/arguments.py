@@ -23,11 +23,13 @@ class Argument(Frozen, kw_only=False):
     """What a tool is given by one name."""
 
     kind: str
-    """`string` or `integer`."""
+    """`string`, `integer`, `object`, or `any`: whatever JSON has."""
     doc: str
     default: Any = None
     """What it is where the model leaves it out, or gives null."""
     needed: bool = False
+    choices: tuple[str, ...] = ()
+    """What the model is told that a `string` may be; whether it is one, the function sees."""
 
 
 def agent_tool(
@@ -72,7 +74,10 @@ def _whole(error: ProwessError) -> str:
 def _schema(arguments: Mapping[str, Argument]) -> dict[str, Any]:
     properties: dict[str, dict[str, Any]] = {}
     for name, argument in arguments.items():
-        properties[name] = {"type": argument.kind, "description": argument.doc}
+        properties[name] = {} if argument.kind == "any" else {"type": argument.kind}
+        if argument.choices:
+            properties[name]["enum"] = [*argument.choices]
+        properties[name]["description"] = argument.doc
         if argument.default is not None:
             properties[name]["default"] = argument.default
     needed = [name for name, argument in arguments.items() if argument.needed]
@@ -99,6 +104,18 @@ def _values(tool: str, arguments: Mapping[str, Argument], given: Mapping[str, An
 
 
 def _value(name: str, kind: str, value: Any) -> Any:
+    """Return what a function is given for one argument.
+
+    Raises:
+        ToolFailedError: it is of another kind.
+        RefusedError: it holds what no program can be handed.
+    """
+    if kind == "any":
+        return value
+    if kind == "object":
+        if not isinstance(value, dict):
+            raise ToolFailedError(f"`{name}` must be an object, not {type(value).__name__}")
+        return value
     if kind == "integer":
         if isinstance(value, float) and value.is_integer():
             value = int(value)

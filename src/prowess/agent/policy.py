@@ -7,16 +7,19 @@ loosen. A tool's own configuration can only make it tighter.
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import EMPTY, Frozen
-from prowess.errors import ProwessError
+from prowess.errors import ConfigError, ProwessError
 from prowess.findings import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["AgentTool", "Around", "Policy", "RefusedError", "ToolFailedError"]
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class ToolFailedError(ProwessError, RuntimeError):
@@ -87,6 +90,28 @@ class Around(Frozen):
     def path(self, text: str) -> str:
         """Return a path of a configuration, absolute."""
         return os.path.abspath(os.path.join(self.folder, os.path.expanduser(text)))
+
+    def filled(self, text: str, where: str) -> tuple[str, tuple[str, ...]]:
+        """Return a text of a configuration with the value of each `${NAME}` in its place, and those values.
+
+        Args:
+            text: from the configuration.
+            where: what it is, for the error.
+
+        Raises:
+            ConfigError: a variable is not set, or is empty.
+        """
+        values = []
+
+        def value(match: re.Match[str]) -> str:
+            found = self.env.get(match[1], "")
+            if not found:
+                words = f"{where} needs the variable `{match[1]}`, which is not set"
+                raise ConfigError(words, hint=f"set `{match[1]}`")
+            values.append(found)
+            return found
+
+        return _VARIABLE.sub(value, text), tuple(values)
 
 
 class AgentTool(Frozen):

@@ -41,7 +41,11 @@ def test_the_model_sees_one_tool_with_the_methods_that_are_open() -> None:
     assert made.description == (
         "Send an HTTP request below https://api.example.com/v1 and read the answer. Methods: GET, POST."
     )
-    assert made.parameters["properties"]["method"] == {"type": "string", "enum": ["GET", "POST"]}
+    assert made.parameters["properties"]["method"] == {
+        "type": "string",
+        "enum": ["GET", "POST"],
+        "description": "of HTTP",
+    }
 
 
 def test_an_answer_is_told_with_its_status_and_the_headers_that_matter() -> None:

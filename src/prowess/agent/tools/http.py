@@ -6,14 +6,15 @@ base URL is sent. A header of the configuration is the user's word, and no word 
 
 from __future__ import annotations
 
+import json
 import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlencode
 
+from prowess.agent.arguments import Argument, agent_tool
 from prowess.agent.fetch import fetch
-from prowess.agent.given import arguments, as_json, filled, object_schema
-from prowess.agent.policy import AgentTool, RefusedError, ToolFailedError
+from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.reach import Reach, origin, read_url
 from prowess.errors import ConfigError
 from prowess.findings import neutral, quoted
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from prowess.agent.fetch import Answer
-    from prowess.agent.policy import Around
+    from prowess.agent.policy import AgentTool, Around
 
 __all__ = ["tools"]
 
@@ -104,30 +105,25 @@ def tools(options: Mapping[str, Any], around: Around) -> tuple[AgentTool, ...]:
     """
     reach = Reach.of(options, around)
     base = _Base(options["base_url"], reach)
-    fixed, secrets = _fixed(options["headers"], around.env)
+    fixed, secrets = _fixed(options["headers"], around)
     methods = tuple(options["allowed_methods"]) or ("GET",)
-    schema = object_schema(
-        {
-            "method": {"type": "string", "enum": [*methods]},
-            "path": {"type": "string", "description": "below the base URL, as in `/items/1`"},
-            "query": {"type": "object", "description": "what is asked for after `?`: names with their values"},
-            "json": {"description": "a body that is sent as JSON"},
-            "body": {"type": "string", "description": "a body that is sent as it is, instead of `json`"},
-            "headers": {"type": "object", "description": "more headers: names with texts"},
-        },
-        "method",
-        "path",
-    )
+    arguments = {
+        "method": Argument("string", "of HTTP", needed=True, choices=methods),
+        "path": Argument("string", "below the base URL, as in `/items/1`", needed=True),
+        "query": Argument("object", "what is asked for after `?`: names with their values"),
+        "json": Argument("any", "a body that is sent as JSON"),
+        "body": Argument("string", "a body that is sent as it is, instead of `json`"),
+        "headers": Argument("object", "more headers: names with texts"),
+    }
 
-    def call(**given: Any) -> str:
-        told = arguments(given, schema)
-        method = told["method"].upper()
+    def http_request(method: str, path: str, query: Mapping[str, Any] | None, **body: Any) -> str:
+        method = method.upper()
         if method not in methods:
             raise RefusedError(f"the method {quoted(method)} is not open; these are: {', '.join(methods)}")
-        headers, content = _sent(told, fixed)
+        headers, content = _sent(body, fixed)
         answer = fetch(
             method,
-            base.below(told["path"], told["query"]),
+            base.below(path, query),
             reach=reach,
             timeout=options["timeout_seconds"],
             limit=options["max_bytes"],
@@ -140,18 +136,11 @@ def tools(options: Mapping[str, Any], around: Around) -> tuple[AgentTool, ...]:
             text = text.replace(value, f"[{name}]")
         return text
 
-    return (
-        AgentTool(
-            kind="http",
-            name="http_request",
-            description=f"Send an HTTP request below {base.url} and read the answer. Methods: {', '.join(methods)}.",
-            parameters=schema,
-            call=call,
-        ),
-    )
+    words = f"Send an HTTP request below {base.url} and read the answer. Methods: {', '.join(methods)}."
+    return (agent_tool("http", "http_request", words, arguments, http_request),)
 
 
-def _fixed(headers: Mapping[str, str], env: Mapping[str, str]) -> tuple[dict[str, str], list[tuple[str, str]]]:
+def _fixed(headers: Mapping[str, str], around: Around) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """Return the headers of the configuration, and what of them the model must not see, with the header's name.
 
     Raises:
@@ -159,7 +148,7 @@ def _fixed(headers: Mapping[str, str], env: Mapping[str, str]) -> tuple[dict[str
     """
     fixed, secrets = {}, []
     for name, text in headers.items():
-        value, values = filled(text, env, f"the header {quoted(name)}")
+        value, values = around.filled(text, f"the header {quoted(name)}")
         if not _TOKEN(name) or _CONTROL.search(value) or not value.isascii():
             raise ConfigError(f"the header {quoted(name)} holds what no header can hold")
         fixed[name.lower()] = value.strip()
@@ -184,8 +173,20 @@ def _sent(told: Mapping[str, Any], fixed: Mapping[str, str]) -> tuple[dict[str, 
     if told["json"] is not None and told["body"] is not None:
         raise ToolFailedError("give `json` or `body`, not both")
     if told["json"] is not None:
-        return {"content-type": "application/json", **headers, **fixed}, as_json(told["json"])
+        return {"content-type": "application/json", **headers, **fixed}, _json(told["json"])
     return {**headers, **fixed}, None if told["body"] is None else told["body"].encode()
+
+
+def _json(value: Any) -> bytes:
+    """Return a value as JSON.
+
+    Raises:
+        ToolFailedError: it cannot be written.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, TypeError, RecursionError):
+        raise ToolFailedError("`json` cannot be written as JSON") from None
 
 
 def _query(query: Mapping[str, Any]) -> str:

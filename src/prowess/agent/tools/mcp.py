@@ -18,7 +18,6 @@ import httpx2
 
 from prowess.adapters import missing_extra
 from prowess.agent.fetch import Guarded
-from prowess.agent.given import filled
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.reach import Reach, read_url
 from prowess.errors import ConfigError
@@ -210,7 +209,7 @@ def _process(options: Mapping[str, Any], around: Around) -> Any:
             f"a skill's server of MCP, {quoted(options['command'])}, is not started without its user's word"
         )
     env = {name: around.env[name] for name in _ENV if name in around.env}
-    env |= {name: filled(text, around.env, f"the variable `{name}`")[0] for name, text in options["env"].items()}
+    env |= {name: around.filled(text, f"the variable `{name}`")[0] for name, text in options["env"].items()}
     cwd = around.path(options["cwd"]) if options["cwd"] else (around.skill or around.folder)
     # A process that outlived the run would belong to nobody.
     return StdioTransport(options["command"], [*options["args"]], env=env, cwd=cwd, keep_alive=False)
@@ -230,9 +229,7 @@ def _remote(options: Mapping[str, Any], around: Around) -> Any:
         reach.check(url)
     except RefusedError as error:
         raise ConfigError(f"`url` cannot be used: {error}", hint=error.hint) from None
-    headers = {
-        name: filled(text, around.env, f"the header {quoted(name)}")[0] for name, text in options["headers"].items()
-    }
+    headers = {name: around.filled(text, f"the header {quoted(name)}")[0] for name, text in options["headers"].items()}
 
     def client(**given: Any) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(**given, transport=Guarded(reach, only=url), trust_env=False)

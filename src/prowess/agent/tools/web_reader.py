@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prowess.agent.arguments import Argument, agent_tool
 from prowess.agent.fetch import fetch
-from prowess.agent.given import arguments, object_schema
-from prowess.agent.policy import AgentTool, ToolFailedError
+from prowess.agent.policy import ToolFailedError
 from prowess.agent.reach import Reach, read_url
 from prowess.findings import quoted
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prowess.agent.fetch import Answer
-    from prowess.agent.policy import Around
+    from prowess.agent.policy import AgentTool, Around
 
 __all__ = ["tools"]
 
@@ -32,7 +32,6 @@ _TEXT = re.compile(r"text/.*|application/(.*\+)?(json|xml)").fullmatch
 _MARKUP = re.compile(rb"\s*<(!doctype|html|head|body|meta|title)\b", re.IGNORECASE).match
 _LEAST_SECONDS = 1.0
 """What turning a page into text has in any case, however long it took to come."""
-_SCHEMA = object_schema({"url": {"type": "string", "description": "of the page, beginning with `https://`"}}, "url")
 
 
 def tools(options: Mapping[str, Any], around: Around) -> tuple[AgentTool, ...]:
@@ -44,17 +43,9 @@ def tools(options: Mapping[str, Any], around: Around) -> tuple[AgentTool, ...]:
     reach = Reach.of(options, around)
     timeout, limit = options["timeout_seconds"], options["max_content_bytes"]
 
-    def call(**given: Any) -> str:
-        url = arguments(given, _SCHEMA)["url"].strip()
-        end = time.monotonic() + timeout
-        answer = fetch(
-            "GET",
-            str(read_url(url)),
-            reach=reach,
-            timeout=timeout,
-            limit=limit,
-            headers=None,
-        )
+    def fetch_page(url: str) -> str:
+        url, end = url.strip(), time.monotonic() + timeout
+        answer = fetch("GET", str(read_url(url)), reach=reach, timeout=timeout, limit=limit)
         if answer.status >= 400:
             raise ToolFailedError(f"the server answers {answer.status} for {quoted(answer.url, 200)}")
         text = _text(answer, max(_LEAST_SECONDS, end - time.monotonic()))
@@ -62,15 +53,9 @@ def tools(options: Mapping[str, Any], around: Around) -> tuple[AgentTool, ...]:
         cut = [] if answer.whole else ["", f"[the page is longer; this is from its first {limit} bytes]"]
         return "\n".join([*moved, text or "[the page holds no text]", *cut])
 
-    return (
-        AgentTool(
-            kind="web_reader",
-            name="fetch_page",
-            description="Read a page of the web; it comes as Markdown with its links.",
-            parameters=_SCHEMA,
-            call=call,
-        ),
-    )
+    words = "Read a page of the web; it comes as Markdown with its links."
+    argument = Argument("string", "of the page, beginning with `https://`", needed=True)
+    return (agent_tool("web_reader", "fetch_page", words, {"url": argument}, fetch_page),)
 
 
 def _text(answer: Answer, seconds: float) -> str:
