@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -451,7 +452,10 @@ def test_many_conversations_at_once_do_not_touch_each_other(top: Path) -> None:
     first = talk(top, [{"say": ""}])
 
     async def one(number: int) -> Turn:
-        script: list[Any] = [{"call": "activate_skill", "with": {"name": f"skill-{number}"}}, {"say": f"I am {number}."}]
+        script: list[Any] = [
+            {"call": "activate_skill", "with": {"name": f"skill-{number}"}},
+            {"say": f"I am {number}."},
+        ]
         conversation = Conversation(first.assembly, ScriptedModel(script).pydantic_ai())
         await conversation.ask(f"Who is {number}?")
         return await conversation.ask("Again?")
@@ -561,3 +565,55 @@ def test_a_model_that_is_not_set_up_is_an_error_of_its_user() -> None:
             make_model(config, None, {"GROQ_API_KEY": "k", "MISTRAL_API_KEY": "k"})
         except ConfigError as error:
             assert error.hint, provider  # noqa: PT017 - where it can be made, it is made
+
+
+# ── servers of MCP ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+SERVER = """
+from mcp.server import MCPServer
+server = MCPServer("small")
+
+@server.tool()
+def hello(name: str) -> str:
+    return f"hello {name}"
+
+server.run()
+"""
+
+
+def test_tools_of_a_server_come_under_the_role_s_policy(top: Path) -> None:
+    """It is started for the turn; its tools are called like all others, and asked about where the role says so."""
+    (top / "server.py").write_text(SERVER)
+    more = f"tools:\n- {{type: mcp, command: {sys.executable}, args: [server.py]}}\n"
+    script = [{"call": "hello", "with": {"name": "Ada"}}, {"say": "Done."}]
+    turn = asked(talk(top, script, more))
+    assert (turn.output, turn.error) == ("Done.", None)
+    assert calls(turn) == [("hello", "hello Ada", None)]
+    turn = asked(talk(top, script, more + "security: {ask: [hello]}\n"))
+    assert turn.output == "Done."
+    assert "nobody can be asked here" in (turn.tool_calls[0].result or turn.tool_calls[0].error or "")
+
+
+def test_a_server_whose_tool_has_a_taken_name_is_told_of(top: Path) -> None:
+    """In words, with what to do; no tool takes the place of another."""
+    (top / "server.py").write_text(SERVER)
+    more = (
+        "tools:\n- {type: script, scripts: [{name: hello, body: 'true'}]}\n"
+        f"- {{type: mcp, command: {sys.executable}, args: [server.py]}}\n"
+    )
+    turn = asked(talk(top, [{"say": "Done."}], more))
+    assert turn.output is None
+    assert (turn.error or "").startswith("the role and its tools do not fit together: ")
+    assert "hello" in (turn.error or "")
+    fine = more.replace("[server.py]", "[server.py], tool_prefix: other")
+    turn = asked(talk(top, [{"call": "other_hello", "with": {"name": "Ada"}}, {"say": "Done."}], fine))
+    assert calls(turn) == [("other_hello", "hello Ada", None)]
+
+
+def test_a_server_that_cannot_be_started_is_told_of(top: Path) -> None:
+    """In the turn; nothing is raised."""
+    (top / "server.py").write_text("raise SystemExit('no such luck')\n")
+    more = f"tools:\n- {{type: mcp, command: {sys.executable}, args: [server.py]}}\n"
+    turn = asked(talk(top, [{"say": "Done."}], more))
+    assert (turn.output, turn.tool_calls) == (None, ())
+    assert "cannot be started" in (turn.error or "")
