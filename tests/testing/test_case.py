@@ -304,6 +304,22 @@ def test_an_expectation_with_nothing_behind_it_is_wrong(key: str, here: Path) ->
     assert case.stdout_json is (None if key == "stdout-json" else ABSENT)
 
 
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ("{a: }", "20: `expected.stdout-json.a`"),
+        ("{a}", "18: `expected.stdout-json.a`"),
+        ("[{b: }]", "21: `expected.stdout-json[0].b`"),
+    ],
+)
+def test_a_key_inside_of_stdout_json_with_nothing_behind_it_is_wrong(value: str, place: str, here: Path) -> None:
+    """It was an empty text, which hardly anybody means who leaves it out."""
+    (line,) = wrong(here, f"{GOOD}expected:\n  stdout-json: {value}\n")
+    assert line.startswith(f"5:{place} is empty (write `null`, ")
+    case = expecting(here, "  stdout-json: {a: '', b: null, c: ~, d: [], e: {}}\n")
+    assert case.stdout_json == {"a": "", "b": None, "c": "~", "d": [], "e": {}}
+
+
 def test_a_list_holds_at_most_a_thousand_texts(here: Path) -> None:
     """Each is looked for in all of an output."""
     written = "".join(f"  - x{number}\n" for number in range(1_001))
@@ -382,7 +398,7 @@ def test_a_vast_file_is_not_read(here: Path) -> None:
         ("NaN", '"NaN"'),
         ("Infinity", '"Infinity"'),
         ("True", '"True"'),
-        ("", '""'),
+        ("''", '""'),
     ],
     ids=lambda value: repr(value)[:20],
 )

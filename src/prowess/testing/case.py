@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from prowess._yaml import Node
     from prowess.findings import Finding
     from prowess.forms import Form
 
@@ -263,11 +264,22 @@ def _expected(form: Form) -> dict[str, Any]:
     if node is not None:
         from .json_match import exact_number
 
+        _see_filled(form.path("stdout-json"), node, form.report)
         try:
             found["stdout_json"] = json_value(node, exact_number)
         except ValueError as error:
             form.report.say(f"`expected.stdout-json` holds a number that cannot be read: {error}", node, "shorten it")
     return found
+
+
+def _see_filled(path: str, node: Node, report: Report) -> None:
+    """Report what has nothing behind it inside of `stdout-json`: it could be meant as null, as text, or as anything."""
+    names = (f".{key.text}" for key in node.keys) if node.keys else (f"[{at}]" for at in range(len(node.items)))
+    for name, item in zip(names, node.items, strict=True):
+        if item.plain and not item.text:
+            hint = "write `null`, `''` for an empty text, or its value"
+            report.say(f"{quoted(f'{path}{name}')} is empty", item, hint)
+        _see_filled(f"{path}{name}", item, report)
 
 
 def _texts(name: str, form: Form) -> tuple[str, ...]:
