@@ -120,6 +120,29 @@ def test_hidden_folders_of_clients_are_looked_into_and_others_not(project: Path,
     assert skills == [f"{name}/skills/pdf/tests/cases/a.yaml::a" for name in (".agents", ".claude", ".gemini")]
 
 
+def test_a_skill_may_be_called_what_pytest_passes_by(project: Path, pytester: pytest.Pytester) -> None:
+    """`build` is a good name of a skill; `prowess test` runs its cases, too."""
+    for name in ("build", "dist", "venv"):
+        suite(project / "skills" / name, {"a": "true"})
+    (project / "skills/build/lib").mkdir()
+    (project / "build").mkdir()
+    for folder in ("skills/build/lib", "build"):
+        (project / folder / "test_it.py").write_text("def test_it(): pass\n")
+    ids = node_ids(run(pytester, "--collect-only", "-q"))
+    found = [name for name in ids if name.endswith("cases/a.yaml::a")]
+    assert found == [f"skills/{name}/tests/cases/a.yaml::a" for name in ("build", "dist", "venv")]
+    assert not any(name.startswith("build/") for name in ids)
+
+
+@pytest.mark.parametrize("option", ["--ignore=.claude", "--ignore-glob=.cl*", "--ignore-glob=.claude"])
+def test_what_the_user_leaves_out_is_left_out(option: str, project: Path, pytester: pytest.Pytester) -> None:
+    """A stranger's skill above all."""
+    for folder in (".claude", ".agents"):
+        suite(project / folder / "skills/pdf", {"a": "true"})
+    ids = [name for name in node_ids(run(pytester, "--collect-only", "-q", option)) if name.endswith("a.yaml::a")]
+    assert ids == [".agents/skills/pdf/tests/cases/a.yaml::a"]
+
+
 def test_a_project_without_skills_notices_nothing(
     project: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,8 @@ pytest-xdist and whatever else knows items. Nothing of Prowess is loaded before 
 
 from __future__ import annotations
 
+from fnmatch import fnmatch
+from os.path import normpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,15 +38,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Look into the hidden folders in which projects keep skills; pytest would pass them by."""
-    if not collection_path.name.startswith("."):
-        return None
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Look into the folders in which projects keep skills, hidden or called `build`; pytest would pass them by."""
+    return False if _holds_cases(collection_path) and not _is_unwanted(collection_path, config) else None
+
+
+def _holds_cases(folder: Path) -> bool:
+    """Say whether a folder is a skill that has cases, or a hidden one of a client with such below it."""
+    if (folder / "tests/cases").is_dir():
+        return (folder / "SKILL.md").is_file()
+    if not folder.name.startswith("."):
+        return False
     from prowess._hosts import TABLES
 
     roots = (root["path"] for table in TABLES.values() for root in table.get("roots", ()))
     kept = {path.split("/")[0] for path in roots if path.startswith(".")}
-    return False if collection_path.name in kept and any(collection_path.rglob("tests/cases")) else None
+    return folder.name in kept and any(folder.rglob("tests/cases"))
+
+
+def _is_unwanted(folder: Path, config: pytest.Config) -> bool:
+    """Say whether the user leaves a folder out, which pytest alone would see to."""
+    ignored, globs = config.getoption("ignore") or (), config.getoption("ignore_glob") or ()
+    top = config.invocation_params.dir
+    return any(folder == Path(normpath(top / one)) for one in ignored) or any(
+        fnmatch(str(folder), normpath(top / one)) for one in globs
+    )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
