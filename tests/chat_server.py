@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from prowess.agent.chat_request import Answerer
+
 
 class Parrot:
     """Says the last message back; some words are orders."""
@@ -73,14 +75,14 @@ class Parrot:
 
 
 class ChatServer:
-    """`with ChatServer() as chat:` answers at `chat.url`."""
+    """`with ChatServer() as chat:` answers at `chat.url`, as a parrot does or as somebody else."""
 
-    def __init__(self, *, token: str | None = None) -> None:
+    def __init__(self, answerer: Answerer | None = None, *, token: str | None = None) -> None:
         self.parrot = Parrot()
         self._taken = listen("127.0.0.1", 0)
         self.port = self._taken.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._server = server(self.parrot, self._taken, token=token)
+        self._server = server(answerer or self.parrot, self._taken, token=token)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._taken]}, daemon=True)
 
     def __enter__(self) -> Self:

@@ -49,9 +49,9 @@ class RoleAnswerer:
         Raises:
             RequestError: there is no answer; it says why.
         """
-        held = self._held(messages, conversation)
-        turn = await held.ask(_said(messages))
-        return self._answered(held, turn, messages, conversation)
+        with self._kept.lent(messages, conversation) as known:
+            held = self._held(known, messages)
+            return self._answered(held, await held.ask(_said(messages)), messages, conversation)
 
     async def stream(
         self,
@@ -65,24 +65,28 @@ class RoleAnswerer:
         Raises:
             RequestError: there is no answer, or only a part of one; it says why.
         """
-        held = self._held(messages, conversation)
-        parts: asyncio.Queue[str | None] = asyncio.Queue()
-        task = asyncio.create_task(held.ask(_said(messages), told=parts.put_nowait))
-        task.add_done_callback(lambda _: parts.put_nowait(None))
-        try:
-            while (part := await parts.get()) is not None:
-                yield part
-            yield self._answered(held, await task, messages, conversation)
-        finally:
-            task.cancel()
+        with self._kept.lent(messages, conversation) as known:
+            held = self._held(known, messages)
+            parts: asyncio.Queue[str | None] = asyncio.Queue()
+            task = asyncio.create_task(held.ask(_said(messages), told=parts.put_nowait))
+            task.add_done_callback(lambda _: parts.put_nowait(None))
+            try:
+                while (part := await parts.get()) is not None:
+                    yield part
+                answer = self._answered(held, await task, messages, conversation)
+            finally:
+                # It must have ended before anyone else is given the conversation.
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+        # Kept by now: a client that goes with the last part in its hands takes nothing back.
+        yield answer
 
-    def _held(self, messages: Sequence[Message], name: str | None) -> Conversation:
-        """Return the conversation that messages belong to, as this turn finds the role."""
+    def _held(self, known: Conversation | None, messages: Sequence[Message]) -> Conversation:
+        """Return the conversation that messages belong to, as this turn finds the role; begin it if it is not known."""
         assembly = self._live.current()
-        held = self._kept.take(messages, name)
-        if held is not None:
-            held.take(assembly)
-            return held
+        if known is not None:
+            known.take(assembly)
+            return known
         confirm = _always if self._yes else None
         held = Conversation(assembly, self._model, confirm=confirm, instrument=self._instrument)
         held.history = _history(messages)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import OrderedDict
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from prowess._frozen import Frozen
@@ -17,7 +18,7 @@ from prowess.errors import ProwessError
 from prowess.findings import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 
 __all__ = ["Answer", "Answerer", "ChatRequest", "Conversations", "Message", "RequestError", "chat_request"]
 
@@ -108,25 +109,29 @@ class Conversations(Generic[_T]):
         self._most = most
         self._kept: OrderedDict[str, tuple[str, _T]] = OrderedDict()
 
-    def take(self, messages: Sequence[Message], conversation: str | None) -> _T | None:
-        """Return what was kept, and keep it no longer: while it is used, nobody else may have it.
+    @contextmanager
+    def lent(self, messages: Sequence[Message], conversation: str | None) -> Iterator[_T | None]:
+        """Give what was kept, once: while it is used, nobody else has it. After an error it is kept as it was.
 
         Args:
             messages: all that the client says was said, or under a name the new ones alone.
             conversation: its name.
 
-        Returns:
+        Yields:
             None where it is not known, in use, or went otherwise than the messages say: begin one that they describe.
         """
         before = _before(messages)
         key = _key(before, conversation)
-        if key is None or key not in self._kept:
-            return None
-        digest, value = self._kept[key]
-        if before and digest != _digest(before):
-            return None
+        known = None if key is None else self._kept.get(key)
+        if key is None or known is None or (before and known[0] != _digest(before)):
+            yield None
+            return
         del self._kept[key]
-        return value
+        try:
+            yield known[1]
+        except BaseException:
+            self._kept.setdefault(key, known)
+            raise
 
     def keep(self, messages: Sequence[Message], answer: str, conversation: str | None, value: _T) -> None:
         """Keep what belongs to a conversation for when it goes on.

@@ -1,0 +1,156 @@
+"""A role at an endpoint: what `prowess run --serve` answers, asked by OpenAI's own client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from openai import APIError, AsyncOpenAI, OpenAI
+from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+
+from chat_server import ChatServer
+from openai_server import ModelServer
+from prowess.agent.answers import RoleAnswerer
+from prowess.agent.live import Live
+from prowess.agent.model import make_model
+from prowess.testing import ScriptedModel
+from skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+ROLE = "name: helper\nprompt: You help.\nmodel: openai:m\n"
+WRITES = "tools:\n- type: filesystem\n  read_only: false\n  require_confirmation: true\n"
+KINDS = 5
+"""Skills there are; each conversation wants one."""
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "role.yaml").write_text(ROLE)
+    for kind in range(KINDS):
+        skill(tmp_path / f"skills/kind-{kind}", body=f"Body {kind}.\n")
+    return tmp_path.resolve()
+
+
+def live(top: Path, more: str = "", **options: Any) -> Live:
+    (top / "role.yaml").write_text(ROLE + more)
+    return Live(str(top / "role.yaml"), home=str(top / "home"), env={}, **options)
+
+
+def openai(chat: ChatServer) -> OpenAI:
+    return OpenAI(base_url=f"{chat.url}/v1", api_key="none", max_retries=0, timeout=20)
+
+
+def said(chat: ChatServer, *texts: str, system: str | None = None, **more: Any) -> str:
+    """Say the last of texts, after which the user and the model spoke in turn."""
+    messages: list[Any] = [{"role": "system", "content": system}] if system else []
+    messages += [{"role": "assistant" if at % 2 else "user", "content": text} for at, text in enumerate(texts)]
+    answer = openai(chat).chat.completions.create(model="helper", messages=messages, **more)
+    return answer.choices[0].message.content or ""
+
+
+async def whose(messages: list[Any], _info: Any) -> AsyncIterator[Any]:
+    """Choose the skill that belongs to the one who speaks, then tell who spoke so far, and which skills were read."""
+    text = str(messages)
+    speakers = sorted(set(re.findall(r"I am (\d+)", text)))
+    read = sorted(set(re.findall(r"Body (\d)\.", text)))
+    if not read:
+        yield {0: DeltaToolCall("activate_skill", json.dumps({"name": f"kind-{int(speakers[0]) % KINDS}"}))}
+        return
+    await asyncio.sleep(0.01)
+    yield f"{speakers} "
+    yield f"{read} {len(re.findall('I am', text))}"
+
+
+def test_fifty_conversations_at_once_have_their_own_skills_and_answers(top: Path) -> None:
+    """Half of them streamed, each of three turns; none has another's, none is lost."""
+
+    async def one(client: AsyncOpenAI, at: int) -> list[str]:
+        messages: list[Any] = []
+        for _ in range(3):
+            messages.append({"role": "user", "content": f"I am {at}"})
+            if at % 2:
+                stream = await client.chat.completions.create(model="helper", messages=messages, stream=True)
+                text = "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
+            else:
+                answer = await client.chat.completions.create(model="helper", messages=messages)
+                text = answer.choices[0].message.content or ""
+            messages.append({"role": "assistant", "content": text})
+        return [message["content"] for message in messages[1::2]]
+
+    async def all_of_them(url: str) -> list[list[str]]:
+        async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=60) as client:
+            return await asyncio.gather(*(one(client, at) for at in range(50)))
+
+    with ChatServer(RoleAnswerer(live(top), FunctionModel(stream_function=whose))) as chat:
+        answers = asyncio.run(all_of_them(chat.url))
+    assert answers == [[f"['{at}'] ['{at % KINDS}'] {turn}" for turn in (1, 2, 3)] for at in range(50)]
+
+
+def test_the_role_is_the_model(top: Path) -> None:
+    """Under its name, with what its own model used."""
+    with ModelServer("Calm.") as server:
+        role = live(top)
+        model = make_model(role.current().role.model, server.model, {})[0]
+        with ChatServer(RoleAnswerer(role, model)) as chat:
+            assert [one.id for one in openai(chat).models.list()] == ["helper"]
+            messages: Any = [{"role": "user", "content": "How is the sea?"}]
+            answer = openai(chat).chat.completions.create(model="helper", messages=messages)
+    assert answer.choices[0].message.content == "Calm."
+    assert answer.usage is not None
+    assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (100, 10)
+
+
+def test_a_conversation_that_is_not_known_is_begun_with_what_its_client_says(top: Path) -> None:
+    """As after a restart: all that was said, and what the client tells the model."""
+    with ModelServer("Yes.") as server:
+        role = live(top)
+        with ChatServer(RoleAnswerer(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
+            said(chat, "Hello", "Hi", "Again?", system="Be short.")
+    spoken = [(one["role"], one["content"]) for one in server.requests[0]["messages"]]
+    assert ("system", "Be short.") in spoken
+    assert spoken[-3:] == [("user", "Hello"), ("assistant", "Hi"), ("user", "Again?")]
+    assert "You help." in str(spoken)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_turn_that_fails_can_be_asked_again(top: Path, stream: bool) -> None:
+    """Its conversation is there still, also where only its name says which it is."""
+    with ModelServer("One.", 401, "Two.") as server:
+        role = live(top)
+        named: Any = {"extra_headers": {"X-Conversation-Id": "a"}}
+        with ChatServer(RoleAnswerer(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
+            assert said(chat, "First", **named) == "One."
+            with pytest.raises(APIError, match="does not take the key"):
+                said(chat, "Second", **named, **({"stream": True} if stream else {}))
+            assert said(chat, "Third", **named) == "Two."
+    spoken = [one["content"] for one in server.requests[-1]["messages"] if one["role"] in ("user", "assistant")]
+    assert spoken == ["First", "One.", "Third"]
+
+
+@pytest.mark.parametrize("yes", [False, True])
+def test_nobody_is_asked_at_an_endpoint(top: Path, yes: bool) -> None:
+    """A call that wants its user's word is refused, unless `--yes` was given."""
+    script = [{"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."}]
+    with ChatServer(RoleAnswerer(live(top, WRITES), ScriptedModel(script).pydantic_ai(), yes=yes)) as chat:
+        assert said(chat, "Write it.") == "Done."
+    assert (top / "new.txt").exists() is yes
+
+
+def test_a_change_of_the_role_counts_from_the_next_turn_on(top: Path) -> None:
+    """InitRunner: `run role.yaml --daemon --serve`; what was said before is known still."""
+    with ModelServer("One.", "Two.") as server:
+        role = live(top, watch=True)
+        with ChatServer(RoleAnswerer(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
+            assert said(chat, "First") == "One."
+            (top / "role.yaml").write_text(ROLE.replace("You help.", "You help a lot."))
+            assert said(chat, "First", "One.", "Second") == "Two."
+    first, second = (str(asked["messages"]) for asked in server.requests)
+    assert ("You help." in first, "You help a lot." in second, "You help." in second) == (True, True, False)
+    assert "One." in second
