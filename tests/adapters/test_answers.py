@@ -128,7 +128,7 @@ def test_a_turn_that_fails_can_be_asked_again(top: Path, stream: bool) -> None:
         with ChatServer(RoleAnswerer(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
             assert said(chat, "First", **named) == "One."
             with pytest.raises(APIError, match="does not take the key"):
-                said(chat, "Second", **named, **({"stream": True} if stream else {}))
+                said(chat, "Second", stream=stream, **named)
             assert said(chat, "Third", **named) == "Two."
     spoken = [one["content"] for one in server.requests[-1]["messages"] if one["role"] in ("user", "assistant")]
     assert spoken == ["First", "One.", "Third"]
@@ -137,7 +137,7 @@ def test_a_turn_that_fails_can_be_asked_again(top: Path, stream: bool) -> None:
 @pytest.mark.parametrize("yes", [False, True])
 def test_nobody_is_asked_at_an_endpoint(top: Path, yes: bool) -> None:
     """A call that wants its user's word is refused, unless `--yes` was given."""
-    script = [{"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."}]
+    script: list[Any] = [{"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."}]
     with ChatServer(RoleAnswerer(live(top, WRITES), ScriptedModel(script).pydantic_ai(), yes=yes)) as chat:
         assert said(chat, "Write it.") == "Done."
     assert (top / "new.txt").exists() is yes
