@@ -524,6 +524,19 @@ def test_the_callers_limits_stay_as_they_are(tmp_path: Path) -> None:
     assert sh("ulimit -d; ulimit -f", tmp_path, limits=free).stdout == b"unlimited\nunlimited\n"
 
 
+def test_temporary_files_where_no_python_can_be_found_are_told(
+    sandbox: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A `:` separates folders on PATH: another Python would have run, or none."""
+    (tmp_path / "a:b").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "a:b"))
+    monkeypatch.setattr("prowess.outfit._made", {})
+    with pytest.raises(SandboxError, match=r"commands find no `python` in .*a:b") as caught:
+        sh("python3 -V", tmp_path, sandbox=sandbox)
+    assert caught.value.hint == "point `TMPDIR` at a folder without `:` in its path"
+    assert not list((tmp_path / "a:b").iterdir())
+
+
 def test_a_scratch_folder_is_removed_whatever_is_in_it(
     sandbox: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ import os
 import sys
 
 from .errors import SandboxError, words_of
+from .findings import quoted
 from .removal import remove
 
 __all__ = ["clear", "new_folder", "outfit", "remove"]
@@ -28,11 +29,17 @@ def outfit() -> str:
     """Return the folder, without links.
 
     Raises:
-        SandboxError: it cannot be made.
+        SandboxError: it cannot be made, or cannot be on `PATH`.
     """
     folder = _made.get(os.getpid())
     if folder is None or not os.path.lexists(os.path.join(folder, "etc/hosts")):
         folder = new_folder("outfit")
+        if ":" in folder:
+            remove(folder)
+            words = (
+                f"commands find no `python` in {quoted(os.path.dirname(folder), 200)}: `:` separates folders on PATH"
+            )
+            raise SandboxError(words, hint="point `TMPDIR` at a folder without `:` in its path")
         _fill(folder)
         # Where two threads make one at the same time, the first stays and the other goes unused until the end.
         kept = _made.setdefault(os.getpid(), folder)
