@@ -62,9 +62,9 @@ def test_each_case_is_an_item(project: Path, pytester: pytest.Pytester) -> None:
             "exit-code: the exit code is 3, not 0",
             "stdout-contains: stdout does not contain `x`*",
             "*stdout*",
-            "out",
+            "| out",
             "*stderr*",
-            "err",
+            "| err",
             "FAILED pdf/tests/cases/2-b.yaml::2-b*",
         ]
     )
@@ -233,8 +233,18 @@ def test_strict_suites_are_fit_for_it(project: Path, pytester: pytest.Pytester) 
     assert (result.ret, outcomes(result)) == (0, {"passed": 1})
 
 
+def test_hostile_output_does_nothing_where_it_is_shown(project: Path, pytester: pytest.Pytester) -> None:
+    """Not to the terminal, nor as a command to the system that runs pytest; `prowess test` shows it so, too."""
+    line = r"printf 'a\033[2J\000b\n::error::x\n##[add-mask]a\n'; printf '\033]0;t\007' >&2; exit 3"
+    suite(project / "pdf", {"a": line})
+    shown = run(pytester, "--color=no").stdout.str()
+    assert [part for part in ("\x1b", "\0", "\a", "##[") if part in shown] == []
+    for part in (r"| a\x1b[2J\x00b", "| ::error::x", r"| \x23#[add-mask]a", r"| \x1b]0;t\x07"):
+        assert f"\n{part}\n" in shown
+
+
 def test_a_skill_s_file_that_is_not_utf_8_is_told(project: Path, pytester: pytest.Pytester) -> None:
-    """And hostile output cannot touch the terminal but as pytest shows output; what we say is neutral."""
+    """And what we say is neutral."""
     folder = suite(project / "pdf", {"a": {"command": "true", "stdout-contains": ["\x1b[2J"]}})
     result = run(pytester)
     assert result.ret in (1, 2)

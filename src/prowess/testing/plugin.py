@@ -134,13 +134,21 @@ class CaseItem(pytest.Item):
         result = self.suite_run.run(self.case)
         for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
             if text:
-                self.add_report_section("call", name, text)
+                self.add_report_section("call", name, _shown(text))
         if result.status != "passed":
             _fail(result.failures)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Say where the case stands."""
         return self.path, 0, f"{self.suite_run.suite.name}: {self.name}"
+
+
+def _shown(text: str) -> str:
+    """Make harmless what a stranger's command wrote: it acts on no terminal, and is no command to a CI system."""
+    from prowess.findings import neutral
+
+    lines = text.removesuffix("\n").split("\n")
+    return "\n".join(f"| {neutral(line)}".replace("##[", "\\x23#[") for line in lines)
 
 
 def _fail(failures: tuple[Failure, ...]) -> NoReturn:
