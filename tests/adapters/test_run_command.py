@@ -243,6 +243,58 @@ def test_a_dry_run_needs_no_key(place: Place) -> None:
     assert "tool  activate_skill  (prowess)" in done.stdout
 
 
+_OBSERVER = """\
+from opentelemetry import trace
+
+
+class Tracer(trace.NoOpTracer):
+    def __init__(self, names):
+        self.names = names
+
+    def start_span(self, name, *_, **__):
+        self.names.append(name)
+        return trace.INVALID_SPAN
+
+
+class Provider(trace.TracerProvider):
+    names = []
+
+    def get_tracer(self, *_, **__):
+        return Tracer(self.names)
+
+    def force_flush(self, timeout_millis=30000):
+        with open("spans.txt", "w") as file:
+            print(*self.names, sep="\\n", file=file)
+
+
+trace.set_tracer_provider(Provider())
+"""
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_what_is_reported_to_opentelemetry_is_sent_before_the_end(place: Place, wanted: bool) -> None:
+    """With `--otel`, to whom `opentelemetry-instrument` or the like has set; without it nothing is."""
+    (place.top / "observer").mkdir()
+    (place.top / "observer/sitecustomize.py").write_text(_OBSERVER)
+    path = f"{place.env['PYTHONPATH']}{os.pathsep}{place.top}/observer"
+    done = place.run("-p", "x", "--model", place.script({"say": "Hi."}), *["--otel"] * wanted, PYTHONPATH=path)
+    assert (done.stdout, done.stderr) == ("Hi.\n", "")
+    spans = place.top / "spans.txt"
+    assert (spans.read_text().split("\n") if spans.exists() else []) == (
+        ["invoke_agent agent", "chat script", ""] if wanted else []
+    )
+
+
+def test_reports_that_nobody_takes_are_told_of(place: Place) -> None:
+    """With what to do."""
+    done = place.run("-p", "x", "--model", place.script({"say": "Hi."}), "--otel")
+    assert (done.returncode, done.stdout) == (0, "Hi.\n")
+    assert done.stderr == (
+        "note: nobody takes the reports of `--otel`: `pip install opentelemetry-distro opentelemetry-exporter-otlp`, "
+        "then start it as `opentelemetry-instrument prowess run ...`\n"
+    )
+
+
 # ── the user's word ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 

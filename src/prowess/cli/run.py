@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from contextlib import contextmanager
 
 from prowess.agent.assembly import assemble
 from prowess.agent.live import Live, findings_text
@@ -18,7 +19,7 @@ from prowess.sandbox import CHOICES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from prowess.agent.assembly import Assembly
@@ -106,17 +107,44 @@ def _run(args: Namespace) -> int:
         model, name = make_model(live.current().role.model, args.model)
     except ImportError as error:
         raise ConfigError(str(error), hint="install that extra, then try again") from None
-    if args.serve:
-        return _serve(live, model, args)
-    conversation = Conversation(live.current(), model, confirm=_confirm(args), instrument=args.otel)
-    if args.interactive:
-        from prowess.cli.chat import chat
+    with _reported(args.otel):
+        if args.serve:
+            return _serve(live, model, args)
+        conversation = Conversation(live.current(), model, confirm=_confirm(args), instrument=args.otel)
+        if args.interactive:
+            from prowess.cli.chat import chat
 
-        return chat(conversation, live, name, yes=args.yes)
-    if args.daemon:
-        return asyncio.run(_lines(conversation, live, args))
-    prompt = args.prompt if args.prompt is not None else _stdin()
-    return _tell(asyncio.run(_asked(conversation, prompt, args)), args)
+            return chat(conversation, live, name, yes=args.yes)
+        if args.daemon:
+            return asyncio.run(_lines(conversation, live, args))
+        prompt = args.prompt if args.prompt is not None else _stdin()
+        return _tell(asyncio.run(_asked(conversation, prompt, args)), args)
+
+
+_FLUSH = 5000
+"""Milliseconds that the last reports have to arrive."""
+
+
+@contextmanager
+def _reported(wanted: bool) -> Iterator[None]:
+    """See to it that what is reported to OpenTelemetry is sent: the process ends without doing so by itself."""
+    if not wanted:
+        yield
+        return
+    from opentelemetry import metrics, trace
+
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
+        _note(
+            "nobody takes the reports of `--otel`: `pip install opentelemetry-distro opentelemetry-exporter-otlp`, "
+            "then start it as `opentelemetry-instrument prowess run ...`"
+        )
+    try:
+        yield
+    finally:
+        for provider in (trace.get_tracer_provider(), metrics.get_meter_provider()):
+            flush = getattr(provider, "force_flush", None)
+            if flush is not None:
+                flush(_FLUSH)
 
 
 def _serve(live: Live, model: Any, args: Namespace) -> int:
