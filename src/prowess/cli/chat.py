@@ -89,6 +89,7 @@ async def _talk(conversation: Conversation, live: Live, model: str, yes: bool) -
     if not yes:
         conversation.confirm = _confirmed
     say(f"{neutral(conversation.assembly.role.name)}: {_HELP}")
+    told: set[str] = set()
     while True:
         try:
             with patch_stdout(raw=True):
@@ -106,6 +107,10 @@ async def _talk(conversation: Conversation, live: Live, model: str, yes: bool) -
             continue
         sys.stdout.write("\n")
         status.tokens += turn.usage.get("total_tokens", 0)
+        for note in turn.notes:
+            if note not in told:
+                say(f"note: {neutral(note)}")
+        told.update(turn.notes)
         if turn.error is not None:
             say(f"error: {neutral(turn.error)}")
 

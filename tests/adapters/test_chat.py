@@ -1,0 +1,172 @@
+"""`prowess run -i`: a talk on a terminal of its own."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from openai_server import SLOW, ModelServer
+from skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TOP = Path(__file__).parent.parent.parent
+ROLE = "name: helper\nprompt: You help.\nmodel: openai:m\n"
+ASKS = "tools:\n- type: filesystem\n  read_only: false\n  require_confirmation: true\n"
+_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+CTRL_C, CTRL_D = "\x03", "\x04"
+
+
+class Talk:
+    """A role that is talked with on a terminal, which answers where its cursor is."""
+
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        (top / "home").mkdir()
+        self.role()
+        self._leader = -1
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def role(self, more: str = "") -> None:
+        (self.top / "role.yaml").write_text(ROLE + more)
+
+    def begin(self, *steps: Any, model: str | None = None) -> None:
+        (self.top / "script.yaml").write_text(json.dumps(steps))
+        self._leader, follower = pty.openpty()
+        fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
+        argv = [sys.executable, "-m", "prowess", "run", "role.yaml", "-i", "--model", model or "script:script.yaml"]
+        self._process = subprocess.Popen(
+            argv,
+            cwd=self.top,
+            env={
+                "HOME": str(self.top / "home"),
+                "PATH": os.environ["PATH"],
+                "PYTHONPATH": str(TOP / "src"),
+                "LANG": "C.UTF-8",
+                "TERM": "xterm",
+                "PROWESS_CONFIG_DIR": str(self.top / "config"),
+            },
+            stdin=follower,
+            stdout=follower,
+            stderr=follower,
+            start_new_session=True,
+            # Only the terminal that a process belongs to sends it what Ctrl-C means.
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
+        )
+        os.close(follower)
+        self.sees(" 0 tokens")
+
+    def says(self, text: str) -> None:
+        os.write(self._leader, text.encode())
+
+    def sees(self, words: str, seconds: float = 30) -> str:
+        """Return what the terminal shows until some words are there."""
+        data, until = b"", time.monotonic() + seconds
+        while words not in (text := _SEQUENCE.sub("", data.decode("utf-8", "replace"))):
+            ready, _, _ = select.select([self._leader], [], [], max(0.0, until - time.monotonic()))
+            assert ready, f"there is only {text!r}"
+            try:
+                part = os.read(self._leader, 65536)
+            except OSError:
+                part = b""
+            assert part, f"it ended with {text!r}"
+            data += part
+            for _ in range(part.count(b"\x1b[6n")):
+                self.says("\x1b[1;1R")
+        return text
+
+    def ends(self) -> int:
+        """End it as a user does, and return its exit code."""
+        assert self._process is not None
+        self.says(CTRL_D)
+        return self._process.wait(20)
+
+    def close(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+            self._process.wait()
+        if self._leader >= 0:
+            os.close(self._leader)
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Iterator[Talk]:
+    made = Talk(tmp_path.resolve())
+    yield made
+    made.close()
+
+
+def test_a_skill_is_completed_and_what_is_active_stands_below_the_line(talk: Talk) -> None:
+    """InitRunner: `run role.yaml -i`; tokens and skills in the status line, and Ctrl-D ends it well."""
+    skill(talk.top / "skills/tides")
+    talk.begin({"call": "activate_skill", "with": {"name": "tides"}}, {"say": "It is high."}, {"say": "Low."})
+    talk.says("/ti")
+    talk.sees("/tides  Does tides.")
+    talk.says("\t")
+    talk.sees("/tides")
+    talk.says(" now?\r")
+    assert "It is high." in talk.sees("tokens · skills: tides")
+    talk.says("And then?\r")
+    assert "Low." in talk.sees("tokens · skills: tides")
+    assert talk.ends() == 0
+
+
+def test_ctrl_c_ends_an_answer_and_not_the_talk(talk: Talk) -> None:
+    """The server sees that nobody waits; the next answer comes."""
+    with ModelServer(SLOW, "Calm.") as server:
+        talk.begin(model=server.model)
+        talk.says("How is the sea?\r")
+        talk.sees("word word")
+        talk.says(CTRL_C)
+        talk.sees("ended")
+        talk.sees(" 0 tokens")
+        talk.says("Again?\r")
+        talk.sees("Calm.")
+        talk.sees(" 110 tokens")
+        assert talk.ends() == 0
+        assert server.left.wait(5)
+
+
+@pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False)])
+def test_the_user_is_asked_before_a_call(talk: Talk, answer: str, written: bool) -> None:
+    """With the tool and its arguments."""
+    talk.role(ASKS)
+    talk.begin({"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."})
+    talk.says("Write it.\r")
+    assert '`write_file` wants to be called with {"path": "new.txt", "content": "x"}' in talk.sees("allow it? [y/N]")
+    talk.says(f"{answer}\r")
+    talk.sees("Done.")
+    talk.sees("tokens")
+    assert talk.ends() == 0
+    assert (talk.top / "new.txt").exists() is written
+
+
+def test_what_goes_wrong_is_told_and_the_talk_goes_on(talk: Talk) -> None:
+    """Why there is no answer, and which tools are not offered."""
+    tools = "tools:\n- type: filesystem\n  root_path: ../..\n"
+    skill(talk.top / "skills/tides", more=tools)
+    with ModelServer([("activate_skill", {"name": "tides"})], 401, "Calm.") as server:
+        talk.begin(model=server.model)
+        talk.says("How is the sea?\r")
+        text = talk.sees("error: ")
+        assert "note: a tool of `tides` is not offered: `tools[0]`: `root_path`" in text
+        talk.sees("tokens")
+        talk.says("Again?\r")
+        text = talk.sees("Calm.")
+        text += talk.sees("tokens")
+        assert "note: " not in text
+        assert talk.ends() == 0
