@@ -154,3 +154,14 @@ def test_a_change_of_the_role_counts_from_the_next_turn_on(top: Path) -> None:
     first, second = (str(asked["messages"]) for asked in server.requests)
     assert ("You help." in first, "You help a lot." in second, "You help." in second) == (True, True, False)
     assert "One." in second
+
+
+def test_tools_that_are_not_offered_are_told_of_once(top: Path) -> None:
+    """To whoever serves the role, not to its clients."""
+    skill(top / "skills/tides", more="tools:\n- type: filesystem\n  root_path: ../..\n")
+    script: list[Any] = [{"call": "activate_skill", "with": {"name": "tides"}}, {"say": "One."}]
+    notes: list[str] = []
+    with ChatServer(RoleAnswerer(live(top), ScriptedModel(script).pydantic_ai(), say=notes.append)) as chat:
+        assert [said(chat, "First"), said(chat, "First", "One.", "Second"), said(chat, "Other")] == ["One."] * 3
+    (note,) = notes
+    assert note.startswith("a tool of `tides` is not offered: `tools[0]`: `root_path`")

@@ -15,7 +15,7 @@ from prowess.agent.chat_request import Answer, Conversations, RequestError
 from prowess.agent.conversation import Conversation
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Sequence
+    from collections.abc import AsyncGenerator, Callable, Sequence
 
     from prowess.agent.chat_request import Message
     from prowess.agent.conversation import Turn
@@ -32,10 +32,20 @@ class RoleAnswerer:
         model: of Pydantic AI.
         yes: whether such calls are allowed all the same.
         instrument: whether Pydantic AI reports to OpenTelemetry.
+        say: told once what the user who serves it should know of a turn, as of tools that are not offered.
     """
 
-    def __init__(self, live: Live, model: Any, *, yes: bool = False, instrument: bool = False) -> None:
+    def __init__(
+        self,
+        live: Live,
+        model: Any,
+        *,
+        yes: bool = False,
+        instrument: bool = False,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
         self._live, self._model, self._yes, self._instrument = live, model, yes, instrument
+        self._say, self._noted = say, set[str]()
         self._kept: Conversations[Conversation] = Conversations()
 
     @property
@@ -93,6 +103,15 @@ class RoleAnswerer:
         return held
 
     def _answered(self, held: Conversation, turn: Turn, messages: Sequence[Message], name: str | None) -> Answer:
+        """Return what came of a turn as an answer, and keep its conversation.
+
+        Raises:
+            RequestError: there is none.
+        """
+        for note in turn.notes:
+            if self._say is not None and note not in self._noted:
+                self._noted.add(note)
+                self._say(note)
         if turn.output is None:
             raise RequestError(turn.error or "there is no answer", status=502, code="no_answer")
         self._kept.keep(messages, turn.output, name, held)

@@ -160,7 +160,7 @@ def _serve(live: Live, model: Any, args: Namespace) -> int:
     if key is None and args.address not in ("127.0.0.1", "::1", "localhost"):
         words = f"whoever reaches {quoted(args.address)} could talk with the role"
         raise ConfigError(words, hint="set PROWESS_SERVE_KEY to what clients must send as their key")
-    answerer = RoleAnswerer(live, model, yes=args.yes, instrument=args.otel)
+    answerer = RoleAnswerer(live, model, yes=args.yes, instrument=args.otel, say=_note)
     serve(
         answerer,
         host=args.address,
