@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     Answer = str | int | list[tuple[str, Mapping[str, Any] | str]]
 
 HALF, NOTHING, HANG, GARBAGE, SLOW = "\0half", "\0nothing", "\0hang", "\0garbage", "\0slow"
-"""Breaks off in the middle; closes the connection; never answers; answers what is no JSON; says a word every 50 ms."""
+CUT, UNCOUNTED = "\0cut", "\0uncounted"
+"""Breaks off in the middle; closes the connection; never answers; answers what is no JSON; says a word every 50 ms;
+ends in the middle, as far as HTTP can tell at its end; does not say what was used."""
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 
 
@@ -96,10 +98,14 @@ class _Handler(BaseHTTPRequestHandler):
             if answer == HALF:
                 self.close_connection = True
                 return
+            if answer == CUT:
+                self.wfile.write(b"0\r\n\r\n")
+                return
             if answer == SLOW:
                 time.sleep(0.05)
         self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": _reason(answer)}]})
-        self._event({"choices": [], "usage": USAGE})
+        if answer != UNCOUNTED:
+            self._event({"choices": [], "usage": USAGE})
         self._chunk(b"data: [DONE]\n\n")
         self.wfile.write(b"0\r\n\r\n")
 

@@ -12,7 +12,7 @@ import pytest
 from pydantic_ai.messages import ModelRequest
 from pydantic_ai.models.function import FunctionModel
 
-from openai_server import GARBAGE, HALF, HANG, NOTHING, USAGE, ModelServer
+from openai_server import CUT, GARBAGE, HALF, HANG, NOTHING, UNCOUNTED, USAGE, ModelServer
 from prowess.agent.aside import aside
 from prowess.agent.assembly import assemble
 from prowess.agent.conversation import Conversation, Turn
@@ -233,10 +233,11 @@ def test_the_role_s_settings_are_sent(top: Path) -> None:
         (500, "the model's server answered 500: try again later; it says: "),
         (418, "the model's server answered 418: see what it says; it says: "),
         (HALF, "the model cannot be asked: "),
+        (CUT, "the model cannot be asked: Streamed response ended without a `finish_reason`"),
         (NOTHING, "the model cannot be asked: "),
         (GARBAGE, "the model did what cannot be gone on with: "),
     ],
-    ids=["401", "403", "404", "429", "500", "418", "half", "nothing", "garbage"],
+    ids=["401", "403", "404", "429", "500", "418", "half", "cut", "nothing", "garbage"],
 )
 def test_a_server_that_fails_is_told_of(top: Path, answer: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the turn, in words that say what to do; nothing is raised, and the conversation can go on."""
@@ -249,6 +250,15 @@ def test_a_server_that_fails_is_told_of(top: Path, answer: Any, words: str, monk
         assert "\n" not in (turn.error or "")
         server.answers[:] = ["Better."]
         assert asked(conversation).output == "Better."
+
+
+@pytest.mark.filterwarnings("ignore:Some responses omitted usage")
+def test_a_server_that_does_not_count_is_told_of(top: Path) -> None:
+    """In a note: a limit of tokens cannot be kept."""
+    with ModelServer(UNCOUNTED) as server:
+        turn = asked(talk(top, server.model))
+    assert turn.error is None
+    assert "`max_tokens_per_run` cannot be kept" in turn.notes[0]
 
 
 def test_half_a_stream_after_a_call_keeps_what_happened(top: Path) -> None:
@@ -277,6 +287,7 @@ def test_a_port_where_nobody_listens_is_told_of(top: Path, monkeypatch: pytest.M
         gone = server.model
     turn = asked(talk(top, gone))
     assert (turn.error or "").startswith("the model cannot be asked: ")
+    assert f"see whether `{server.url.removesuffix('/v1')}` is the right address and runs" in (turn.error or "")
 
 
 # ── guardrails ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -354,6 +365,24 @@ def test_the_user_is_asked_before_a_call(top: Path, answer: bool | None, more: s
         assert call.error == "`write_file` wants its user's word, and nobody can be asked here (go on without it)"
     elif answer is False:
         assert call.error == "the user does not want `write_file` to be called so (ask what to do)"
+
+
+def test_the_user_is_asked_of_one_call_after_the_other(top: Path) -> None:
+    """A word for one call is not taken for another that is made at the same time."""
+    waiting = 0
+
+    async def confirm(_tool: str, arguments: Mapping[str, Any]) -> bool:
+        nonlocal waiting
+        waiting += 1
+        assert waiting == 1
+        await asyncio.sleep(0.01)
+        waiting -= 1
+        return str(arguments["path"]) == "b.txt"
+
+    three = [{"call": "write_file", "with": {"path": path, "content": "x"}} for path in ("a.txt", "b.txt", "c.txt")]
+    turn = asked(talk(top, [{"calls": three}, {"say": "Done."}], ASKS, confirm=confirm))
+    assert [call.error is None for call in turn.tool_calls] == [False, True, False]
+    assert sorted(path.name for path in top.glob("?.txt")) == ["b.txt"]
 
 
 def test_reading_is_not_asked_about_where_only_writing_is(top: Path) -> None:

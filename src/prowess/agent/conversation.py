@@ -10,6 +10,7 @@ import asyncio
 import json
 import os
 import re
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import EMPTY, Frozen
@@ -48,6 +49,9 @@ except ImportError as error:
     raise ImportError(missing_extra("pydantic-ai-slim", "agent")) from error
 
 from prowess.adapters.pydantic_ai import Arguments, Skills
+
+# It is told in the turn's notes, in the role's own words.
+warnings.filterwarnings("ignore", message="Some responses omitted usage information")
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -217,7 +221,10 @@ def _words(problem: Exception) -> str:
     if isinstance(problem, ProwessError):
         return f"{problem}{f' ({problem.hint})' if problem.hint else ''}"
     if isinstance(problem, AgentRunError):
-        return f"the model cannot be asked: {said}"
+        url = getattr(getattr(problem.__cause__, "request", None), "url", None)
+        server = "its server" if url is None else f"`{url.scheme}://{neutral(url.netloc.decode('ascii', 'replace'))}`"
+        hint = f"see whether {server} is the right address and runs, or try again later"
+        return f"the model cannot be asked: {said.rstrip('.')}: {hint}"
     if isinstance(problem, UserError):
         return f"the role and its tools do not fit together: {said}"
     return f"the model's server broke off: {type(problem).__name__}: {said}"
@@ -233,6 +240,8 @@ class _Run:
         self.errors: dict[str, str] = {}
         self.begun = 0
         self.notes: dict[str, None] = {}
+        self.asking = asyncio.Lock()
+        """Calls of one answer are made at the same time; the user is asked of one after the other."""
         self.usage: Any = None
         """As Pydantic AI counts it, also while the run goes on."""
 
@@ -281,6 +290,9 @@ class _Run:
         """Return what came of the turn."""
         session = self.conversation.session
         ledger = () if session is None else session.ledger
+        if getattr(self.usage, "unmeasured_requests", 0):
+            words = "the model's server did not say how many tokens were used: `max_tokens_per_run` cannot be kept"
+            self.notes[words] = None
         return Turn(
             output=output,
             error=error,
@@ -330,7 +342,9 @@ class _Run:
         if confirm is None:
             words = f"{quoted(name)} wants its user's word, and nobody can be asked here"
             raise ToolFailedError(words, hint="go on without it")
-        if not await confirm(name, arguments):
+        async with self.asking:
+            allowed = await confirm(name, arguments)
+        if not allowed:
             raise ToolFailedError(f"the user does not want {quoted(name)} to be called so", hint="ask what to do")
 
 

@@ -152,13 +152,16 @@ def _openai(config: ModelConfig, env: Mapping[str, str]) -> Any:
 
     try:
         from pydantic_ai.models.openai import OpenAIChatModel
+        from pydantic_ai.profiles.openai import OpenAIModelProfile
         from pydantic_ai.providers.openai import OpenAIProvider
     except ImportError as error:
         raise ImportError(missing_extra("pydantic-ai-slim[openai]", "agent")) from error
     url = config.base_url or env.get("OPENAI_BASE_URL") or None
     # A server of one's own often wants no key; the client wants one of any kind.
     key = env.get(config.api_key_env or "OPENAI_API_KEY", "").strip() or "none" if url else _key(config, env)
-    return OpenAIChatModel(str(config.name), provider=OpenAIProvider(base_url=url, api_key=key))
+    # Without a reason at its end an answer has broken off, however well its connection was closed.
+    profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+    return OpenAIChatModel(str(config.name), provider=OpenAIProvider(base_url=url, api_key=key), profile=profile)
 
 
 def _known(config: ModelConfig, key: str | None) -> Any:
