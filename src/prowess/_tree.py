@@ -33,6 +33,8 @@ SETTLE = 0.05
 LOST = 1.9
 """Seconds after a command's end or its time in which all must be gone; what is not waits for a dead disk, say."""
 _CHUNK = 65536
+_GATE = [b"--info-fd", b"4", b"--block-fd", b"5"]
+"""What bwrap is told of the gate, behind its `--args 3`."""
 _TOLD = 5.0
 """Seconds in which bwrap tells of its first process, or has failed."""
 _TRIES = 20
@@ -145,6 +147,7 @@ class Tree:
                 os.write(given[3], args)
                 os.lseek(given[3], 0, os.SEEK_SET)
                 told, go, given[4], given[5] = _gate()
+                argv = [*argv[:3], *_GATE, *argv[3:]]
             os.chdir(cwd)
             before = {_LIMITS[name]: resource.getrlimit(_LIMITS[name]) for name in limits}
             after = {_LIMITS[name]: _lowered(name, value, before[_LIMITS[name]][1]) for name, value in limits.items()}

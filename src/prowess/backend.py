@@ -57,7 +57,7 @@ class Backend(Frozen):
         """
         if self.name == "bwrap":
             told = b"".join(os.fsencode(word) + b"\0" for word in bwrap_words(walls))
-            return [self.path, "--args", "3", "--info-fd", "4", "--block-fd", "5", "--", *argv], told
+            return [self.path, "--args", "3", "--", *argv], told
         if self.name == "seatbelt":
             return [self.path, "-p", seatbelt_profile(walls), *argv], b""
         return argv, b""
