@@ -213,7 +213,7 @@ SEEDS = [
     *PLAIN.values(),
     *REAL,
     *(data for data in map(golden_bytes, CASES) if len(data) < 4096),
-    *(path.read_bytes() for path in sorted(EXAMPLES.rglob("SKILL.md"))),
+    *(path.read_bytes() for path in sorted((EXAMPLES / "skills").rglob("SKILL.md"))),
 ]
 GLANCED = [data for data in SEEDS if glance(data)]
 MARKS = [
@@ -306,9 +306,9 @@ def test_what_most_skills_are_written_like_is_taken_in(data: bytes) -> None:
     assert is_glanced(data)
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("SKILL.md")), ids=lambda path: str(path.parent.name))
+@pytest.mark.parametrize("path", sorted((EXAMPLES / "skills").rglob("SKILL.md")), ids=lambda path: str(path.parent.name))
 def test_our_own_examples_are_taken_in(path: Path) -> None:
-    """A glance is enough for each of them."""
+    """A glance is enough for each of them; those of a role have lists of tools, which want a reader."""
     assert is_glanced(path.read_bytes())
 
 
