@@ -550,6 +550,24 @@ def test_a_scratch_folder_is_removed_whatever_is_in_it(
     assert (tmp_path / "kept").is_dir()
 
 
+def test_folders_that_were_left_behind_go_after_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By whoever makes the next one; what is young, another's name or no folder stays."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("prowess.outfit._made", {})
+    for name in ("prowess-case-0123456789abcdef", "prowess-run-0123456789abcde0", "prowess-case-mine"):
+        (tmp_path / name / "inner").mkdir(parents=True)
+    for name in ("prowess-case-0123456789abcdef", "prowess-case-mine"):
+        os.utime(tmp_path / name, (1, 1))
+    (tmp_path / "prowess-run-0123456789abcdef").write_text("")
+    os.utime(tmp_path / "prowess-run-0123456789abcdef", (1, 1))
+    made = Path(outfit())
+    assert sorted(path.name for path in tmp_path.iterdir() if path != made) == [
+        "prowess-case-mine",
+        "prowess-run-0123456789abcde0",
+        "prowess-run-0123456789abcdef",
+    ]
+
+
 # ── walls ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

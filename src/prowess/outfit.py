@@ -10,7 +10,11 @@ One for each process, made when it is first asked for and removed when the proce
 from __future__ import annotations
 
 import os
+import re
+import stat
 import sys
+from contextlib import suppress
+from time import time
 
 from .errors import SandboxError, words_of
 from .findings import quoted
@@ -18,6 +22,9 @@ from .removal import remove
 
 __all__ = ["clear", "new_folder", "outfit", "remove"]
 
+_IS_OURS = re.compile("prowess-[a-z]+-[0-9a-f]{16}").fullmatch
+_OLD = 2 * 86_400.0
+"""Seconds after which a folder was left behind."""
 _made: dict[int, str] = {}
 """Process to its folder: a process that was forked makes one of its own."""
 _USERS = "root:x:0:0:root:/:/bin/sh\n{user}nobody:x:65534:65534:nobody:/:/bin/false\n"
@@ -34,6 +41,7 @@ def outfit() -> str:
     folder = _made.get(os.getpid())
     if folder is None or not os.path.lexists(os.path.join(folder, "etc/hosts")):
         folder = new_folder("outfit")
+        _sweep(os.path.dirname(folder))
         if ":" in folder:
             remove(folder)
             words = (
@@ -65,6 +73,18 @@ def new_folder(name: str) -> str:
         words = f"no folder for temporary files can be made: {words_of(error)}"
         raise SandboxError(words, hint="point `TMPDIR` at a folder you may write to") from None
     return path
+
+
+def _sweep(base: str) -> None:
+    """Remove folders that processes left which were killed; nothing that is made here is needed for days."""
+    with suppress(OSError), os.scandir(base) as entries:
+        for entry in entries:
+            if _IS_OURS(entry.name):
+                with suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    old = time() - status.st_mtime > _OLD
+                    if old and stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
+                        remove(entry.path)
 
 
 def clear() -> None:
