@@ -63,6 +63,25 @@ def test_all_that_is_wrong_is_told(top: Path, capsys: pytest.CaptureFixture[str]
     assert {item["code"] for item in shown["findings"]} == {"role-invalid"}
 
 
+@pytest.mark.parametrize("path", ["skills/web", "skills/web/SKILL.md"])
+def test_a_skill_is_judged_as_a_role_would_that_names_it(
+    top: Path, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    """InitRunner: `skill validate`: "Checks frontmatter schema, tool configs, and requirement availability"."""
+    file = skill(top / "skills/web", more="tools:\n- type: htp\nrequires:\n  env: [NO_SUCH_KEY]\n")
+    code, out, err = typed(capsys, "validate", path)
+    assert (code, err) == (2, "2 problems: the skill is not loaded\n")
+    assert out == (
+        f"{file}:5:9: error: there is no tool of the type `htp` [role-invalid]\n"
+        "    hint: did you mean `http`?\n"
+        f"{file}:6: error: the skill `web` cannot be used: the environment variable `NO_SUCH_KEY` is not set "
+        "[role-invalid]\n"
+        "    hint: set `NO_SUCH_KEY` before you start the agent\n"
+    )
+    skill(top / "skills/web", more="tools:\n- type: web_reader\n")
+    assert typed(capsys, "validate", path) == (0, "", "nothing is wrong with it\n")
+
+
 WRONG: dict[str, tuple[str, list[str]]] = {
     **{name: (text, []) for name, (text, _) in {**BROKEN, **UNREADABLE}.items()},
     "no skill": (HEAD + "skills: [nobody, ./none.md]\n", []),

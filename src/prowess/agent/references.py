@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
     from prowess.skill import Skill
 
-__all__ = ["LoadedSkill", "explicit_skills", "skill_dirs", "tools_of"]
+__all__ = ["LoadedSkill", "explicit_skills", "load_skill", "skill_dirs", "tools_of"]
 
 
 class LoadedSkill(Frozen):
@@ -80,7 +80,7 @@ def explicit_skills(
             continue
         real = os.path.realpath(path)
         if real not in loaded:
-            skill, found = _loaded(reference, path, env)
+            skill, found = load_skill(path, reference=reference, env=env)
             findings += found
             if skill is not None:
                 loaded[real] = skill
@@ -120,8 +120,17 @@ def _hint(reference: str, folder: str) -> str:
     return f"did you mean {quoted(near[0])}?" if near else "write its path relative to the role, or use `--skill-dir`"
 
 
-def _loaded(reference: str, path: str, env: Mapping[str, str]) -> tuple[LoadedSkill | None, list[Finding]]:
-    """Read one skill, and what keeps it from being loaded."""
+def load_skill(path: str, *, reference: str, env: Mapping[str, str]) -> tuple[LoadedSkill | None, list[Finding]]:
+    """Read one skill as a role does that names it: its fields, its tools, and whether all it requires is there.
+
+    Args:
+        path: of its file, absolute.
+        reference: how it is named.
+        env: the environment that requirements are held against.
+
+    Returns:
+        The skill, None where anything is wrong; and all that is.
+    """
     skill = load(path, real=os.path.realpath(path))
     found = [item for item in skill.findings if item.severity is Severity.ERROR]
     for field in ("name", "description"):

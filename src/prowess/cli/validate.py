@@ -1,16 +1,22 @@
-"""prowess validate -> whether a role would run, and all that keeps it from that"""
+"""prowess validate -> whether a role would run or a skill be loaded, and all that keeps it from that"""
 
 from __future__ import annotations
 
+import os
+
 from prowess.agent.assembly import assemble
 from prowess.agent.model import model_findings
+from prowess.agent.references import load_skill
 from prowess.cli import OK, USAGE
 from prowess.cli.common import finding_lines, make_parser, many, print_json, say, tell
+from prowess.discovery import SKILL_FILE
 from prowess.findings import neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
+
+    from prowess.findings import Finding
 
 _EPILOG = """\
 The exit code is that of `prowess run` with the same options: 2 where the role would not run. What depends on the model
@@ -20,7 +26,7 @@ and not on the role is left to `run`: whether there is a key for it, and whether
 def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser("validate", epilog=_EPILOG)
-    result.add_argument("role", metavar="ROLE", help="a role's file")
+    result.add_argument("role", metavar="ROLE|SKILL", help="a role's file; or a skill's folder or file (`.md`)")
     result.add_argument("--model", metavar="MODEL", help="another model, as `prowess run` takes it")
     result.add_argument(
         "--skill-dir",
@@ -35,12 +41,22 @@ def parser() -> ArgumentParser:
 
 
 def run(args: Namespace) -> int:
-    """Judge a role."""
+    """Judge a role, or a skill as a role would that names it."""
+    path = os.path.abspath(os.path.expanduser(args.role))
+    if os.path.isdir(path) or path.endswith(".md"):
+        path = os.path.join(path, SKILL_FILE) if os.path.isdir(path) else path
+        _, found = load_skill(path, reference=args.role, env=os.environ)
+        return _tell(tuple(found), (), args, "the skill is not loaded")
     assembly, findings = assemble(args.role, dirs=args.skill_dir, home=args.home)
     notes = () if assembly is None else assembly.notes
     # Where the role is wrong, that is why no model is named.
     if assembly is not None and not (findings and assembly.role.model.name is None and args.model is None):
         findings += model_findings(assembly.role, args.model)
+    return _tell(findings, notes, args, "the role does not run")
+
+
+def _tell(findings: tuple[Finding, ...], notes: tuple[str, ...], args: Namespace, outcome: str) -> int:
+    """Tell what was found, and return the exit code."""
     if args.json:
         counts = {"error": len(findings)}
         print_json({"findings": [item.as_dict() for item in findings], "notes": [*notes], "counts": counts})
@@ -51,7 +67,7 @@ def run(args: Namespace) -> int:
     for note in notes:
         say(f"note: {neutral(note)}")
     if findings:
-        say(f"{many(len(findings), 'problem')}: the role does not run")
+        say(f"{many(len(findings), 'problem')}: {outcome}")
         return USAGE
     say("nothing is wrong with it")
     return OK
