@@ -8,6 +8,7 @@ import os
 import pty
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openai import OpenAI
 
 from openai_server import HANG, SLOW, ModelServer
 from skills import skill
@@ -364,8 +366,11 @@ def test_ctrl_c_during_a_stream_ends_it(place: Place) -> None:
     assert os.listdir(place.top / "tmp") == []
 
 
-def test_ctrl_c_during_a_tool_ends_it_too(place: Place) -> None:
-    """And what the tool has started."""
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["INT", "TERM", "HUP"]
+)
+def test_ctrl_c_during_a_tool_ends_it_too(place: Place, number: int, code: int) -> None:
+    """And what the tool has started; so does whoever else ends it."""
     place.role("tools:\n- type: script\n  scripts: [{name: slow, body: 'sleep 30'}]\n")
     process = place.start("-p", "x", "--model", place.script({"call": "slow"}, {"say": "Done."}))
     until = time.monotonic() + 30
@@ -373,10 +378,10 @@ def test_ctrl_c_during_a_tool_ends_it_too(place: Place) -> None:
         time.sleep(0.02)
     time.sleep(0.7)
     begun = time.monotonic()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=20)
     assert time.monotonic() - begun < 6
-    assert (process.returncode, out, err) == (130, b"", b"")
+    assert (process.returncode, out, err) == (code, b"", b"")
     assert gone(f"{place.top}/home")
     assert os.listdir(place.top / "tmp") == []
 
@@ -511,3 +516,39 @@ def test_the_example_role_runs(place: Place) -> None:
     assert shown["output"] == "116.75 euros, over the 4 orders in data/orders.csv."
     assert [call["error"] for call in shown["tool_calls"]] == [None] * 4
     assert shown["tool_calls"][3]["result"] == "exit code 0\nstdout:\n116.75 in 4 rows"
+
+
+# ── an endpoint ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_role_is_served_until_ctrl_c(place: Place) -> None:
+    """InitRunner: `run role.yaml --serve --skill-dir`; its address is told on stderr, and nothing is on stdout."""
+    skill(place.top / "shared/tides")
+    model = place.script({"call": "activate_skill", "with": {"name": "tides"}}, {"say": "High."})
+    process = place.start("--serve", "--port", "0", "--skill-dir", "shared", "--model", model)
+    assert process.stderr is not None
+    told = process.stderr.readline().decode()
+    url = told.removeprefix("`a` answers at ").partition(";")[0]
+    assert told == f"`a` answers at {url}; Ctrl-C ends it\n"
+    with OpenAI(base_url=url, api_key="none", max_retries=0, timeout=20) as client:
+        answer = client.chat.completions.create(model="a", messages=[{"role": "user", "content": "How high?"}])
+    assert answer.choices[0].message.content == "High."
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def test_an_address_that_cannot_be_served_is_told(place: Place) -> None:
+    """A port in use, and one that all could reach without a key."""
+    model = place.script({"say": "x"})
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = place.run("--serve", "--port", str(port), "--model", model)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: port {port} is in use\n\nhint: choose another with `--port`")
+    done = place.run("--serve", "--address", "192.0.2.1", "--port", "0", "--model", model)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "error: whoever reaches `192.0.2.1` could talk with the role\n\n"
+        "hint: set PROWESS_SERVE_KEY to what clients must send as their key\n"
+    )
