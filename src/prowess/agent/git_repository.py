@@ -160,7 +160,11 @@ class Repository(Frozen):
         )
 
     def _keys(self, tree: str, folders: tuple[str, ...]) -> frozenset[str]:
-        """Return the keys of the repository's configuration."""
+        """Return the keys of the repository's configuration.
+
+        Raises:
+            ToolFailedError: it cannot be read, or not by this git.
+        """
         words = ("config", "--list", "--name-only", "--null")
         done = self._started(words, tree, folders, {_MARK: "1"}, most=_MOST_CONFIG)
         if done.exit_code != 0 or done.stdout_size > len(done.stdout):
@@ -197,7 +201,11 @@ class Repository(Frozen):
         return tree, (own, self._open(os.path.join(own, _line(own, "commondir"))))
 
     def _open(self, path: str) -> str:
-        """Return a folder without links that the policy opens."""
+        """Return a folder without links that the policy opens.
+
+        Raises:
+            RefusedError: it does not open this one.
+        """
         policy = self.around.policy
         if not policy.roots and self.around.skill is not None:
             policy = policy.but(roots=(self.around.folder,))

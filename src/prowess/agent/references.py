@@ -150,6 +150,7 @@ def load_skill(path: str, *, reference: str, env: Mapping[str, str]) -> tuple[Lo
 
 
 def _line(skill: Skill, key: str) -> int | None:
+    """Return the line of a field, None where it is not there."""
     entry = skill.fields.get(key)
     return None if entry is None else entry.line
 

@@ -130,7 +130,12 @@ def _line(name: str, status: os.stat_result) -> str:
 
 
 def _file(there: _Open, path: str) -> tuple[list[str], str]:
-    """Return the folder and the name of a file that may be opened."""
+    """Return the folder and the name of a file that may be opened.
+
+    Raises:
+        ToolFailedError: the path names no file.
+        RefusedError: it leads out, or to a file of a kind that is not open.
+    """
     parts = parts_of(path, there.root)
     if not parts:
         raise ToolFailedError(f"{quoted(path)} is the folder itself; name a file in it")
