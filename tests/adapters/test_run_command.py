@@ -205,6 +205,7 @@ def test_a_tool_that_hangs_does_not_outlive_the_run(place: Place) -> None:
         ("skills: [nobody]\n", ["-p", "x"], "there is no skill `nobody`"),
         ("tools: [{type: telepathy}]\n", ["-p", "x"], "there is no tool of the type `telepathy`"),
         ("", ["-p", "x", "-i"], "`--prompt` and `--interactive` exclude each other"),
+        ("", ["-p", "x", "--daemon"], "`--prompt` and `--daemon` exclude each other"),
         ("", ["-p", "x", "--sandbox", "nobody"], "nobody"),
         ("", [], "standard input is empty"),
     ],

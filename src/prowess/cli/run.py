@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from contextlib import contextmanager
 
@@ -85,9 +86,35 @@ def run(args: Namespace) -> int:
         ConfigError: the role or an option is wrong.
     """
     try:
-        return _run(args)
+        with _terminable():
+            return _run(args)
     finally:
         clear()
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end the command as Ctrl-C does: what was begun is ended first, and nothing is left."""
+
+    def stop(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    taken = []
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # Whoever set another handler, or ignores it as `nohup` does, has something else in mind.
+        if number is None or signal.getsignal(number) is not signal.SIG_DFL:
+            continue
+        try:
+            signal.signal(number, stop)
+        except ValueError:
+            break  # only the main thread gets signals
+        taken.append(number)
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _run(args: Namespace) -> int:
@@ -97,6 +124,9 @@ def _run(args: Namespace) -> int:
     if len(modes) > 1:
         first, second = (f"`--{name.replace('_', '-')}`" for name in modes[:2])
         raise ConfigError(f"{first} and {second} exclude each other", hint="choose one of them")
+    if args.daemon and args.prompt is not None:
+        words = "`--prompt` and `--daemon` exclude each other"
+        raise ConfigError(words, hint="choose one of them; `--daemon` takes what is said from standard input")
     if args.dry_run:
         return _dry_run(args)
     live = Live(args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, watch=args.daemon, say=_note)
