@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
 
-from prowess.agent.chat_request import Answer, Conversations, RequestError
+from prowess.agent.chat_request import Answer, Conversations, RequestError, new_from
 from prowess.agent.conversation import Conversation
 
 if TYPE_CHECKING:
@@ -127,19 +127,14 @@ async def _always(_tool: str, _arguments: Any) -> bool:
     return True
 
 
-def _last(messages: Sequence[Message]) -> int:
-    """Return where what is new begins: behind the last answer."""
-    return 1 + max((at for at, message in enumerate(messages) if message.role == "assistant"), default=-1)
-
-
 def _said(messages: Sequence[Message]) -> str:
     """Return what the user says now."""
-    return "\n\n".join(message.text for message in messages[_last(messages) :] if message.role == "user")
+    return "\n\n".join(message.text for message in messages[new_from(messages) :] if message.role == "user")
 
 
 def _history(messages: Sequence[Message]) -> list[Any]:
     """Return what was said before, and what the client tells the model, as Pydantic AI has it."""
-    new = _last(messages)
+    new = new_from(messages)
     history: list[Any] = []
     for at, message in enumerate(messages):
         if message.role == "assistant":

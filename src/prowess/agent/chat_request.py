@@ -20,7 +20,7 @@ from prowess.findings import quoted
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 
-__all__ = ["Answer", "Answerer", "ChatRequest", "Conversations", "Message", "RequestError", "chat_request"]
+__all__ = ["Answer", "Answerer", "ChatRequest", "Conversations", "Message", "RequestError", "chat_request", "new_from"]
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _MAX_ID = 200
@@ -120,7 +120,7 @@ class Conversations(Generic[_T]):
         Yields:
             None where it is not known, in use, or went otherwise than the messages say: begin one that they describe.
         """
-        before = _before(messages)
+        before = messages[: new_from(messages)]
         key = _key(before, conversation)
         known = None if key is None else self._kept.get(key)
         if key is None or known is None or (before and known[0] != _digest(before)):
@@ -151,10 +151,9 @@ class Conversations(Generic[_T]):
             self._kept.popitem(last=False)
 
 
-def _before(messages: Sequence[Message]) -> Sequence[Message]:
-    """Return what was said up to the last answer."""
-    last = max((at for at, message in enumerate(messages) if message.role == "assistant"), default=-1)
-    return messages[: last + 1]
+def new_from(messages: Sequence[Message]) -> int:
+    """Return where what is new begins: behind the last answer."""
+    return 1 + max((at for at, message in enumerate(messages) if message.role == "assistant"), default=-1)
 
 
 def _key(said: Sequence[Message], conversation: str | None) -> str | None:
