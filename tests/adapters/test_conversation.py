@@ -646,3 +646,34 @@ def test_a_server_that_cannot_be_started_is_told_of(top: Path) -> None:
     turn = asked(talk(top, [{"say": "Done."}], more))
     assert (turn.output, turn.tool_calls) == (None, ())
     assert "cannot be started" in (turn.error or "")
+
+
+def test_a_server_with_a_tool_that_is_there_already_is_told_of(top: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """With what to write; and what it logs does not reach the terminal."""
+    (top / "server.py").write_text(LOUD)
+    more = f"{FILES}- {{type: mcp, command: {sys.executable}, args: [server.py]"
+    turn = asked(talk(top, [{"say": "Done."}], more + "}\n"))
+    assert "conflicts with existing tool from the role: 'read_file'. Give the server a `tool_prefix`" in str(turn.error)
+    turn = asked(talk(top, [{"call": "b_read_file"}, {"say": "Done."}], more + ", tool_prefix: b}\n"))
+    assert (turn.output, calls(turn)) == ("Done.", [("b_read_file", "its own", None)])
+    assert capfd.readouterr() == ("", "")
+
+
+LOUD = """
+import json, sys
+def send(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    send(method="notifications/message", params={"level": "emergency", "data": "loud"})
+    answer = {
+        "initialize": {"capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}},
+        "tools/list": {"tools": [{"name": "read_file", "inputSchema": {"type": "object"}}]},
+        "tools/call": {"content": [{"type": "text", "text": "its own"}]},
+    }.get(asked["method"], {})
+    if asked["method"] == "initialize":
+        answer["protocolVersion"] = asked["params"]["protocolVersion"]
+    send(id=asked["id"], result=answer)
+"""

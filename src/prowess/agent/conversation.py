@@ -358,6 +358,10 @@ class _Tools(AbstractToolset[Any]):
     def id(self) -> str:
         return "role"
 
+    @property
+    def label(self) -> str:
+        return "the role"
+
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         self.run.usage = ctx.usage
         box = await aside(self.run.box)

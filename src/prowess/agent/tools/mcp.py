@@ -8,6 +8,7 @@ to its error stream does not reach the terminal.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import tempfile
 import weakref
@@ -31,6 +32,9 @@ try:
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 except ImportError as error:
     raise ImportError(missing_extra("pydantic-ai-slim[mcp]", "mcp").replace("adapter", "tool")) from error
+
+# What a server does wrong is told where it matters; the client's own log would quote it on the terminal.
+logging.getLogger("fastmcp.client").setLevel(logging.CRITICAL)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -76,12 +80,16 @@ def toolset(options: Mapping[str, Any], around: Around, *, permit: Permit | None
         what = quoted(options["url"] or "", 200)
         transport = _remote(options, around)
     timeout = options["timeout_seconds"]
-    client: Any = Client(transport, timeout=timeout, init_timeout=max(_START, timeout))
+    client: Any = Client(transport, timeout=timeout, init_timeout=max(_START, timeout), log_handler=_unheard)
     inner = MCPToolset[Any](client, tool_error_behavior="retry", max_retries=100)
     server = Server(inner, what=what, options=options, policy=around.policy, permit=permit, log=log)
     if log is not None:
         weakref.finalize(server, log.close)
     return server
+
+
+async def _unheard(_: object) -> None:
+    """Take a message of a server's log, of which it may send any number, and keep it off the terminal."""
 
 
 @dataclass
@@ -96,6 +104,16 @@ class Server(WrapperToolset[Any]):
     permit: Permit | None
     log: IO[str] | None
     """What it writes to its error stream."""
+
+    @property
+    def label(self) -> str:
+        """What it is called in messages."""
+        return f"the server of MCP {self.what}"
+
+    @property
+    def tool_name_conflict_hint(self) -> str:
+        """What to do where it has a tool that another has too."""
+        return "Give the server a `tool_prefix`, or leave the tool out with `tool_exclude`."
 
     async def __aenter__(self) -> Self:
         try:
