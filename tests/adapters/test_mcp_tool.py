@@ -27,7 +27,12 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models.function import AgentInfo
 
-models.ALLOW_MODEL_REQUESTS = False
+
+@pytest.fixture(autouse=True)
+def _no_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model is asked by mistake; other tests ask servers of their own."""
+    monkeypatch.setattr(models, "ALLOW_MODEL_REQUESTS", False)
+
 
 DEFAULTS = {name: key.default for name, key in TOOLS["mcp"].items()}
 SERVER = """

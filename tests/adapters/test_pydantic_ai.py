@@ -37,7 +37,12 @@ if TYPE_CHECKING:
 
     from pydantic_ai.models.function import AgentInfo
 
-models.ALLOW_MODEL_REQUESTS = False
+
+@pytest.fixture(autouse=True)
+def _no_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model is asked by mistake; other tests ask servers of their own."""
+    monkeypatch.setattr(models, "ALLOW_MODEL_REQUESTS", False)
+
 
 TOP = Path(__file__).parent.parent.parent
 PDF, CSV, SECRET = "Turn every page.", "Count the rows.", "Only on the user's word."

@@ -19,7 +19,12 @@ from skills import skill
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-models.ALLOW_MODEL_REQUESTS = False
+
+@pytest.fixture(autouse=True)
+def _no_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No model is asked by mistake; other tests ask servers of their own."""
+    monkeypatch.setattr(models, "ALLOW_MODEL_REQUESTS", False)
+
 
 ORDER: list[dict[str, Any]] = [
     {"call": "price", "with": {"item": "tea", "count": 2}},
