@@ -553,3 +553,15 @@ def test_an_address_that_cannot_be_served_is_told(place: Place) -> None:
         "error: whoever reaches `192.0.2.1` could talk with the role\n\n"
         "hint: set PROWESS_SERVE_KEY to what clients must send as their key\n"
     )
+
+
+@pytest.mark.parametrize("closed", ["<&-", "</dev/null"])
+def test_a_talk_without_a_terminal_is_refused(place: Place, closed: str) -> None:
+    """With what to do instead, also where there is no standard input at all."""
+    words = place.argv("-i", "--model", place.script({"say": "Done."}))
+    line = f'exec "$@" {closed}'
+    done = subprocess.run(
+        ["/bin/sh", "-c", line, "sh", *words], cwd=place.top, env=place.env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == "error: `-i` needs a terminal\n\nhint: say one thing with `-p`, or lines with `--daemon`\n"

@@ -78,7 +78,7 @@ def chat(conversation: Conversation, live: Live, model: str, *, yes: bool = Fals
     Raises:
         ConfigError: there is no terminal.
     """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if any(stream is None or not stream.isatty() for stream in (sys.stdin, sys.stdout)):
         raise ConfigError("`-i` needs a terminal", hint="say one thing with `-p`, or lines with `--daemon`")
     return asyncio.run(_talk(conversation, live, model, yes))
 
