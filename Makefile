@@ -37,8 +37,8 @@ test: lint       ## all checks and tests, as CI runs them
 	@$(MAKE) --no-print-directory adapters
 
 adapters: $(FRAMEWORKS)/.ready $(CAMEL)/.ready  ## the tests of the adapters, each with its real framework
-	$(FRAMEWORKS)/bin/python -m pytest -q tests/adapters --ignore tests/adapters/test_camel.py
-	$(CAMEL)/bin/python -m pytest -q tests/adapters/test_camel.py
+	$(FRAMEWORKS)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters --ignore tests/adapters/test_camel.py
+	$(CAMEL)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters/test_camel.py
 
 # CAMEL needs another version of MCP's package than the other frameworks.
 $(FRAMEWORKS)/.ready: group := frameworks

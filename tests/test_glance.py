@@ -306,7 +306,7 @@ def test_what_most_skills_are_written_like_is_taken_in(data: bytes) -> None:
     assert is_glanced(data)
 
 
-@pytest.mark.parametrize("path", sorted((EXAMPLES / "skills").rglob("SKILL.md")), ids=lambda path: str(path.parent.name))
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("skills/*/SKILL.md")), ids=lambda path: str(path.parent.name))
 def test_our_own_examples_are_taken_in(path: Path) -> None:
     """A glance is enough for each of them; those of a role have lists of tools, which want a reader."""
     assert is_glanced(path.read_bytes())

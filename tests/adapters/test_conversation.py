@@ -91,6 +91,17 @@ def test_a_skill_is_chosen_read_and_used(top: Path) -> None:
     assert list(turn.as_dict()) == ["output", "error", "activations", "tool_calls", "usage", "notes"]
 
 
+def test_a_skill_that_is_not_there_is_an_error_in_the_transcript(top: Path) -> None:
+    """Also of a tool that is not the role's; the run goes on."""
+    skill(top / "skills/tides")
+    script = [{"call": "activate_skill", "with": {"name": "tidse"}}, {"say": "There is none."}]
+    turn = asked(talk(top, script))
+    assert turn.output == "There is none."
+    ((tool, result, error),) = calls(turn)
+    assert (tool, result) == ("activate_skill", None)
+    assert "did you mean `tides`?" in str(error)
+
+
 def test_a_dry_run_shows_exactly_what_is_sent(top: Path) -> None:
     """The same instructions, and the same tools with the same parameters."""
     seen: list[Any] = []

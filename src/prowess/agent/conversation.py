@@ -267,7 +267,10 @@ class _Run:
             call = self.calls.get(key) or ToolCall(tool="?", arguments={})
             content = getattr(event, "result", None) or getattr(event, "part", None)
             text = str(getattr(content, "content", ""))[:_MAX_RECORDED]
-            failed = self.errors.get(key) or (text if getattr(content, "outcome", "success") != "success" else None)
+            # Tools that are none of the role's say in their text that they failed.
+            foreign = call.tool not in self.tools.offered and text.startswith("error: ")
+            wrong = foreign or getattr(content, "outcome", "success") != "success"
+            failed = self.errors.get(key) or (text if wrong else None)
             self.calls[key] = call.but(result=None if failed else text, error=failed)
         elif told is not None:
             if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart) and event.part.content:
@@ -353,6 +356,7 @@ class _Tools(AbstractToolset[Any]):
 
     def __init__(self, run: _Run) -> None:
         self.run = run
+        self.offered: dict[str, AgentTool] = {}
 
     @property
     def id(self) -> str:

@@ -107,7 +107,8 @@ class Around(Frozen):
             found = self.env.get(match[1], "")
             if not found:
                 words = f"{where} needs the variable `{match[1]}`, which is not set"
-                raise ConfigError(words, hint=f"set `{match[1]}`")
+                skill = ", and name it in the skill's `requires.env`" if self.skill is not None else ""
+                raise ConfigError(words, hint=f"set `{match[1]}`{skill}")
             values.append(found)
             return found
 
