@@ -72,8 +72,9 @@ lint: $(READY)   ## style, types, layers
 mutations: $(READY)  ## change folders of skills ten thousand times: no cached answer may be stale (some two minutes)
 	$(BIN)/python tests/mutations.py
 
-endurance: $(READY)  ## kill two thousand processes while they mount: no skill may be half there (about a minute)
+endurance: $(READY)  ## two thousand kills while skills are mounted, five hundred commands that leave processes behind (minutes)
 	$(BIN)/python tests/endurance.py
+	PROWESS_SANDBOX_RUNS=500 $(BIN)/python -m pytest -q -s tests/test_sandbox.py -k "left_running or gigabyte or costs"
 
 docs: $(READY)   ## write what is made: _hosts.py, and the parts of docs/ that come from the code
 	$(BIN)/python docs/hosts_module.py
