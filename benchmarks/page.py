@@ -126,8 +126,8 @@ def _mounting(results: Mapping[str, Any]) -> Iterable[str]:
     ]
     yield from _table(["", "processor time", "times", "on the clock", "times"], rows, right=range(1, 5))
     yield _wrapped(
-        "On ext4 both take several times as long once much was deleted moments before, since it does not use such inodes "
-        "again at once: a replacement in a loop, which deletes each time, was seen at up to seven times a first copy. "
+        "On ext4 both take several times as long once much was deleted moments before, since it does not use such "
+        "inodes again at once: a replacement in a loop, which deletes each time, took up to seven times a first copy. "
         f"Measured on {mounting['date']} at commit {mounting['prowess']}: `python benchmarks/mounting.py`."
     )
     yield ""
