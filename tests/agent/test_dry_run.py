@@ -6,8 +6,11 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from prowess.agent.assembly import assemble
 from prowess.agent.dry_run import dry_run
+from prowess.errors import ConfigError
 from skills import skill
 
 if TYPE_CHECKING:
@@ -73,3 +76,11 @@ def test_no_framework_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_model_that_cannot_be_is_refused_as_in_a_run(tmp_path: Path) -> None:
+    """A dry run that goes well must not end in a run that does not."""
+    with pytest.raises(ConfigError) as caught:
+        shown(tmp_path, model="opnai:m")
+    assert "`opnai`" in str(caught.value)
+    assert shown(tmp_path, model="script:anything.yaml")["model"] == "script:anything.yaml"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from prowess.agent.model import model_name
+from prowess.agent.model import chosen_model, model_name
 from prowess.session import Session
 
 if TYPE_CHECKING:
@@ -19,7 +19,12 @@ def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
     Args:
         assembly: of the role.
         model: what the user names instead of the role's.
+
+    Raises:
+        ConfigError: what the user names cannot be a model.
     """
+    if model is not None:
+        chosen_model(assembly.role.model, model)
     session = None if assembly.catalog is None else Session(assembly.catalog, env=assembly.env)
     block = "" if session is None else session.static_block().strip()
     tools = [
