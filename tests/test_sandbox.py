@@ -23,26 +23,13 @@ from prowess.confine import Walls, seatbelt_profile
 from prowess.errors import SandboxError
 from prowess.outfit import outfit
 from prowess.sandbox import Limits, Result, backend, run, stop
+from suites import usable
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
 
 RUNS = int(os.environ.get("PROWESS_SANDBOX_RUNS", "24"))
 """Runs that leave processes behind; 500 for the full figure."""
 SOURCE = Path(__file__).parents[1] / "src"
-
-
-def usable(name: str) -> str:
-    """Return a backend's name where it works; where it cannot, skip, and where it was not installed, fail."""
-    if name == "bwrap":
-        if sys.platform != "linux":
-            pytest.skip("bwrap is of Linux")
-        try:
-            backend("bwrap")
-        except SandboxError as error:
-            if "not on PATH" in str(error):
-                pytest.fail("these tests need bubblewrap: `apt install bubblewrap`")
-            pytest.skip(f"{error}; {error.hint}")
-    return name
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -14,8 +13,7 @@ import pytest
 from prowess.agent.policy import AgentTool, Around, Policy, ToolFailedError
 from prowess.agent.tool_table import TOOLS
 from prowess.agent.tools import make
-from prowess.errors import SandboxError
-from prowess.sandbox import backend
+from suites import usable
 
 
 def options_of(kind: str, **given: Any) -> dict[str, Any]:
@@ -47,15 +45,7 @@ def failed(tool: AgentTool, **given: Any) -> str:
 
 def contained() -> str:
     """Return the name of a sandbox that works; without one, skip, and where it was not installed, fail."""
-    if sys.platform != "linux":
-        pytest.skip("bwrap is of Linux")
-    try:
-        backend("bwrap")
-    except SandboxError as error:
-        if "not on PATH" in str(error):
-            pytest.fail("these tests need bubblewrap: `apt install bubblewrap`")
-        pytest.skip(f"{error}; {error.hint}")
-    return "bwrap"
+    return usable("bwrap")
 
 
 def gone(mark: str, within: float = 1.0) -> bool:

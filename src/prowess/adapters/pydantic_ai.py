@@ -25,10 +25,11 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
     from pydantic_ai.models import ModelRequestContext
 
-__all__ = ["Skills"]
+__all__ = ["Skills", "offered"]
 
 
 @dataclass
@@ -79,6 +80,26 @@ class Skills(AbstractCapability[Any]):
         return request_context
 
 
+def offered(toolset: AbstractToolset[Any], tools: Iterable[Any]) -> dict[str, ToolsetTool[Any]]:
+    """Return tools as Pydantic AI has them.
+
+    Args:
+        toolset: that calls them.
+        tools: each with `name`, `description` and `parameters`, a JSON Schema.
+    """
+    return {
+        tool.name: ToolsetTool(
+            toolset=toolset,
+            tool_def=ToolDefinition(
+                name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters)
+            ),
+            max_retries=1,
+            args_validator=_Arguments(),
+        )
+        for tool in tools
+    }
+
+
 @dataclass
 class _Tools(AbstractToolset[Any]):
     """The tools of a session as they are."""
@@ -90,17 +111,7 @@ class _Tools(AbstractToolset[Any]):
         return "prowess"
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:  # noqa: ARG002
-        return {
-            tool.name: ToolsetTool(
-                toolset=self,
-                tool_def=ToolDefinition(
-                    name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters)
-                ),
-                max_retries=1,
-                args_validator=Arguments(),
-            )
-            for tool in self.tools
-        }
+        return offered(self, self.tools)
 
     async def call_tool(
         self,
@@ -113,7 +124,7 @@ class _Tools(AbstractToolset[Any]):
         return await asyncio.to_thread(chosen.call, **tool_args)
 
 
-class Arguments:
+class _Arguments:
     """What a model gives is judged by the tool, which tells what is wrong; a retry too many would end the run."""
 
     def validate_json(self, input: str | bytes | bytearray, **_: Any) -> dict[str, Any]:  # noqa: A002 - its own name

@@ -24,7 +24,7 @@ from prowess.session import Session
 # It would print an advertisement between the answers.
 os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
 try:
-    from pydantic_ai import Agent, RunContext, ToolDefinition
+    from pydantic_ai import Agent, RunContext
     from pydantic_ai.exceptions import (
         AgentRunError,
         ModelHTTPError,
@@ -48,7 +48,7 @@ try:
 except ImportError as error:
     raise ImportError(missing_extra("pydantic-ai-slim", "agent")) from error
 
-from prowess.adapters.pydantic_ai import Arguments, Skills
+from prowess.adapters.pydantic_ai import Skills, offered
 
 # It is told in the turn's notes, in the role's own words.
 warnings.filterwarnings("ignore", message="Some responses omitted usage information")
@@ -370,17 +370,7 @@ class _Tools(AbstractToolset[Any]):
         self.run.usage = ctx.usage
         box = await aside(self.run.box)
         self.offered = {tool.name: tool for tool in box.tools}
-        return {
-            tool.name: ToolsetTool(
-                toolset=self,
-                tool_def=ToolDefinition(
-                    name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters)
-                ),
-                max_retries=1,
-                args_validator=Arguments(),
-            )
-            for tool in box.tools
-        }
+        return offered(self, box.tools)
 
     async def call_tool(
         self,
