@@ -41,8 +41,9 @@ from endurance import (
 from prowess import renames, transaction
 from prowess.errors import SkillError, SkillMountError, SkillNotFoundError
 from prowess.mount import SkillMount, apply, mount, plan, unmount
+from prowess.mounted import read_record
 from prowess.removal import remove
-from prowess.transaction import locked, read_record
+from prowess.transaction import locked
 from skills import skill
 
 if TYPE_CHECKING:

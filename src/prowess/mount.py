@@ -27,10 +27,11 @@ from .files import UnreadableError, read_file
 from .findings import CODES, Severity, near_names, neutral, quoted
 from .fix import renamed
 from .host import DEFAULT_HOST, load_host
+from .mounted import Mounted, read_record
 from .rules import check_skill
 from .seal import seal
 from .skill import from_document, unreadable
-from .transaction import Mounted, Place, locked, read_record, see_way
+from .transaction import Place, locked, see_way
 from .tree import Tree, copy, measure, measure_file
 
 TYPE_CHECKING = False

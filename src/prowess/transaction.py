@@ -10,7 +10,6 @@ was killed finishes what it had finished, or takes back what it had begun.
         .prowess-skills.json          the record: what was mounted here, with the seal of each copy
         .prowess-staging-RANDOM/      new/NAME  old/NAME  journal.json
 
-    record  = {"version": 1, "made": [FOLDER ...], "skills": [{"name", "source", "seal"} ...]}
     journal = {"version": 1, "changes": [{"name", "new": INODE | null, "old": INODE | null} ...], "record": record}
 
 Renaming is done before a power failure or after it, but what was copied may then not have reached the disk.
@@ -23,10 +22,10 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 
-from ._frozen import Frozen
 from .errors import SkillMountError, SkillNotFoundError, words_of
 from .findings import neutral, quoted
 from .held import held
+from .mounted import Record, is_name, json_of, record_file, record_in, record_of, small_file
 from .removal import remove_in
 
 TYPE_CHECKING = False
@@ -34,160 +33,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, Self
 
-__all__ = ["Mounted", "Place", "Record", "Staging", "locked", "read_record", "record_file", "see_way"]
+    from .mounted import Mounted
+
+__all__ = ["Place", "Staging", "locked", "see_way"]
 
 PATIENCE = 60.0
 """Seconds to wait for another process that mounts into the same folder."""
 _MAKING = 5.0
 """Seconds to try to make a folder on the way that another process takes away again and again."""
-_MAX_RECORD = 4 * 1024 * 1024
 _STAGING = ".prowess-staging-"
 _JOURNAL = "journal.json"
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 POSSIBLE = {os.open, os.mkdir, os.rename, os.rmdir, os.stat, os.unlink} <= os.supports_dir_fd and (
     os.scandir in os.supports_fd
 )
 """Whether this system can do all that by descriptor; Windows cannot."""
-
-
-class Mounted(Frozen):
-    """One row of the record."""
-
-    name: str
-    source: str
-    """Where it was copied from, absolute."""
-    seal: str
-    """Of the copy, as `seal.seal` makes it: only what has it still is taken away or replaced."""
-
-    def as_dict(self) -> dict[str, str]:
-        """Return it in the shape of the record."""
-        return {"name": self.name, "source": self.source, "seal": self.seal}
-
-
-class Record(Frozen):
-    """What was mounted into one skills folder."""
-
-    skills: tuple[Mounted, ...] = ()
-    made: tuple[str, ...] = ()
-    """Folders that were made for it, relative to the home, the outermost first."""
-
-    def as_dict(self) -> dict[str, object]:
-        """Return it in the shape of the file."""
-        return {"version": 1, "made": [*self.made], "skills": [row.as_dict() for row in self.skills]}
-
-
-# ── the record ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def record_file(root: str) -> str:
-    """Return the name of the record of a skills folder; it lies beside it."""
-    return f".prowess-{os.path.basename(root)}.json"
-
-
-def read_record(home: str, root: str) -> Record:
-    """Return what was mounted into a skills folder, as its record says.
-
-    Raises:
-        SkillMountError: the record cannot be believed.
-    """
-    above = os.path.join(home, os.path.dirname(root))
-    try:
-        fd = os.open(above, _FOLDER)
-    except OSError:
-        return Record()
-    try:
-        return _read_record(fd, record_file(root), above)
-    finally:
-        os.close(fd)
-
-
-def _read_record(above: int, name: str, shown: str) -> Record:
-    data = _small(above, name, os.path.join(shown, name))
-    try:
-        return Record() if data is None else _record(_json(data))
-    except (ValueError, RecursionError) as error:
-        raise _unbelievable(os.path.join(shown, name), f"it is no record of mounts ({error})") from None
-
-
-def _unbelievable(path: str, why: str) -> SkillMountError:
-    words = f"the record of what was mounted cannot be believed: {neutral(path)}: {why}"
-    return SkillMountError(words, hint="remove it: what was mounted then counts as made by hand")
-
-
-def _small(above: int, name: str, shown: str) -> bytes | None:
-    """Return what a small file holds, None where there is none.
-
-    Raises:
-        SkillMountError: it is not a file, or too large.
-    """
-    try:
-        fd = os.open(name, _FILE, dir_fd=above)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise _unbelievable(shown, words_of(error)) from None
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_RECORD:
-            raise _unbelievable(shown, "it is not a regular file of at most 4 MiB")
-        data = b""
-        while len(data) <= _MAX_RECORD and (part := os.read(fd, 1 << 20)):
-            data += part
-    except SkillMountError:
-        raise
-    except OSError as error:
-        raise _unbelievable(shown, words_of(error)) from None
-    finally:
-        os.close(fd)
-    return data
-
-
-def _json(data: bytes) -> Any:
-    import json
-
-    return json.loads(data.decode())
-
-
-def _record(table: Any) -> Record:
-    """Make a record of what its file says.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not isinstance(table, dict) or table.get("version") != 1:
-        raise ValueError("its version is not 1")
-    made, rows = table.get("made"), table.get("skills")
-    if not isinstance(made, list) or not all(isinstance(path, str) and _is_inside(path) for path in made):
-        raise ValueError("`made` is not a list of folders")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ValueError("`skills` is not a list of tables")
-    skills = []
-    for row in rows:
-        values = [row.get(key) for key in ("name", "source", "seal")]
-        if not all(isinstance(value, str) for value in values) or not _is_name(values[0]):
-            raise ValueError("a skill has no `name`, `source` or `seal`")
-        skills.append(Mounted(name=values[0], source=values[1], seal=values[2]))
-    return Record(skills=tuple(skills), made=tuple(made))
-
-
-def _is_name(text: Any) -> bool:
-    """Say whether a text names something in a folder, and nothing elsewhere."""
-    if not isinstance(text, str) or text in ("", ".", "..") or "/" in text or "\0" in text:
-        return False
-    try:
-        os.fsencode(text)
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _is_inside(path: str) -> bool:
-    return all(map(_is_name, path.split("/")))
-
-
-# ── the way to it ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def see_way(home: str, root: str) -> None:
@@ -387,7 +248,7 @@ class Place:
         Raises:
             SkillMountError: the record cannot be believed.
         """
-        return _read_record(self.above, record_file(self.root), self.shown)
+        return record_in(self.above, record_file(self.root), self.shown)
 
     @contextmanager
     def staging(self) -> Iterator[Staging]:
@@ -599,13 +460,13 @@ class Staging:
             OSError: it cannot be done.
         """
         place = self.place
-        data = _small(self.fd, _JOURNAL, self.name)
+        data = small_file(self.fd, _JOURNAL, self.name)
         if data is None:
             return
         try:
-            table = _json(data)
+            table = json_of(data)
             changes = table["changes"]
-            record = _record(table["record"])
+            record = record_of(table["record"])
             if not all(_is_change(change) for change in changes):
                 return
         except (ValueError, RecursionError, KeyError, TypeError):
@@ -651,7 +512,7 @@ def _is_change(change: Any) -> bool:
     return (
         isinstance(change, dict)
         and change.keys() == {"name", "new", "old"}
-        and _is_name(change["name"])
+        and is_name(change["name"])
         and all(change[key] is None or type(change[key]) is int for key in ("new", "old"))
     )
 

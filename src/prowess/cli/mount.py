@@ -13,7 +13,7 @@ from prowess.errors import ConfigError, SkillError, joined
 from prowess.findings import neutral, quoted
 from prowess.host import DEFAULT_HOST
 from prowess.mount import SkillConfig, SkillMount, mount, plan, skills_root, unmount
-from prowess.transaction import read_record
+from prowess.mounted import read_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Catalog
     from prowess.mount import MountedSkill
-    from prowess.transaction import Mounted
+    from prowess.mounted import Mounted
 
 _EPILOG = """\
 SKILL is a skill's folder, its SKILL.md, a single Markdown file, or a name as `prowess activate` takes it. What contains

@@ -1,0 +1,183 @@
+"""the file beside a skills folder -> what was mounted there
+
+    record = {"version": 1, "made": [FOLDER ...], "skills": [{"name", "source", "seal"} ...]}
+
+It lies beside the copies, not in them, so that a copy is its source byte for byte. Anyone may have written it: what it
+names leads nowhere else, and what it says is done only where the seal of the copy agrees.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from ._frozen import Frozen
+from .errors import SkillMountError, words_of
+from .findings import neutral
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = [
+    "Mounted",
+    "Record",
+    "is_name",
+    "json_of",
+    "read_record",
+    "record_file",
+    "record_in",
+    "record_of",
+    "small_file",
+]
+
+_MAX_RECORD = 4 * 1024 * 1024
+_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+class Mounted(Frozen):
+    """One row of the record."""
+
+    name: str
+    source: str
+    """Where it was copied from, absolute."""
+    seal: str
+    """Of the copy, as `seal.seal` makes it: only what has it still is taken away or replaced."""
+
+    def as_dict(self) -> dict[str, str]:
+        """Return it in the shape of the record."""
+        return {"name": self.name, "source": self.source, "seal": self.seal}
+
+
+class Record(Frozen):
+    """What was mounted into one skills folder."""
+
+    skills: tuple[Mounted, ...] = ()
+    made: tuple[str, ...] = ()
+    """Folders that were made for it, relative to the home, the outermost first."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of the file."""
+        return {"version": 1, "made": [*self.made], "skills": [row.as_dict() for row in self.skills]}
+
+
+def record_file(root: str) -> str:
+    """Return the name of the record of a skills folder; it lies beside it."""
+    return f".prowess-{os.path.basename(root)}.json"
+
+
+def read_record(home: str, root: str) -> Record:
+    """Return what was mounted into a skills folder, as its record says.
+
+    Raises:
+        SkillMountError: the record cannot be believed.
+    """
+    above = os.path.join(home, os.path.dirname(root))
+    try:
+        fd = os.open(above, _FOLDER)
+    except OSError:
+        return Record()
+    try:
+        return record_in(fd, record_file(root), above)
+    finally:
+        os.close(fd)
+
+
+def record_in(above: int, name: str, shown: str) -> Record:
+    """Return what a record says; an empty one where there is none.
+
+    Args:
+        above: a descriptor of the folder it is in.
+        name: of its file.
+        shown: the folder's path, for errors.
+
+    Raises:
+        SkillMountError: it cannot be believed.
+    """
+    data = small_file(above, name, os.path.join(shown, name))
+    try:
+        return Record() if data is None else record_of(json_of(data))
+    except (ValueError, RecursionError) as error:
+        raise _unbelievable(os.path.join(shown, name), f"it is no record of mounts ({error})") from None
+
+
+def _unbelievable(path: str, why: str) -> SkillMountError:
+    words = f"the record of what was mounted cannot be believed: {neutral(path)}: {why}"
+    return SkillMountError(words, hint="remove it: what was mounted then counts as made by hand")
+
+
+def small_file(above: int, name: str, shown: str) -> bytes | None:
+    """Return what a small file holds, None where there is none.
+
+    Raises:
+        SkillMountError: it is not a file, or too large.
+    """
+    try:
+        fd = os.open(name, _FILE, dir_fd=above)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unbelievable(shown, words_of(error)) from None
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_RECORD:
+            raise _unbelievable(shown, "it is not a regular file of at most 4 MiB")
+        data = b""
+        while len(data) <= _MAX_RECORD and (part := os.read(fd, 1 << 20)):
+            data += part
+    except SkillMountError:
+        raise
+    except OSError as error:
+        raise _unbelievable(shown, words_of(error)) from None
+    finally:
+        os.close(fd)
+    return data
+
+
+def json_of(data: bytes) -> Any:
+    """Return what JSON says.
+
+    Raises:
+        ValueError: it is none; or a RecursionError, where it nests too deep.
+    """
+    import json
+
+    return json.loads(data.decode())
+
+
+def record_of(table: Any) -> Record:
+    """Make a record of what its file says.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not isinstance(table, dict) or table.get("version") != 1:
+        raise ValueError("its version is not 1")
+    made, rows = table.get("made"), table.get("skills")
+    if not isinstance(made, list) or not all(isinstance(path, str) and _is_inside(path) for path in made):
+        raise ValueError("`made` is not a list of folders")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ValueError("`skills` is not a list of tables")
+    skills = []
+    for row in rows:
+        values = [row.get(key) for key in ("name", "source", "seal")]
+        if not all(isinstance(value, str) for value in values) or not is_name(values[0]):
+            raise ValueError("a skill has no `name`, `source` or `seal`")
+        skills.append(Mounted(name=values[0], source=values[1], seal=values[2]))
+    return Record(skills=tuple(skills), made=tuple(made))
+
+
+def is_name(text: Any) -> bool:
+    """Say whether a text names something in a folder, and nothing elsewhere."""
+    if not isinstance(text, str) or text in ("", ".", "..") or "/" in text or "\0" in text:
+        return False
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_inside(path: str) -> bool:
+    return all(map(is_name, path.split("/")))
