@@ -39,9 +39,8 @@ from prowess.mount import (
     resolve_skill_name,
     skills_root,
     unmount,
-    validate_skill,
-    validate_skill_name,
 )
+from prowess.mountable import validate_skill, validate_skill_name
 from prowess.seal import seal
 from prowess.skill import from_document
 from skills import skill

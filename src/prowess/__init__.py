@@ -37,9 +37,8 @@ if TYPE_CHECKING:
         mount,
         resolve_skill_name,
         unmount,
-        validate_skill,
-        validate_skill_name,
     )
+    from .mountable import validate_skill, validate_skill_name
     from .prompt import render
     from .provider import FilesystemSkillProvider, SkillProvider
     from .session import Session, Tool
@@ -128,9 +127,8 @@ _HOMES = {
         "mount",
         "resolve_skill_name",
         "unmount",
-        "validate_skill",
-        "validate_skill_name",
     ),
+    "mountable": ("validate_skill", "validate_skill_name"),
     "prompt": ("render",),
     "provider": ("FilesystemSkillProvider", "SkillProvider"),
     "session": ("Session", "Tool"),

@@ -8,7 +8,6 @@ client looks in says its host file. Names, limits and errors are those of WINK's
 from __future__ import annotations
 
 import os
-import re
 from contextlib import contextmanager, suppress
 
 from ._frontmatter import read
@@ -21,16 +20,15 @@ from .errors import (
     SkillNotFoundError,
     SkillValidationError,
     joined,
-    words_of,
 )
 from .files import UnreadableError, read_file
-from .findings import CODES, Severity, near_names, neutral, quoted
+from .findings import near_names, neutral, quoted
 from .fix import renamed
 from .host import DEFAULT_HOST, load_host
+from .mountable import path_of, skill_file, validate_skill, validate_skill_name
 from .mounted import Mounted, read_record
-from .rules import check_skill
 from .seal import seal
-from .skill import from_document, unreadable
+from .skill import from_document
 from .transaction import Place, locked, see_way
 from .tree import Tree, copy, measure, measure_file
 
@@ -38,8 +36,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
-
-    from .findings import Finding
 
     Path = str | os.PathLike[str]
 
@@ -56,13 +52,11 @@ __all__ = [
     "resolve_skill_name",
     "skills_root",
     "unmount",
-    "validate_skill",
-    "validate_skill_name",
 ]
 
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
-_MAX_NAME = 64
 _SHOWN = 200
+_MEASURED = ("file-is-link", "file-not-regular", "file-too-large")
+"""What measuring tells, of every file."""
 
 
 class SkillMount(Frozen, kw_only=False):
@@ -159,103 +153,6 @@ def resolve_skill_name(mount: SkillMount) -> str:
     return file[: -len(".md")] if file.lower().endswith(".md") else file
 
 
-def validate_skill_name(name: str) -> None:
-    """See that a name follows the specification ("name field"), and so cannot lead anywhere.
-
-    Raises:
-        SkillMountError: it does not.
-    """
-    if not isinstance(name, str):
-        raise SkillMountError(f"a name is text, not {type(name).__name__}", hint="give it as text")
-    if len(name) > _MAX_NAME:
-        words = f"the name {quoted(name)} has {len(name):,} characters; at most {_MAX_NAME} are allowed"
-        raise SkillMountError(words, hint="shorten it")
-    if not _NAME(name):
-        raise SkillMountError(
-            f"{quoted(name)} is not a skill's name" if name else "the name is empty",
-            hint="use lower case letters, digits and single hyphens between them",
-        )
-
-
-def validate_skill(source: Path) -> None:
-    """See that a skill can be given to any client: WINK's `SKILLS.md`, "Validation errors".
-
-    A folder must hold a SKILL.md whose `name` is the folder's; a single file must end in `.md` and may be called as it
-    likes. What the front matter holds beyond the specification is let through.
-
-    Raises:
-        SkillNotFoundError: there is no such path.
-        SkillValidationError: it breaks a rule; `findings` has all of them.
-    """
-    _validated(os.path.abspath(_path(source, "the source of a skill")))
-
-
-def _validated(source: str) -> None:
-    found = _found(source)
-    if not found:
-        return
-    first, more = found[0], len(found) - 1
-    words = f"{first.message}{f', and {more} more' if more else ''}"
-    where = ":".join(str(part) for part in (neutral(first.path or source), first.line) if part is not None)
-    raise SkillValidationError(f"{where}: {words}", findings=found, hint=first.hint)
-
-
-def _found(source: str) -> tuple[Finding, ...]:
-    """Return what WINK does not mount.
-
-    Raises:
-        SkillNotFoundError: there is no such path.
-        SkillValidationError: it is neither a skill's folder nor a Markdown file.
-    """
-    path = _skill_file(source)
-    try:
-        data = read_file(path)
-    except UnreadableError as error:
-        skill = unreadable(path, error)
-    else:
-        skill = from_document(read(data, path), path)
-    refused = {*load_host("wink").reading.rejects, *_TYPES}
-    return tuple(
-        item
-        for item in check_skill(skill)
-        if (CODES[item.code].spec is Severity.ERROR or item.code in refused)
-        and item.code != "field-unknown"
-        and (path != source or item.code != "name-not-folder")
-    )
-
-
-_MEASURED = ("file-is-link", "file-not-regular", "file-too-large")
-"""What measuring tells, of every file."""
-_TYPES = ("name-type", "description-type", "field-type")
-"""Values of a wrong type, which a YAML parser does not give as text."""
-
-
-def _skill_file(source: str) -> str:
-    """Return the Markdown file of a skill.
-
-    Raises:
-        SkillNotFoundError: there is no such path.
-        SkillValidationError: there is none.
-    """
-    if "\0" in source or not os.path.lexists(source):
-        raise SkillNotFoundError(f"there is no {quoted(source, _SHOWN)}", hint="check the path")
-    if not os.path.isdir(source):
-        if not source.lower().endswith(".md"):
-            words = f"{quoted(source, _SHOWN)} is not a Markdown file"
-            raise SkillValidationError(words, hint="name a skill's folder, or a file that ends in `.md`")
-        return source
-    try:
-        names = os.listdir(source)
-    except OSError as error:
-        words = f"{quoted(source, _SHOWN)} cannot be listed: {words_of(error)}"
-        raise SkillValidationError(words, hint="mend its permissions") from None
-    if SKILL_FILE not in names:
-        near = [name for name in names if name.lower() == SKILL_FILE.lower()]
-        hint = f"rename {quoted(near[0])}" if near else "name the folder that holds it"
-        raise SkillValidationError(f"{quoted(source, _SHOWN)} holds no {SKILL_FILE}", hint=hint)
-    return os.path.join(source, SKILL_FILE)
-
-
 def skills_root(host: str) -> str:
     """Return the folder a host looks in for its user's own skills, relative to the home.
 
@@ -308,7 +205,7 @@ def plan(config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = 
                 words = f"`skills` holds {quoted(repr(item))}, which is no SkillMount"
                 raise SkillMountError(words, hint="write `SkillMount(PATH)`")
             if item.enabled:
-                _path(item.source, "the source of a skill")
+                path_of(item.source, "the source of a skill")
                 copies += _examined(item, validate, free, names, problems)
     if problems:
         raise joined(problems, "nothing was mounted")
@@ -327,25 +224,13 @@ def _listed(given: Any, what: str, example: str) -> tuple[Any, ...]:
     raise SkillMountError(f"{what} is a list, not {type(given).__name__}", hint=f"write {example}")
 
 
-def _path(given: Any, what: str) -> str:
-    """Return a path as text.
-
-    Raises:
-        SkillMountError: it is none.
-    """
-    path = os.fspath(given) if isinstance(given, str | os.PathLike) else None
-    if not isinstance(path, str):
-        raise SkillMountError(f"{what} is a path, not {type(given).__name__}", hint="give it as text or as a `Path`")
-    return path
-
-
 def _home(given: Any) -> str:
     """Return a home's path, absolute.
 
     Raises:
         SkillMountError: it is none.
     """
-    path = _path(given, "the home")
+    path = path_of(given, "the home")
     try:
         if b"\0" not in os.fsencode(path):
             return os.path.abspath(path)
@@ -365,7 +250,7 @@ def _examined(
     path = source = os.path.abspath(os.fspath(item.source))
     name = resolve_skill_name(item)
     try:
-        _skill_file(source)
+        skill_file(source)
         _refuse_link(source)
     except SkillError as error:
         problems.append(error)
@@ -384,7 +269,7 @@ def _examined(
     if source:
         try:
             if validate:
-                _validated(source)
+                validate_skill(source)
         except SkillValidationError as error:
             if not any(item.code in _MEASURED for item in error.findings):
                 problems.append(error)
