@@ -25,6 +25,7 @@ __all__ = [
     "Severity",
     "finding",
     "hidden",
+    "listed",
     "near_names",
     "neutral",
     "quoted",
@@ -184,6 +185,15 @@ def finding(
     return Finding(
         code=code, severity=CODES[code].guide, path=path, line=line, column=column, message=message, hint=hint
     )
+
+
+def listed(found: Iterable[Finding]) -> str:
+    """Write findings one to a line, harmless to show, as the message of one error: where, what, and what to do."""
+    lines = []
+    for item in found:
+        place = ":".join(str(part) for part in (neutral(item.path or ""), item.line, item.column) if part)
+        lines.append(f"{place}: {neutral(item.message)}{f' ({neutral(item.hint)})' if item.hint else ''}")
+    return "\n".join(lines)
 
 
 def under_policy(found: Iterable[Finding], policy: str, rejects: frozenset[str] = frozenset()) -> tuple[Finding, ...]:

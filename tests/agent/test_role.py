@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from broken_roles import BROKEN, HEAD, SEED, UNREADABLE
-from prowess.agent.live import findings_text
 from prowess.agent.role import Guardrails, ModelConfig, Role, Security, load_role, model_of, schema
 from prowess.agent.tool_table import TOOLS
+from prowess.findings import listed
 
 TOP = Path(__file__).parent.parent.parent
 SEEDS = sorted((TOP / "tests/roles").glob("*/*.yaml"))
@@ -25,7 +25,7 @@ def loaded(folder: Path, text: str) -> tuple[Role | None, str]:
     file.write_text(text, encoding="utf-8")
     role, findings = load_role(file)
     assert all(item.code == "role-invalid" and item.path == str(file) for item in findings)
-    return role, "\n".join(findings_text([item]).removeprefix(f"{file}:").strip() for item in findings)
+    return role, "\n".join(listed([item]).removeprefix(f"{file}:").strip() for item in findings)
 
 
 # ── both forms ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 
 from prowess.agent.assembly import assemble
 from prowess.errors import ConfigError
-from prowess.findings import neutral
+from prowess.findings import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from prowess.agent.assembly import Assembly
-    from prowess.findings import Finding
 
     Mark = tuple[int, ...] | None
 
-__all__ = ["Live", "findings_text"]
+__all__ = ["Live"]
 
 
 class Live:
@@ -88,7 +87,7 @@ class Live:
         before = self._marks()
         made, findings = assemble(self._path, dirs=self._dirs, env=self._env, home=self._home, sandbox=self._sandbox)
         usable = made if made is not None and not findings else None
-        self._failure = None if usable else findings_text(findings)
+        self._failure = None if usable else listed(findings) or "it cannot be read"
         # A file that has changed while it was read counts as it was before.
         self._seen = {path: before.get(path, mark) for path, mark in self._marks(usable).items()}
         return usable, self._failure or ""
@@ -114,12 +113,3 @@ def _mark(path: str) -> Mark:
     except (OSError, ValueError):
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def findings_text(findings: Iterable[Finding]) -> str:
-    """Write findings one to a line, as an error of several lines."""
-    lines = []
-    for item in findings:
-        place = ":".join(str(part) for part in (neutral(item.path or ""), item.line, item.column) if part)
-        lines.append(f"{place}: {neutral(item.message)}{f' ({neutral(item.hint)})' if item.hint else ''}")
-    return "\n".join(lines) or "it cannot be read"

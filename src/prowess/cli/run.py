@@ -9,11 +9,11 @@ import sys
 from contextlib import contextmanager
 
 from prowess.agent.assembly import assemble
-from prowess.agent.live import Live, findings_text
+from prowess.agent.live import Live
 from prowess.cli import FAILED, OK
 from prowess.cli.common import make_parser, print_json, say, tell_lines
 from prowess.errors import ConfigError
-from prowess.findings import neutral, quoted
+from prowess.findings import listed, neutral, quoted
 from prowess.outfit import clear
 from prowess.sandbox import CHOICES
 
@@ -327,7 +327,7 @@ def _dry_run(args: Namespace) -> int:
 
     assembly, findings = assemble(args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, env=os.environ)
     if assembly is None or findings:
-        raise ConfigError(findings_text(findings), hint="mend all of it, then try again")
+        raise ConfigError(listed(findings), hint="mend all of it, then try again")
     shown = dry_run(assembly, args.model)
     if args.json:
         print_json(shown)

@@ -13,7 +13,7 @@ from prowess.discovery import SKILL_FILE
 from prowess.entry import with_digest
 from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 from prowess.files import skill_files
-from prowess.findings import neutral, quoted
+from prowess.findings import listed, neutral, quoted
 from prowess.host import DEFAULT_HOST
 from prowess.prompt import tokens
 from prowess.skill import Skill, load
@@ -96,13 +96,12 @@ def _role(args: Namespace) -> int:
     """
     from prowess.agent.assembly import assemble
     from prowess.agent.explained import explained, explained_lines
-    from prowess.agent.live import findings_text
     from prowess.errors import ConfigError
 
     path = os.path.join(args.cwd or "", os.path.expanduser(args.skill))
     assembly, findings = assemble(path, dirs=args.skill_dir, home=args.home)
     if assembly is None:
-        raise ConfigError(findings_text(findings), hint="name a role's file; a skill is named without an ending")
+        raise ConfigError(listed(findings), hint="name a role's file; a skill is named without an ending")
     shown = explained(assembly)
     if args.json:
         print_json(shown)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from prowess._frozen import EMPTY, Frozen
 from prowess.errors import ConfigError
 from prowess.files import UnreadableError, read_file
-from prowess.findings import near_names, neutral, quoted
+from prowess.findings import listed, near_names, quoted
 from prowess.forms import MAX_BYTES, Form, Report, json_value, read_yaml_list
 
 if TYPE_CHECKING:
@@ -126,11 +126,8 @@ def _read(path: str) -> tuple[Step, ...]:
     if not steps and not report.findings:
         report.say("there is no step in it")
     if report.findings:
-        lines = []
-        for item in sorted(report.findings, key=lambda item: (item.line or 0, item.column or 0)):
-            place = ":".join(str(part) for part in (neutral(path), item.line, item.column) if part is not None)
-            lines.append(f"{place}: {item.message}{f' ({item.hint})' if item.hint else ''}")
-        raise ConfigError("\n".join(lines), hint=_HINT)
+        found = sorted(report.findings, key=lambda item: (item.line or 0, item.column or 0))
+        raise ConfigError(listed(found), hint=_HINT)
     return steps
 
 
