@@ -20,11 +20,12 @@ import pytest
 import prowess.cache
 import prowess.catalog
 import prowess.decision
-from prowess.cache import Cache, asker, default_folder
+from prowess.cache import Cache, asker
 from prowess.catalog import Catalog, discover
 from prowess.disk import Disk
 from prowess.host import host_names, load_host
 from prowess.looks import Looks, mark_of
+from prowess.user_dirs import cache_folder
 from skills import skill
 
 if TYPE_CHECKING:
@@ -844,22 +845,22 @@ def test_the_folder_is_the_user_s_choice_or_the_system_s(monkeypatch: pytest.Mon
     """`PROWESS_CACHE_DIR`, else `XDG_CACHE_HOME`, else below the home; `PROWESS_NO_CACHE` says no to all."""
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("HOME", "/home/me")
-    assert default_folder({}) == "/home/me/.cache/prowess"
-    assert default_folder({"XDG_CACHE_HOME": "/x"}) == "/x/prowess"
-    assert default_folder({"XDG_CACHE_HOME": "not/absolute"}) == "/home/me/.cache/prowess"
-    assert default_folder({"PROWESS_CACHE_DIR": "/c", "XDG_CACHE_HOME": "/x"}) == "/c"
-    assert default_folder({"PROWESS_CACHE_DIR": "c"}) == os.path.abspath("c")
+    assert cache_folder({}) == "/home/me/.cache/prowess"
+    assert cache_folder({"XDG_CACHE_HOME": "/x"}) == "/x/prowess"
+    assert cache_folder({"XDG_CACHE_HOME": "not/absolute"}) == "/home/me/.cache/prowess"
+    assert cache_folder({"PROWESS_CACHE_DIR": "/c", "XDG_CACHE_HOME": "/x"}) == "/c"
+    assert cache_folder({"PROWESS_CACHE_DIR": "c"}) == os.path.abspath("c")
     for word in ("1", "true", "yes", " on ", "anything"):
-        assert default_folder({"PROWESS_CACHE_DIR": "/c", "PROWESS_NO_CACHE": word}) is None
+        assert cache_folder({"PROWESS_CACHE_DIR": "/c", "PROWESS_NO_CACHE": word}) is None
     for word in ("", "0", "false", "No", "off"):
-        assert default_folder({"PROWESS_CACHE_DIR": "/c", "PROWESS_NO_CACHE": word}) == "/c"
+        assert cache_folder({"PROWESS_CACHE_DIR": "/c", "PROWESS_NO_CACHE": word}) == "/c"
     monkeypatch.setenv("HOME", "relative")
-    assert default_folder({}) is None
+    assert cache_folder({}) is None
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setenv("HOME", "/Users/me")
-    assert default_folder({}) == "/Users/me/Library/Caches/prowess"
+    assert cache_folder({}) == "/Users/me/Library/Caches/prowess"
     monkeypatch.setattr(sys, "platform", "win32")
-    assert default_folder({"PROWESS_CACHE_DIR": "/c"}) is None
+    assert cache_folder({"PROWESS_CACHE_DIR": "/c"}) is None
 
 
 def test_no_cache_leaves_nothing_behind(seen: Seen) -> None:

@@ -21,8 +21,9 @@ import pytest
 from prowess.cli import main
 from prowess.decision import judge
 from prowess.entry import State
-from prowess.findings import CODES, neutral
+from prowess.findings import CODES
 from prowess.host import host_names, load_host
+from prowess.text import neutral
 
 TOP = Path(__file__).parent.parent
 PAGES = TOP / "docs" / "findings"

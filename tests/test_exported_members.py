@@ -27,7 +27,7 @@ FACE = {
     "Tool": "session",
     "Trust": "trust",
     "SkillProvider": "provider",
-    "FilesystemSkillProvider": "provider",
+    "FilesystemSkillProvider": "catalog",
     "ProwessError": "errors",
     "ConfigError": "errors",
     "HostNotFoundError": "errors",

@@ -9,18 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.findings import (
-    CODES,
-    Finding,
-    Severity,
-    finding,
-    hidden,
-    near_names,
-    neutral,
-    quoted,
-    under_policy,
-    without_hidden,
-)
+from prowess.findings import CODES, Finding, Severity, finding, under_policy
+from prowess.text import hidden, near_names, neutral, quoted, without_hidden
 
 
 def test_every_code_has_a_row_under_its_own_name() -> None:

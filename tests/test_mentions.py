@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import strategies  # noqa: F401 - its profile makes every run the same
 from prowess.entry import Entry, State
-from prowess.findings import neutral
 from prowess.mentions import Mention, mentions
 from prowess.skill import Requirements, Skill
+from prowess.text import neutral
 
 
 def entry(name: str, state: str = "active", **more: Any) -> Entry:

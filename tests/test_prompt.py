@@ -17,10 +17,10 @@ from prowess.catalog import Catalog, discover
 from prowess.config import Settings
 from prowess.entry import Entry, State
 from prowess.errors import ConfigError
-from prowess.findings import neutral, without_hidden
 from prowess.host import host_names, load_host
 from prowess.prompt import FORMATS, LEVELS, Prompt, render, tokens
 from prowess.skill import Requirements, Skill
+from prowess.text import neutral, without_hidden
 from skills import skill, world
 
 if TYPE_CHECKING:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.catalog import discover
+from prowess.catalog import FilesystemSkillProvider, discover
 from prowess.entry import State
 from prowess.errors import ActivationError, HostNotFoundError, SkillFileError
-from prowess.findings import UNSEEN
 from prowess.host import load_host
 from prowess.prompt import render
-from prowess.provider import FilesystemSkillProvider, SkillProvider
+from prowess.provider import SkillProvider
 from prowess.session import Granted, Session
 from prowess.skill import parse
+from prowess.text import UNSEEN
 from prowess.trust import Trust
 from skills import skill
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import pkgutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -239,30 +241,40 @@ def test_the_state_of_the_code_tells_its_files_its_python_and_its_yaml(
 ) -> None:
     """Of when it was loaded: code that goes on running while it is replaced is not taken for the new."""
     state = code_state()
-    assert "cache.py:" in state
-    assert "_hosts.py:" in state
     package = tmp_path / "package"
-    (package).mkdir()
-    monkeypatch.setattr(prowess.recall, "__file__", str(package / "recall.py"))
+    (package / "any/depth").mkdir(parents=True)
+    monkeypatch.setattr(prowess.recall, "package_folder", lambda: str(package))
     assert prowess.recall._state_of_code() == ""
     states = {state}
-    (package / "recall.py").write_text("1")
+    (package / "top.py").write_text("1")
     states.add(prowess.recall._state_of_code())
-    os.utime(package / "recall.py", ns=(1, 1))
+    (package / "any/depth/deep.py").write_text("1")
     states.add(prowess.recall._state_of_code())
-    (package / "another.pyc").write_text("1")
+    os.utime(package / "any/depth/deep.py", ns=(1, 1))
     states.add(prowess.recall._state_of_code())
+    (package / "compiled.pyc").write_text("1")
+    states.add(prowess.recall._state_of_code())
+    (package / "any/__pycache__").mkdir()
+    (package / "any/__pycache__/deep.pyc").write_text("1")
+    assert prowess.recall._state_of_code() in states, "what Python writes beside the source changes nothing"
     (tmp_path / "yaml").mkdir()
     monkeypatch.syspath_prepend(tmp_path)
     states.add(prowess.recall._state_of_code())
     monkeypatch.setattr("sys.version", "4.0")
     states.add(prowess.recall._state_of_code())
-    assert len(states) == 6
+    assert len(states) == 7
     assert code_state() == state
+
+
+def test_the_state_of_the_code_covers_every_module() -> None:
+    """Also those of packages inside the package."""
+    names = [name for _, name, _ in pkgutil.walk_packages(prowess.__path__, "prowess.")]
+    sources = [importlib.util.find_spec(name) for name in names]
+    assert [one.name for one in sources if one and f"{one.origin}:" not in code_state()] == []
 
 
 def test_code_in_an_archive_has_no_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """So nothing is kept, and nothing fails."""
     (tmp_path / "archive.zip").write_text("x")
-    monkeypatch.setattr(prowess.recall, "__file__", str(tmp_path / "archive.zip/prowess/recall.py"))
+    monkeypatch.setattr(prowess.recall, "package_folder", lambda: str(tmp_path / "archive.zip/prowess"))
     assert prowess.recall._state_of_code() == ""

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.findings import neutral
 from prowess.requirements import Missing, missing
 from prowess.skill import Requirements
+from prowess.text import neutral
 
 if TYPE_CHECKING:
     from pathlib import Path

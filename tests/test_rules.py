@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 
 from prowess._frontmatter import read
-from prowess.findings import same_name, under_policy
+from prowess.findings import under_policy
 from prowess.rules import body_links, check_body, check_skill, link_findings
 from prowess.skill import Skill, from_document
+from prowess.text import same_name
 from strategies import skill_bytes
 
 

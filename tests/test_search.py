@@ -525,13 +525,6 @@ def test_any_thread_may_search(top: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert made == [searched]
 
 
-def test_sqlite_is_known_here_alone() -> None:
-    """Whoever changes what is searched with has one file to read."""
-    files = [*(TOP / "src/prowess").rglob("*.py")]
-    knowing = [file.name for file in files if "import sqlite3" in file.read_text(encoding="utf-8")]
-    assert knowing == ["search.py"]
-
-
 # ── two thousand skills ──────────────────────────────────────────────────────────────────────────────────────────────
 
 MANY = 2_000

@@ -285,12 +285,13 @@ def test_an_entry_of_a_plain_skill_is_told_without_a_view(name: str) -> None:
     host = load_host(name)
     place = Place(TOP, "project", host.roots[0])
     item = Found(f"{TOP}/pdf-forms/SKILL.md", f"{TOP}/pdf-forms/SKILL.md", place, None, glance(PLAIN))
-    entry = Onlooker(host, Settings(), Disk()).entry(item)
+    onlooker = Onlooker(host, Settings(), Disk())
+    entry = onlooker.entry(item)
     assert entry.name == "pdf-forms"
     assert entry.findings == ()
     assert entry.frontmatter_name == "pdf-forms"
     assert entry.requirements.as_dict() == {"env": [], "bins": [], "packages": []}
-    assert item.view is None
+    assert onlooker._views == {}
 
 
 LATER = (

@@ -8,7 +8,7 @@ import sys
 TYPE_CHECKING = False  # what type checkers believe to be true; `typing` itself would cost more than all of this file
 if TYPE_CHECKING:
     from .activation import Activation
-    from .catalog import Catalog, discover
+    from .catalog import Catalog, FilesystemSkillProvider, discover
     from .check import check
     from .entry import Entry, State
     from .errors import (
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from .mountable import validate_skill, validate_skill_name
     from .prompt import render
-    from .provider import FilesystemSkillProvider, SkillProvider
+    from .provider import SkillProvider
     from .session import Session, Tool
     from .skill import Skill, parse
     from .testing import run_tests
@@ -98,7 +98,7 @@ __all__ = [
 
 _HOMES = {
     "activation": ("Activation",),
-    "catalog": ("Catalog", "discover"),
+    "catalog": ("Catalog", "FilesystemSkillProvider", "discover"),
     "entry": ("Entry", "State"),
     "check": ("check",),
     "errors": (
@@ -130,7 +130,7 @@ _HOMES = {
     ),
     "mountable": ("validate_skill", "validate_skill_name"),
     "prompt": ("render",),
-    "provider": ("FilesystemSkillProvider", "SkillProvider"),
+    "provider": ("SkillProvider",),
     "session": ("Session", "Tool"),
     "skill": ("Skill", "parse"),
     "testing": ("run_tests",),

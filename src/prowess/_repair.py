@@ -9,7 +9,7 @@ import re
 from functools import cache
 
 from ._frozen import Frozen
-from .findings import quoted
+from .text import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

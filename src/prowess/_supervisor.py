@@ -3,9 +3,9 @@
 Runs as a process of its own, which `process` starts; the caller's process is left as it is. It serves one request at a
 time, and ends all when its caller is gone.
 
-    request = length marshal((path, argv, env, cwd, stdin, args, limits, timeout, output, walled))
-    reply   = length marshal((error, status, timed_out, stdout, stderr, sizes, duration, killed, lost))
-    length  = 8 bytes, the highest first
+    request = length marshal(`_tree.Request`)
+    reply   = length marshal(`_tree.Reply`)
+    length  = 8 bytes, big-endian
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def main() -> NoReturn:
         tree = Tree(requests, wake, adopts=adopts)
         try:
             reply = tree.run(request)
-            data = marshal.dumps(reply)
+            data = marshal.dumps(dict(reply))
             left = memoryview(len(data).to_bytes(8, "big") + data)
             while left:
                 left = left[os.write(replies, left) :]
         except (GoneError, OSError, MemoryError):
             reply = None
-        if reply is None or reply[-1]:
+        if reply is None or reply["left"]:
             while not tree.end():
                 pass
             os._exit(0)

@@ -21,8 +21,47 @@ from ._running import ask, children, processes, tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    Request = tuple[bytes, list[bytes], dict[bytes, bytes], bytes, bytes, bytes, dict[str, int], float, int, bool]
-    Reply = tuple[int, int, bool, bytes, bytes, tuple[int, int], float, int, bool]
+    from typing import TypedDict
+
+    class Request(TypedDict):
+        """A command to start; what passes between processes is a plain dict of these."""
+
+        path: bytes
+        """Of the program."""
+        argv: list[bytes]
+        env: dict[bytes, bytes]
+        """All of its environment."""
+        cwd: bytes
+        stdin: bytes
+        args: bytes
+        """What bwrap reads from descriptor 3; empty without bwrap."""
+        limits: dict[str, int]
+        """By the names in `_LIMITS`."""
+        timeout: float
+        """Seconds."""
+        output: int
+        """Bytes of each stream that are kept."""
+        contained: bool
+
+    class Reply(TypedDict):
+        """How a command ended."""
+
+        error: int
+        """The system's number for why it could not be started; 0 if it was."""
+        status: int
+        """Its exit code; below 0 the signal that ended it."""
+        timed_out: bool
+        stdout: bytes
+        stderr: bytes
+        sizes: tuple[int, int]
+        """Bytes written to each stream, kept or not."""
+        duration: float
+        """Seconds."""
+        killed: int
+        """Processes that were still running when the command had ended."""
+        left: bool
+        """Whether a process could not be ended in time."""
+
 
 __all__ = ["GoneError", "Tree"]
 
@@ -95,7 +134,7 @@ class Tree:
 
     def run(self, request: Request) -> Reply:
         """Start a command and return how it ended."""
-        timeout, self._walled = request[7], request[9]
+        timeout, self._walled = request["timeout"], request["contained"]
         killed = 0
         begun = monotonic()
         try:
@@ -103,7 +142,7 @@ class Tree:
                 self._start(request)
             except (OSError, ValueError) as error:
                 number = getattr(error, "errno", None) or errno.EINVAL
-                return number, 0, False, b"", b"", (0, 0), 0.0, 0, False
+                return _reply(error=number)
             timed_out = not self._serve(begun + timeout, whole=False)
             due = monotonic() + LOST
             if timed_out:
@@ -119,9 +158,16 @@ class Tree:
             ended = self.end(due)
             self._drain()
             (out, err) = self._streams.values()
-            took = monotonic() - begun
-            status = self._status or 0
-            return 0, status, timed_out, out.head(), err.head(), (out.size, err.size), took, killed, not ended
+            return _reply(
+                status=self._status or 0,
+                timed_out=timed_out,
+                stdout=out.head(),
+                stderr=err.head(),
+                sizes=(out.size, err.size),
+                duration=monotonic() - begun,
+                killed=killed,
+                left=not ended,
+            )
         finally:
             _hurry(_USUAL)
             self._close()
@@ -129,32 +175,32 @@ class Tree:
     # ── starting ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _start(self, request: Request) -> None:
-        path, argv, env, cwd, stdin, args, limits, _, output, _ = request
+        argv, args, limits = request["argv"], request["args"], request["limits"]
         given: dict[int, int] = {}
         after: dict[int, int] = {}
         told = go = -1
         try:
-            if stdin:
+            if request["stdin"]:
                 given[0], self._input = os.pipe()
                 os.set_blocking(self._input, False)
-                self._unread = memoryview(stdin)
+                self._unread = memoryview(request["stdin"])
                 self._feed()
             for fd in (1, 2):
                 ours, given[fd] = os.pipe()
-                self._streams[ours] = _Stream(ours, output)
+                self._streams[ours] = _Stream(ours, request["output"])
             if args:
                 given[3] = _high(os.memfd_create("args"))
                 os.write(given[3], args)
                 os.lseek(given[3], 0, os.SEEK_SET)
                 told, go, given[4], given[5] = _gate()
                 argv = [*argv[:3], *_GATE, *argv[3:]]
-            os.chdir(cwd)
+            os.chdir(request["cwd"])
             before = {_LIMITS[name]: resource.getrlimit(_LIMITS[name]) for name in limits}
             after = {_LIMITS[name]: _lowered(name, value, before[_LIMITS[name]][1]) for name, value in limits.items()}
             try:
                 for limit, value in after.items():
                     resource.setrlimit(limit, (value, before[limit][1]))
-                self._command = _spawned(path, argv, env, given)
+                self._command = _spawned(request["path"], argv, request["env"], given)
                 self._empty = False
             finally:
                 for limit, pair in before.items():
@@ -318,6 +364,31 @@ class Tree:
         for fd in (*self._streams, *((self._input,) if self._input >= 0 else ())):
             os.close(fd)
         self._input = -1
+
+
+def _reply(
+    *,
+    error: int = 0,
+    status: int = 0,
+    timed_out: bool = False,
+    stdout: bytes = b"",
+    stderr: bytes = b"",
+    sizes: tuple[int, int] = (0, 0),
+    duration: float = 0.0,
+    killed: int = 0,
+    left: bool = False,
+) -> Reply:
+    return {
+        "error": error,
+        "status": status,
+        "timed_out": timed_out,
+        "stdout": stdout,
+        "stderr": stderr,
+        "sizes": sizes,
+        "duration": duration,
+        "killed": killed,
+        "left": left,
+    }
 
 
 def _spawned(path: bytes, argv: list[bytes], env: dict[bytes, bytes], given: dict[int, int]) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ._frozen import Frozen
-from .findings import quoted
+from .text import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import re
 from ._frozen import Frozen
 from .errors import ActivationError
 from .files import MAX_SKILL_FILES, skill_digest, skill_files
-from .findings import UNSEEN, Finding, Severity, neutral, quoted
+from .findings import Finding, Severity
+from .text import UNSEEN, neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

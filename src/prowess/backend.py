@@ -17,15 +17,17 @@ import sys
 from contextlib import suppress
 
 from ._frozen import Frozen
-from .cache import default_folder
 from .confine import Walls, bwrap_words, seatbelt_profile
 from .errors import SandboxError
-from .findings import near_names, neutral, quoted
 from .process import ended
+from .text import near_names, neutral, quoted
+from .user_dirs import cache_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from ._tree import Request
 
 __all__ = ["CHOICES", "Backend", "backend", "forget"]
 
@@ -95,7 +97,7 @@ def backend(choice: str = "auto", *, trusted: bool = False) -> Backend:
 def forget(works: Backend) -> None:
     """Take back that a backend works."""
     _known.clear()
-    if works.name == "bwrap" and (folder := default_folder(os.environ)):
+    if works.name == "bwrap" and (folder := cache_folder(os.environ)):
         with suppress(OSError):
             os.unlink(os.path.join(folder, _MEMORY))
 
@@ -120,7 +122,7 @@ def _bwrap() -> Backend:
     now = _circumstances(path)
     if now in _known:
         return found
-    folder = default_folder(os.environ)
+    folder = cache_folder(os.environ)
     if folder is None or _recalled(folder) != now:
         _try(found)
         if folder is not None:
@@ -148,8 +150,20 @@ def _try(found: Backend) -> None:
     walls = Walls(cwd="/", env={}, readable=(), writable=(), network=False)
     argv, args = found.words(walls, ["/bin/sh", "-c", "exit 7"])
     words = [os.fsencode(word) for word in argv]
-    reply = ended((words[0], words, {}, b"/", b"", args, {"core": 0}, _TRY, 4096, True), b"PROWESS_TRY=")
-    error, status, timed_out, _, stderr, *_ = reply
+    request: Request = {
+        "path": words[0],
+        "argv": words,
+        "env": {},
+        "cwd": b"/",
+        "stdin": b"",
+        "args": args,
+        "limits": {"core": 0},
+        "timeout": _TRY,
+        "output": 4096,
+        "contained": True,
+    }
+    reply = ended(request, b"PROWESS_TRY=")
+    error, status, timed_out, stderr = reply["error"], reply["status"], reply["timed_out"], reply["stderr"]
     if error or timed_out or status != 7:
         said = (
             os.strerror(error).lower() if error else stderr.decode("utf-8", "replace").strip().removeprefix("bwrap: ")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from .looks import Looks
 
-__all__ = ["Answer", "Cache", "Watched", "asker", "default_folder"]
+__all__ = ["Answer", "Cache", "Watched", "asker"]
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """Of one answer."""
@@ -260,26 +260,6 @@ class Cache:
                 with suppress(OSError):
                     os.unlink(path)
                     count, total = count - 1, total - taken
-
-
-def default_folder(env: Mapping[str, str]) -> str | None:
-    """Return the folder of the user's cache: `PROWESS_CACHE_DIR`, else where the system keeps caches.
-
-    None where there is to be none: `PROWESS_NO_CACHE=1`, a user without a home, or Windows, where nothing tells for
-    sure that a file has changed.
-    """
-    if sys.platform == "win32":
-        return None
-    if env.get("PROWESS_NO_CACHE", "").strip().lower() not in ("", "0", "false", "no", "off"):
-        return None
-    if folder := env.get("PROWESS_CACHE_DIR"):
-        return os.path.abspath(folder)
-    if sys.platform == "darwin":
-        base = os.path.expanduser("~/Library/Caches")
-    else:
-        base = env.get("XDG_CACHE_HOME", "")
-        base = base if os.path.isabs(base) else os.path.expanduser("~/.cache")
-    return os.path.join(base, "prowess") if os.path.isabs(base) else None
 
 
 def asker() -> str:

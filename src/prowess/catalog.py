@@ -8,17 +8,17 @@ import re
 from itertools import product
 
 from ._frozen import EMPTY, Later
-from .cache import Cache, Watched, asker, default_folder
+from .cache import Cache, Watched, asker
 from .entry import Entry, State, with_digest
 from .errors import AmbiguousSkillError, SkillNotFoundError
 from .files import at_home
-from .findings import near_names, neutral, quoted, same_name
 from .recall import Recalled, code_state, columns_of
+from .text import near_names, neutral, quoted, same_name
+from .user_dirs import cache_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Protocol
 
     from .cache import Answer
     from .config import Settings
@@ -27,19 +27,10 @@ if TYPE_CHECKING:
     from .findings import Finding
     from .host import Host
     from .places import Place
+    from .provider import SkillProvider
     from .skill import Skill
 
-    class SkillProvider(Protocol):
-        """`provider.SkillProvider`, which stands above this module."""
-
-        def list(self, cwd: str) -> Sequence[Entry]:
-            """Return the skills that are seen from a directory."""
-
-        def read(self, skill: Entry) -> Skill:
-            """Return one of them with its body."""
-
-
-__all__ = ["Catalog", "discover", "new_disk"]
+__all__ = ["Catalog", "FilesystemSkillProvider", "discover", "new_disk"]
 
 _REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 """States of a skill that its name leads to."""
@@ -223,7 +214,7 @@ def _discover(
     home = os.path.abspath(os.path.expanduser("~") if home is None else home)
     named = [os.fspath(path) for path in skill_dirs]
     role = None if role is None else os.path.abspath(role)
-    folder = default_folder(env) if cache and isinstance(host, str) else None
+    folder = cache_folder(env) if cache and isinstance(host, str) else None
 
     def live(env: Mapping[str, str], disk: Disk) -> Decided:
         # Where an answer is recalled, neither of the two is imported.
@@ -325,3 +316,53 @@ def _catalog(decided: Decided, cwd: str, home: str) -> Catalog:
         places=decided.places,
         settings=decided.settings,
     )
+
+
+class FilesystemSkillProvider:
+    """The skills a host finds on this machine, listed once for each directory until `refresh`.
+
+    Args:
+        host: its name.
+        home: the user's home instead of `~`.
+        skill_dirs: further directories, highest precedence first.
+        env: the environment; the process's by default.
+    """
+
+    def __init__(
+        self,
+        host: str = "prowess",
+        *,
+        home: str | os.PathLike[str] | None = None,
+        skill_dirs: Iterable[str | os.PathLike[str]] = (),
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.host = host
+        self._home, self._skill_dirs, self._env = home, tuple(skill_dirs), env
+        self._catalogs: dict[str, Catalog] = {}
+
+    def catalog(self, cwd: str | os.PathLike[str]) -> Catalog:
+        """Return all of what the host sees from a directory, findings and all.
+
+        Raises:
+            HostNotFoundError: there is no such host.
+        """
+        key = os.path.realpath(cwd)
+        if key not in self._catalogs:
+            self._catalogs[key] = discover(
+                key, host=self.host, home=self._home, skill_dirs=self._skill_dirs, env=self._env
+            )
+        return self._catalogs[key]
+
+    def list(self, cwd: str) -> Sequence[Entry]:
+        """Return the skills that are seen from a directory."""
+        return self.catalog(cwd).skills
+
+    def read(self, skill: Entry) -> Skill:
+        """Read a skill's file now."""
+        from .skill import load
+
+        return load(skill.path, real=skill.real)
+
+    def refresh(self, cwd: str) -> None:
+        """Look again at the next `list`."""
+        self._catalogs.pop(os.path.realpath(cwd), None)

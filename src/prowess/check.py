@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from ._frozen import Frozen
 from .catalog import Catalog, discover
 from .decision import judge
-from .discovery import SKILL_FILE
 from .disk import Disk
-from .errors import ConfigError, SkillNotFoundError, words_of
-from .findings import Finding, Severity, finding, neutral, quoted, under_policy
+from .errors import ConfigError, SkillNotFoundError
+from .files import SKILL_FILE
+from .findings import Finding, Severity, finding, under_policy
 from .host import load_host
 from .rules import check_body, check_skill, link_findings
 from .skill import Skill, load
+from .text import neutral, quoted, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

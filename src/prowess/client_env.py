@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from ._hosts import TABLES
 from .errors import ConfigError
-from .findings import quoted
+from .text import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

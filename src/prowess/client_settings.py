@@ -12,7 +12,7 @@ import re
 
 from ._frozen import Frozen
 from .errors import ConfigError
-from .findings import quoted
+from .text import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from ._frontmatter import read_yaml
 from ._frozen import EMPTY, Frozen
 from .disk import Disk
 from .files import UnreadableError, at_home
-from .findings import Finding, finding, quoted
+from .findings import Finding, finding
+from .text import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,11 +15,12 @@ from .config import Settings, read_settings
 from .discovery import Found, scan
 from .disk import Disk
 from .entry import Entry, State
-from .findings import Finding, finding, neutral, quoted, same_name
+from .findings import Finding, finding
 from .host import Host, Root, load_host
 from .places import Place, git_root, places
 from .shorten import shorten
 from .sight import Onlooker
+from .text import neutral, quoted, same_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,24 +11,24 @@ import os
 from ._frontmatter import read
 from ._frozen import Frozen
 from .disk import Disk
-from .findings import Finding, finding, quoted
+from .files import SKILL_FILE
+from .findings import Finding, finding
 from .ignore import Ignored
 from .skill import from_document
 from .template import collation
+from .text import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
     from .glance import Glance
     from .host import Host, Root
     from .places import Place
     from .skill import Skill
 
-__all__ = ["SKILL_FILE", "Found", "Scan", "scan"]
+__all__ = ["Found", "Scan", "scan"]
 
-SKILL_FILE = "SKILL.md"
 _PUT_THERE = "put the file itself there"
 _MAX_PROBES = 64
 """Folders looked into, in one root, only to say that a skill was left out there."""
@@ -37,7 +37,7 @@ _MAX_PROBES = 64
 class Found:
     """A SKILL.md as a host reaches it. There may be ten thousand, so it is no more than it must be."""
 
-    __slots__ = ("_skill", "path", "place", "real", "seen", "view")
+    __slots__ = ("_skill", "path", "place", "real", "seen")
 
     def __init__(
         self, path: str, real: str, place: Place, skill: Skill | None = None, seen: Glance | None = None
@@ -49,8 +49,6 @@ class Found:
         self.seen = seen
         """What a glance told, where that was enough."""
         self._skill = skill
-        self.view: Any = None
-        """What `sight` has worked out of it."""
 
     @property
     def skill(self) -> Skill:

@@ -36,7 +36,6 @@ __all__ = [
     "SkillSyntaxError",
     "SkillValidationError",
     "joined",
-    "words_of",
 ]
 
 
@@ -113,7 +112,7 @@ class SkillSyntaxError(SkillValidationError):
         """The line the finding points at, without its newline."""
 
     def __str__(self) -> str:
-        from .findings import neutral
+        from .text import neutral
 
         finding = self.finding
         where = ":".join(str(part) for part in (finding.path, finding.line, finding.column) if part is not None)
@@ -155,17 +154,12 @@ def joined(problems: Sequence[ProwessError], done: str) -> ProwessError:
     return first
 
 
-def words_of(error: Exception) -> str:
-    """Return the system's own words for what it would not do, as they stand in the middle of a sentence."""
-    return (getattr(error, "strerror", None) or str(error)).lower()
-
-
 _SHOWN = 60
 """Characters of a line before and after the place of an error."""
 
 
 def _visible(text: str) -> str:
-    from .findings import neutral
+    from .text import neutral
 
     return "\t".join(neutral(part) for part in text.split("\t"))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,15 +20,18 @@ __all__ = [
     "MAX_SKILL_FILES",
     "MAX_SKILL_FILE_BYTES",
     "MAX_SKILL_TOTAL_BYTES",
+    "SKILL_FILE",
     "UnreadableError",
     "at_home",
     "file_kind",
+    "package_folder",
     "read_file",
     "read_head",
     "skill_digest",
     "skill_files",
 ]
 
+SKILL_FILE = "SKILL.md"
 MAX_SKILL_FILE_BYTES = 1024 * 1024
 """The most a SKILL.md may hold: 1 MiB."""
 MAX_SKILL_TOTAL_BYTES = 10 * 1024 * 1024
@@ -101,6 +105,12 @@ def file_kind(mode: int) -> str:
         if test(mode):
             return words
     return "a regular file" if stat.S_ISREG(mode) else "something else"
+
+
+def package_folder() -> str:
+    """Return the folder of the package `prowess`, wherever in it this module is."""
+    folder: str = sys.modules[__name__.partition(".")[0]].__path__[0]
+    return folder
 
 
 def at_home(path: str, home: str) -> str:

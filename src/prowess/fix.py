@@ -15,8 +15,7 @@ from contextlib import suppress
 
 from ._frontmatter import read
 from ._frozen import Frozen
-from .discovery import SKILL_FILE
-from .files import UnreadableError, read_file
+from .files import SKILL_FILE, UnreadableError, read_file
 from .rules import check_skill
 from .skill import Skill, from_document
 

@@ -10,7 +10,8 @@ import math
 import re
 
 from ._yaml import Node, NotYamlError, read_node
-from .findings import Finding, finding, near_names, neutral, quoted
+from .findings import Finding, finding
+from .text import near_names, neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

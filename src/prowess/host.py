@@ -410,7 +410,7 @@ def load_host(name: str) -> Host:
     if not isinstance(given, str):
         raise HostNotFoundError(f"a host's name is text, not {type(given).__name__}", hint="`prowess hosts` lists them")
     if name not in names:
-        from .findings import near_names
+        from .text import near_names
 
         near = near_names(name, names)
         hint = f"did you mean `{near[0]}`?" if near else "`prowess hosts` lists them"

@@ -17,11 +17,11 @@ from collections.abc import Mapping
 from ._frozen import Frozen
 from .client_env import environment, variable_problems
 from .client_settings import NetworkPolicy, SandboxConfig, policy_problems, settings_files
-from .errors import ConfigError, ProwessError, joined, words_of
-from .findings import neutral, quoted
+from .errors import ConfigError, ProwessError, SkillMountError, joined
 from .host import load_host
 from .lodging import Lodging, place_for
 from .mount import MountReport, SkillConfig, apply, plan, skills_root
+from .text import neutral, quoted, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +109,12 @@ class EphemeralHome:
             problems.append(error)
         if problems:
             raise joined(problems, "no home was made")
-        self._lodging = Lodging(PREFIX, place_for())
+        top = place_for()
+        try:
+            self._lodging = Lodging(PREFIX, top)
+        except OSError as error:
+            words = f"no folder can be made in {quoted(top, 200)}: {words_of(error)}"
+            raise ConfigError(words, hint="set TMPDIR to a folder that you can write to") from None
         try:
             base = Path(self._lodging.path)
             self.path, self.workdir = base / "home", base / "work"
@@ -197,7 +202,11 @@ class EphemeralHome:
         Raises:
             SkillMountError: something of it cannot be removed.
         """
-        self._lodging.close()
+        try:
+            self._lodging.close()
+        except OSError:
+            words = f"{quoted(self._lodging.path, 200)} cannot be removed"
+            raise SkillMountError(words, hint="see what still writes into it") from None
 
     def __enter__(self) -> Self:
         import signal

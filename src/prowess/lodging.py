@@ -7,12 +7,11 @@ through an open folder a client's sandbox could be left.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
 
-from .errors import ConfigError, SkillMountError, words_of
-from .findings import quoted
 from .held import held
 from .removal import remove
 
@@ -33,7 +32,7 @@ class Lodging:
         mark: the descriptor of the file that shows that it is in use.
 
     Raises:
-        ConfigError: it cannot be made.
+        OSError: it cannot be created.
     """
 
     def __init__(self, prefix: str, top: str) -> None:
@@ -42,12 +41,8 @@ class Lodging:
 
         _sweep(top, prefix)
         with held():
-            try:
-                self.path = tempfile.mkdtemp(prefix=prefix, dir=top)
-                self.mark = os.open(os.path.join(self.path, IN_USE), _FILE | os.O_CREAT | os.O_EXCL, 0o600)
-            except OSError as error:
-                words = f"no folder can be made in {quoted(top, 200)}: {words_of(error)}"
-                raise ConfigError(words, hint="set TMPDIR to a folder that you can write to") from None
+            self.path = tempfile.mkdtemp(prefix=prefix, dir=top)
+            self.mark = os.open(os.path.join(self.path, IN_USE), _FILE | os.O_CREAT | os.O_EXCL, 0o600)
             _lock(self.mark, exclusive=False)
             self.close = weakref.finalize(self, _close, self.path, self.mark, os.getpid())
             """Removes the folder; once closed it stays so."""
@@ -75,7 +70,7 @@ def _close(path: str, mark: int, owner: int) -> None:
     """Remove a folder, but not in a process that was forked from its owner.
 
     Raises:
-        SkillMountError: something of it cannot be removed.
+        OSError: something in it cannot be removed.
     """
     if os.getpid() != owner:
         return
@@ -91,7 +86,7 @@ def _remove(path: str) -> None:
     """Remove a folder with all that is in it.
 
     Raises:
-        SkillMountError: something of it cannot be removed.
+        OSError: something in it cannot be removed.
     """
     from time import sleep
 
@@ -101,7 +96,7 @@ def _remove(path: str) -> None:
         remove(path)
         if not os.path.lexists(path):
             return
-    raise SkillMountError(f"{quoted(path, 200)} cannot be removed", hint="see what still writes into it")
+    raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
 
 
 def _sweep(top: str, prefix: str) -> None:

@@ -27,7 +27,7 @@ from unicodedata import category
 
 from ._frozen import Frozen
 from .entry import State
-from .findings import UNSEEN, neutral, quoted, same_name
+from .text import UNSEEN, neutral, quoted, same_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

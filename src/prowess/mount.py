@@ -12,7 +12,6 @@ from contextlib import contextmanager, suppress
 
 from ._frontmatter import read
 from ._frozen import EMPTY, Frozen
-from .discovery import SKILL_FILE
 from .errors import (
     ConfigError,
     SkillError,
@@ -21,14 +20,14 @@ from .errors import (
     SkillValidationError,
     joined,
 )
-from .files import UnreadableError, read_file
-from .findings import near_names, neutral, quoted
+from .files import SKILL_FILE, UnreadableError, read_file
 from .fix import renamed
 from .host import DEFAULT_HOST, load_host
 from .mountable import path_of, skill_file, validate_skill, validate_skill_name
 from .mounted import Mounted, read_record
 from .seal import seal
 from .skill import from_document
+from .text import near_names, neutral, quoted
 from .transaction import Place, locked, see_way
 from .tree import Tree, copy, measure, measure_file
 

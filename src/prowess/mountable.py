@@ -10,13 +10,13 @@ import os
 import re
 
 from ._frontmatter import read
-from .discovery import SKILL_FILE
-from .errors import SkillMountError, SkillNotFoundError, SkillValidationError, words_of
-from .files import UnreadableError, read_file
-from .findings import CODES, Severity, neutral, quoted
+from .errors import SkillMountError, SkillNotFoundError, SkillValidationError
+from .files import SKILL_FILE, UnreadableError, read_file
+from .findings import CODES, Severity
 from .host import load_host
 from .rules import MAX_NAME, check_skill
 from .skill import from_document, unreadable
+from .text import neutral, quoted, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

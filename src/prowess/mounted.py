@@ -12,8 +12,8 @@ import os
 import stat
 
 from ._frozen import Frozen
-from .errors import SkillMountError, words_of
-from .findings import neutral
+from .errors import SkillMountError
+from .text import neutral, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ import sys
 from contextlib import suppress
 from time import time
 
-from .errors import SandboxError, words_of
-from .findings import quoted
+from .errors import SandboxError
 from .removal import remove
+from .text import quoted, words_of
 
 __all__ = ["clear", "new_folder", "outfit", "remove"]
 

@@ -12,7 +12,9 @@ import sys
 from contextlib import suppress
 from time import monotonic, sleep
 
-from .errors import SandboxError, words_of
+from .errors import SandboxError
+from .files import package_folder
+from .text import words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,14 +63,14 @@ def ended(request: Request, mark: bytes) -> Reply:
             supervisor.end(mark)
             raise
     try:
-        reply = supervisor.reply(request[7] + _LATE)
+        reply = supervisor.reply(request["timeout"] + _LATE)
     except BaseException:
         supervisor.end(mark)
         raise
     if reply is None:
         supervisor.end(mark)
         raise SandboxError("the command was stopped, and all it had started", hint="run it again")
-    if reply[-1] or len(_IDLE) >= _KEPT:
+    if reply["left"] or len(_IDLE) >= _KEPT:
         supervisor.leave()
     else:
         _IDLE.append(supervisor)
@@ -95,7 +97,7 @@ class _Supervisor:
             raise SandboxError("nothing tells where this Python is", hint="start Prowess with a `python3` command")
         (taken, self._to), (self._from, given) = _pipe(), _pipe()
         env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
-        argv = [sys.executable, "-I", "-S", "-c", _CODE, os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+        argv = [sys.executable, "-I", "-S", "-c", _CODE, os.path.dirname(package_folder())]
         actions = [
             (os.POSIX_SPAWN_DUP2, taken, 0),
             (os.POSIX_SPAWN_DUP2, given, 1),
@@ -122,7 +124,7 @@ class _Supervisor:
         """
         import marshal
 
-        data = marshal.dumps(request)
+        data = marshal.dumps(dict(request))
         left = memoryview(len(data).to_bytes(8, "big") + data)
         while left:
             left = left[os.write(self._to, left) :]

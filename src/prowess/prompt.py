@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from ._frozen import Frozen
 from .errors import ConfigError
-from .findings import neutral, without_hidden
 from .template import Roots, cleaned, fill
+from .text import neutral, without_hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,85 +1,43 @@
-"""a directory -> skills, from wherever they are
+"""Define where skills come from.
 
-The file system is the first place skills come from; whoever has others writes a class with the same three methods.
+The file system is one place; a class with the same three methods is another.
 """
 
 from __future__ import annotations
 
-import os
-
-from .catalog import discover
-from .skill import load
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
     from typing import Protocol
 
-    from .catalog import Catalog
+    from typing_extensions import TypeVar
+
     from .entry import Entry
     from .skill import Skill
+
+    Listed = TypeVar("Listed", default=Entry)
+    Read_co = TypeVar("Read_co", default=Skill, covariant=True)
 else:
-    Protocol = object
+    Listed = Read_co = object
 
-__all__ = ["FilesystemSkillProvider", "SkillProvider"]
+    class Protocol:
+        """`typing.Protocol`, without its import."""
+
+        def __class_getitem__(cls, _: object) -> type:
+            return cls
 
 
-class SkillProvider(Protocol):
-    """Where skills come from."""
+__all__ = ["SkillProvider"]
 
-    def list(self, cwd: str) -> Sequence[Entry]:
-        """Return the skills that are seen from a directory, highest precedence first; their bodies are not read."""
 
-    def read(self, skill: Entry) -> Skill:
-        """Return one of them with its body. Whatever is wrong is in the skill's findings."""
+class SkillProvider(Protocol[Listed, Read_co]):
+    """A source of skills; `Listed` is what it lists, `Read_co` what reading one gives."""
+
+    def list(self, cwd: str) -> Sequence[Listed]:
+        """Return the skills that are seen from a directory, highest precedence first, without their bodies."""
+
+    def read(self, skill: Listed, /) -> Read_co:
+        """Return one of them with its body. Problems are in its findings."""
 
     def refresh(self, cwd: str) -> None:
         """Forget what was seen from a directory, so that the next `list` looks again."""
-
-
-class FilesystemSkillProvider(SkillProvider):
-    """The skills a host finds on this machine, listed once for each directory until `refresh`.
-
-    Args:
-        host: its name.
-        home: the user's home instead of `~`.
-        skill_dirs: further directories, highest precedence first.
-        env: the environment; the process's by default.
-    """
-
-    def __init__(
-        self,
-        host: str = "prowess",
-        *,
-        home: str | os.PathLike[str] | None = None,
-        skill_dirs: Iterable[str | os.PathLike[str]] = (),
-        env: Mapping[str, str] | None = None,
-    ) -> None:
-        self.host = host
-        self._home, self._skill_dirs, self._env = home, tuple(skill_dirs), env
-        self._catalogs: dict[str, Catalog] = {}
-
-    def catalog(self, cwd: str | os.PathLike[str]) -> Catalog:
-        """Return all of what the host sees from a directory, findings and all.
-
-        Raises:
-            HostNotFoundError: there is no such host.
-        """
-        key = os.path.realpath(cwd)
-        if key not in self._catalogs:
-            self._catalogs[key] = discover(
-                key, host=self.host, home=self._home, skill_dirs=self._skill_dirs, env=self._env
-            )
-        return self._catalogs[key]
-
-    def list(self, cwd: str) -> Sequence[Entry]:
-        """Return the skills that are seen from a directory."""
-        return self.catalog(cwd).skills
-
-    def read(self, skill: Entry) -> Skill:
-        """Read a skill's file now."""
-        return load(skill.path, real=skill.real)
-
-    def refresh(self, cwd: str) -> None:
-        """Look again at the next `list`."""
-        self._catalogs.pop(os.path.realpath(cwd), None)

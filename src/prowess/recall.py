@@ -17,6 +17,7 @@ import os
 import sys
 
 from .entry import Entry, State
+from .files import package_folder
 from .findings import CODES, Finding, Severity
 
 TYPE_CHECKING = False
@@ -63,15 +64,22 @@ _FINDING_KINDS: Mapping[str, Collection[object]] = {
 
 
 def _state_of_code() -> str:
-    """Look at the files of this package, and at the folder of PyYAML; empty where that cannot be done."""
+    """Return the state of the source files of this package, at any depth, and of PyYAML's folder; empty if unknown."""
+    states = []
+    folders = [package_folder()]
     try:
-        with os.scandir(os.path.dirname(__file__)) as entries:
-            files = [(entry.name, entry.stat()) for entry in entries if entry.name.endswith((".py", ".pyc"))]
+        for folder in folders:  # grows as it is walked
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir():
+                        folders.append(entry.path)
+                    elif entry.name.endswith((".py", ".pyc")) and not folder.endswith("__pycache__"):
+                        states.append(f"{entry.path}:{_state(entry.stat())}")
     except OSError:
         return ""
     yaml = [_state_of(os.path.join(path, "yaml")) for path in sys.path]
-    states = [f"{name}:{_state(status)}" for name, status in sorted(files)]
-    return " ".join([__file__, sys.version, sys.getfilesystemencoding(), *filter(None, yaml), *states]) if files else ""
+    about = [folders[0], sys.version, sys.getfilesystemencoding(), *filter(None, yaml)]
+    return " ".join([*about, *sorted(states)]) if states else ""
 
 
 def _state_of(path: str) -> str:

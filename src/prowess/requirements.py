@@ -13,7 +13,7 @@ import re
 import sys
 
 from ._frozen import Frozen
-from .findings import neutral, quoted
+from .text import neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

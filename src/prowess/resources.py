@@ -10,9 +10,9 @@ import os
 import stat
 
 from ._frozen import Frozen
-from .errors import SkillFileError, words_of
+from .errors import SkillFileError
 from .files import skill_files
-from .findings import near_names, quoted
+from .text import near_names, quoted, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

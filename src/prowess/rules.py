@@ -11,8 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from .findings import Finding, finding, hidden, quoted
+from .findings import Finding, finding
 from .skill import FIELDS, SPEC_FIELDS, Skill
+from .text import hidden, quoted
 
 __all__ = [
     "MAX_COMPATIBILITY",

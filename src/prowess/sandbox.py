@@ -14,16 +14,16 @@ from ._frozen import EMPTY, Frozen
 from .backend import CHOICES, Backend, backend, forget
 from .confine import Walls
 from .errors import SandboxError
-from .findings import neutral, quoted
 from .outfit import new_folder, outfit
 from .process import ended, stop
 from .removal import remove
+from .text import neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ._tree import Reply
+    from ._tree import Reply, Request
 
     Path = str | os.PathLike[str]
 
@@ -146,18 +146,18 @@ def run(
             variables, folder = {"HOME": place}, "/"
         elif told[0] == program:
             told[0] = words[0]
-        request = (
-            os.fsencode(program if chosen.name == "none" else chosen.path),
-            [os.fsencode(word) for word in told],
-            {os.fsencode(name): os.fsencode(value) for name, value in variables.items()},
-            os.fsencode(folder),
-            stdin or b"",
-            args,
-            numbers,
-            float(limits.timeout),
-            limits.output,
-            walled,
-        )
+        request: Request = {
+            "path": os.fsencode(program if chosen.name == "none" else chosen.path),
+            "argv": [os.fsencode(word) for word in told],
+            "env": {os.fsencode(name): os.fsencode(value) for name, value in variables.items()},
+            "cwd": os.fsencode(folder),
+            "stdin": stdin or b"",
+            "args": args,
+            "limits": numbers,
+            "timeout": float(limits.timeout),
+            "output": limits.output,
+            "contained": walled,
+        }
         reply = ended(request, b"HOME=" + os.fsencode(place) + b"\0")
     finally:
         if scratch is None:
@@ -171,11 +171,11 @@ def _result(name: str, chosen: Backend, reply: Reply) -> Result:
     Raises:
         SandboxError: it was never started, or would not end.
     """
-    error, status, timed_out, stdout, stderr, sizes, duration, killed, lost = reply
-    if error:
+    status, timed_out, stdout, stderr = reply["status"], reply["timed_out"], reply["stdout"], reply["stderr"]
+    if error := reply["error"]:
         hint = _HINTS.get(error, "see whether it runs in a terminal")
         raise SandboxError(f"{quoted(name)} cannot be started: {os.strerror(error).lower()}", hint=hint)
-    if lost:
+    if reply["left"]:
         raise SandboxError(f"something that {quoted(name)} started cannot be killed", hint="look for it with `ps`")
     if chosen.name == "bwrap" and status == 1 and stderr.startswith(b"bwrap: ") and not (timed_out or stdout):
         said = neutral(stderr[7:500].decode("utf-8", "replace").strip())
@@ -189,10 +189,10 @@ def _result(name: str, chosen: Backend, reply: Reply) -> Result:
         timed_out=timed_out,
         stdout=stdout,
         stderr=stderr,
-        stdout_size=sizes[0],
-        stderr_size=sizes[1],
-        duration=duration,
-        killed=killed,
+        stdout_size=reply["sizes"][0],
+        stderr_size=reply["sizes"][1],
+        duration=reply["duration"],
+        killed=reply["killed"],
         backend=chosen.name,
     )
 

@@ -12,13 +12,14 @@ from contextlib import suppress
 
 from ._frontmatter import read
 from .check import judged
-from .discovery import SKILL_FILE
 from .disk import Disk
-from .errors import ConfigError, ProwessError, SkillValidationError, words_of
-from .findings import Severity, neutral, under_policy
+from .errors import ConfigError, ProwessError, SkillValidationError
+from .files import SKILL_FILE
+from .findings import Severity, under_policy
 from .places import git_root
 from .rules import MAX_NAME, check_skill
 from .skill import Skill, from_document, render
+from .text import neutral, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

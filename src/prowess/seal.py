@@ -15,9 +15,9 @@ import stat
 from itertools import islice
 
 from ._frozen import Frozen
-from .errors import SkillError, words_of
+from .errors import SkillError
 from .files import MAX_DIGEST_BYTES, MAX_SKILL_FILES
-from .findings import quoted
+from .text import quoted, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

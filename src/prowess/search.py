@@ -20,7 +20,7 @@ from ._frozen import EMPTY, Frozen
 from .entry import State
 from .errors import ProwessError
 from .files import UnreadableError, read_file
-from .findings import neutral, same_name
+from .text import neutral, same_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

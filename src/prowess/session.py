@@ -13,12 +13,12 @@ from ._frozen import Frozen
 from .activation import Activation, activation, harmless
 from .entry import State
 from .errors import ActivationError, ConfigError, ProwessError, SkillError
-from .findings import neutral, quoted, same_name
 from .mentions import Mention, mentions
 from .prompt import render, tokens
 from .requirements import missing
 from .resources import Text, files_of, read_text
 from .skill import load
+from .text import neutral, quoted, same_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

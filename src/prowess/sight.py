@@ -67,20 +67,20 @@ class Onlooker:
         """Whether nothing happens to a description but that white space around it is taken away."""
         self._asks_again = self._by_folder or host.budget.degrade == "first-line"
         """Whether `decision` comes back for a second name or a first line."""
+        self._views: dict[Found, View] = {}
+        """What was worked out in full."""
         self._found: dict[str, Found] = {}
         """By path, where that is so."""
 
     def entry(self, item: Found) -> Entry:
         """Return what the host makes of a skill."""
         quick = self._quick(item) if self._glances else None
-        view = None
         if quick is None:
-            view = self.viewer.view(item)
+            view = self.view(item)
             quick = view.name, view.verdict
         name, verdict = quick
         if item.place.namespace is not None:
             name = f"{item.place.namespace}:{name}"
-        item.view = view
         if self._asks_again:
             self._found[item.path] = item
         if verdict is PLAINLY:
@@ -93,13 +93,14 @@ class Onlooker:
 
     def view(self, item: Found) -> View:
         """Work out in full what the host makes of a skill, once."""
-        view: View = item.view or self.viewer.view(item)
-        item.view = view
+        view = self._views.get(item)
+        if view is None:
+            view = self._views[item] = self.viewer.view(item)
         return view
 
     def description(self, item: Found) -> str:
         """Return the description as the host shows it."""
-        if item.seen is not None and item.view is None and self.only_trims:
+        if item.seen is not None and item not in self._views and self.only_trims:
             return item.seen[1]
         return self.view(item).description
 
@@ -110,7 +111,7 @@ class Onlooker:
 
     def findings_known(self, item: Found) -> tuple[Finding, ...] | None:
         """Return the same if nothing must be worked out: of most skills it is plain to see that nothing is wrong."""
-        if item.view is not None:
+        if item in self._views:
             return self.view(item).findings
         return () if item.seen is not None and _is_spotless(item.seen, item.path) else None
 
@@ -126,7 +127,7 @@ class Onlooker:
     def second_name(self, entry: Entry) -> str:
         """Return what a host that goes by folders reads as the name; empty where it reads none."""
         item = self._found[entry.path]
-        return item.seen[0] if item.seen is not None and item.view is None else self.view(item).alias
+        return item.seen[0] if item.seen is not None and item not in self._views else self.view(item).alias
 
     def _quick(self, item: Found) -> tuple[str, Verdict] | None:
         """Tell name and verdict as `view` would, or None where a glance does not tell."""

@@ -10,7 +10,7 @@ import os
 import re
 from functools import cache, lru_cache
 
-from .findings import neutral, without_hidden
+from .text import neutral, without_hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

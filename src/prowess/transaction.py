@@ -22,11 +22,11 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 
-from .errors import SkillMountError, SkillNotFoundError, words_of
-from .findings import neutral, quoted
+from .errors import SkillMountError, SkillNotFoundError
 from .held import held
 from .mounted import Record, is_name, json_of, record_file, record_in, record_of, small_file
 from .removal import remove_in
+from .text import neutral, quoted, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ import unicodedata
 from contextlib import contextmanager
 
 from ._frozen import EMPTY, Frozen
-from .errors import SkillError, SkillMountError, SkillValidationError, words_of
+from .errors import SkillError, SkillMountError, SkillValidationError
 from .files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES, file_kind
-from .findings import quoted
 from .seal import MAX_DEPTH, record, seal_of
+from .text import quoted, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,9 +20,10 @@ from time import gmtime, strftime
 
 from ._frozen import Frozen
 from .entry import State
-from .errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError, words_of
-from .findings import neutral, quoted, same_name
+from .errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
 from .seal import look, seal
+from .text import neutral, quoted, same_name, words_of
+from .user_dirs import config_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -318,29 +319,20 @@ class Trust:
 
 
 def trust_file(env: Mapping[str, str]) -> str:
-    """Return where the record is: in `PROWESS_CONFIG_DIR`, else where the system keeps the user's configuration.
+    """Return the path of the trust record, in `PROWESS_CONFIG_DIR` or the system's folder for user settings.
 
     Raises:
-        ConfigError: the user has no such folder, or the variable holds a relative path: that would name another record
-            in each project, and a project might bring one.
+        ConfigError: the user has no such folder, or `PROWESS_CONFIG_DIR` is a relative path: that would name another
+            record in each project, and a project might bring one.
     """
-    if folder := env.get("PROWESS_CONFIG_DIR"):
-        if not os.path.isabs(folder):
-            hint = "write out the whole path"
-            raise ConfigError(f"PROWESS_CONFIG_DIR is not an absolute path: {quoted(folder, 200)}", hint=hint)
-        return os.path.join(os.path.normpath(folder), _FILE)
-    if os.path.isabs(base := env.get("XDG_CONFIG_HOME", "")):
-        pass
-    elif sys.platform == "win32":
-        base = env.get("APPDATA", "")
-    elif sys.platform == "darwin":
-        base = os.path.expanduser("~/Library/Application Support")
-    else:
-        base = os.path.expanduser("~/.config")
-    if not os.path.isabs(base):
+    folder = config_folder(env)
+    if folder is None:
         hint = "name a folder of yours in PROWESS_CONFIG_DIR"
         raise ConfigError("there is no place for the record of what is trusted: you have no home", hint=hint)
-    return os.path.join(os.path.normpath(base), "prowess", _FILE)
+    if not os.path.isabs(folder):
+        hint = "write out the whole path"
+        raise ConfigError(f"PROWESS_CONFIG_DIR is not an absolute path: {quoted(folder, 200)}", hint=hint)
+    return os.path.join(os.path.normpath(folder), _FILE)
 
 
 def _make_folder(folder: str) -> None:

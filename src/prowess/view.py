@@ -13,12 +13,13 @@ from fnmatch import translate
 
 from ._frozen import Frozen
 from .entry import State
-from .findings import Finding, Severity, finding, neutral, quoted, under_policy, without_runs
+from .findings import Finding, Severity, finding, under_policy
 from .host import DESCRIPTION_ON, NAME_ON, Flag, Host
 from .lines import NOT_YAML, second_fields
 from .reread import reread
 from .rules import check_skill
 from .template import escaped, measure
+from .text import neutral, quoted, without_runs
 from .values import value_kind, value_matches, value_text, worth
 
 TYPE_CHECKING = False

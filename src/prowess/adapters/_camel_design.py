@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import Frozen
 from prowess.activation import harmless
@@ -15,9 +15,11 @@ from prowess.adapters import missing_extra
 from prowess.catalog import discover
 from prowess.entry import Entry, State
 from prowess.errors import ActivationError, ProwessError, SkillNotFoundError
-from prowess.findings import Severity, neutral, quoted, same_name
+from prowess.findings import Severity
 from prowess.mentions import mentions
+from prowess.provider import SkillProvider as _SkillProvider
 from prowess.skill import Requirements, Skill, load
+from prowess.text import neutral, quoted, same_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -152,20 +154,11 @@ def _errors(catalog: Catalog) -> Iterator[SkillError]:
 # ── providers and their manager ───────────────────────────────────────────────────────────────────────────────────────
 
 
-class SkillProvider(Protocol):
-    """Where skills come from."""
-
-    def list(self, cwd: str) -> Sequence[SkillMetadata]:
-        """Return the skills that are seen from a directory, highest precedence first, without their bodies."""
-
-    def read(self, meta: SkillMetadata) -> SkillDocument:
-        """Return one of them with its body."""
-
-    def refresh(self, cwd: str) -> None:
-        """Forget what was seen from a directory."""
+SkillProvider = _SkillProvider[SkillMetadata, SkillDocument]
+"""`prowess.SkillProvider`, of CAMEL's own kinds of skills."""
 
 
-class FilesystemSkillProvider(SkillProvider):
+class FilesystemSkillProvider:
     """The skills on this machine, looked for once for each directory until `refresh`.
 
     Args:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import Frozen
 from prowess.agent.policy import AgentTool, RefusedError, ToolFailedError
-from prowess.errors import ProwessError, words_of
-from prowess.findings import neutral, quoted
+from prowess.errors import ProwessError
+from prowess.text import neutral, quoted, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

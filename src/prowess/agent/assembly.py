@@ -16,8 +16,9 @@ from prowess.agent.tools import make
 from prowess.catalog import discover
 from prowess.entry import State
 from prowess.errors import ConfigError, ProwessError
-from prowess.findings import finding, quoted
+from prowess.findings import finding
 from prowess.skill import load
+from prowess.text import quoted
 from prowess.trust import Trust
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.errors import ConfigError, words_of
-from prowess.findings import quoted
+from prowess.errors import ConfigError
+from prowess.text import quoted, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

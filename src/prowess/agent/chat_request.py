@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from prowess._frozen import Frozen
 from prowess.errors import ProwessError
-from prowess.findings import quoted
+from prowess.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 
 from prowess.agent.chat_request import RequestError
 from prowess.errors import ProwessError
-from prowess.findings import neutral, quoted
+from prowess.text import neutral, quoted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Coroutine

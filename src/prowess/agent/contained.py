@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from prowess._frozen import EMPTY
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import SandboxError
-from prowess.findings import neutral, quoted
 from prowess.outfit import new_folder
 from prowess.removal import remove
 from prowess.sandbox import SYSTEM_PATH, Limits, Result, run
+from prowess.text import neutral, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

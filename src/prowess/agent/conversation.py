@@ -18,8 +18,8 @@ from prowess.adapters import missing_extra
 from prowess.agent.aside import aside
 from prowess.agent.policy import ToolFailedError
 from prowess.errors import ProwessError
-from prowess.findings import neutral, quoted
 from prowess.session import Session
+from prowess.text import neutral, quoted
 
 # It would print an advertisement between the answers.
 os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")

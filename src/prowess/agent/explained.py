@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.agent.model import model_name
 from prowess.entry import State
-from prowess.findings import neutral
 from prowess.prompt import tokens
 from prowess.session import Session
+from prowess.text import neutral
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

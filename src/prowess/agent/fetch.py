@@ -15,7 +15,7 @@ import httpx2
 from prowess._frozen import Frozen
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.reach import Reach, origin, read_url
-from prowess.findings import neutral, quoted
+from prowess.text import neutral, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

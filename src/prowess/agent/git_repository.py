@@ -16,7 +16,7 @@ from prowess._frozen import EMPTY, Frozen
 from prowess.agent.beneath import at_folder, opened, place
 from prowess.agent.contained import contained, found, shown
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.findings import quoted
+from prowess.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.agent.role import CODE, model_of
 from prowess.errors import ConfigError
-from prowess.findings import finding, near_names, neutral, quoted
+from prowess.findings import finding
 from prowess.testing.script import ScriptedModel
+from prowess.text import near_names, neutral, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

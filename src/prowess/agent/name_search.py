@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from prowess.agent.beneath import at_folder
 from prowess.agent.policy import ToolFailedError
-from prowess.findings import neutral, quoted
+from prowess.text import neutral, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

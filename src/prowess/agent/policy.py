@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import EMPTY, Frozen
 from prowess.errors import ConfigError, ProwessError
-from prowess.findings import quoted
+from prowess.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -18,7 +18,7 @@ import httpx2
 from prowess._frozen import Frozen
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError
-from prowess.findings import quoted
+from prowess.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from prowess._frozen import Frozen
 from prowess._yaml import NotYamlError, read_node
 from prowess.agent.role import CODE, read_tools
-from prowess.discovery import SKILL_FILE
-from prowess.findings import Severity, finding, near_names, neutral, quoted
+from prowess.files import SKILL_FILE
+from prowess.findings import Severity, finding
 from prowess.forms import Form, Report
 from prowess.requirements import missing
 from prowess.skill import load
+from prowess.text import near_names, neutral, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

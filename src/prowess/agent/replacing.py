@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from prowess.agent.beneath import at_folder, explained, kind_of
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.errors import words_of
-from prowess.findings import quoted
+from prowess.text import quoted, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,8 +15,8 @@ from prowess.agent.shape import Key, forms, read
 from prowess.agent.shape import schema as shape_schema
 from prowess.agent.tool_table import TOOLS
 from prowess.files import UnreadableError, read_file
-from prowess.findings import near_names, quoted
 from prowess.forms import MAX_BYTES, Form, Report, read_yaml
+from prowess.text import near_names, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from prowess.adapters import missing_extra
 from prowess.agent.chat_request import RequestError, chat_request
 from prowess.errors import ConfigError
-from prowess.findings import quoted
+from prowess.text import quoted
 
 try:
     import uvicorn

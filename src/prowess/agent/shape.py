@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from prowess._frozen import EMPTY, Frozen
-from prowess.findings import near_names, quoted
 from prowess.forms import Form
+from prowess.text import near_names, quoted
 
 __all__ = ["Key", "Table", "forms", "read", "schema"]
 

@@ -110,7 +110,7 @@ def _dispatch(arguments: list[str]) -> int:
         print(usage(), end="")
         return OK if arguments else USAGE
     if name not in COMMANDS:
-        from prowess.findings import near_names, neutral
+        from prowess.text import near_names, neutral
 
         near = near_names(name, COMMANDS)
         die(

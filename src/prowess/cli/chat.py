@@ -15,7 +15,7 @@ from prowess.adapters import missing_extra
 from prowess.cli.common import say, tell_part
 from prowess.entry import State
 from prowess.errors import ConfigError
-from prowess.findings import neutral, quoted
+from prowess.text import neutral, quoted
 
 try:
     from prompt_toolkit import PromptSession

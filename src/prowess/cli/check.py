@@ -9,9 +9,10 @@ from prowess.check import Report, report, skills_below
 from prowess.cli import FAILED, OK
 from prowess.cli.common import catalog_of, die, look_arguments, make_parser, print_json, say, skill_dirs, tell
 from prowess.disk import Disk
-from prowess.errors import ConfigError, words_of
-from prowess.findings import Severity, neutral
+from prowess.errors import ConfigError
+from prowess.findings import Severity
 from prowess.places import git_root
+from prowess.text import neutral, words_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import sys
 from functools import lru_cache
 from itertools import accumulate, takewhile
 
-from prowess.findings import UNSEEN, Finding, Severity, neutral
+from prowess.findings import Finding, Severity
+from prowess.text import UNSEEN, neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

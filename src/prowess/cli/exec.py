@@ -9,11 +9,11 @@ import sys
 from prowess.cli.common import look_arguments, make_parser, print_json
 from prowess.cli.mount import mounts
 from prowess.errors import ConfigError
-from prowess.findings import neutral, quoted
 from prowess.foreground import Foreground
 from prowess.host import DEFAULT_HOST, host_names, stated
 from prowess.isolation import EphemeralHome, IsolationConfig, NetworkPolicy, SandboxConfig
 from prowess.mount import SkillConfig
+from prowess.text import neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

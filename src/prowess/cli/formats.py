@@ -10,7 +10,8 @@ from itertools import groupby
 
 from prowess import __version__
 from prowess.cli.common import finding_lines, width_of
-from prowess.findings import CODES, Finding, Severity, neutral
+from prowess.findings import CODES, Finding, Severity
+from prowess.text import neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from prowess.cli import OK
 from prowess.cli.common import columns, make_parser, print_json, tell
 from prowess.errors import ConfigError
-from prowess.findings import neutral
 from prowess.host import DESCRIPTION_ON, NAME_ON, Flag, Host, Root, host_names, load_host
+from prowess.text import neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import os
 from prowess.cli import OK
 from prowess.cli.common import make_parser, print_json, say, tell
 from prowess.cli.new import project, project_arguments, state
-from prowess.discovery import SKILL_FILE
-from prowess.findings import neutral
+from prowess.files import SKILL_FILE
 from prowess.scaffold import skill_text, skills_folder, write_skill
+from prowess.text import neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

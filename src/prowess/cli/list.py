@@ -7,8 +7,9 @@ import os
 from prowess.entry import State
 from prowess.errors import ConfigError
 from prowess.files import at_home
-from prowess.findings import Severity, neutral
+from prowess.findings import Severity
 from prowess.host import DEFAULT_HOST, host_names, load_host, stated
+from prowess.text import neutral
 
 from .common import catalog_of, columns, finding_lines, look_arguments, make_parser, many, print_json, say, tell
 

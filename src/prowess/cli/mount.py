@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 from prowess.cli import OK, TERMINATED
 from prowess.cli.common import catalog_of, look_arguments, make_parser, many, print_json, say, tell
-from prowess.discovery import SKILL_FILE
 from prowess.entry import State
 from prowess.errors import ConfigError, SkillError, joined
-from prowess.findings import neutral, quoted
+from prowess.files import SKILL_FILE
 from prowess.host import DEFAULT_HOST
 from prowess.mount import SkillConfig, SkillMount, mount, plan, skills_root, unmount
 from prowess.mounted import read_record
+from prowess.text import neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import os
 
 from prowess.cli import OK
 from prowess.cli.common import make_parser, print_json, say, tell
-from prowess.discovery import SKILL_FILE
 from prowess.errors import ConfigError
-from prowess.findings import neutral
+from prowess.files import SKILL_FILE
 from prowess.host import load_host
 from prowess.scaffold import check_name, skill_text, skills_folder, write_skill
+from prowess.text import neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,9 +13,10 @@ from prowess.agent.live import Live
 from prowess.cli import FAILED, OK
 from prowess.cli.common import make_parser, print_json, say, tell_lines
 from prowess.errors import ConfigError
-from prowess.findings import listed, neutral, quoted
+from prowess.findings import listed
 from prowess.outfit import clear
 from prowess.sandbox import CHOICES
+from prowess.text import neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

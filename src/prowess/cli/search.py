@@ -6,8 +6,8 @@ import argparse
 import os
 
 from prowess.entry import State
-from prowess.findings import quoted
 from prowess.search import MAX_BODY, MAX_WORDS, Index
+from prowess.text import quoted
 
 from .common import catalog_of, columns, look_arguments, make_parser, many, print_json, say, tell
 

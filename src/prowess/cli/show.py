@@ -9,14 +9,14 @@ from prowess._frozen import Frozen
 from prowess.check import entry_findings, findings_of, judged
 from prowess.cli import OK
 from prowess.cli.common import catalog_of, finding_lines, look_arguments, make_parser, print_json, say, tell
-from prowess.discovery import SKILL_FILE
 from prowess.entry import with_digest
 from prowess.errors import AmbiguousSkillError, SkillNotFoundError
-from prowess.files import skill_files
-from prowess.findings import listed, neutral, quoted
+from prowess.files import SKILL_FILE, skill_files
+from prowess.findings import listed
 from prowess.host import DEFAULT_HOST
 from prowess.prompt import tokens
 from prowess.skill import Skill, load
+from prowess.text import neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from prowess.cli.common import (
     tell,
 )
 from prowess.errors import ConfigError
-from prowess.findings import neutral
 from prowess.outfit import clear
 from prowess.sandbox import CHOICES, stop
 from prowess.testing.runner import STATUSES, run_suites, suites_in
+from prowess.text import neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

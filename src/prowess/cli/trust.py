@@ -12,9 +12,9 @@ from prowess.cli.common import catalog_of, columns, look_arguments, make_parser,
 from prowess.entry import State
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
 from prowess.files import skill_digest
-from prowess.findings import neutral, quoted
 from prowess.seal import look, seal
 from prowess.skill import load
+from prowess.text import neutral, quoted
 from prowess.trust import Trust, folder_of, needs_trust
 
 TYPE_CHECKING = False

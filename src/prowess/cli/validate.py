@@ -9,8 +9,8 @@ from prowess.agent.model import model_findings
 from prowess.agent.references import load_skill
 from prowess.cli import OK, USAGE
 from prowess.cli.common import finding_lines, make_parser, many, print_json, say, tell
-from prowess.discovery import SKILL_FILE
-from prowess.findings import neutral
+from prowess.files import SKILL_FILE
+from prowess.text import neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

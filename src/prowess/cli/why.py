@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from prowess.findings import neutral
+from prowess.text import neutral
 
 from .common import catalog_of, finding_lines, look_arguments, make_parser, print_json, tell
 

@@ -14,11 +14,10 @@ import os
 import re
 
 from prowess._frozen import EMPTY, Frozen
-from prowess.discovery import SKILL_FILE
-from prowess.files import UnreadableError, read_file
-from prowess.findings import quoted
+from prowess.files import SKILL_FILE, UnreadableError, read_file
 from prowess.forms import MAX_BYTES, Report, json_value, read_json, read_yaml
 from prowess.skill import load
+from prowess.text import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

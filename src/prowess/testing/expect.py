@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from prowess._frozen import Frozen
-from prowess.findings import near_names, quoted
+from prowess.text import near_names, quoted
 
 from .case import ABSENT
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from decimal import Decimal, InvalidOperation
 
-from prowess.findings import neutral, quoted
+from prowess.text import neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

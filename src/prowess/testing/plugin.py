@@ -145,7 +145,7 @@ class CaseItem(pytest.Item):
 
 def _shown(text: str) -> str:
     """Make harmless what a stranger's command wrote: it acts on no terminal, and is no command to a CI system."""
-    from prowess.findings import neutral
+    from prowess.text import neutral
 
     lines = text.removesuffix("\n").split("\n")
     return "\n".join(f"| {neutral(line)}".replace("##[", "\\x23#[") for line in lines)

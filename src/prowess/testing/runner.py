@@ -12,11 +12,11 @@ from time import perf_counter
 
 from prowess._frozen import Frozen
 from prowess.check import judged, skills_below
-from prowess.discovery import SKILL_FILE
 from prowess.errors import ConfigError, SandboxError, SkillError, SkillNotFoundError
-from prowess.findings import Finding, near_names, quoted
+from prowess.files import SKILL_FILE
 from prowess.held import held
 from prowess.sandbox import CHOICES, Limits, Result, backend, run, stop
+from prowess.text import near_names, quoted
 from prowess.trust import Trust
 
 from .case import Case, Suite, load_suite
@@ -27,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from prowess.findings import Finding
     from prowess.sandbox import Backend
 
     from .workplace import Contents

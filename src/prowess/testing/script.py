@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 from prowess._frozen import EMPTY, Frozen
 from prowess.errors import ConfigError
 from prowess.files import UnreadableError, read_file
-from prowess.findings import listed, near_names, quoted
+from prowess.findings import listed
 from prowess.forms import MAX_BYTES, Form, Report, json_value, read_yaml_list
+from prowess.text import near_names, quoted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 from prowess._frozen import Frozen
 from prowess.errors import SkillError
 from prowess.files import file_kind
-from prowess.findings import quoted
 from prowess.outfit import new_folder, remove
 from prowess.seal import words_of
+from prowess.text import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import ConfigError
-from prowess.findings import quoted
+from prowess.text import quoted
 from tool_calls import around, contained, failed, gone, made
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from prowess.agent.beneath import at_folder, kind_of, opened, parts_of, place
 from prowess.agent.name_search import named
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.replacing import replace
-from prowess.errors import words_of
-from prowess.findings import neutral, quoted
+from prowess.text import neutral, quoted, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

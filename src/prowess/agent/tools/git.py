@@ -14,7 +14,7 @@ from prowess.agent.arguments import Argument, agent_tool
 from prowess.agent.beneath import parts_of
 from prowess.agent.git_repository import Repository
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.findings import quoted
+from prowess.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

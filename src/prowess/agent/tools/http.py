@@ -17,7 +17,7 @@ from prowess.agent.fetch import fetch
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.reach import Reach, origin, read_url
 from prowess.errors import ConfigError
-from prowess.findings import neutral, quoted
+from prowess.text import neutral, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,7 +22,7 @@ from prowess.agent.fetch import Guarded
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.reach import Reach, read_url
 from prowess.errors import ConfigError
-from prowess.findings import neutral, quoted
+from prowess.text import neutral, quoted
 
 try:
     from fastmcp.client import Client

@@ -16,8 +16,8 @@ from prowess.agent.beneath import at_folder, opened, parts_of, place
 from prowess.agent.contained import contained, found, scratch_folder, told
 from prowess.agent.policy import ToolFailedError
 from prowess.errors import ConfigError
-from prowess.findings import quoted
 from prowess.sandbox import SYSTEM_PATH
+from prowess.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,8 +14,8 @@ from prowess.agent.arguments import Argument, agent_tool
 from prowess.agent.beneath import place
 from prowess.agent.contained import contained, found, told
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.findings import quoted
 from prowess.sandbox import SYSTEM_PATH
+from prowess.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from prowess.agent.arguments import Argument, agent_tool
 from prowess.agent.fetch import fetch
 from prowess.agent.policy import ToolFailedError
 from prowess.agent.reach import Reach, read_url
-from prowess.findings import quoted
+from prowess.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
