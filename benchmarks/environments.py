@@ -47,7 +47,7 @@ class NotInstalledError(Exception):
     """A peer's environment cannot be made here; the text says why."""
 
 
-def load() -> tuple[Peer, ...]:
+def load_peers() -> tuple[Peer, ...]:
     """Read peers.toml."""
     tables = tomllib.loads((HERE / "peers.toml").read_text(encoding="utf-8"))
     return tuple(
@@ -65,7 +65,7 @@ def load() -> tuple[Peer, ...]:
     )
 
 
-def make(peer: Peer) -> None:
+def install(peer: Peer) -> None:
     """Install a peer, unless that was done.
 
     Raises:
@@ -96,7 +96,7 @@ def _run(*command: str) -> None:
         raise NotInstalledError(f"`{Path(command[0]).name}` failed: {lines[-1] if lines else done.returncode}")
 
 
-def make_floor(where: Path) -> Path:
+def compile_floor(where: Path) -> Path:
     """Compile the floor.
 
     Raises:

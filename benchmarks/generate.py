@@ -47,34 +47,42 @@ NOUNS += "dependency diagram email form image incident invoice issue json kernel
 NOUNS += "model notebook package pdf pipeline prompt query report schema script slide sql table ticket".split()
 NOUNS += "token video wiki".split()
 KINDS = "advisor assistant basics checklist expert flow guide helper notes rules steps toolkit".split()
-FILL = "the a each every this one with from into before after when where only never first last same other next".split()
-FILL += "file folder line value field result output input error warning user team reviewer version branch page".split()
-FILL += "read write open keep drop move copy compare count list name mark explain repeat stop ask confirm show".split()
-FILL += "short long empty missing broken valid exact plain shared local remote recent stable public own several".split()
+FILLER_WORDS = (
+    "the a each every this one with from into before after when where only never first last same other next".split()
+)
+FILLER_WORDS += (
+    "file folder line value field result output input error warning user team reviewer version branch page".split()
+)
+FILLER_WORDS += (
+    "read write open keep drop move copy compare count list name mark explain repeat stop ask confirm show".split()
+)
+FILLER_WORDS += (
+    "short long empty missing broken valid exact plain shared local remote recent stable public own several".split()
+)
 
 
-class Dice(Random):
+class StableRandom(Random):
     """Chances that are the same on every Python."""
 
-    def one(self, values: Sequence[T]) -> T:
+    def pick(self, values: Sequence[T]) -> T:
         """Return one of the values."""
         return values[int(self.random() * len(values))]
 
-    def between(self, low: int, high: int) -> int:
+    def number_between(self, low: int, high: int) -> int:
         """Return a number from low to high, both included."""
         return low + int(self.random() * (high - low + 1))
 
-    def mixed(self, values: Sequence[T]) -> list[T]:
+    def shuffled(self, values: Sequence[T]) -> list[T]:
         """Return the values in another order."""
         keys = [self.random() for _ in values]
         return [values[index] for index in sorted(range(len(values)), key=keys.__getitem__)]
 
-    def dealt(self, number: int, share: float) -> list[bool]:
+    def share_of(self, number: int, share: float) -> list[bool]:
         """Say yes to a share of a number, in any order."""
-        return self.mixed([index < round(number * share) for index in range(number)])
+        return self.shuffled([index < round(number * share) for index in range(number)])
 
 
-def size_at(share: float) -> int:
+def skill_size_at(share: float) -> int:
     """Return the bytes of SKILL.md that a share of all skills stays below."""
     for (left, low), (right, high) in pairwise(SIZES):
         if share <= right:
@@ -83,14 +91,14 @@ def size_at(share: float) -> int:
     return SIZES[-1][1]
 
 
-class Author:
+class SkillWriter:
     """Writes skills. Paragraphs are made once and used again: what matters is the bytes, not the prose."""
 
     def __init__(self, seed: int) -> None:
-        self.dice = Dice(seed)
+        self.dice = StableRandom(seed)
         self.sentences = [self.sentence() for _ in range(400)]
-        self.paragraphs = [" ".join(self.dice.one(self.sentences) for _ in range(4)) + "\n" for _ in range(300)]
-        self.paragraphs += ["".join(f"- {self.dice.one(self.sentences)}\n" for _ in range(5)) for _ in range(100)]
+        self.paragraphs = [" ".join(self.dice.pick(self.sentences) for _ in range(4)) + "\n" for _ in range(300)]
+        self.paragraphs += ["".join(f"- {self.dice.pick(self.sentences)}\n" for _ in range(5)) for _ in range(100)]
         self.paragraphs += [f"```python\n{self.code(8)}```\n" for _ in range(60)]
         self.paragraphs += [
             f"| field | meaning |\n|---|---|\n{''.join(self.row() for _ in range(4))}" for _ in range(20)
@@ -100,16 +108,16 @@ class Author:
     def sentence(self) -> str:
         """Return some words, a capital and a full stop."""
         dice = self.dice
-        words = [dice.one(FILL if dice.random() < 0.7 else NOUNS) for _ in range(dice.between(7, 18))]
+        words = [dice.pick(FILLER_WORDS if dice.random() < 0.7 else NOUNS) for _ in range(dice.number_between(7, 18))]
         return " ".join(words).capitalize() + "."
 
     def row(self) -> str:
         """Return a line of a table."""
-        return f"| `{self.dice.one(NOUNS)}` | {self.dice.one(self.sentences)} |\n"
+        return f"| `{self.dice.pick(NOUNS)}` | {self.dice.pick(self.sentences)} |\n"
 
     def code(self, lines: int) -> str:
         """Return lines of Python."""
-        names = [self.dice.one(NOUNS) for _ in range(lines)]
+        names = [self.dice.pick(NOUNS) for _ in range(lines)]
         return "".join(f"{name} = load({name!r}, retries={len(name)})\n" for name in names)
 
     def text(self, size: int) -> str:
@@ -118,7 +126,7 @@ class Author:
         length = 0
         while length < size:
             heading = self.dice.random() < 0.2
-            part = f"## {self.dice.one(self.sentences)[:-1]}\n" if heading else self.dice.one(self.paragraphs)
+            part = f"## {self.dice.pick(self.sentences)[:-1]}\n" if heading else self.dice.pick(self.paragraphs)
             parts.append(part)
             length += len(part.encode()) + 1
         data = "\n".join(parts).encode()[: size - 1]
@@ -127,10 +135,10 @@ class Author:
     def description(self) -> str:
         """Return one of the usual length, at times with what needs quotes or is not ASCII."""
         dice = self.dice
-        size = dice.between(*DESCRIPTION)
+        size = dice.number_between(*DESCRIPTION)
         text = ""
         while len(text) < size:
-            text += dice.one(self.sentences) + " "
+            text += dice.pick(self.sentences) + " "
         text = text[: size - 1].rstrip(" .") + "."
         kind = dice.random()
         if kind < 0.1:
@@ -154,20 +162,20 @@ class Author:
             written = description
         lines = [f"name: {name}", f"description: {written}"]
         if dice.random() < 0.3:
-            lines.append(f"license: {dice.one(('MIT', 'Apache-2.0', 'Proprietary. LICENSE.txt has complete terms'))}")
+            lines.append(f"license: {dice.pick(('MIT', 'Apache-2.0', 'Proprietary. LICENSE.txt has complete terms'))}")
         if dice.random() < 0.1:
-            lines.append(f"compatibility: Needs {dice.one(NOUNS)} and network access")
+            lines.append(f"compatibility: Needs {dice.pick(NOUNS)} and network access")
         if metadata:
-            version = f"{dice.between(0, 3)}.{dice.between(0, 9)}"
-            lines += ["metadata:", f"  author: {dice.one(NOUNS)}-team", f'  version: "{version}"']
-            lines += [f"  category: {dice.one(NOUNS)}"] * (dice.random() < 0.5)
+            version = f"{dice.number_between(0, 3)}.{dice.number_between(0, 9)}"
+            lines += ["metadata:", f"  author: {dice.pick(NOUNS)}-team", f'  version: "{version}"']
+            lines += [f"  category: {dice.pick(NOUNS)}"] * (dice.random() < 0.5)
         return "\n".join(("---", *lines, "---", "", ""))
 
     def names(self, number: int) -> list[str]:
         """Return different names for skills."""
         every = [f"{verb}-{noun}-{kind}" for verb in VERBS for noun in NOUNS for kind in KINDS]
         rounds = -(-number // len(every))
-        return [name if not turn else f"{name}-{turn}" for turn in range(rounds) for name in self.dice.mixed(every)][
+        return [name if not turn else f"{name}-{turn}" for turn in range(rounds) for name in self.dice.shuffled(every)][
             :number
         ]
 
@@ -183,7 +191,7 @@ def generate(folder: Path, number: int, seed: int = 0) -> None:
     Raises:
         FileExistsError: there are skills already.
     """
-    author = Author(seed)
+    author = SkillWriter(seed)
     dice = author.dice
     skills = folder / SKILLS
     skills.mkdir(parents=True)
@@ -191,8 +199,8 @@ def generate(folder: Path, number: int, seed: int = 0) -> None:
     for place, target in LINKS.items():
         (folder / place).parent.mkdir(parents=True)
         (folder / place).symlink_to(target, target_is_directory=True)
-    sizes = dice.mixed([size_at((index + 0.5) / number) for index in range(number)])
-    shares = [dice.dealt(number, share) for share in (SCRIPTS, REFERENCES, METADATA)]
+    sizes = dice.shuffled([skill_size_at((index + 0.5) / number) for index in range(number)])
+    shares = [dice.share_of(number, share) for share in (SCRIPTS, REFERENCES, METADATA)]
     for name, size, scripts, references, metadata in zip(author.names(number), sizes, *shares, strict=True):
         skill = skills / name
         skill.mkdir()
@@ -201,12 +209,14 @@ def generate(folder: Path, number: int, seed: int = 0) -> None:
         (skill / "SKILL.md").write_bytes((head + author.text(max(2, size - len(head.encode())))).encode()[:size])
         if scripts:
             (skill / "scripts").mkdir()
-            for index in range(dice.between(1, 3)):
-                (skill / f"scripts/step_{index}.py").write_bytes(author.code(dice.between(20, 80)).encode())
+            for index in range(dice.number_between(1, 3)):
+                (skill / f"scripts/step_{index}.py").write_bytes(author.code(dice.number_between(20, 80)).encode())
         if references:
             (skill / "references").mkdir()
-            for index in range(dice.between(1, 4)):
-                (skill / f"references/part-{index}.md").write_bytes(author.text(dice.between(1_000, 9_000)).encode())
+            for index in range(dice.number_between(1, 4)):
+                (skill / f"references/part-{index}.md").write_bytes(
+                    author.text(dice.number_between(1_000, 9_000)).encode()
+                )
 
 
 def main() -> None:

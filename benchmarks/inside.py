@@ -17,7 +17,7 @@ import sys
 from time import process_time
 
 
-def peak() -> int:
+def peak_memory() -> int:
     """Return the most memory that this process held, in bytes.
 
     The system's `ru_maxrss` would do on macOS; on Linux it starts with what the parent held before `exec`.
@@ -41,7 +41,7 @@ def main() -> None:
     loaded = process_time()
     skills = discover(folder)
     done = process_time()
-    figures = {"skills": skills, "imports": loaded - start, "work": done - loaded, "peak": peak()}
+    figures = {"skills": skills, "imports": loaded - start, "work": done - loaded, "peak": peak_memory()}
     os.write(out, json.dumps(figures).encode() + b"\n")
 
 

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-SLOW = ((60.0, 1), (20.0, 3))
+SLOW_RUN_LIMITS = ((60.0, 1), (20.0, 3))
 """Processor seconds of a run, and the most runs of what takes longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contestant:
+class MeasuredCommand:
     """A process to measure."""
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str]
     cwd: Path
-    tells: bool = True
+    reports_figures: bool = True
     """It prints figures of its own, as inside.py and the floor do."""
     expected: int | None = None
     """The number of skills it must tell, to be taken as having done the work."""
@@ -56,7 +56,7 @@ class Cost:
         return figures | ({"peak": self.peak} if self.peak else {})
 
 
-def run(contestant: Contestant, cost: Cost) -> str:
+def run(contestant: MeasuredCommand, cost: Cost) -> str:
     """Run a contestant once, add what that cost, and say it."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
@@ -77,7 +77,7 @@ def run(contestant: Contestant, cost: Cost) -> str:
             return cost.reason
         cost.process.append(usage.ru_utime + usage.ru_stime)
         said = f"{cost.process[-1]:.3f} s"
-        if not contestant.tells:
+        if not contestant.reports_figures:
             return said
         told = json.loads(out.read().splitlines()[-1])
     if contestant.expected is not None and contestant.expected != told["skills"]:
@@ -91,7 +91,7 @@ def run(contestant: Contestant, cost: Cost) -> str:
     return said
 
 
-def measure(contestants: Sequence[Contestant], *, rounds: int, label: str, quiet: bool = False) -> dict[str, Cost]:
+def measure(contestants: Sequence[MeasuredCommand], *, rounds: int, label: str, quiet: bool = False) -> dict[str, Cost]:
     """Run each once in every round, in the order given; what is slow sits later rounds out.
 
     Args:
@@ -104,7 +104,7 @@ def measure(contestants: Sequence[Contestant], *, rounds: int, label: str, quiet
     for turn in range(rounds):
         for contestant in contestants:
             cost = costs[contestant.name]
-            if cost.reason is not None or turn >= _turns(cost, rounds):
+            if cost.reason is not None or turn >= _max_rounds(cost, rounds):
                 continue
             said = run(contestant, cost)
             if not quiet:
@@ -112,9 +112,9 @@ def measure(contestants: Sequence[Contestant], *, rounds: int, label: str, quiet
     return costs
 
 
-def _turns(cost: Cost, rounds: int) -> int:
+def _max_rounds(cost: Cost, rounds: int) -> int:
     slowest = max(cost.process, default=0.0)
-    return next((min(rounds, turns) for seconds, turns in SLOW if slowest > seconds), rounds)
+    return next((min(rounds, turns) for seconds, turns in SLOW_RUN_LIMITS if slowest > seconds), rounds)
 
 
 def median(runs: Sequence[float]) -> float:

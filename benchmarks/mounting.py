@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 FILES, SIZE = 400, 4096
 ROUNDS = 40
-COPY, MOUNT, AGAIN = "shutil.copytree", "prowess.mount", "prowess.mount, replacing"
+COPY, MOUNT, REMOUNT = "shutil.copytree", "prowess.mount", "prowess.mount, replacing"
 
 
-def skill(folder: Path) -> Path:
+def write_skill(folder: Path) -> Path:
     """Write a skill of 400 files of 4 KiB, in folders of forty."""
     folder.mkdir(parents=True)
     head = f"---\nname: {folder.name}\ndescription: Four hundred files. Use it to measure.\n---\n"
@@ -43,22 +43,22 @@ def skill(folder: Path) -> Path:
     return folder
 
 
-def timed(work: Callable[[], object]) -> tuple[float, float]:
+def measure_call(work: Callable[[], object]) -> tuple[float, float]:
     """Return the seconds some work takes: of processors, and on the clock."""
     processor, wall = time.process_time(), time.perf_counter()
     work()
     return time.process_time() - processor, time.perf_counter() - wall
 
 
-def measured(rounds: int = ROUNDS) -> dict[str, Any]:
+def measure_all(rounds: int = ROUNDS) -> dict[str, Any]:
     """Measure all in turns, after one turn that does not count."""
-    costs: dict[str, dict[str, list[float]]] = {name: {"processor": [], "wall": []} for name in (COPY, MOUNT, AGAIN)}
+    costs: dict[str, dict[str, list[float]]] = {name: {"processor": [], "wall": []} for name in (COPY, MOUNT, REMOUNT)}
     # In memory where there is such a place: ext4 looks long for inodes that nobody deleted moments ago, and so the
     # times of whoever writes grow with what others have removed.
     memory = Path("/dev/shm")  # noqa: S108 - a folder of its own is made in it
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as where:
         top = Path(where).resolve()
-        source = skill(top / "large")
+        source = write_skill(top / "large")
         mounts = [SkillMount(source)]
         for turn in range(rounds + 1):
             made, home = top / "copy", top / "home"
@@ -68,14 +68,14 @@ def measured(rounds: int = ROUNDS) -> dict[str, Any]:
             }
             # Who comes second may find the disk busy with what came first, so they change places.
             for name in sorted(ways, reverse=bool(turn % 2)):
-                taken = timed(ways[name])
+                taken = measure_call(ways[name])
                 if turn:
                     costs[name]["processor"].append(round(taken[0], 6))
                     costs[name]["wall"].append(round(taken[1], 6))
-            taken = timed(ways[MOUNT])
+            taken = measure_call(ways[MOUNT])
             if turn:
-                costs[AGAIN]["processor"].append(round(taken[0], 6))
-                costs[AGAIN]["wall"].append(round(taken[1], 6))
+                costs[REMOUNT]["processor"].append(round(taken[0], 6))
+                costs[REMOUNT]["wall"].append(round(taken[1], 6))
             shutil.rmtree(made)
             shutil.rmtree(home)
     return {"files": FILES, "size": SIZE, "rounds": rounds, "runs": costs}
@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the figures into results.json and the page")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"turns (default: {ROUNDS})")
     arguments = parser.parse_args()
-    figures = measured(arguments.rounds)
+    figures = measure_all(arguments.rounds)
     floor = figures["runs"][COPY]
     for name, cost in figures["runs"].items():
         told = (
@@ -100,7 +100,7 @@ def main() -> None:
 
         figures |= {"date": time.strftime("%Y-%m-%d", time.gmtime()), "prowess": run.machine()["prowess"]}
         results = json.loads((HERE / "results.json").read_text(encoding="utf-8")) | {"mounting": figures}
-        (HERE / "results.json").write_text(page.folded(json.dumps(results, indent=1)) + "\n", encoding="utf-8")
+        (HERE / "results.json").write_text(page.compact_json(json.dumps(results, indent=1)) + "\n", encoding="utf-8")
         run.write()
 
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-FLOOR, OURS = "floor", ("prowess", "prowess, cached")
-EMPTY = "python -c pass"
-OWN = {
+FLOOR, OWN_READER_NAMES = "floor", ("prowess", "prowess, cached")
+EMPTY_COMMAND = "python -c pass"
+OWN_READERS = {
     FLOOR: ("a C program: open, read 4 KB, close", "parses nothing"),
     "prowess": ("`prowess.discover`, without its cache", "also finds faults, and decides which skill wins"),
     "prowess, cached": ("`prowess.discover`, every file still checked for change", "the same, with its cache filled"),
@@ -29,30 +29,30 @@ reader does to find the skills of one folder and to know their names and descrip
 """
 
 
-def page(results: Mapping[str, Any]) -> str:
+def render_page(results: Mapping[str, Any]) -> str:
     """Write the page."""
     return "\n".join(
         [
             INTRO,
-            *_discover(results),
-            *_commands(results),
-            *_mounting(results),
-            *_testing(results),
-            *_peers(results),
-            *_absent(results),
-            *_how(results),
+            *_discovery_section(results),
+            *_commands_section(results),
+            *_mounting_section(results),
+            *_testing_section(results),
+            *_peers_section(results),
+            *_absent_section(results),
+            *_method_section(results),
         ]
     )
 
 
-def _discover(results: Mapping[str, Any]) -> Iterable[str]:
+def _discovery_section(results: Mapping[str, Any]) -> Iterable[str]:
     sizes = list(results["discover"])
     last = sizes[-1]
-    floors = {size: _work(costs.get(FLOOR, {})) for size, costs in results["discover"].items()}
+    floors = {size: _median_work(costs.get(FLOOR, {})) for size, costs in results["discover"].items()}
     costs = results["discover"][last]
-    ranked = sorted(costs, key=lambda who: _work(costs[who]) or 0.0)
+    ranked = sorted(costs, key=lambda who: _median_work(costs[who]) or 0.0)
     yield "## Find and parse all skills of a folder\n"
-    yield _wrapped(
+    yield _wrap(
         "Times the floor, which is a C program that opens each `SKILL.md`, reads 4 KB and closes it: "
         "the work alone, without the start of the interpreter and the imports, which have a column of their own. "
         f"Medians of {results['rounds']} runs, lowest and highest in brackets. Who is left out is named below."
@@ -66,50 +66,54 @@ def _discover(results: Mapping[str, Any]) -> Iterable[str]:
         "imports",
         "less or more work",
     ]
-    differs = {who: words for who, (_, words) in OWN.items()}
+    differs = {who: words for who, (_, words) in OWN_READERS.items()}
     differs |= {name: peer["differs"] for name, peer in results["peers"].items()}
     rows = []
     for who in ranked:
         cost = costs[who]
         if "reason" in cost:
-            rows.append([_who(who), *[""] * len(sizes), cost["reason"], "", "", differs.get(who, "")])
+            rows.append([_format_reader(who), *[""] * len(sizes), cost["reason"], "", "", differs.get(who, "")])
             continue
-        ratios = [_ratio(_work(results["discover"][size].get(who, {})), floors[size]) for size in sizes]
+        ratios = [_format_ratio(_median_work(results["discover"][size].get(who, {})), floors[size]) for size in sizes]
         runs = len(cost["work"])
         few = f", {runs} run{'s' * (runs > 1)}" if runs < results["rounds"] else ""
         memory = f"{median(cost['peak']) / 1e6:,.0f} MB" if "peak" in cost else ""
-        imports = _seconds(median(cost["imports"])) if "imports" in cost else ""
-        rows.append([_who(who), *ratios, _range(cost["work"]) + few, memory, imports, differs.get(who, "")])
-    yield from _table(head, rows, right=range(1, len(head) - 1))
-    yield _wrapped(
+        imports = _format_seconds(median(cost["imports"])) if "imports" in cost else ""
+        rows.append(
+            [_format_reader(who), *ratios, _format_range(cost["work"]) + few, memory, imports, differs.get(who, "")]
+        )
+    yield from _format_table(head, rows, right=range(1, len(head) - 1))
+    yield _wrap(
         f"Memory is the most the whole process held, with {int(last):,} skills. Less or more work is meant beside "
         "reading the front matter of each skill."
     )
     yield ""
 
 
-def _commands(results: Mapping[str, Any]) -> Iterable[str]:
+def _commands_section(results: Mapping[str, Any]) -> Iterable[str]:
     runs = results["commands"]["runs"]
-    empty = median(runs[EMPTY]["process"])
+    empty = median(runs[EMPTY_COMMAND]["process"])
     yield f"## Whole commands, in a project of {results['commands']['skills']:,} skills\n"
-    yield f"Processor time of the whole process, and how often `{EMPTY}` fits in.\n"
+    yield f"Processor time of the whole process, and how often `{EMPTY_COMMAND}` fits in.\n"
     rows = []
     for who, cost in runs.items():
         if "reason" in cost:
             rows.append([f"`{who}`", cost["reason"], ""])
         else:
-            rows.append([_command(who), _range(cost["process"]), f"{median(cost['process']) / empty:,.1f} x"])
-    yield from _table(["command", "processor time", f"times `{EMPTY}`"], rows, right=(1, 2))
+            rows.append(
+                [_format_command(who), _format_range(cost["process"]), f"{median(cost['process']) / empty:,.1f} x"]
+            )
+    yield from _format_table(["command", "processor time", f"times `{EMPTY_COMMAND}`"], rows, right=(1, 2))
 
 
-def _mounting(results: Mapping[str, Any]) -> Iterable[str]:
+def _mounting_section(results: Mapping[str, Any]) -> Iterable[str]:
     mounting = results.get("mounting")
     if mounting is None:
         return
     runs = mounting["runs"]
     floor = runs["shutil.copytree"]
     yield "## Mount a skill\n"
-    yield _wrapped(
+    yield _wrap(
         f"A skill of {mounting['files']} files of {mounting['size'] // 1024} KiB, put into a client's home, and the "
         f"same folder copied by `shutil.copytree`: in memory, in one process, in turns, {mounting['rounds']} of each; "
         "medians, lowest and highest in brackets. A mount also validates the skill, looks for whatever is not to be "
@@ -119,13 +123,17 @@ def _mounting(results: Mapping[str, Any]) -> Iterable[str]:
     yield ""
     rows = [
         [
-            _command(name),
-            *(text for kind in ("processor", "wall") for text in (_range(cost[kind]), _times(cost[kind], floor[kind]))),
+            _format_command(name),
+            *(
+                text
+                for kind in ("processor", "wall")
+                for text in (_format_range(cost[kind]), _format_times(cost[kind], floor[kind]))
+            ),
         ]
         for name, cost in runs.items()
     ]
-    yield from _table(["", "processor time", "times", "on the clock", "times"], rows, right=range(1, 5))
-    yield _wrapped(
+    yield from _format_table(["", "processor time", "times", "on the clock", "times"], rows, right=range(1, 5))
+    yield _wrap(
         "On ext4 both take several times as long once much was deleted moments before, since it does not use such "
         "inodes again at once: a replacement in a loop, which deletes each time, took up to seven times a first copy. "
         f"Measured on {mounting['date']} at commit {mounting['prowess']}: `python benchmarks/mounting.py`."
@@ -133,12 +141,12 @@ def _mounting(results: Mapping[str, Any]) -> Iterable[str]:
     yield ""
 
 
-def _testing(results: Mapping[str, Any]) -> Iterable[str]:
+def _testing_section(results: Mapping[str, Any]) -> Iterable[str]:
     testing = results.get("testing")
     if testing is None:
         return
     yield "## Run the tests of a skill\n"
-    yield _wrapped(
+    yield _wrap(
         f"{testing['cases']:,} cases whose command is `echo N`, {testing['jobs']} at once, and a loop that starts the "
         "same command lines with `subprocess.run`, behind the same walls or none; in turns, each time in a new "
         f"process, {testing['rounds']} of each; medians, lowest and highest in brackets. Processor time is that of all "
@@ -148,30 +156,35 @@ def _testing(results: Mapping[str, Any]) -> Iterable[str]:
     )
     yield ""
     rows = [
-        [_command(way), _range(runs["loop"]), _range(runs["prowess"]), _times(runs["prowess"], runs["loop"])]
+        [
+            _format_command(way),
+            _format_range(runs["loop"]),
+            _format_range(runs["prowess"]),
+            _format_times(runs["prowess"], runs["loop"]),
+        ]
         for way, runs in testing["runs"].items()
     ]
-    yield from _table(["`--sandbox`", "a bare loop", "Prowess", "times"], rows, right=range(1, 4))
-    yield _wrapped(f"Measured on {testing['date']} at commit {testing['prowess']}: `python benchmarks/testing.py`.")
+    yield from _format_table(["`--sandbox`", "a bare loop", "Prowess", "times"], rows, right=range(1, 4))
+    yield _wrap(f"Measured on {testing['date']} at commit {testing['prowess']}: `python benchmarks/testing.py`.")
     yield ""
 
 
-def _times(runs: Sequence[float], floor: Sequence[float]) -> str:
+def _format_times(runs: Sequence[float], floor: Sequence[float]) -> str:
     return f"{median(runs) / median(floor):.2f} x"
 
 
-def _peers(results: Mapping[str, Any]) -> Iterable[str]:
+def _peers_section(results: Mapping[str, Any]) -> Iterable[str]:
     yield "## What each of them does\n"
-    for who, (words, _) in OWN.items():
+    for who, (words, _) in OWN_READERS.items():
         if any(who in costs for costs in results["discover"].values()):
-            yield _wrapped(f"- **{who}**: {words}.")
+            yield _wrap(f"- **{who}**: {words}.")
     for name, peer in results["peers"].items():
         packages = ", ".join(f"`{package}`" for package in peer["packages"])
-        yield _wrapped(f"- **{name}** ({packages}): {peer['does']}")
+        yield _wrap(f"- **{name}** ({packages}): {peer['does']}")
     yield ""
 
 
-def _absent(results: Mapping[str, Any]) -> Iterable[str]:
+def _absent_section(results: Mapping[str, Any]) -> Iterable[str]:
     absent = dict(results["absent"])
     absent |= {
         name: "has no public function that finds and parses the skills of a folder; its command is above"
@@ -180,14 +193,14 @@ def _absent(results: Mapping[str, Any]) -> Iterable[str]:
     }
     if absent:
         yield "Not in the first table:\n"
-        yield from (_wrapped(f"- **{name}**: {reason}") for name, reason in absent.items())
+        yield from (_wrap(f"- **{name}**: {reason}") for name, reason in absent.items())
         yield ""
 
 
-def _how(results: Mapping[str, Any]) -> Iterable[str]:
+def _method_section(results: Mapping[str, Any]) -> Iterable[str]:
     machine = results["machine"]
     yield "## How it was measured\n"
-    yield _wrapped(
+    yield _wrap(
         f"On {results['date']}, {machine['processor']}, {machine['system']}, Python {machine['python']}, "
         f"{machine['compiler'] or 'no C compiler'}; Prowess at commit {machine['prowess'] or 'unknown'}."
     )
@@ -207,42 +220,42 @@ def _how(results: Mapping[str, Any]) -> Iterable[str]:
     yield "python benchmarks/run.py --short      # the floor and Prowess alone, a few seconds\n```\n"
 
 
-def _work(cost: Mapping[str, Any]) -> float | None:
+def _median_work(cost: Mapping[str, Any]) -> float | None:
     return median(cost["work"]) if cost.get("work") else None
 
 
-def _ratio(work: float | None, floor: float | None) -> str:
+def _format_ratio(work: float | None, floor: float | None) -> str:
     if work is None or floor is None:
         return ""
     ratio = work / floor
     return f"{ratio:,.1f} x" if ratio < 10 else f"{ratio:,.0f} x"
 
 
-def _seconds(value: float) -> str:
-    return f"{_number(value * 1e3)} ms" if value < 1 else f"{_number(value)} s"
+def _format_seconds(value: float) -> str:
+    return f"{_format_number(value * 1e3)} ms" if value < 1 else f"{_format_number(value)} s"
 
 
-def _number(value: float) -> str:
+def _format_number(value: float) -> str:
     """Write a number in three digits."""
     return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}"
 
 
-def _range(runs: Sequence[float]) -> str:
+def _format_range(runs: Sequence[float]) -> str:
     unit, factor = ("ms", 1e3) if median(runs) < 1 else ("s", 1.0)
-    middle, low, high = (_number(value * factor) for value in (median(runs), min(runs), max(runs)))
+    middle, low, high = (_format_number(value * factor) for value in (median(runs), min(runs), max(runs)))
     return f"{middle} {unit} ({low} to {high})"
 
 
-def _who(name: str) -> str:
-    return f"**{name}**" if name in OURS else name
+def _format_reader(name: str) -> str:
+    return f"**{name}**" if name in OWN_READER_NAMES else name
 
 
-def _command(label: str) -> str:
+def _format_command(label: str) -> str:
     command, comma, rest = label.partition(",")
     return f"**`{command}`**{comma}{rest}" if label.startswith("prowess") else f"`{label}`"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int]) -> Iterable[str]:
+def _format_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int]) -> Iterable[str]:
     aligned = set(right)
     yield "| " + " | ".join(head) + " |"
     yield "|" + "|".join("---:" if column in aligned else "---" for column in range(len(head))) + "|"
@@ -251,10 +264,10 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterabl
     yield ""
 
 
-def _wrapped(text: str) -> str:
+def _wrap(text: str) -> str:
     return textwrap.fill(text, 120, subsequent_indent="  " if text.startswith("- ") else "", break_on_hyphens=False)
 
 
-def folded(text: str) -> str:
+def compact_json(text: str) -> str:
     """Write lists of numbers in JSON on one line each."""
     return re.sub(r"\[[\s\d.,e-]+\]", lambda match: re.sub(r"\s+", " ", match[0]), text)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 880, 560
 LEFT, RIGHT, TOP, BOTTOM = 78, 248, 62, 52
 """Around the plot; the labels of the lines are in the right one."""
-GAP = 17
+LABEL_GAP = 17
 """Pixels from one label to the next, at least."""
 STYLE = """\
 text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #424a53 }
@@ -44,7 +44,7 @@ text.ours { stroke: none; fill: #79c0ff }
 }"""
 
 
-def picture(results: Mapping[str, Any]) -> str:
+def render_chart(results: Mapping[str, Any]) -> str:
     """Draw the lines of all readers."""
     lines: dict[str, list[tuple[int, float]]] = {}
     for number, costs in results["discover"].items():
@@ -63,19 +63,19 @@ def picture(results: Mapping[str, Any]) -> str:
         f'<text class="title" x="{LEFT}" y="28">{title}</text>',
         f'<text x="{LEFT}" y="47">Without interpreter start and imports; both axes logarithmic; lower is better</text>',
         *plot.axes(),
-        *(line for who, points in sorted(lines.items(), key=_importance) for line in plot.line(who, points)),
+        *(line for who, points in sorted(lines.items(), key=_draw_order) for line in plot.line(who, points)),
         *plot.labels(lines, {who: peer["less"] for who, peer in results["peers"].items() if peer["less"]}),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
 
 
-def _kind(who: str) -> str:
+def _reader_kind(who: str) -> str:
     return "floor" if who == "floor" else "ours" if who.startswith("prowess") else "peer"
 
 
-def _importance(line: tuple[str, object]) -> int:
-    return ("peer", "floor", "ours").index(_kind(line[0]))
+def _draw_order(line: tuple[str, object]) -> int:
+    return ("peer", "floor", "ours").index(_reader_kind(line[0]))
 
 
 class _Plot:
@@ -107,7 +107,7 @@ class _Plot:
 
     def line(self, who: str, points: list[tuple[int, float]]) -> Iterable[str]:
         places = [(self.x(size), self.y(value)) for size, value in points]
-        kind = _kind(who)
+        kind = _reader_kind(who)
         yield f'<polyline class="{kind}" points="{" ".join(f"{x},{y}" for x, y in places)}"/>'
         radius = 3.5 if kind == "ours" else 2.5
         yield from (f'<circle class="dot-{kind}" cx="{x}" cy="{y}" r="{radius}"/>' for x, y in places)
@@ -115,7 +115,7 @@ class _Plot:
     def labels(self, lines: Mapping[str, list[tuple[int, float]]], less: Mapping[str, str]) -> Iterable[str]:
         """Put a label at the end of each line, those that would overlap further apart; with what it leaves out."""
         ends = sorted((self.y(points[-1][1]), self.x(points[-1][0]), who) for who, points in lines.items())
-        at = spread([y for y, _, _ in ends], low=TOP, high=HEIGHT - BOTTOM)
+        at = spread_labels([y for y, _, _ in ends], low=TOP, high=HEIGHT - BOTTOM)
         floor = lines.get("floor")
         for (y, x, who), label in zip(ends, at, strict=True):
             ratio = ""
@@ -126,11 +126,11 @@ class _Plot:
             yield f'<path class="lead" d="{path}"/>'
             name = "floor: open, read 4 KB, close" if who == "floor" else who
             ratio += f" ({less[who]})" if who in less else ""
-            ours = ' class="ours"' if _kind(who) == "ours" else ""
+            ours = ' class="ours"' if _reader_kind(who) == "ours" else ""
             yield f'<text{ours} x="{x + 33}" y="{label + 4.5}">{escape(name + ratio)}</text>'
 
 
-def spread(wanted: list[float], *, low: float, high: float) -> list[float]:
+def spread_labels(wanted: list[float], *, low: float, high: float) -> list[float]:
     """Move places, given in order, as little as needed so that none is nearer to the next than a label is high.
 
     Groups that touch are one block whose middle is that of what its members want.
@@ -138,11 +138,11 @@ def spread(wanted: list[float], *, low: float, high: float) -> list[float]:
     blocks: list[list[float]] = []
 
     def top(block: list[float]) -> float:
-        start = sum(block) / len(block) - (len(block) - 1) * GAP / 2
-        return max(low, min(start, high - (len(block) - 1) * GAP))
+        start = sum(block) / len(block) - (len(block) - 1) * LABEL_GAP / 2
+        return max(low, min(start, high - (len(block) - 1) * LABEL_GAP))
 
     for place in wanted:
         blocks.append([place])
-        while len(blocks) > 1 and top(blocks[-2]) + len(blocks[-2]) * GAP > top(blocks[-1]):
+        while len(blocks) > 1 and top(blocks[-2]) + len(blocks[-2]) * LABEL_GAP > top(blocks[-1]):
             blocks[-2:] = [blocks[-2] + blocks[-1]]
-    return [round(top(block) + index * GAP, 1) for block in blocks for index in range(len(block))]
+    return [round(top(block) + index * LABEL_GAP, 1) for block in blocks for index in range(len(block))]

@@ -27,16 +27,16 @@ import picture
 import testing
 from environments import HERE, NotInstalledError, Peer
 from generate import SKILLS, generate
-from measure import Contestant, Cost, measure, median, run
+from measure import Cost, MeasuredCommand, measure, median, run
 
 TOP = HERE.parent
 SIZES, SHORT_SIZES = (100, 1_000, 10_000), (200, 1_000)
 ROUNDS = 5
 COMMAND_SKILLS = 1_000
-SETTLED = 2.5
+SETTLE_SECONDS = 2.5
 """Seconds after which a cache keeps what was seen of a new tree."""
 FLOOR, COLD, WARM = "floor", "prowess", "prowess, cached"
-EMPTY = "python -c pass"
+EMPTY_COMMAND = "python -c pass"
 
 
 class Bench:
@@ -57,18 +57,18 @@ class Bench:
         }
         self.floor: Path | None = None
         try:
-            self.floor = environments.make_floor(where)
+            self.floor = environments.compile_floor(where)
         except NotInstalledError as error:
-            self.leave_out(FLOOR, str(error))
+            self.skip_reader(FLOOR, str(error))
         self.peers: list[Peer] = []
         for peer in peers:
             try:
-                environments.make(peer)
+                environments.install(peer)
                 self.peers.append(peer)
             except NotInstalledError as error:
-                self.leave_out(peer.name, str(error))
+                self.skip_reader(peer.name, str(error))
 
-    def leave_out(self, name: str, reason: str) -> None:
+    def skip_reader(self, name: str, reason: str) -> None:
         """Go on without somebody."""
         self.absent[name] = reason
         print(f"left out: {name}: {reason}", file=sys.stderr)
@@ -79,40 +79,40 @@ class Bench:
         if not project.exists():
             print(f"generating {skills:,} skills ...", file=sys.stderr)
             generate(project, skills, seed)
-            time.sleep(SETTLED)
+            time.sleep(SETTLE_SECONDS)
         return project
 
-    def cached(self, project: Path) -> dict[str, str]:
+    def cached_environment(self, project: Path) -> dict[str, str]:
         """Return the environment in which Prowess may use a cache for a project."""
         return self.environment | {"PROWESS_CACHE_DIR": str(project.parent / "cache")}
 
     @property
-    def uncached(self) -> dict[str, str]:
+    def uncached_environment(self) -> dict[str, str]:
         """The environment in which Prowess may use none."""
         return self.environment | {"PROWESS_NO_CACHE": "1"}
 
-    def readers(self, project: Path, skills: int) -> list[Contestant]:
+    def readers(self, project: Path, skills: int) -> list[MeasuredCommand]:
         """Return everyone who finds and parses all skills of a project."""
         folder = str(project / SKILLS)
 
-        def script(name: str, python: Path, file: str, environment: dict[str, str]) -> Contestant:
+        def script(name: str, python: Path, file: str, environment: dict[str, str]) -> MeasuredCommand:
             command = [str(python), "-I", str(HERE / "inside.py"), str(HERE / "peers" / file), folder]
-            return Contestant(name=name, command=command, environment=environment, cwd=project, expected=skills)
+            return MeasuredCommand(name=name, command=command, environment=environment, cwd=project, expected=skills)
 
-        found: list[Contestant] = []
+        found: list[MeasuredCommand] = []
         if self.floor is not None:
             floor = [str(self.floor), folder]
             found.append(
-                Contestant(name=FLOOR, command=floor, environment=self.environment, cwd=project, expected=skills)
+                MeasuredCommand(name=FLOOR, command=floor, environment=self.environment, cwd=project, expected=skills)
             )
         python = Path(sys.executable)
-        found.append(script(COLD, python, "prowess.py", self.uncached))
-        warm = script(WARM, python, "prowess.py", self.cached(project))
+        found.append(script(COLD, python, "prowess.py", self.uncached_environment))
+        warm = script(WARM, python, "prowess.py", self.cached_environment(project))
         run(warm, Cost())  # fills the cache
         if any(file.is_file() for file in (project.parent / "cache").rglob("*")):
             found.append(warm)
         elif WARM not in self.absent:
-            self.leave_out(WARM, "this version has no cache")
+            self.skip_reader(WARM, "this version has no cache")
         found += [
             script(peer.name, peer.programs / "python", peer.script, self.environment)
             for peer in self.peers
@@ -131,15 +131,21 @@ class Bench:
         folders = sorted(f"{SKILLS}/{entry.name}" for entry in (project / SKILLS).iterdir())
         programs = Path(sys.executable).parent
 
-        def command(name: str, words: list[str], environment: dict[str, str]) -> Contestant:
-            return Contestant(name=name, command=words, environment=environment, cwd=project, tells=False)
+        def command(name: str, words: list[str], environment: dict[str, str]) -> MeasuredCommand:
+            return MeasuredCommand(
+                name=name, command=words, environment=environment, cwd=project, reports_figures=False
+            )
 
         found = [
-            command(f"python -c '{code}'" if " " in code else EMPTY, [sys.executable, "-c", code], self.environment)
+            command(
+                f"python -c '{code}'" if " " in code else EMPTY_COMMAND, [sys.executable, "-c", code], self.environment
+            )
             for code in ("pass", "import prowess")
         ]
         name = folders[len(folders) // 2].rpartition("/")[2]
-        ways = [("", self.uncached)] + ([(", cached", self.cached(project))] if WARM not in self.absent else [])
+        ways = [("", self.uncached_environment)] + (
+            [(", cached", self.cached_environment(project))] if WARM not in self.absent else []
+        )
         for words in (["list", "--json"], ["prompt"], ["check"], ["why", name]):
             for suffix, environment in ways:
                 label = " ".join(["prowess", *words]).replace(name, "NAME") + suffix
@@ -183,7 +189,7 @@ def machine() -> dict[str, str]:
 
 def full(arguments: argparse.Namespace) -> None:
     """Measure everyone and write the results, the page and the picture."""
-    peers = environments.load()
+    peers = environments.load_peers()
     with tempfile.TemporaryDirectory() as where:
         bench = Bench(Path(where).resolve(), peers, rounds=arguments.rounds, quiet=False)
         sizes = {size: bench.discover(size, arguments.seed) for size in SIZES}
@@ -206,20 +212,20 @@ def full(arguments: argparse.Namespace) -> None:
         },
         "absent": bench.absent,
         "discover": {str(size): {who: cost.as_dict() for who, cost in costs.items()} for size, costs in sizes.items()},
-        "mounting": mounting.measured() | {"date": today, "prowess": on["prowess"]},
-        "testing": testing.measured() | {"date": today, "prowess": on["prowess"]},
+        "mounting": mounting.measure_all() | {"date": today, "prowess": on["prowess"]},
+        "testing": testing.measure_all() | {"date": today, "prowess": on["prowess"]},
         "commands": {"skills": COMMAND_SKILLS, "runs": {who: cost.as_dict() for who, cost in commands.items()}},
     }
     text = json.dumps(results, indent=1)
-    (HERE / "results.json").write_text(page.folded(text) + "\n", encoding="utf-8")
+    (HERE / "results.json").write_text(page.compact_json(text) + "\n", encoding="utf-8")
     write()
 
 
 def write() -> None:
     """Write the page and the picture from results.json."""
     results = json.loads((HERE / "results.json").read_text(encoding="utf-8"))
-    (TOP / "docs/benchmarks.md").write_text(page.page(results), encoding="utf-8")
-    (TOP / "docs/benchmarks.svg").write_text(picture.picture(results), encoding="utf-8")
+    (TOP / "docs/benchmarks.md").write_text(page.render_page(results), encoding="utf-8")
+    (TOP / "docs/benchmarks.svg").write_text(picture.render_chart(results), encoding="utf-8")
 
 
 def short(arguments: argparse.Namespace) -> None:

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 CASES, JOBS, ROUNDS = 1_000, 2, 5
-WAYS = ("none", "bwrap")
+SANDBOXES = ("none", "bwrap")
 
 
-def skill(folder: Path, cases: int) -> Path:
+def write_skill(folder: Path, cases: int) -> Path:
     """Write a skill with that many cases; each prints its number, and that is looked for."""
     (folder / "tests/cases").mkdir(parents=True)
     (folder / "SKILL.md").write_text(
@@ -47,23 +47,23 @@ def skill(folder: Path, cases: int) -> Path:
     return folder
 
 
-def used() -> float:
+def processor_seconds() -> float:
     """Return the processor seconds of this process and of all that it has waited for."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
 
-def once(who: str, way: str, folder: Path, cases: int) -> float:
+def measure_once(who: str, way: str, folder: Path, cases: int) -> float:
     """Do the work in this process, and return what it cost; reading the cases is part of it."""
-    run = _cases if who == "prowess" else _loop
+    run = _prepare_cases if who == "prowess" else _prepare_loop
     work = run(way, folder, cases)
-    _adopt()
-    before = used()
+    _adopt_orphans()
+    before = processor_seconds()
     work()
-    return used() - before
+    return processor_seconds() - before
 
 
-def _adopt() -> None:
+def _adopt_orphans() -> None:
     """Have orphans come to this process, where the system can do so."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
@@ -75,11 +75,11 @@ def _wait_for_orphans() -> None:
             os.waitpid(-1, 0)
 
 
-def _cases(way: str, folder: Path, cases: int) -> Callable[[], None]:
-    from prowess.sandbox import backend, stop
+def _prepare_cases(way: str, folder: Path, cases: int) -> Callable[[], None]:
+    from prowess.sandbox import find_backend, stop
     from prowess.testing import run_tests
 
-    backend(way)  # whether it works is tried once and remembered
+    find_backend(way)  # whether it works is tried once and remembered
 
     def work() -> None:
         counts = run_tests(folder, jobs=JOBS, sandbox=way).counts
@@ -90,17 +90,19 @@ def _cases(way: str, folder: Path, cases: int) -> Callable[[], None]:
     return work
 
 
-def _loop(way: str, folder: Path, cases: int) -> Callable[[], None]:
-    from prowess.confine import Walls
-    from prowess.sandbox import backend, run, stop
+def _prepare_loop(way: str, folder: Path, cases: int) -> Callable[[], None]:
+    from prowess.confine import Confinement
+    from prowess.sandbox import find_backend, run, stop
 
-    found = backend(way)
+    found = find_backend(way)
     copy = folder.parent / "copy"
     copy.mkdir(exist_ok=True)
     run(["true"], cwd=copy, sandbox=found)
     stop()
     env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(copy), "TMPDIR": str(copy)}
-    words, told = found.words(Walls(cwd=str(copy), env=env, readable=(), writable=(str(copy),), network=False), [])
+    words, told = found.command_words(
+        Confinement(cwd=str(copy), env=env, readable=(), writable=(str(copy),), network=False), []
+    )
 
     def work() -> None:
         for number in range(cases):
@@ -121,14 +123,14 @@ def _loop(way: str, folder: Path, cases: int) -> Callable[[], None]:
     return work
 
 
-def measured(rounds: int = ROUNDS, cases: int = CASES) -> dict[str, Any]:
+def measure_all(rounds: int = ROUNDS, cases: int = CASES) -> dict[str, Any]:
     """Measure all in turns, each time in a new process, after one turn that does not count."""
-    runs: dict[str, dict[str, list[float]]] = {way: {"loop": [], "prowess": []} for way in WAYS}
+    runs: dict[str, dict[str, list[float]]] = {way: {"loop": [], "prowess": []} for way in SANDBOXES}
     absent: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as where:
-        folder = skill(Path(where).resolve() / "trivial", cases)
+        folder = write_skill(Path(where).resolve() / "trivial", cases)
         for turn in range(rounds + 1):
-            for way in WAYS:
+            for way in SANDBOXES:
                 # Who comes second may find the machine busy with what came first, so they change places.
                 for who in sorted(runs[way], reverse=bool(turn % 2)):
                     command = [sys.executable, __file__, "--once", who, way, str(folder), str(cases)]
@@ -141,7 +143,7 @@ def measured(rounds: int = ROUNDS, cases: int = CASES) -> dict[str, Any]:
         "cases": cases,
         "jobs": JOBS,
         "rounds": rounds,
-        "runs": {way: runs[way] for way in WAYS if way not in absent},
+        "runs": {way: runs[way] for way in SANDBOXES if way not in absent},
         "absent": absent,
     }
 
@@ -150,13 +152,13 @@ def main() -> None:
     """Do what the command line says."""
     if sys.argv[1:2] == ["--once"]:
         who, way, folder, cases = sys.argv[2:]
-        print(once(who, way, Path(folder), int(cases)))
+        print(measure_once(who, way, Path(folder), int(cases)))
         return
     parser = argparse.ArgumentParser(description="Measure the tests of skills beside a bare loop.", allow_abbrev=False)
     parser.add_argument("--write", action="store_true", help="write the figures into results.json and the page")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"turns (default: {ROUNDS})")
     arguments = parser.parse_args()
-    figures = measured(arguments.rounds)
+    figures = measure_all(arguments.rounds)
     for way, runs in figures["runs"].items():
         loop, ours = median(runs["loop"]), median(runs["prowess"])
         print(f"{way}: a bare loop {loop:.2f} s, prowess {ours:.2f} s, {ours / loop:.2f} x")
@@ -167,7 +169,7 @@ def main() -> None:
 
         figures |= {"date": time.strftime("%Y-%m-%d", time.gmtime()), "prowess": run.machine()["prowess"]}
         results = json.loads((HERE / "results.json").read_text(encoding="utf-8")) | {"testing": figures}
-        (HERE / "results.json").write_text(page.folded(json.dumps(results, indent=1)) + "\n", encoding="utf-8")
+        (HERE / "results.json").write_text(page.compact_json(json.dumps(results, indent=1)) + "\n", encoding="utf-8")
         run.write()
 
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from prowess import host as host_module
 from prowess.agent import role
-from prowess.agent.tool_table import TOOLS
+from prowess.agent.tool_table import TOOL_FIELDS
 from prowess.cli import COMMANDS, main
 from prowess.cli import hosts as hosts_command
 from prowess.findings import CODES
@@ -35,7 +35,7 @@ from prowess.host import host_names, load_host
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from prowess.agent.shape import Key, Table
+    from prowess.agent.shape import FieldSpec, FieldTable
     from prowess.host import Host
 
 DOCS = Path(__file__).parent
@@ -82,11 +82,11 @@ def _host_lines(host: Host) -> Iterator[str]:
     )
     yield f"Activation: {host.activation}."
     yield from (f"See <{link}>." for link in host.links)
-    for title, lines in hosts_command.sections(host):
+    for title, lines in hosts_command.describe_sections(host):
         yield from ("", f"## {title[0].upper()}{title[1:]}", "")
         for line in lines:
             path, _, words = line.partition(": ")
-            folder = title == hosts_command.FOLDERS and host.roots
+            folder = title == hosts_command.FOLDERS_TITLE and host.roots
             yield f"- `{path}`: {words}" if folder else f"- {_linked(line)}"
 
 
@@ -109,15 +109,15 @@ def hosts_page(old: str) -> str:
 TABLES = {
     "Host": "The file itself",
     "Root": "`[[roots]]`, and `[walk]` for what all of them have in common",
-    "Reading": "`[reading]`",
+    "ReadingRules": "`[reading]`",
     "Repair": "`[reading.repair]`",
-    "Name": "`[name_rules]`",
-    "Description": "`[description_rules]`",
+    "NameRules": "`[name_rules]`",
+    "DescriptionRules": "`[description_rules]`",
     "Flag": "`[[flags]]`",
     "Setting": "`[[settings]]`",
     "Budget": "`[budget]`",
     "Template": "`[template]`",
-    "Isolated": "`[isolated]`",
+    "IsolatedLaunch": "`[isolated]`",
 }
 """The dataclasses of `host.py` to the tables of a host's file."""
 
@@ -163,20 +163,20 @@ def _with(text: str, *parts: str) -> str:
 
 def roles_page(old: str) -> str:
     """Return the page on roles, with the tables of all keys."""
-    return _with(old, "\n".join(_key_rows(role.FLAT)), "\n".join(_tool_tables()))
+    return _with(old, "\n".join(_key_rows(role.FLAT_FIELDS)), "\n".join(_tool_tables()))
 
 
-def _key_rows(table: Table) -> Iterator[str]:
+def _key_rows(table: FieldTable) -> Iterator[str]:
     """Yield the rows of a table, those of maps inside it below their own."""
     yield from ("| key | type | default | means |", "|---|---|---|---|")
     yield from _rows(table, "")
     yield ""
 
 
-def _rows(table: Table, before: str) -> Iterator[str]:
+def _rows(table: FieldTable, before: str) -> Iterator[str]:
     for name, key in table.items():
         yield f"| `{before}{name}` | {_kind(key)} | {_default_of(key)} | {_one_line(key.doc)} |"
-        inner = role.MODEL if key.kind == "model" else key.keys
+        inner = role.MODEL_FIELDS if key.kind == "model" else key.keys
         yield from _rows(inner, f"{before}{name}{'[]' if key.kind == 'maps' else ''}.")
 
 
@@ -191,18 +191,20 @@ _KINDS = {
 }
 
 
-def _kind(key: Key) -> str:
+def _kind(key: FieldSpec) -> str:
     if key.choices:
         return f"{'some' if key.kind == 'texts' else 'one'} of {', '.join(f'`{one}`' for one in key.choices)}"
     words = _KINDS.get(key.kind, key.kind)
     if key.kind == "integer":
-        return f"{words}, {key.low:,.0f} to {key.high:,.0f}"
+        return f"{words}, {key.minimum:,.0f} to {key.maximum:,.0f}"
     return (
-        f"{words}, {'from' if key.closed else 'above'} {key.low:g} to {key.high:g}" if key.kind == "number" else words
+        f"{words}, {'from' if key.inclusive else 'above'} {key.minimum:g} to {key.maximum:g}"
+        if key.kind == "number"
+        else words
     )
 
 
-def _default_of(key: Key) -> str:
+def _default_of(key: FieldSpec) -> str:
     if key.needed:
         return "needed"
     if key.default in (None, "", ()) or key.default == {}:
@@ -212,7 +214,7 @@ def _default_of(key: Key) -> str:
 
 
 def _tool_tables() -> Iterator[str]:
-    for kind, table in TOOLS.items():
+    for kind, table in TOOL_FIELDS.items():
         yield from (f"### `{kind}`", "")
         yield from _key_rows(table)
 

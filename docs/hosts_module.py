@@ -36,14 +36,14 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
 def tables() -> dict[str, Any]:
     """Return the tables of all host files by name, with tuples for lists."""
     files = sorted((PACKAGE / "hosts").glob("*.toml"))
-    return {file.stem: _with_tuples(tomllib.loads(file.read_text(encoding="utf-8"))) for file in files}
+    return {file.stem: _lists_to_tuples(tomllib.loads(file.read_text(encoding="utf-8"))) for file in files}
 
 
-def _with_tuples(value: Any) -> Any:
+def _lists_to_tuples(value: Any) -> Any:
     """Return what a file says as a value that does not change by accident: lists become tuples, however deep."""
     if isinstance(value, list):
-        return tuple(map(_with_tuples, value))
-    return {key: _with_tuples(item) for key, item in value.items()} if isinstance(value, dict) else value
+        return tuple(map(_lists_to_tuples, value))
+    return {key: _lists_to_tuples(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def module() -> str:

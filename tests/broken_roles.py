@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from prowess.agent.tool_table import TOOLS
+from prowess.agent.tool_table import TOOL_FIELDS
 
-HEAD = "name: a\nprompt: Help.\nmodel: openai:gpt-4o-mini\n"
-SEED = "apiVersion: initrunner/v1\nkind: Agent\nmetadata:\n  name: a\nspec:\n  role: Help.\n  model: {provider: openai, name: m}\n"
-_TYPES = ", ".join(TOOLS)
+FLAT_ROLE = "name: a\nprompt: Help.\nmodel: openai:gpt-4o-mini\n"
+INITRUNNER_ROLE = "apiVersion: initrunner/v1\nkind: Agent\nmetadata:\n  name: a\nspec:\n  role: Help.\n  model: {provider: openai, name: m}\n"
+_TYPES = ", ".join(TOOL_FIELDS)
 
 BROKEN: dict[str, tuple[str, str]] = {
     "no name": ("prompt: Help.\nmodel: openai:m\n", "1:1: there is no `name` (add `name: ...`)"),
@@ -17,33 +17,33 @@ BROKEN: dict[str, tuple[str, str]] = {
         "name: a\nprompt: [x]\nmodel: openai:m\n",
         "2:9: `prompt` is a list, not text (put it in quotes)",
     ),
-    "unknown key": (HEAD + "skils: [x]\n", "4:1: the key `skils` is not known (did you mean `skills`?)"),
+    "unknown key": (FLAT_ROLE + "skils: [x]\n", "4:1: the key `skils` is not known (did you mean `skills`?)"),
     "unknown key inside": (
-        HEAD + "auto_skills:\n  max_skill: 3\n",
+        FLAT_ROLE + "auto_skills:\n  max_skill: 3\n",
         "5:3: the key `auto_skills.max_skill` is not known (did you mean `max_skills`?)",
     ),
     "skills is a text": (
-        HEAD + "skills: pdf\n",
+        FLAT_ROLE + "skills: pdf\n",
         "4:9: `skills` is text (`pdf`), not a list of texts (write it below `skills:`, after a dash)",
     ),
     "a skill is a map": (
-        HEAD + "skills:\n- name: pdf\n",
+        FLAT_ROLE + "skills:\n- name: pdf\n",
         "5:3: `skills[0]` is a map, not text (put it in quotes)",
     ),
     "enabled is a word": (
-        HEAD + "auto_skills: {enabled: maybe}\n",
+        FLAT_ROLE + "auto_skills: {enabled: maybe}\n",
         "4:24: `auto_skills.enabled` is text (`maybe`), not true or false (write it as `true` or `false`, without quotes)",
     ),
     "max_skills is too high": (
-        HEAD + "auto_skills: {max_skills: 201}\n",
+        FLAT_ROLE + "auto_skills: {max_skills: 201}\n",
         "4:27: `auto_skills.max_skills` is a number (`201`), not a whole number from 1 to 200",
     ),
     "max_skills is nothing": (
-        HEAD + "auto_skills: {max_skills: 0}\n",
+        FLAT_ROLE + "auto_skills: {max_skills: 0}\n",
         "4:27: `auto_skills.max_skills` is a number (`0`), not a whole number from 1 to 200",
     ),
     "auto_skills is true": (
-        HEAD + "auto_skills: true\n",
+        FLAT_ROLE + "auto_skills: true\n",
         "4:14: `auto_skills` is true or false (`true`), not a map (write `key: value` lines below `auto_skills:`)",
     ),
     "temperature is too high": (
@@ -55,65 +55,68 @@ BROKEN: dict[str, tuple[str, str]] = {
         "3:8: there is no `model.name` (add `name: ...`)",
     ),
     "timeout is in quotes": (
-        HEAD + "guardrails: {timeout_seconds: '9'}\n",
+        FLAT_ROLE + "guardrails: {timeout_seconds: '9'}\n",
         "4:31: `guardrails.timeout_seconds` is text (`9`), not a number above 0 and at most 86400 (write it without quotes)",
     ),
     "tokens are negative": (
-        HEAD + "guardrails: {max_tokens_per_run: -1}\n",
+        FLAT_ROLE + "guardrails: {max_tokens_per_run: -1}\n",
         "4:34: `guardrails.max_tokens_per_run` is a number (`-1`), not a whole number from 1 to 1000000000",
     ),
-    "tool has no type": (HEAD + "tools:\n- read_only: true\n", "5:3: there is no `tools[0].type` (add `type: ...`)"),
+    "tool has no type": (
+        FLAT_ROLE + "tools:\n- read_only: true\n",
+        "5:3: there is no `tools[0].type` (add `type: ...`)",
+    ),
     "unknown tool": (
-        HEAD + "tools:\n- type: filesytem\n",
+        FLAT_ROLE + "tools:\n- type: filesytem\n",
         "5:9: there is no tool of the type `filesytem` (did you mean `filesystem`?)",
     ),
     "tool like no other": (
-        HEAD + "tools:\n- type: telepathy\n",
+        FLAT_ROLE + "tools:\n- type: telepathy\n",
         f"5:9: there is no tool of the type `telepathy` (the types are {_TYPES})",
     ),
     "tool has another key": (
-        HEAD + "tools:\n- type: filesystem\n  root: .\n",
+        FLAT_ROLE + "tools:\n- type: filesystem\n  root: .\n",
         "6:3: the key `tools[0].root` is not known (did you mean `root_path`?)",
     ),
     "http goes nowhere": (
-        HEAD + "tools:\n- type: http\n",
+        FLAT_ROLE + "tools:\n- type: http\n",
         "5:3: there is no `tools[0].base_url` (add `base_url: ...`)",
     ),
     "http does what is no method": (
-        HEAD + "tools:\n- type: http\n  base_url: https://example.com\n  allowed_methods: [GRAB]\n",
+        FLAT_ROLE + "tools:\n- type: http\n  base_url: https://example.com\n  allowed_methods: [GRAB]\n",
         "7:20: `tools[0].allowed_methods` holds `GRAB`, which is none of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
     ),
     "tools is a map": (
-        HEAD + "tools:\n  type: git\n",
+        FLAT_ROLE + "tools:\n  type: git\n",
         "5:3: `tools` is a map, not a list (write each below `tools:`, after a dash)",
     ),
-    "a tool is a word": (HEAD + "tools: [git]\n", "4:9: `tools[0]` is text (`git`), not a map"),
+    "a tool is a word": (FLAT_ROLE + "tools: [git]\n", "4:9: `tools[0]` is text (`git`), not a map"),
     "deny is a word": (
-        HEAD + "security: {deny: shell}\n",
+        FLAT_ROLE + "security: {deny: shell}\n",
         "4:18: `security.deny` is text (`shell`), not a list of texts (write it below `deny:`, after a dash)",
     ),
     "another version": (
-        SEED.replace("/v1", "/v2"),
+        INITRUNNER_ROLE.replace("/v1", "/v2"),
         "1:13: `apiVersion` is `initrunner/v2`, which is none of initrunner/v1 (did you mean `initrunner/v1`?)",
     ),
     "another kind": (
-        SEED.replace("Agent", "Team"),
+        INITRUNNER_ROLE.replace("Agent", "Team"),
         "2:7: `kind` is `Team`, which is none of Agent",
     ),
     "no metadata": (
-        SEED.replace("metadata:\n  name: a\n", ""),
+        INITRUNNER_ROLE.replace("metadata:\n  name: a\n", ""),
         "1:1: there is no `metadata` (add `metadata: ...`)",
     ),
     "no spec": (
-        SEED.partition("spec:")[0],
+        INITRUNNER_ROLE.partition("spec:")[0],
         "1:1: there is no `spec` (add `spec: ...`)",
     ),
     "spec is a word": (
-        SEED.partition("spec:")[0] + "spec: later\n",
+        INITRUNNER_ROLE.partition("spec:")[0] + "spec: later\n",
         "5:7: `spec` is text (`later`), not a map (write `key: value` lines below `spec:`)",
     ),
     "unknown key in spec": (
-        SEED + "  prompt: x\n",
+        INITRUNNER_ROLE + "  prompt: x\n",
         "8:3: the key `spec.prompt` is not known (the keys here are role, model, skills, auto_skills, tools, guardrails, security)",
     ),
 }

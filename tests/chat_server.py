@@ -7,8 +7,8 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from prowess.agent.chat_request import Answer, Message, RequestError
-from prowess.agent.serve import listen, server
+from prowess.agent.chat_request import ChatAnswer, Message, RequestError
+from prowess.agent.serve import listen, make_server
 from prowess.errors import ProwessError
 
 if TYPE_CHECKING:
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-    from prowess.agent.chat_request import Answerer
+    from prowess.agent.chat_request import ChatBackend
 
 
-class Parrot:
+class EchoAnswerer:
     """Says the last message back; some words are orders."""
 
     names = ("parrot", "org/other")
 
     def __init__(self) -> None:
-        self.asked: list[tuple[tuple[Message, ...], str, str | None]] = []
-        self.ended: list[str] = []
+        self.requests: list[tuple[tuple[Message, ...], str, str | None]] = []
+        self.outcomes: list[str] = []
         """How what was begun ended."""
 
-    async def answer(self, messages: Sequence[Message], *, model: str, conversation: str | None) -> Answer:
+    async def answer(self, messages: Sequence[Message], *, model: str, conversation: str | None) -> ChatAnswer:
         said = messages[-1].text
-        self.asked.append((tuple(messages), model, conversation))
+        self.requests.append((tuple(messages), model, conversation))
         try:
             await asyncio.sleep(60 if said == "wait" else 0.01)
         except asyncio.CancelledError:
-            self.ended.append("cancelled")
+            self.outcomes.append("cancelled")
             raise
         if said == "fail":
             raise ProwessError("there is no key", hint="set `OPENAI_API_KEY`")
@@ -43,12 +43,12 @@ class Parrot:
             raise KeyError("\x1b[31mx")
         if said == "busy":
             raise RequestError("too much at once", status=429)
-        self.ended.append("answered")
-        return Answer(text=f"{model}: {said}", input_tokens=3, output_tokens=2)
+        self.outcomes.append("answered")
+        return ChatAnswer(text=f"{model}: {said}", input_tokens=3, output_tokens=2)
 
     async def stream(
         self, messages: Sequence[Message], *, model: str, conversation: str | None
-    ) -> AsyncGenerator[str | Answer, None]:
+    ) -> AsyncGenerator[str | ChatAnswer, None]:
         said = messages[-1].text
         try:
             if said == "wait later":
@@ -63,27 +63,27 @@ class Parrot:
                 await asyncio.sleep(0)
             yield answer
         except (asyncio.CancelledError, GeneratorExit):
-            self.ended.append("cancelled")
+            self.outcomes.append("cancelled")
             raise
 
-    def wait(self, ended: str) -> bool:
+    def wait_for_outcome(self, ended: str) -> bool:
         """Say whether something ends so, soon."""
         end = time.monotonic() + 5
-        while ended not in self.ended and time.monotonic() < end:
+        while ended not in self.outcomes and time.monotonic() < end:
             time.sleep(0.01)
-        return ended in self.ended
+        return ended in self.outcomes
 
 
 class ChatServer:
     """`with ChatServer() as chat:` answers at `chat.url`, as a parrot does or as somebody else."""
 
-    def __init__(self, answerer: Answerer | None = None, *, token: str | None = None) -> None:
-        self.parrot = Parrot()
-        self._taken = listen("127.0.0.1", 0)
-        self.port = self._taken.getsockname()[1]
+    def __init__(self, backend: ChatBackend | None = None, *, token: str | None = None) -> None:
+        self.echo = EchoAnswerer()
+        self._socket = listen("127.0.0.1", 0)
+        self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._server = server(answerer or self.parrot, self._taken, token=token)
-        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._taken]}, daemon=True)
+        self._server = make_server(backend or self.echo, self._socket, token=token)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -96,4 +96,4 @@ class ChatServer:
     ) -> None:
         self._server.should_exit = True
         self._thread.join(10)
-        self._taken.close()
+        self._socket.close()

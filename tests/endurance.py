@@ -28,7 +28,7 @@ from unittest.mock import patch
 from prowess import renames
 from prowess.errors import SkillNotFoundError
 from prowess.mount import SkillMount, mount, skills_root, unmount
-from prowess.transaction import locked
+from prowess.transaction import lock_skills_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -231,11 +231,11 @@ class Steps:
     def watched(self, *, exchanged: bool = True) -> Iterator[Steps]:
         """Stand between Prowess and the disk."""
         wrapped: dict[str, Any] = {name: self(name, getattr(os, name)) for name in STEPS}
-        function = renames._function if exchanged else lambda: None
+        function = renames._renameat2 if exchanged else lambda: None
         with (
             patch.multiple(os, **wrapped),
-            patch.object(renames, "_renamed", self("renameat2", renames._renamed)),
-            patch.object(renames, "_function", function),
+            patch.object(renames, "_rename_with_flags", self("renameat2", renames._rename_with_flags)),
+            patch.object(renames, "_renameat2", function),
         ):
             yield self
 
@@ -355,7 +355,7 @@ def _one_of_many(world: World, home: Path, rounds: int, chance: Random) -> None:
                 mount(chance.choice([chosen, chosen[:1], chosen[1:]]), home, host=HOST)
         except SkillNotFoundError:
             assert what == 3
-        with locked(str(home), ROOT) as place:
+        with lock_skills_folder(str(home), ROOT) as place:
             now = part(content(home), ROOT)
             names = sorted({path.partition("/")[0] for path in now})
             assert names == [row.name for row in place.record.skills]

@@ -22,7 +22,7 @@ for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
 EXAMPLES = Path(__file__).parent.parent / "examples/skills"
 DECOY = "decoy-7d1c"
 """Is in everything of the caller's that a client may not get."""
-TELL = """\
+CLIENT_SOURCE = """\
 import json, os, sys
 from pathlib import Path
 roots = [path for path in Path.home().glob(".*/skills") if path.is_dir()]
@@ -39,7 +39,7 @@ SECRETS = (
 """Variables of the caller that no client may get."""
 
 
-def told(out: str | bytes) -> Any:
+def client_report(out: str | bytes) -> Any:
     """Read what the client has told."""
     return json.loads(out)
 
@@ -48,7 +48,7 @@ def fake_client(folder: Path, name: str = "client") -> str:
     """Write the client, and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / name
-    file.write_text(f"#!/bin/sh\nexec '{sys.executable}' -IS -c '{TELL}' \"$@\"\n".replace("'\"'", '"'))
+    file.write_text(f"#!/bin/sh\nexec '{sys.executable}' -IS -c '{CLIENT_SOURCE}' \"$@\"\n".replace("'\"'", '"'))
     file.chmod(0o755)
     return str(file)
 
@@ -70,12 +70,12 @@ def caller_env(top: Path) -> dict[str, str]:
     return env | plain | own | {"PYTHONPATH": source, "MINE_TOO": str(top / "home/thing")}
 
 
-def left(top: Path) -> list[str]:
+def remaining_homes(top: Path) -> list[str]:
     """Return what is left where homes are made."""
     return sorted(os.listdir(top / "t m p"))
 
 
-def until(true: Callable[[], object], seconds: float = 20) -> None:
+def wait_until(true: Callable[[], object], seconds: float = 20) -> None:
     """Wait."""
     end = time.monotonic() + seconds
     while not true():
@@ -83,7 +83,7 @@ def until(true: Callable[[], object], seconds: float = 20) -> None:
         time.sleep(0.005)
 
 
-def alive(pid: int) -> bool:
+def is_process_alive(pid: int) -> bool:
     """Say whether a process runs; one that has ended and was not asked after does not."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
@@ -92,7 +92,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def python(code: str, env: dict[str, str], *arguments: str, **options: Any) -> subprocess.Popen[str]:
+def start_python(code: str, env: dict[str, str], *arguments: str, **options: Any) -> subprocess.Popen[str]:
     """Start Python."""
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
     return subprocess.Popen([sys.executable, "-c", code, *arguments], env=env, **options)

@@ -32,12 +32,12 @@ from prowess.host import host_names, load_host
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from prowess.cache import Answer
+    from prowess.cache import CachedResult
     from prowess.host import Host
 
-SETTLED = 0.02
+SETTLE_SECONDS = 0.02
 """Seconds, in place of `cache.SETTLED`: more than any tick of the clock of a file system that tests run on."""
-WAIT = SETTLED + 0.01
+WAIT = SETTLE_SECONDS + 0.01
 """Seconds after a change in which nothing is kept."""
 ROUNDS = 20
 """Changes to one world: after more there is little left of it."""
@@ -56,15 +56,15 @@ class Counted(Cache):
     counts: ClassVar[Counter[str]]
 
     def __init__(self, folder: str) -> None:
-        super().__init__(folder, settled=int(SETTLED * 1_000_000_000))
+        super().__init__(folder, settle_ns=int(SETTLE_SECONDS * 1_000_000_000))
 
-    def recall(self, question: Sequence[str], env: Mapping[str, str]) -> Answer | None:
-        answer = super().recall(question, env)
+    def load(self, query: Sequence[str], env: Mapping[str, str]) -> CachedResult | None:
+        answer = super().load(query, env)
         self.counts["recalled" if answer is not None else "not recalled"] += 1
         return answer
 
-    def keep(self, *args: Any, **named: Any) -> bool:
-        kept = super().keep(*args, **named)
+    def store(self, *args: Any, **named: Any) -> bool:
+        kept = super().store(*args, **named)
         self.counts["kept" if kept else "not kept"] += 1
         return kept
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Answer = str | int | list[tuple[str, Mapping[str, Any] | str]]
 
 HALF, NOTHING, HANG, GARBAGE, SLOW = "\0half", "\0nothing", "\0hang", "\0garbage", "\0slow"
-CUT, UNCOUNTED = "\0cut", "\0uncounted"
+TRUNCATED, UNCOUNTED = "\0cut", "\0uncounted"
 """Breaks off in the middle; closes the connection; never answers; answers what is no JSON; says a word every 50 ms;
 ends in the middle, as far as HTTP can tell at its end; does not say what was used."""
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
@@ -38,7 +38,7 @@ class ModelServer(ThreadingHTTPServer):
         self.answers = list(answers)
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
-        self.begun, self.left = threading.Event(), threading.Event()
+        self.request_received, self.client_disconnected = threading.Event(), threading.Event()
         """A request has come; a client has hung up in the middle of an answer."""
         self.lock = threading.Lock()
 
@@ -54,9 +54,9 @@ class ModelServer(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
         """A client that hangs up has ended, and that is all."""
-        self.left.set()
+        self.client_disconnected.set()
 
-    def next(self, asked: dict[str, Any]) -> Answer:
+    def next_answer(self, asked: dict[str, Any]) -> Answer:
         """Return what is to be answered."""
         with self.lock:
             self.requests.append(asked)
@@ -70,8 +70,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
         self.server.keys.append(self.headers.get("Authorization", "").removeprefix("Bearer "))
-        answer = self.server.next(asked)
-        self.server.begun.set()
+        answer = self.server.next_answer(asked)
+        self.server.request_received.set()
         if isinstance(answer, int):
             words = {401: "Incorrect API key provided", 429: "You exceeded your quota", 500: "The server had an error"}
             self._send({"error": {"message": words.get(answer, "No."), "type": "x", "code": "y"}}, status=answer)
@@ -85,8 +85,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._stream(answer)
         else:
             message = {"role": "assistant", **_content(answer)}
-            choice = {"index": 0, "message": message, "finish_reason": _reason(answer)}
-            self._send({**_about("chat.completion"), "choices": [choice], "usage": USAGE})
+            choice = {"index": 0, "message": message, "finish_reason": _finish_reason(answer)}
+            self._send({**_envelope("chat.completion"), "choices": [choice], "usage": USAGE})
 
     def _stream(self, answer: Any) -> None:
         self.send_response(200)
@@ -98,19 +98,19 @@ class _Handler(BaseHTTPRequestHandler):
             if answer == HALF:
                 self.close_connection = True
                 return
-            if answer == CUT:
+            if answer == TRUNCATED:
                 self.wfile.write(b"0\r\n\r\n")
                 return
             if answer == SLOW:
                 time.sleep(0.05)
-        self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": _reason(answer)}]})
+        self._event({"choices": [{"index": 0, "delta": {}, "finish_reason": _finish_reason(answer)}]})
         if answer != UNCOUNTED:
             self._event({"choices": [], "usage": USAGE})
         self._chunk(b"data: [DONE]\n\n")
         self.wfile.write(b"0\r\n\r\n")
 
     def _event(self, value: dict[str, Any]) -> None:
-        self._chunk(f"data: {json.dumps({**_about('chat.completion.chunk'), **value})}\n\n".encode())
+        self._chunk(f"data: {json.dumps({**_envelope('chat.completion.chunk'), **value})}\n\n".encode())
 
     def _chunk(self, data: bytes) -> None:
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
@@ -130,11 +130,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing is printed."""
 
 
-def _about(kind: str) -> dict[str, Any]:
+def _envelope(kind: str) -> dict[str, Any]:
     return {"id": "chatcmpl-1", "object": kind, "created": 1, "model": "local"}
 
 
-def _reason(answer: Any) -> str:
+def _finish_reason(answer: Any) -> str:
     return "tool_calls" if isinstance(answer, list) else "stop"
 
 

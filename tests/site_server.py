@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+class Request:
     """One request."""
 
     method: str
@@ -38,7 +38,7 @@ def reply(
     return "\r\n".join([*lines, "", ""]).encode() + data
 
 
-def moved(to: str, status: str = "302 Found") -> bytes:
+def redirect(to: str, status: str = "302 Found") -> bytes:
     return reply(status=status, location=to)
 
 
@@ -48,16 +48,16 @@ class Site(socketserver.ThreadingTCPServer):
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, pages: Mapping[str, bytes | Callable[[Asked], Reply]], *, context: Any = None) -> None:
+    def __init__(self, pages: Mapping[str, bytes | Callable[[Request], Reply]], *, context: Any = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.pages, self.context = pages, context
-        self.asked: list[Asked] = []
-        self.names: list[str | None] = []
+        self.requests: list[Request] = []
+        self.tls_names: list[str | None] = []
         """What TLS was begun for."""
         self.port = int(self.server_address[1])
         self.url = f"http://127.0.0.1:{self.port}"
         if context is not None:
-            context.sni_callback = lambda _socket, name, _context: self.names.append(name)
+            context.sni_callback = lambda _socket, name, _context: self.tls_names.append(name)
 
     def __enter__(self) -> Self:
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
@@ -92,8 +92,8 @@ class _Handler(socketserver.StreamRequestHandler):
             name, _, value = line.partition(":")
             headers[name.lower()] = value.strip()
         body = self.rfile.read(int(headers.get("content-length", 0)))
-        asked = Asked(method=method, target=target, headers=headers, body=body)
-        self.server.asked.append(asked)
+        asked = Request(method=method, target=target, headers=headers, body=body)
+        self.server.requests.append(asked)
         page = self.server.pages.get(
             target.partition("?")[0], self.server.pages.get("*", reply(status="404 Not Found"))
         )
@@ -103,7 +103,7 @@ class _Handler(socketserver.StreamRequestHandler):
             self.wfile.flush()
 
 
-def echo(asked: Asked) -> bytes:
+def echo(asked: Request) -> bytes:
     """An answer that says what was asked."""
     said = {"method": asked.method, "target": asked.target, "body": asked.body.decode(), "headers": asked.headers}
     return reply(json.dumps(said), kind="application/json")

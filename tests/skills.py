@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from prowess.entry import Entry
 
-ALL_IN_ALL = "Does {0}. Use it for {0}."
+DESCRIPTION_TEMPLATE = "Does {0}. Use it for {0}."
 
 
 def skill(
@@ -23,14 +23,14 @@ def skill(
     """Write a skill into a folder and return the path of its SKILL.md."""
     folder.mkdir(parents=True, exist_ok=True)
     name = folder.name if name is None else name
-    words = ALL_IN_ALL.format(name) if description is None else description
+    words = DESCRIPTION_TEMPLATE.format(name) if description is None else description
     file = folder / "SKILL.md"
     file.write_text(f"---\nname: {name}\ndescription: {words}\n{more}---\n{body or 'Do it.'}\n", encoding="utf-8")
     return file
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class FakeMachine:
     """A home, a repository with a folder inside, an `/etc` of its own, and one agent that looks at them."""
 
     top: Path
@@ -49,7 +49,7 @@ class World:
     def etc(self) -> Path:
         return self.top / "etc"
 
-    def agent(self) -> Host:
+    def load_relocated_host(self) -> Host:
         """Return the host with `/etc` moved into this world."""
         host = load_host(self.host)
         roots = tuple(
@@ -58,39 +58,41 @@ class World:
         )
         return replace(host, roots=roots)
 
-    def see(self, cwd: Path | None = None, **more: Any) -> Catalog:
+    def discover_skills(self, cwd: Path | None = None, **more: Any) -> Catalog:
         """Return what the agent sees."""
-        return discover(cwd or self.repo, host=self.agent(), home=self.home, env=self.env, **more)
+        return discover(cwd or self.repo, host=self.load_relocated_host(), home=self.home, env=self.env, **more)
 
     def states(self, cwd: Path | None = None, **more: Any) -> dict[str, str]:
         """Return what the agent sees: path below this world to state."""
-        return {self.below(entry.path): str(entry.state) for entry in self.see(cwd, **more).skills}
+        return {
+            self.relative_folder(entry.path): str(entry.state) for entry in self.discover_skills(cwd, **more).skills
+        }
 
     def active(self, cwd: Path | None = None, **more: Any) -> dict[str, str]:
         """Return what the agent's model gets: name to path below this world, in order."""
-        return {entry.name: self.below(entry.path) for entry in self.see(cwd, **more).active}
+        return {entry.name: self.relative_folder(entry.path) for entry in self.discover_skills(cwd, **more).active}
 
-    def below(self, path: str) -> str:
+    def relative_folder(self, path: str) -> str:
         """Write the path of a SKILL.md by its folder, relative to this world."""
         return os.path.relpath(path, self.top).removesuffix("/SKILL.md")
 
 
-def world(top: Path, host: str, **env: str) -> World:
+def make_machine(top: Path, host: str, **env: str) -> FakeMachine:
     """Make an empty world."""
     top = top.resolve()
     (top / "home").mkdir(parents=True)
     (top / "repo" / ".git").mkdir(parents=True)
-    return World(top, host, env)
+    return FakeMachine(top, host, env)
 
 
-def one(entries: tuple[Entry, ...] | Catalog, folder: str) -> Entry:
+def entry_in_folder(entries: tuple[Entry, ...] | Catalog, folder: str) -> Entry:
     """Return the one entry whose folder has this name."""
     found = entries.skills if isinstance(entries, Catalog) else entries
     (entry,) = (entry for entry in found if entry.folder == folder)
     return entry
 
 
-def codes(catalog: Catalog) -> list[str]:
+def finding_codes(catalog: Catalog) -> list[str]:
     """Return the codes of all findings, those of the skills included, sorted."""
     of_skills = [item.code for entry in catalog.skills for item in entry.findings]
     return sorted([item.code for item in catalog.findings] + of_skills)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import SandboxError
-from prowess.sandbox import backend
+from prowess.sandbox import find_backend
 from skills import skill
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _INPUT = ("command", "stdin", "files")
 
 
-def suite(folder: Path, cases: Mapping[str, str | Mapping[str, Any]], config: object = None) -> Path:
+def write_suite(folder: Path, cases: Mapping[str, str | Mapping[str, Any]], config: object = None) -> Path:
     """Write a skill with tests and return its folder.
 
     Args:
@@ -43,7 +43,7 @@ def suite(folder: Path, cases: Mapping[str, str | Mapping[str, Any]], config: ob
     return folder
 
 
-def tree(folder: Path) -> dict[str, tuple[object, ...]]:
+def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
     """Return all that is in a folder, itself too: kind and mode, owner, size, times of change, content."""
     found = dict[str, tuple[object, ...]]()
     for path in (folder, *folder.rglob("*")):
@@ -58,13 +58,13 @@ def tree(folder: Path) -> dict[str, tuple[object, ...]]:
     return found
 
 
-def usable(name: str) -> str:
+def require_backend(name: str) -> str:
     """Return a backend's name where it works; where it cannot, skip, and where it was not installed, fail."""
     if name == "bwrap":
         if sys.platform != "linux":
             pytest.skip("bwrap is of Linux")
         try:
-            backend("bwrap")
+            find_backend("bwrap")
         except SandboxError as error:
             if "not on PATH" in str(error):
                 pytest.fail("these tests need bubblewrap: `apt install bubblewrap`")
@@ -72,7 +72,7 @@ def usable(name: str) -> str:
     return name
 
 
-def running(mark: str) -> list[int]:
+def processes_with(mark: str) -> list[int]:
     """Return the processes with a word on their command line or in their environment, this one left out."""
     found = []
     for entry in Path("/proc").iterdir():
@@ -84,10 +84,10 @@ def running(mark: str) -> list[int]:
     return found
 
 
-def gone(mark: str, within: float = 2.0) -> bool:
+def processes_end(mark: str, within: float = 2.0) -> bool:
     """Say whether nothing with a word on its command line or in its environment runs, or soon does no more."""
     until = time.monotonic() + within
-    while running(mark):
+    while processes_with(mark):
         if time.monotonic() > until:
             return False
         time.sleep(0.02)

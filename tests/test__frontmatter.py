@@ -9,13 +9,13 @@ import yaml
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from prowess._frontmatter import MAX_FRONTMATTER_BYTES, Document, front_end, kind_of, read
+from prowess._frontmatter import MAX_FRONTMATTER_BYTES, Document, frontmatter_end, parse_frontmatter, scalar_kind
 from prowess.findings import CODES
 from strategies import front_matters, plain_values, skill_bytes
 
 
 def document(front: str) -> Document:
-    return read(f"---\n{front}\n---\n".encode())
+    return parse_frontmatter(f"---\n{front}\n---\n".encode())
 
 
 def values(found: Document) -> dict[str, object]:
@@ -47,7 +47,7 @@ def values(found: Document) -> dict[str, object]:
 )
 def test_kind_of_is_the_core_schema_of_yaml_1_2(text: str, kind: str) -> None:
     """YAML 1.2, "10.3.2 Tag Resolution", and nothing of YAML 1.1."""
-    assert kind_of(text) == kind
+    assert scalar_kind(text) == kind
 
 
 @pytest.mark.parametrize(
@@ -66,16 +66,16 @@ def test_kind_of_is_the_core_schema_of_yaml_1_2(text: str, kind: str) -> None:
 )
 def test_front_end_tells_how_far_to_read(data: bytes, end: int) -> None:
     """Discovery reads no further than the closing fence."""
-    assert front_end(data) == end
+    assert frontmatter_end(data) == end
 
 
 @given(skill_bytes())
 def test_reading_as_far_as_the_fence_gives_the_same_fields(data: bytes) -> None:
     """What follows the fence changes no field and no finding that is about the front matter."""
-    end = front_end(data)
+    end = frontmatter_end(data)
     assume(end >= 0)
-    whole, head = read(data), read(data[:end])
-    assert head.front == whole.front
+    whole, head = parse_frontmatter(data), parse_frontmatter(data[:end])
+    assert head.frontmatter == whole.frontmatter
     assert values(head) == values(whole)
 
 
@@ -86,7 +86,7 @@ def test_reading_as_far_as_the_fence_gives_the_same_fields(data: bytes) -> None:
 @example(b"---\n\xef\xbb\xbfa: b\n---")
 def test_no_bytes_make_the_reader_raise(data: bytes) -> None:
     """Whatever the bytes, there is a document whose findings have codes and places inside the file."""
-    found = read(data, "p")
+    found = parse_frontmatter(data, "p")
     for item in found.findings:
         assert item.code in CODES
         assert item.path == "p"
@@ -99,7 +99,7 @@ def test_no_bytes_make_the_reader_raise(data: bytes) -> None:
 @given(skill_bytes())
 def test_the_places_of_fields_are_those_of_the_file(data: bytes) -> None:
     """A field's `source` is its line of the file, and its key stands there."""
-    found = read(data)
+    found = parse_frontmatter(data)
     lines = found.text.split("\n")
     for key, entry in found.fields.items():
         assert entry.source == lines[entry.line - 1]
@@ -129,9 +129,9 @@ def test_what_yaml_reads_is_never_repaired(front: str) -> None:
 def test_a_repair_is_done_once(front: str) -> None:
     """The repaired text has nothing left to repair, and gives the same fields."""
     found = document(front)
-    assume(found.front is not None and not any(item.code == "yaml-syntax" for item in found.findings))
-    assert found.front is not None
-    again = read(f"---\n{found.front.removesuffix(chr(10))}\n---\n".encode())
+    assume(found.frontmatter is not None and not any(item.code == "yaml-syntax" for item in found.findings))
+    assert found.frontmatter is not None
+    again = parse_frontmatter(f"---\n{found.frontmatter.removesuffix(chr(10))}\n---\n".encode())
     assert [item.code for item in again.findings if item.code.startswith(("repair-", "control-", "yaml-syntax"))] == []
     assert values(again) == values(found)
 
@@ -256,7 +256,7 @@ def test_hostile_front_matter_is_read_quickly(front: str) -> None:
 def test_hostile_files_without_front_matter_are_read_quickly(text: str) -> None:
     """A MiB that never comes to a fence takes well under a second."""
     start = time.process_time()
-    read(text.encode())
+    parse_frontmatter(text.encode())
     assert time.process_time() - start < 1.0
 
 

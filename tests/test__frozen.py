@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Point(Frozen, aside=("note",), kw_only=False):
+class Point(Frozen, not_compared=("note",), kw_only=False):
     x: int
     y: int = 2
     note: str = ""
@@ -30,7 +30,7 @@ def test_a_value_is_what_the_standard_library_calls_a_frozen_dataclass() -> None
     assert dataclasses.is_dataclass(point)
     assert [field.name for field in dataclasses.fields(Point)] == ["x", "y", "note", "tags"]
     assert dataclasses.asdict(point) == {"x": 1, "y": 2, "note": "", "tags": {}}
-    assert dataclasses.replace(point, y=5) == Point(x=1, y=5) == point.but(y=5)
+    assert dataclasses.replace(point, y=5) == Point(x=1, y=5) == point.with_changes(y=5)
 
 
 def test_a_value_may_be_asked_for_its_fields_before_its_class_is() -> None:

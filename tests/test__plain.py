@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess._frontmatter import read
-from prowess._plain import plain_entries
-from prowess._yaml import Reader, kind_of
+from prowess._frontmatter import parse_frontmatter
+from prowess._plain import fast_parse_entries
+from prowess._yaml import FrontmatterReader, scalar_kind
 
 PLAIN_WORDS = st.sampled_from(
     [
@@ -81,11 +81,11 @@ WILD = st.lists(LINE, min_size=1, max_size=6).map(lambda lines: "".join(line + "
 @given(st.one_of(TAME, WILD))
 def test_what_is_plain_is_read_as_yaml_reads_it(front: str) -> None:
     """Keys, values, kinds and places are the same, and YAML has nothing to say against it."""
-    entries = plain_entries(front)
+    entries = fast_parse_entries(front)
     if entries is None:
         return
     source = front.split("\n")
-    fields, problems = Reader(source).read(source)
+    fields, problems = FrontmatterReader(source).read(source)
     assert problems == []
     assert [(key, value, line + 2) for key, value, _, line in entries] == [
         (key, field.value, field.line) for key, field in fields.items()
@@ -93,7 +93,7 @@ def test_what_is_plain_is_read_as_yaml_reads_it(front: str) -> None:
     for key, value, quoted, _ in entries:
         kind = "map" if isinstance(value, dict) else "list" if isinstance(value, tuple) else "text"
         if isinstance(value, str) and not quoted:
-            kind = kind_of(value)
+            kind = scalar_kind(value)
         assert fields[key].kind == kind
 
 
@@ -110,7 +110,7 @@ def test_what_is_plain_is_read_as_yaml_reads_it(front: str) -> None:
 )
 def test_common_front_matter_is_plain(front: str) -> None:
     """The forms that most published skills have do not need YAML."""
-    assert plain_entries(front) is not None
+    assert fast_parse_entries(front) is not None
 
 
 @pytest.mark.parametrize(
@@ -129,11 +129,11 @@ def test_common_front_matter_is_plain(front: str) -> None:
 )
 def test_what_is_not_plain_beyond_doubt_is_left_to_yaml(front: str) -> None:
     """Colons, brackets, anchors, comments, continued lines, duplicates and tabs are YAML's to judge."""
-    assert plain_entries(front) is None
+    assert fast_parse_entries(front) is None
 
 
 def test_more_lines_than_yaml_has_events_are_left_to_it() -> None:
     """It counts them, and refuses too many."""
     front = "".join(f"{''.join(key)}:\n" for key in islice(product(ascii_lowercase, repeat=3), 11_000))
-    assert plain_entries(front) is None
-    assert [item.code for item in read(f"---\n{front}---\n".encode()).findings] == ["yaml-too-long"]
+    assert fast_parse_entries(front) is None
+    assert [item.code for item in parse_frontmatter(f"---\n{front}---\n".encode()).findings] == ["yaml-too-long"]

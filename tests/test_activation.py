@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.activation import MAX_FILES_NAMED, Activation, harmless
+from prowess.activation import MAX_FILES_NAMED, Activation, escape_tags
 from prowess.catalog import discover
 from prowess.errors import ActivationError
 from prowess.session import Session
@@ -195,10 +195,10 @@ def test_tags_of_ours_are_neutralised_in_every_disguise(forged: str, project: Pa
     """Only the sign that opens them is written anew, and only there; what is harmless stays as it is."""
     brackets = ("<", "＜", "﹤")
     at = max(forged.rfind(sign) for sign in brackets)
-    assert harmless(f"1 < 2 <b>＜ü＞ﬁ½ {forged}") == f"1 < 2 <b>＜ü＞ﬁ½ {forged[:at]}&lt;{forged[at + 1 :]}"
+    assert escape_tags(f"1 < 2 <b>＜ü＞ﬁ½ {forged}") == f"1 < 2 <b>＜ü＞ﬁ½ {forged[:at]}&lt;{forged[at + 1 :]}"
     skill(project / ".agents/skills/pdf", body=f"a\n{forged.strip(chr(0))}\nb\n")
     first, inner = given(project).content.removesuffix("\n</skill_content>").split("\n", 1)
-    assert (first, harmless(inner)) == ('<skill_content name="pdf">', inner)
+    assert (first, escape_tags(inner)) == ('<skill_content name="pdf">', inner)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_tags_of_ours_are_neutralised_in_every_disguise(forged: str, project: Pa
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
     """Byte for byte."""
-    assert harmless(text) == text
+    assert escape_tags(text) == text
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_other_texts_stay_as_they_are(text: str) -> None:
 def test_tags_are_looked_for_in_linear_time(text: str) -> None:
     """However many there could be."""
     began = time.perf_counter()
-    harmless(text)
+    escape_tags(text)
     assert time.perf_counter() - began < 2
 
 

@@ -17,7 +17,7 @@ from prowess.catalog import Catalog, discover
 from prowess.check import check
 from prowess.host import host_names
 from prowess.prompt import render
-from skills import codes, skill
+from skills import finding_codes, skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,7 +221,7 @@ def test_a_bad_skill_is_a_finding_and_its_neighbours_load(name: str, bad: Bad) -
     if state:
         assert [str(entry.state) for entry in entries] == [state]
     if code:
-        assert code in codes(catalog)
+        assert code in finding_codes(catalog)
     assert not UNSEEN.search(text)
     assert text.count("</available_skills>") == 1
     assert not (bad.repo / "pwned").exists()
@@ -306,7 +306,7 @@ def test_a_huge_front_matter_is_not_read_to_its_end(bad: Bad) -> None:
     with bad.file.open("wb") as file:
         file.write(b"---\nname: bad\ndescription: ")
         file.truncate(64 << 20)
-    assert "file-too-large" in codes(bad.see())
+    assert "file-too-large" in finding_codes(bad.see())
     for command in (["list", "--host", "prowess", "--json"], ["check", "--json"], ["prompt", "--json"], ["why", "bad"]):
         assert b"zz-good" in bad.run(*command).stdout or command[0] in ("check", "why")
 
@@ -340,7 +340,7 @@ def test_a_front_matter_of_a_mebibyte_is_read_to_64_kibibytes(bad: Bad, monkeypa
 
     monkeypatch.setattr(os, "read", counting)
     catalog = bad.see()
-    assert "frontmatter-too-large" in codes(catalog)
+    assert "frontmatter-too-large" in finding_codes(catalog)
     assert sum(read) < 80_000
 
 
@@ -351,7 +351,7 @@ def test_five_thousand_folders(bad: Bad) -> None:
     start = time.process_time()
     catalog = bad.see()
     assert time.process_time() - start < SECONDS
-    assert "folder-limit" in codes(catalog)
+    assert "folder-limit" in finding_codes(catalog)
     assert "aa-good" in [entry.name for entry in catalog.active]
     bad.run("list", "--host", "prowess", "--json")
     bad.run("check", "--json", within=4)
@@ -443,7 +443,7 @@ def test_a_file_that_cannot_be_opened_is_a_finding(bad: Bad, monkeypatch: pytest
 
     monkeypatch.setattr(os, "open", refusing)
     catalog = bad.see()
-    assert "file-unreadable" in codes(catalog)
+    assert "file-unreadable" in finding_codes(catalog)
     assert len(catalog.active) == 2
 
 

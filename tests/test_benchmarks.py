@@ -80,7 +80,7 @@ def test_skills_that_are_there_are_not_written_over(tmp_path: Path) -> None:
 
 def test_more_skills_than_names_get_numbers() -> None:
     """So that no two are called the same."""
-    names = GENERATE["Author"](0).names(50_000)
+    names = GENERATE["SkillWriter"](0).names(50_000)
     assert len(set(names)) == 50_000
     assert max(map(len, names)) <= 64
 
@@ -123,7 +123,7 @@ def test_a_run_that_found_fewer_skills_does_not_count(tmp_path: Path, monkeypatc
         'print(\'{"skills": 1000, "work": 1}\')': None,
     }
     runners = [
-        measure["Contestant"](
+        measure["MeasuredCommand"](
             name=code, command=[sys.executable, "-c", code], environment={}, cwd=tmp_path, expected=1000
         )
         for code in reasons
@@ -136,13 +136,13 @@ def test_a_run_that_found_fewer_skills_does_not_count(tmp_path: Path, monkeypatc
 def test_who_is_slow_runs_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three times past 20 seconds, once past 60."""
     measure = module("measure", monkeypatch)
-    turns = [measure["_turns"](measure["Cost"](process=[seconds]), 5) for seconds in (1.0, 19.0, 21.0, 61.0)]
+    turns = [measure["_max_rounds"](measure["Cost"](process=[seconds]), 5) for seconds in (1.0, 19.0, 21.0, 61.0)]
     assert turns == [5, 5, 3, 1]
 
 
 def test_every_peer_is_pinned_and_says_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """With a script or a command."""
-    peers = module("environments", monkeypatch)["load"]()
+    peers = module("environments", monkeypatch)["load_peers"]()
     scripts = {peer.script for peer in peers if peer.script}
     assert scripts | {"__init__.py", "prowess.py"} == {file.name for file in (BENCHMARKS / "peers").glob("*.py")}
     for peer in peers:
@@ -155,8 +155,8 @@ def test_every_peer_is_pinned_and_says_what_it_does(monkeypatch: pytest.MonkeyPa
 def test_the_page_and_the_picture_show_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is in results.json and nothing else."""
     results = json.loads((BENCHMARKS / "results.json").read_text(encoding="utf-8"))
-    for name, kind in (("page", "md"), ("picture", "svg")):
-        made = module(name, monkeypatch)[name](results)
+    for name, function, kind in (("page", "render_page", "md"), ("picture", "render_chart", "svg")):
+        made = module(name, monkeypatch)[function](results)
         assert (TOP / f"docs/benchmarks.{kind}").read_text(encoding="utf-8") == made, "python benchmarks/run.py --write"
 
 
@@ -164,27 +164,27 @@ def test_labels_of_the_picture_do_not_overlap(monkeypatch: pytest.MonkeyPatch) -
     """Nor leave it."""
     picture = module("picture", monkeypatch)
     for wanted in ([100.0] * 8, [62.0, 63.0, 64.0, 300.0], [100.0, 110.0, 121.0, 480.0, 505.0, 508.0], [70.0]):
-        at = picture["spread"](wanted, low=62, high=508)
-        assert all(below - above >= picture["GAP"] - 0.11 for above, below in pairwise(at))
+        at = picture["spread_labels"](wanted, low=62, high=508)
+        assert all(below - above >= picture["LABEL_GAP"] - 0.11 for above, below in pairwise(at))
         assert at[0] >= 62
         assert at[-1] <= 508
-    assert picture["spread"]([70.0, 200.0], low=62, high=508) == [70.0, 200.0]
+    assert picture["spread_labels"]([70.0, 200.0], low=62, high=508) == [70.0, 200.0]
 
 
 def test_mounting_is_measured_beside_copying(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both of the same four hundred files, as often as each other."""
     mounting = module("mounting", monkeypatch)
-    figures = mounting["measured"](2)
+    figures = mounting["measure_all"](2)
     assert {name: {kind: len(runs) for kind, runs in cost.items()} for name, cost in figures["runs"].items()} == {
         name: {"processor": 2, "wall": 2} for name in ("shutil.copytree", "prowess.mount", "prowess.mount, replacing")
     }
-    sizes = [file.stat().st_size for file in mounting["skill"](tmp_path / "large").rglob("*") if file.is_file()]
+    sizes = [file.stat().st_size for file in mounting["write_skill"](tmp_path / "large").rglob("*") if file.is_file()]
     assert sizes == [4096] * 400
 
 
 def test_the_tests_of_a_skill_are_measured_beside_a_bare_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """With walls where there are any, and without; each as often as the other."""
-    figures = module("testing", monkeypatch)["measured"](1, 5)
+    figures = module("testing", monkeypatch)["measure_all"](1, 5)
     assert set(figures["runs"]) | set(figures["absent"]) == {"none", "bwrap"}
     assert [{who: len(runs) for who, runs in cost.items()} for cost in figures["runs"].values()] == [
         {"loop": 1, "prowess": 1} for _ in figures["runs"]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies  # noqa: F401 - its profile makes every run the same
-from prowess.budget import fit_in_order, level
+from prowess.budget import cut_evenly, fit_in_order
 
 COSTS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=12)
 
@@ -48,11 +48,11 @@ def test_more_room_never_fits_fewer(costs: list[tuple[int, int]], room: int, mor
 
 def test_texts_are_cut_evenly() -> None:
     """One character each in turn; what one leaves goes to the others."""
-    assert level([10, 2, 10], lambda _, size: size, 12) == [5, 2, 5]
-    assert level([10, 2, 10], lambda _, size: size, 13) == [6, 2, 5]
-    assert level([3, 3], lambda _, size: size + 4, 7) is None
-    assert level([3, 3], lambda _, size: size + 4, 8) == [0, 0]
-    assert level([], lambda _, size: size, 0) == []
+    assert cut_evenly([10, 2, 10], lambda _, size: size, 12) == [5, 2, 5]
+    assert cut_evenly([10, 2, 10], lambda _, size: size, 13) == [6, 2, 5]
+    assert cut_evenly([3, 3], lambda _, size: size + 4, 7) is None
+    assert cut_evenly([3, 3], lambda _, size: size + 4, 8) == [0, 0]
+    assert cut_evenly([], lambda _, size: size, 0) == []
 
 
 @given(st.lists(st.integers(0, 30), max_size=8), st.integers(0, 200), st.integers(1, 4))
@@ -62,7 +62,7 @@ def test_levelling_keeps_the_budget_and_wastes_none(lengths: list[int], room: in
     def cost(_: int, size: int) -> int:
         return 2 + width * size
 
-    kept = level(lengths, cost, room)
+    kept = cut_evenly(lengths, cost, room)
     if kept is None:
         assert 2 * len(lengths) > room
         return

@@ -20,11 +20,11 @@ import pytest
 import prowess.cache
 import prowess.catalog
 import prowess.decision
-from prowess.cache import Cache, asker
+from prowess.cache import Cache, user_identity
 from prowess.catalog import Catalog, discover
-from prowess.disk import Disk
+from prowess.disk import Filesystem
 from prowess.host import host_names, load_host
-from prowess.looks import Looks, mark_of
+from prowess.looks import Fingerprints, fingerprint_path
 from prowess.user_dirs import cache_folder
 from skills import skill
 
@@ -36,9 +36,9 @@ TICK = 0.012
 
 
 @pytest.fixture(autouse=True)
-def _settled(monkeypatch: pytest.MonkeyPatch) -> None:
+def _settle_ns(monkeypatch: pytest.MonkeyPatch) -> None:
     """What tests write counts as settled once the clock has moved on."""
-    monkeypatch.setattr(prowess.cache, "SETTLED", 0)
+    monkeypatch.setattr(prowess.cache, "SETTLE_NS", 0)
 
 
 _NOTHING = ("infer", "wink")
@@ -51,35 +51,35 @@ class Seen:
     def __init__(self, top: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.top, self.folder = top, folder
         self.env = {"PROWESS_CACHE_DIR": str(self.folder)}
-        self.asked = 0
-        self.kept: list[Looks] = []
-        decide, keep = prowess.decision.decide, Cache.keep
+        self.variables_read = 0
+        self.kept: list[Fingerprints] = []
+        resolve_skills, store = prowess.decision.resolve_skills, Cache.store
 
         def counting(*args: Any, **named: Any) -> Any:
-            self.asked += 1
-            return decide(*args, **named)
+            self.variables_read += 1
+            return resolve_skills(*args, **named)
 
-        def noting(cache: Cache, question: Any, looks: Looks, *rest: Any) -> bool:
-            self.kept.append(looks)
-            return keep(cache, question, looks, *rest)
+        def noting(cache: Cache, query: Any, fingerprints: Fingerprints, *rest: Any) -> bool:
+            self.kept.append(fingerprints)
+            return store(cache, query, fingerprints, *rest)
 
-        monkeypatch.setattr(prowess.decision, "decide", counting)
-        monkeypatch.setattr(Cache, "keep", noting)
+        monkeypatch.setattr(prowess.decision, "resolve_skills", counting)
+        monkeypatch.setattr(Cache, "store", noting)
 
-    def see(self, host: str = "prowess", **more: Any) -> Catalog:
-        named = {"home": self.top / "home", "env": self.env, **more}
+    def see(self, host: str = "prowess", **extra: Any) -> Catalog:
+        named = {"home": self.top / "home", "env": self.env, **extra}
         return discover(named.pop("cwd", self.top / "repo"), host, **named)
 
-    def told(self, host: str = "prowess", **more: Any) -> dict[str, Any]:
-        return told(self.see(host, **more))
+    def told(self, host: str = "prowess", **extra: Any) -> dict[str, Any]:
+        return told(self.see(host, **extra))
 
-    def warm(self, host: str = "prowess", **more: Any) -> Catalog:
+    def warm(self, host: str = "prowess", **extra: Any) -> Catalog:
         """Return a catalog for which the disk was not asked."""
         time.sleep(TICK)
-        self.see(host, **more)
-        before = self.asked
-        catalog = self.see(host, **more)
-        assert self.asked == before, f"{host}: not believed"
+        self.see(host, **extra)
+        before = self.variables_read
+        catalog = self.see(host, **extra)
+        assert self.variables_read == before, f"{host}: not believed"
         return catalog
 
     def files(self) -> list[Path]:
@@ -99,7 +99,7 @@ def told(catalog: Catalog) -> dict[str, Any]:
             for entry in catalog.skills
         ],
         "host": catalog.host,
-        "places": catalog.places,
+        "places": catalog.scan_roots,
         "settings": catalog.settings,
     }
 
@@ -189,14 +189,14 @@ def test_what_is_recalled_is_what_would_be_found(full: Seen, host: str) -> None:
 
 def test_skills_named_by_the_user_and_roles_are_recalled_too(full: Seen) -> None:
     """A relative folder that is named, a home that is a link, a working directory that is one, and a role."""
-    more: dict[str, Any] = {
+    extra: dict[str, Any] = {
         "cwd": full.top / "current",
         "skill_dirs": ["lib", "~/.claude/skills", str(full.top / "away")],
     }
     for host in ("prowess", "claude-code", "codex"):
-        assert told(full.warm(host, **more)) == full.told(host, cache=False, **more)
-    for more in ({"home": full.top / "me"}, {"role": full.top / "role.yaml"}):
-        assert told(full.warm("initrunner", **more)) == full.told("initrunner", cache=False, **more)
+        assert told(full.warm(host, **extra)) == full.told(host, cache=False, **extra)
+    for extra in ({"home": full.top / "me"}, {"role": full.top / "role.yaml"}):
+        assert told(full.warm("initrunner", **extra)) == full.told("initrunner", cache=False, **extra)
 
 
 def test_nothing_but_the_answer_is_opened_where_nothing_has_changed(
@@ -438,25 +438,30 @@ def changing(seen: Seen) -> Seen:
 def test_a_change_is_noticed(changing: Seen, change: str) -> None:
     """Whatever it is, the answer that was kept before it is not believed."""
     host, change_it = CHANGES[change]
-    more: dict[str, Any] = {"cwd": changing.top / "repo/sub", "skill_dirs": ["extra"]}
+    extra: dict[str, Any] = {"cwd": changing.top / "repo/sub", "skill_dirs": ["extra"]}
     if host == "initrunner":
-        more["role"] = changing.top / "repo/sub/role.yaml"
-    changing.warm(host, **more)
+        extra["role"] = changing.top / "repo/sub/role.yaml"
+    changing.warm(host, **extra)
     time.sleep(TICK)
     change_it(changing.top)
-    before = changing.asked
-    after = changing.see(host, **more)
+    before = changing.variables_read
+    after = changing.see(host, **extra)
     if "only passed" not in change:
-        assert changing.asked == before + 1
-    assert told(after) == changing.told(host, cache=False, **more)
+        assert changing.variables_read == before + 1
+    assert told(after) == changing.told(host, cache=False, **extra)
 
 
 @pytest.mark.parametrize("host", ["prowess", "claude-code", "codex", "pi", "initrunner"])
 def test_whatever_was_absent_is_noticed_when_it_appears(changing: Seen, host: str) -> None:
     """Every path that was looked at in vain, as a folder and as a file."""
     changing.warm(host)
-    looks = changing.kept[-1]
-    noted = [*looks.files.items(), *looks.folders.items(), *looks.kinds.items(), *looks.links.items()]
+    fingerprints = changing.kept[-1]
+    noted = [
+        *fingerprints.files.items(),
+        *fingerprints.folders.items(),
+        *fingerprints.kinds.items(),
+        *fingerprints.links.items(),
+    ]
     top = str(changing.top)
     absent = sorted({path for path, state in noted if not state and path.startswith(top)})
     assert len(absent) > 1
@@ -471,11 +476,11 @@ def test_whatever_was_absent_is_noticed_when_it_appears(changing: Seen, host: st
                 path_of_first, first = first, os.path.dirname(first)
             time.sleep(TICK)
             changing.see(host)
-            before = changing.asked
+            before = changing.variables_read
             os.makedirs(folder, exist_ok=True)
             make(path)
             after = changing.see(host)
-            assert changing.asked == before + 1, path
+            assert changing.variables_read == before + 1, path
             assert told(after) == changing.told(host, cache=False), path
             removed(path if first == folder else path_of_first)(Path("/"))
 
@@ -485,24 +490,24 @@ def test_every_variable_a_host_asks_for_is_part_of_what_was_seen(seen: Seen, mon
     skill(seen.top / "repo/.agents/skills/a")
     skill(seen.top / "moved/skills/x")
     monkeypatch.setenv("HOME", str(seen.top / "home"))
-    asked: dict[str, dict[str, str | None]] = {}
-    keep = Cache.keep
+    variables_read: dict[str, dict[str, str | None]] = {}
+    store = Cache.store
 
-    def noting(cache: Cache, question: Any, looks: Looks, variables: Any, *rest: Any) -> bool:
-        asked[question[2]] = dict(variables)
-        return keep(cache, question, looks, variables, *rest)
+    def noting(cache: Cache, query: Any, fingerprints: Fingerprints, variables: Any, *rest: Any) -> bool:
+        variables_read[query[2]] = dict(variables)
+        return store(cache, query, fingerprints, variables, *rest)
 
-    monkeypatch.setattr(Cache, "keep", noting)
+    monkeypatch.setattr(Cache, "store", noting)
     for host in host_names():
         seen.warm(host, home=None)
-        for name in asked[host]:
+        for name in variables_read[host]:
             for value in (str(seen.top / "moved"), "false", ""):
                 env = {**seen.env, name: value, "UNASKED": value}
-                before = seen.asked
+                before = seen.variables_read
                 found = seen.see(host, home=None, env=env)
-                assert seen.asked == before + 1, (host, name)
+                assert seen.variables_read == before + 1, (host, name)
                 assert told(found) == seen.told(host, home=None, env=env, cache=False), (host, name)
-    assert sum(map(len, asked.values())) >= 10
+    assert sum(map(len, variables_read.values())) >= 10
 
 
 def test_another_home_or_user_or_version_or_named_folder_is_another_question(
@@ -511,7 +516,7 @@ def test_another_home_or_user_or_version_or_named_folder_is_another_question(
     """None of them is answered with what was kept for the other."""
     skill(seen.top / "repo/.agents/skills/a")
     seen.warm()
-    before = seen.asked
+    before = seen.variables_read
     seen.see(skill_dirs=["x"])
     seen.see(home=seen.top / "other")
     seen.see(cwd=seen.top)
@@ -521,17 +526,17 @@ def test_another_home_or_user_or_version_or_named_folder_is_another_question(
         patch.setattr(os, "getgroups", lambda: [12345])
         seen.see()
     with monkeypatch.context() as patch:
-        patch.setattr(prowess.catalog, "code_state", lambda: "another")
+        patch.setattr(prowess.catalog, "code_fingerprint", lambda: "another")
         seen.see()
-        assert seen.asked == before + 6
-        patch.setattr(prowess.catalog, "code_state", lambda: "")
+        assert seen.variables_read == before + 6
+        patch.setattr(prowess.catalog, "code_fingerprint", lambda: "")
         seen.see()
         seen.see()
-        assert seen.asked == before + 8
+        assert seen.variables_read == before + 8
     monkeypatch.setattr(os, "geteuid", lambda: 54321)
-    assert "54321" in asker()
+    assert "54321" in user_identity()
     seen.see()
-    assert seen.asked == before + 9
+    assert seen.variables_read == before + 9
 
 
 # ── what is not kept ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -539,7 +544,7 @@ def test_another_home_or_user_or_version_or_named_folder_is_another_question(
 
 def test_what_may_be_changing_is_not_kept(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that was written a moment ago may be written again within the same tick of the clock."""
-    monkeypatch.setattr(prowess.cache, "SETTLED", 2_000_000_000)
+    monkeypatch.setattr(prowess.cache, "SETTLE_NS", 2_000_000_000)
     file = skill(seen.top / "repo/.agents/skills/a")
     seen.see()
     assert seen.files() == []
@@ -577,18 +582,18 @@ def test_what_changes_while_it_is_looked_at_is_not_believed(seen: Seen, monkeypa
     """Between reading a file and noting it, a folder comes and goes."""
     file = skill(seen.top / "repo/.agents/skills/a")
     time.sleep(TICK)
-    real = prowess.decision.Decision.entries
+    real = prowess.decision.Precedence.resolve
 
     def changing(decision: Any, found: Any) -> Any:
         file.write_text(file.read_text().replace("Does", "Made"))
         return real(decision, found)
 
     with monkeypatch.context() as patch:
-        patch.setattr(prowess.decision.Decision, "entries", changing)
+        patch.setattr(prowess.decision.Precedence, "resolve", changing)
         seen.see()
-    before = seen.asked
+    before = seen.variables_read
     assert seen.see().skills[0].description.startswith("Made")
-    assert seen.asked == before + 1
+    assert seen.variables_read == before + 1
 
 
 def test_what_may_not_be_looked_at_is_not_kept(seen: Seen, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -615,16 +620,16 @@ def test_what_was_read_without_a_note_is_not_kept(seen: Seen) -> None:
     """A disk that was used before may have seen what is no longer there."""
     skill(seen.top / "repo/.agents/skills/a")
     time.sleep(TICK)
-    disk = Disk()
-    seen.see(disk=disk, cache=False)
-    seen.see(disk=disk)
+    filesystem = Filesystem()
+    seen.see(filesystem=filesystem, cache=False)
+    seen.see(filesystem=filesystem)
     assert seen.files() == []
-    disk = Disk()
+    filesystem = Filesystem()
     for host in ("prowess", "claude-code", "codex"):
-        seen.see(host, disk=disk)
-        before = seen.asked
+        seen.see(host, filesystem=filesystem)
+        before = seen.variables_read
         assert told(seen.see(host)) == seen.told(host, cache=False)
-        assert seen.asked > before
+        assert seen.variables_read > before
     assert len(seen.files()) == 3
 
 
@@ -646,35 +651,35 @@ class Kept:
     def __init__(self, top: Path) -> None:
         (top / "file").write_text("x")
         self.cache = Cache(str(top / "cache"))
-        self.question = ["who", "where"]
-        assert self.keep()
+        self.query = ["who", "where"]
+        assert self.store()
         (self.path,) = (top / "cache").iterdir()
         self.data = self.path.read_bytes()
         self.top = top
-        assert self.recall()
+        assert self.load()
 
-    def looks(self) -> Looks:
-        looks = Looks()
+    def fingerprints(self) -> Fingerprints:
+        fingerprints = Fingerprints()
         path = os.path.dirname(self.cache.folder)
-        looks.files = {f"{path}/file": mark_of(f"{path}/file"), f"{path}/absent": b""}
-        looks.kinds = {path: "d"}
-        return looks
+        fingerprints.files = {f"{path}/file": fingerprint_path(f"{path}/file"), f"{path}/absent": b""}
+        fingerprints.kinds = {path: "d"}
+        return fingerprints
 
-    def keep(self, *more: str) -> bool:
+    def store(self, *extra: str) -> bool:
         columns = [["a", "b"], ["", "\udcff\ud800"]]
-        return self.cache.keep(
-            [*self.question, *more], self.looks(), {"V": "1", "U": None}, time.time_ns() + 10**9, columns, b"more"
+        return self.cache.store(
+            [*self.query, *extra], self.fingerprints(), {"V": "1", "U": None}, time.time_ns() + 10**9, columns, b"more"
         )
 
-    def recall(self) -> bool:
-        answer = self.cache.recall(self.question, {"V": "1"})
+    def load(self) -> bool:
+        answer = self.cache.load(self.query, {"V": "1"})
         if answer is None:
             return False
         try:
             columns = [answer.column(0), answer.column(1)]
         except ValueError:  # which `Recalled` takes for no answer
             return False
-        assert (columns, answer.more) == ([["a", "b"], ["", "\udcff\ud800"]], b"more")
+        assert (columns, answer.extra) == ([["a", "b"], ["", "\udcff\ud800"]], b"more")
         return True
 
 
@@ -694,17 +699,17 @@ def test_no_flipped_byte_and_no_cut_is_believed(kept: Kept) -> None:
         for at, byte in enumerate(kept.data):
             for bit in range(8):
                 put(at, bytes([byte ^ 1 << bit]))
-                assert not kept.recall(), (at, bit)
+                assert not kept.load(), (at, bit)
             put(at, kept.data[at : at + 1])
-        assert kept.recall()
-        for more in (b"\0", b"\n", b"x", kept.data):
-            put(size, more)
-            assert not kept.recall()
+        assert kept.load()
+        for extra in (b"\0", b"\n", b"x", kept.data):
+            put(size, extra)
+            assert not kept.load()
             file.truncate(size)
-        assert kept.recall()
+        assert kept.load()
         for length in range(size - 1, -1, -1):
             file.truncate(length)
-            assert not kept.recall(), length
+            assert not kept.load(), length
 
 
 def test_what_is_no_file_of_the_user_s_own_is_not_read(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -712,51 +717,51 @@ def test_what_is_no_file_of_the_user_s_own_is_not_read(kept: Kept, monkeypatch: 
     path, data, me = kept.path, kept.data, os.geteuid()
     for mode in (0o620, 0o602):
         path.chmod(mode)
-        assert not kept.recall()
+        assert not kept.load()
     path.chmod(0o600)
     for mode in (0o770, 0o707):
         path.parent.chmod(mode)
-        assert not kept.recall()
-        assert not kept.keep("new") or len(list(path.parent.iterdir())) == 1
+        assert not kept.load()
+        assert not kept.store("new") or len(list(path.parent.iterdir())) == 1
     path.parent.chmod(0o700)
-    assert kept.recall()
+    assert kept.load()
     with monkeypatch.context() as patch:
         patch.setattr(os, "geteuid", lambda: me + 1)
-        assert not kept.recall()
+        assert not kept.load()
     with path.open("r+b") as file:
         file.truncate(100 * 1024 * 1024)
-    assert not kept.recall()
+    assert not kept.load()
     path.unlink()
     path.mkdir()
-    assert not kept.recall()
-    assert not kept.keep()
+    assert not kept.load()
+    assert not kept.store()
     path.rmdir()
     os.mkfifo(path)
-    assert not kept.recall()
+    assert not kept.load()
     path.unlink()
     (kept.top / "elsewhere").write_bytes(data)
     path.symlink_to(kept.top / "elsewhere")
-    assert not kept.recall()
+    assert not kept.load()
     path.unlink()
     path.write_bytes(data)
-    assert kept.recall()
+    assert kept.load()
     path.parent.rename(kept.top / "moved")
     path.parent.symlink_to("moved")
-    assert not kept.recall()
+    assert not kept.load()
 
 
 def test_the_answer_to_another_question_is_not_believed(kept: Kept) -> None:
     """Also where it lies under the name of this one."""
-    assert kept.keep("more")
+    assert kept.store("more")
     (other,) = set(kept.path.parent.iterdir()) - {kept.path}
     other.replace(kept.path)
-    assert not kept.recall()
+    assert not kept.load()
 
 
 def test_an_environment_that_has_changed_is_not_believed(kept: Kept) -> None:
     for env in ({}, {"V": "2"}, {"V": "1", "U": ""}):
-        assert kept.cache.recall(kept.question, env) is None
-    assert kept.cache.recall(kept.question, {"V": "1", "other": "x"}) is not None
+        assert kept.cache.load(kept.query, env) is None
+    assert kept.cache.load(kept.query, {"V": "1", "other": "x"}) is not None
 
 
 @pytest.mark.parametrize(
@@ -770,25 +775,25 @@ def test_an_environment_that_has_changed_is_not_believed(kept: Kept) -> None:
         ("kinds", "absent", "d"),
         ("links", "link", "d"),
         ("links", "absent", "l"),
-        ("reals", "link", "/elsewhere"),
+        ("real_paths", "link", "/elsewhere"),
     ],
 )
 def test_a_look_that_shows_something_else_is_enough(kept: Kept, notes: str, name: str, state: Any) -> None:
     """Of whatever kind it is; and where something may not be looked at, nothing is kept."""
     (kept.top / "folder").mkdir()
     (kept.top / "link").symlink_to("folder")
-    looks, since = kept.looks(), time.time_ns() + 10**9
-    looks.kinds[f"{kept.top}/link"], looks.links[f"{kept.top}/link"] = "d", "l"
-    looks.reals[f"{kept.top}/link"] = f"{kept.top}/folder"
-    looks.folders = {f"{kept.top}/link": mark_of(f"{kept.top}/folder"), f"{kept.top}/absent": b""}
-    assert kept.cache.keep(["true"], looks, {}, since, [], b"")
-    assert kept.cache.recall(["true"], {}) is not None
-    getattr(looks, notes)[f"{kept.top}/{name}"] = state
-    far = Cache(kept.cache.folder, settled=-(1 << 70))
-    assert far.keep(["false"], looks, {}, since, [], b"")
-    assert far.recall(["false"], {}) is None
-    looks.complete = False
-    assert not far.keep(["incomplete"], looks, {}, since, [], b"")
+    fingerprints, started_ns = kept.fingerprints(), time.time_ns() + 10**9
+    fingerprints.kinds[f"{kept.top}/link"], fingerprints.links[f"{kept.top}/link"] = "d", "l"
+    fingerprints.real_paths[f"{kept.top}/link"] = f"{kept.top}/folder"
+    fingerprints.folders = {f"{kept.top}/link": fingerprint_path(f"{kept.top}/folder"), f"{kept.top}/absent": b""}
+    assert kept.cache.store(["true"], fingerprints, {}, started_ns, [], b"")
+    assert kept.cache.load(["true"], {}) is not None
+    getattr(fingerprints, notes)[f"{kept.top}/{name}"] = state
+    far = Cache(kept.cache.folder, settle_ns=-(1 << 70))
+    assert far.store(["false"], fingerprints, {}, started_ns, [], b"")
+    assert far.load(["false"], {}) is None
+    fingerprints.complete = False
+    assert not far.store(["incomplete"], fingerprints, {}, started_ns, [], b"")
 
 
 def parts(data: bytes) -> list[bytes]:
@@ -833,9 +838,9 @@ NONSENSE: Mapping[str, Callable[[list[bytes]], bytes]] = {
 def test_nonsense_with_a_right_checksum_is_no_answer(kept: Kept, nonsense: str) -> None:
     """Nothing is raised and nothing takes long."""
     kept.path.write_bytes(sealed(parts(kept.data)))
-    assert kept.recall()
+    assert kept.load()
     kept.path.write_bytes(NONSENSE[nonsense](parts(kept.data)))
-    assert not kept.recall()
+    assert not kept.load()
 
 
 # ── where it lies ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -930,7 +935,7 @@ def test_an_interrupt_leaves_no_staged_file(kept: Kept, monkeypatch: pytest.Monk
         with monkeypatch.context() as patch:
             patch.setattr(os, "replace", interrupted)
             with pytest.raises(KeyboardInterrupt):
-                kept.keep()
+                kept.store()
         assert gone or list(kept.path.parent.iterdir()) == [kept.path]
 
 
@@ -951,17 +956,17 @@ def test_the_oldest_answers_go_first_and_no_more_are_kept_than_may_be(
     monkeypatch.setattr(prowess.cache, "MAX_FILES", 4)
     for number in range(10):
         aged()
-        assert kept.keep(str(number))
+        assert kept.store(str(number))
         assert len(list(folder.iterdir())) == min(number + 2, 4)
     for number in range(7, 10):
-        assert kept.cache.recall([*kept.question, str(number)], {"V": "1"})
+        assert kept.cache.load([*kept.query, str(number)], {"V": "1"})
     monkeypatch.setattr(prowess.cache, "MAX_BYTES", 3 * len(kept.data))
     aged()
-    assert kept.keep("last")
+    assert kept.store("last")
     assert sum(file.stat().st_size for file in folder.iterdir()) <= 3 * len(kept.data)
-    assert kept.cache.recall([*kept.question, "last"], {"V": "1"})
+    assert kept.cache.load([*kept.query, "last"], {"V": "1"})
     monkeypatch.setattr(prowess.cache, "MAX_FILE_BYTES", 10)
-    assert not kept.keep("too large")
+    assert not kept.store("too large")
 
 
 def test_what_a_killed_process_left_is_removed_after_an_hour(kept: Kept) -> None:
@@ -970,7 +975,7 @@ def test_what_a_killed_process_left_is_removed_after_an_hour(kept: Kept) -> None
     for file, age in zip(staged, (3700, 3500), strict=True):
         file.write_bytes(b"half")
         os.utime(file, (time.time() - age, time.time() - age))
-    assert kept.keep()
+    assert kept.store()
     assert [file.exists() for file in staged] == [False, True]
 
 
@@ -984,7 +989,7 @@ def test_nothing_that_is_not_ours_is_removed(kept: Kept, monkeypatch: pytest.Mon
         (folder / name).write_text("mine")
         os.utime(folder / name, (1, 1))
     (folder / "catalog-00000000000000ff").mkdir()
-    assert kept.keep("one more")
+    assert kept.store("one more")
     assert {*names, "catalog-00000000000000ff"} < {file.name for file in folder.iterdir()}
     assert not kept.path.exists()
 
@@ -992,7 +997,7 @@ def test_nothing_that_is_not_ours_is_removed(kept: Kept, monkeypatch: pytest.Mon
 WORKER = """
 import json, os, shutil, sys
 import prowess.cache
-prowess.cache.SETTLED = 0
+prowess.cache.SETTLE_NS = 0
 from prowess.catalog import discover
 top, number, wanted = sys.argv[1], int(sys.argv[2]), json.loads(sys.argv[3])
 env = {"PROWESS_CACHE_DIR": top + "/cache"}

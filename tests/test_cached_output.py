@@ -16,13 +16,13 @@ import pytest
 from mutations import KINDS, WAIT, batch, cached, counted, difference, folders_of, uncached
 from prowess.host import host_names, load_host
 from test_golden import CASES, golden_bytes
-from trees import build, more, trees
+from trees import build_tree, extra_trees, load_trees
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-TREES = {**trees(), **more()["trees"]}
+TREES = {**load_trees(), **extra_trees()["trees"]}
 HOSTS = host_names()
 _EACH = 6
 """A tree is put where each sixth host looks, and each host meets each sixth tree."""
@@ -75,7 +75,7 @@ def test_the_observed_trees_print_the_same_from_the_cache(host: str, tmp_path: P
     project, user = folders_of(load_host(host))
     lines: list[list[str]] = []
     for name in list(TREES)[HOSTS.index(host) % _EACH :: _EACH]:
-        built = build(TREES[name], tmp_path / name, project, user)
+        built = build_tree(TREES[name], tmp_path / name, project, user)
         lines += commands(host, built.cwd, built.home)
     assert len(lines) >= 45
     assert compare(lines, tmp_path / "cache") > 0.9

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import strategies  # noqa: F401 - its profile makes every run the same
 from prowess.catalog import Catalog, discover
-from prowess.decision import judge
+from prowess.decision import evaluate_file
 from prowess.entry import State
 from prowess.errors import AmbiguousSkillError, HostNotFoundError, SkillNotFoundError
 from prowess.host import host_names
-from skills import World, codes, one, skill, world
+from skills import FakeMachine, entry_in_folder, finding_codes, make_machine, skill
 
 PLACES = (
     "repo/.prowess/skills",
@@ -116,7 +116,7 @@ def test_each_skill_appears_once_and_the_states_add_up(rows: list[tuple[str, str
         counts = catalog.counts
         assert counts.pop("found") == len(paths) == sum(counts.values())
         assert set(counts) == {str(state) for state in State}
-        scanned = {os.path.realpath(place.path) for place in catalog.places}
+        scanned = {os.path.realpath(place.path) for place in catalog.scan_roots}
         told = {*paths, *(item.path for item in catalog.findings)}
         for place, folder, _, _ in rows:
             if str(top / place) in scanned:
@@ -136,7 +136,7 @@ def test_a_root_of_lower_precedence_never_changes_an_active_skill(
         top = Path(name).resolve()
         build(top, rows)
         whole = see(top, host)
-        kept = {place.path for place in whole.places[:cut]}
+        kept = {place.path for place in whole.scan_roots[:cut]}
         before = [entry for entry in see_only(top, host, kept).skills if entry.state is State.ACTIVE]
         after = {entry.path: entry for entry in whole.skills}
         for entry in before:
@@ -146,19 +146,19 @@ def test_a_root_of_lower_precedence_never_changes_an_active_skill(
 def see_only(top: Path, host: str, kept: set[str]) -> Catalog:
     from prowess import decision as module
 
-    real = vars(module)["places"]
+    real = vars(module)["find_scan_roots"]
     with mock.patch.object(
-        module, "places", lambda *a, **k: tuple(place for place in real(*a, **k) if place.path in kept)
+        module, "find_scan_roots", lambda *a, **k: tuple(place for place in real(*a, **k) if place.path in kept)
     ):
         return see(top, host)
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> World:
-    return world(tmp_path, "prowess")
+def here(tmp_path: Path) -> FakeMachine:
+    return make_machine(tmp_path, "prowess")
 
 
-def test_byte_identical_copies_are_reported_as_copies(here: World) -> None:
+def test_byte_identical_copies_are_reported_as_copies(here: FakeMachine) -> None:
     """A copy is told apart from another skill of the same name; one more file makes the difference."""
     first = here.repo / ".agents/skills/pdf"
     second = here.home / ".agents/skills/pdf"
@@ -166,11 +166,11 @@ def test_byte_identical_copies_are_reported_as_copies(here: World) -> None:
     skill(second)
     (first / "x.txt").write_text("x")
     (second / "x.txt").write_text("x")
-    loser = here.see().skills[1]
+    loser = here.discover_skills().skills[1]
     assert [item.code for item in loser.findings] == ["skill-copy"]
     assert loser.reason == f"{first}/SKILL.md wins: project before user; it is a byte-identical copy"
     (second / "x.txt").write_text("y")
-    loser = here.see().skills[1]
+    loser = here.discover_skills().skills[1]
     assert [item.code for item in loser.findings] == ["name-shadowed"]
 
 
@@ -183,7 +183,7 @@ def independent_digest(folder: Path) -> str:
     return "sha256:" + hashlib.sha256(b"".join(sorted(lines))).hexdigest()
 
 
-def test_a_digest_is_over_the_sorted_lines_of_path_and_hash(here: World) -> None:
+def test_a_digest_is_over_the_sorted_lines_of_path_and_hash(here: FakeMachine) -> None:
     """`sha256:` over `PATH NUL SHA256HEX LF` of the regular files; links are no part of it."""
     folder = here.repo / ".agents/skills/pdf"
     skill(folder)
@@ -193,11 +193,11 @@ def test_a_digest_is_over_the_sorted_lines_of_path_and_hash(here: World) -> None
     (folder / "link").symlink_to("a.txt")
     (folder / "dir").symlink_to("a")
     (folder / "empty").mkdir()
-    (entry,) = here.see().explain("pdf")
+    (entry,) = here.discover_skills().explain("pdf")
     assert entry.digest == independent_digest(folder)
-    assert here.see().skills[0].digest is None
+    assert here.discover_skills().skills[0].digest is None
     (folder / "a.txt").write_bytes(b"changed")
-    assert here.see().explain("pdf")[0].digest == independent_digest(folder) != entry.digest
+    assert here.discover_skills().explain("pdf")[0].digest == independent_digest(folder) != entry.digest
 
 
 @settings(max_examples=30)
@@ -223,7 +223,7 @@ def test_any_digest(files: dict[str, bytes]) -> None:
 
 
 @pytest.fixture
-def many(here: World) -> World:
+def many(here: FakeMachine) -> FakeMachine:
     skill(here.repo / ".agents/skills/pdf", description="the project's")
     skill(here.home / ".agents/skills/pdf", description="the user's")
     skill(here.repo / ".prowess/packages/tools/skills/pdf", description="the package's")
@@ -232,8 +232,8 @@ def many(here: World) -> World:
     return here
 
 
-def digest_of(here: World, folder: str) -> str:
-    entry = here.see().resolve(str(here.repo / folder))
+def digest_of(here: FakeMachine, folder: str) -> str:
+    entry = here.discover_skills().resolve(str(here.repo / folder))
     from prowess.entry import with_digest
 
     digest = with_digest(entry).digest
@@ -259,32 +259,32 @@ REFERENCES = [
 
 
 @pytest.mark.parametrize(("reference", "folder"), REFERENCES)
-def test_a_reference_is_a_name_a_scope_a_package_or_a_path(reference: str, folder: str, many: World) -> None:
+def test_a_reference_is_a_name_a_scope_a_package_or_a_path(reference: str, folder: str, many: FakeMachine) -> None:
     """`resolve` gives the one it means, `explain` has it first."""
-    catalog = many.see()
-    assert many.below(catalog.resolve(reference).path) == folder
-    assert many.below(catalog.explain(reference)[0].path) == folder
+    catalog = many.discover_skills()
+    assert many.relative_folder(catalog.resolve(reference).path) == folder
+    assert many.relative_folder(catalog.explain(reference)[0].path) == folder
 
 
-def test_a_reference_may_be_a_digest_or_its_beginning(many: World) -> None:
+def test_a_reference_may_be_a_digest_or_its_beginning(many: FakeMachine) -> None:
     """With `sha256:` or without; eight digits at least without."""
     digest = digest_of(many, ".agents/skills/folder-name")
     for reference in (digest, digest[:8], f"sha256:{digest}", f"sha256:{digest[:6]}", f"sha256:{digest[:8].upper()}"):
-        assert many.see().resolve(reference).folder == "folder-name"
+        assert many.discover_skills().resolve(reference).folder == "folder-name"
     with pytest.raises(SkillNotFoundError):
-        many.see().resolve(digest[:7])
+        many.discover_skills().resolve(digest[:7])
 
 
-def test_an_absolute_path_is_a_reference(many: World) -> None:
+def test_an_absolute_path_is_a_reference(many: FakeMachine) -> None:
     """Of the folder or of the file; also through a link to them."""
     file = many.home / ".agents/skills/pdf/SKILL.md"
-    assert many.see().resolve(str(file)).path == str(file)
-    assert many.see().resolve(str(file.parent)).path == str(file)
+    assert many.discover_skills().resolve(str(file)).path == str(file)
+    assert many.discover_skills().resolve(str(file.parent)).path == str(file)
 
 
-def test_explain_gives_the_whole_chain(many: World) -> None:
+def test_explain_gives_the_whole_chain(many: FakeMachine) -> None:
     """Every candidate with root, scope, digest, state and rule; the one that wins first."""
-    chain = many.see().explain("pdf")
+    chain = many.discover_skills().explain("pdf")
     rows = {(entry.scope, str(entry.state), entry.rule) for entry in chain}
     wanted = {("project", "active", "found"), ("user", "shadowed", "name-shadowed"), ("package", "active", "found")}
     assert rows == wanted
@@ -292,24 +292,24 @@ def test_explain_gives_the_whole_chain(many: World) -> None:
     assert all(re.fullmatch("sha256:[0-9a-f]{64}", entry.digest or "") for entry in chain)
 
 
-def test_an_ambiguous_reference_lists_its_candidates(here: World) -> None:
+def test_an_ambiguous_reference_lists_its_candidates(here: FakeMachine) -> None:
     """Two skills of one scope that no rule tells apart: the error has their paths, and says what to do."""
     first = skill(here.repo / ".agents/skills/one/x", "aa")
     second = skill(here.repo / ".agents/skills/two/x", "bb")
     with pytest.raises(AmbiguousSkillError) as raised:
-        here.see().resolve("x")
+        here.discover_skills().resolve("x")
     assert raised.value.candidates == (str(first), str(second))
     assert str(raised.value) == f"`x` means 2 skills:\n  project:aa  {first}\n  project:bb  {second}"
     assert raised.value.hint == "name one by its path"
-    assert len(here.see().explain("x")) == 2
+    assert len(here.discover_skills().explain("x")) == 2
 
 
 @pytest.mark.parametrize(
     "reference", ["pfd", "pdff", "user:pfd", "nosuch/path", "", "deadbeefdeadbeef", "\0", "~nobody/x"]
 )
-def test_an_unknown_reference_names_what_is_near(reference: str, many: World) -> None:
+def test_an_unknown_reference_names_what_is_near(reference: str, many: FakeMachine) -> None:
     """An error of its own kind, also a `LookupError`; its hint has names that are almost so."""
-    for ask in (many.see().resolve, many.see().explain):
+    for ask in (many.discover_skills().resolve, many.discover_skills().explain):
         with pytest.raises(SkillNotFoundError) as raised:
             ask(reference)
         assert isinstance(raised.value, LookupError)
@@ -319,7 +319,7 @@ def test_an_unknown_reference_names_what_is_near(reference: str, many: World) ->
             assert raised.value.hint == "`prowess list` shows all skills"
 
 
-def test_an_unknown_host_is_an_error(here: World) -> None:
+def test_an_unknown_host_is_an_error(here: FakeMachine) -> None:
     """Before anything is looked at."""
     with pytest.raises(HostNotFoundError, match="there is no host `claud`"):
         discover(here.repo, host="claud")
@@ -327,21 +327,21 @@ def test_an_unknown_host_is_an_error(here: World) -> None:
 
 def test_names_that_differ_in_case_only_are_told(tmp_path: Path) -> None:
     """A host that compares exactly takes both; the finding says that they look alike."""
-    here = world(tmp_path, "camel")
+    here = make_machine(tmp_path, "camel")
     skill(here.repo / ".camel/skills/one", "pdf")
     skill(here.repo / ".camel/skills/two", "PDF")
     assert list(here.states().values()) == ["active", "active"]
-    assert "name-lookalike" in codes(here.see())
+    assert "name-lookalike" in finding_codes(here.discover_skills())
 
 
-def test_a_name_with_hidden_characters_is_the_name_without(here: World) -> None:
+def test_a_name_with_hidden_characters_is_the_name_without(here: FakeMachine) -> None:
     """What a reader cannot tell apart, Prowess does not either."""
     skill(here.repo / ".agents/skills/pdf")
     skill(here.repo / ".agents/skills/pdf2", '"pd\u200bf"', "evil")
     assert list(here.states().values()) == ["active", "shadowed"]
 
 
-def test_a_rejected_skill_hides_nothing(here: World) -> None:
+def test_a_rejected_skill_hides_nothing(here: FakeMachine) -> None:
     """It does not take part in collisions: the next of that name wins."""
     skill(here.repo / ".agents/skills/pdf", more="name: pdf\n")
     skill(here.home / ".agents/skills/pdf")
@@ -351,7 +351,7 @@ def test_a_rejected_skill_hides_nothing(here: World) -> None:
 @pytest.mark.parametrize("host", host_names())
 def test_judge_agrees_with_discover(host: str, tmp_path: Path) -> None:
     """A file by itself is judged as it would be in a catalog where it is alone."""
-    here = world(tmp_path, host, INFER_AGENT_SKILLS_ENABLED="true")
+    here = make_machine(tmp_path, host, INFER_AGENT_SKILLS_ENABLED="true")
     texts = {
         "aa": "---\nname: aa\ndescription: d\n---\nx\n",
         "bb": "---\nname: cc\ndescription: d\n---\nx\n",
@@ -363,16 +363,16 @@ def test_judge_agrees_with_discover(host: str, tmp_path: Path) -> None:
     for name, text in texts.items():
         (here.top / "extra" / name).mkdir(parents=True)
         (here.top / "extra" / name / "SKILL.md").write_text(text)
-    catalog = here.see(skill_dirs=[here.top / "extra"])
+    catalog = here.discover_skills(skill_dirs=[here.top / "extra"])
     for name in texts:
-        alone = judge(str(here.top / "extra" / name / "SKILL.md"), host)
-        assert str(alone.state) == str(one(catalog, name).state), name
+        alone = evaluate_file(str(here.top / "extra" / name / "SKILL.md"), host)
+        assert str(alone.state) == str(entry_in_folder(catalog, name).state), name
 
 
-def test_as_dict_has_the_promised_shape(here: World) -> None:
+def test_as_dict_has_the_promised_shape(here: FakeMachine) -> None:
     """The keys of `list --json`."""
     skill(here.repo / ".agents/skills/pdf")
-    (entry,) = here.see().skills
+    (entry,) = here.discover_skills().skills
     assert set(entry.as_dict()) >= {
         *("name", "frontmatter_name", "folder", "description", "path", "scope", "root", "namespace", "state"),
         *("reason", "shadowed_by", "digest", "requirements", "findings"),

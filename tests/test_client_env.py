@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.client_env import environment, passes, variable_problems
+from prowess.client_env import build_environment, is_allowed_variable, variable_problems
 from prowess.host import host_names, load_host
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ LEFT_OUT = (
 @pytest.mark.parametrize("name", LET_IN)
 def test_what_is_harmless_is_let_in(name: str) -> None:
     """With `include_host_env`."""
-    assert passes(name, "x")
+    assert is_allowed_variable(name, "x")
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_what_may_be_a_secret_or_lead_out_or_load_code_is_not(name: str) -> None:
     """By its name, whatever it holds."""
-    assert not passes(name, "x")
+    assert not is_allowed_variable(name, "x")
 
 
 @pytest.mark.parametrize(
@@ -77,13 +77,13 @@ def test_what_may_be_a_secret_or_lead_out_or_load_code_is_not(name: str) -> None
 )
 def test_a_value_that_looks_like_a_secret_or_leads_to_the_callers_home_is_left_out(value: str) -> None:
     """Whatever it is called."""
-    assert not passes("MY_SETTING", value, ("/home/ada",))
+    assert not is_allowed_variable("MY_SETTING", value, ("/home/ada",))
 
 
 @pytest.mark.parametrize("value", ["", "1", "sk-1", "task-force-one", "https://example.com/a@b", "/opt/thing"])
 def test_an_ordinary_value_is_let_in(value: str) -> None:
     """Also one that only reminds of a secret."""
-    assert passes("MY_SETTING", value, ("/home/ada",))
+    assert is_allowed_variable("MY_SETTING", value, ("/home/ada",))
 
 
 MOVING = (
@@ -137,8 +137,8 @@ def test_a_key_goes_where_the_host_takes_it(tmp_path: Path, monkeypatch: pytest.
         if variable := host.isolated.key_variable:
             monkeypatch.setenv(variable, "the caller's")
             for everything in (False, True):
-                with_key = environment(host, None, "given", include_host_env=everything, base=str(tmp_path))
-                without = environment(host, None, None, include_host_env=everything, base=str(tmp_path))
+                with_key = build_environment(host, None, "given", include_host_env=everything, base=str(tmp_path))
+                without = build_environment(host, None, None, include_host_env=everything, base=str(tmp_path))
                 assert with_key[variable] == "given"
                 assert variable not in without
             taken[host.name] = variable
@@ -169,5 +169,5 @@ def test_without_a_path_the_systems_own_is_given(
     monkeypatch.delenv("PATH")
     if path is not None:
         monkeypatch.setenv("PATH", path)
-    made = environment(load_host("codex"), None, None, include_host_env=False, base=str(tmp_path))
+    made = build_environment(load_host("codex"), None, None, include_host_env=False, base=str(tmp_path))
     assert made["PATH"] == "/bin:/usr/bin"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from prowess.client_settings import SECRETS, NetworkPolicy, SandboxConfig, policy_problems, settings_files
+from prowess.client_settings import SECRET_PATHS, NetworkPolicy, SandboxConfig, policy_problems, settings_files
 from prowess.host import host_names, load_host
 
 WORKDIR = "/base/work"
@@ -299,5 +299,5 @@ def test_paths_are_written_absolute(user: str, tmp_path: Path, monkeypatch: pyte
 
 def test_secrets_are_relative_and_in_order() -> None:
     """As they are shown."""
-    assert list(SECRETS) == sorted(SECRETS)
-    assert not [name for name in SECRETS if name.startswith(("/", "~"))]
+    assert list(SECRET_PATHS) == sorted(SECRET_PATHS)
+    assert not [name for name in SECRET_PATHS if name.startswith(("/", "~"))]

@@ -9,16 +9,16 @@ import pytest
 
 from prowess.catalog import discover
 from prowess.entry import State
-from trees import answers, build, more, trees
+from trees import build_tree, client_answers, extra_trees, load_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from prowess.entry import Entry
 
-TREES = trees()
-ANSWERS = answers()
-MORE = more()
+TREES = load_trees()
+ANSWERS = client_answers()
+MORE = extra_trees()
 NO_LIST = ("qwen-code", "pi")
 """Clients without a list of their own: what they do not show to the model cannot be told from what they do not know."""
 
@@ -53,7 +53,7 @@ def disagreement(client: str, cell: dict[str, Any] | None, entries: list[Entry])
 @pytest.mark.parametrize("client", ANSWERS["clients"])
 def test_every_cell_is_the_clients_own_answer(client: str, scenario: str, tmp_path: Path) -> None:
     """Each SKILL.md of a tree has the state, name and length of description that the client gave it."""
-    tree = build(TREES[scenario], tmp_path, ANSWERS["project"][client], ANSWERS["user"][client])
+    tree = build_tree(TREES[scenario], tmp_path, ANSWERS["project"][client], ANSWERS["user"][client])
     catalog = discover(tree.cwd, host=client, home=tree.home, env={})
     by_file: dict[str, list[Entry]] = {}
     for entry in catalog.skills:
@@ -73,7 +73,7 @@ def test_every_cell_is_the_clients_own_answer(client: str, scenario: str, tmp_pa
 )
 def test_more_trees_are_answered_as_the_client_did(client: str, tree: str, tmp_path: Path) -> None:
     """Roots, walks, fences, YAML, names, descriptions, fields, collisions, budgets: one matter a tree; and mixtures."""
-    built = build(MORE["trees"][tree], tmp_path, ANSWERS["project"][client], ANSWERS["user"][client])
+    built = build_tree(MORE["trees"][tree], tmp_path, ANSWERS["project"][client], ANSWERS["user"][client])
     catalog = discover(built.cwd, host=client, home=built.home, env={})
     by_file: dict[str, list[Entry]] = {}
     for entry in catalog.skills:
@@ -91,7 +91,9 @@ def test_more_trees_are_answered_as_the_client_did(client: str, tree: str, tmp_p
 def test_the_further_trees_are_many() -> None:
     """Some sixty trees; what is known to differ is a small part of them."""
     assert len(MORE["trees"]) >= 60
-    cells = sum(len(MORE["trees"][tree]["skills"]) for answers in MORE["clients"].values() for tree in answers)
+    cells = sum(
+        len(MORE["trees"][tree]["skills"]) for client_answers in MORE["clients"].values() for tree in client_answers
+    )
     aside = sum(len(variants) for trees in MORE["aside"].values() for variants in trees.values())
     assert cells > 10_000
     assert aside < cells // 100

@@ -98,7 +98,7 @@ def test_a_value_of_another_type_has_no_effect(form: str, value: Any, tmp_path: 
     write(tmp_path, "repo/.x/c.json", json.dumps({"k": value}))
     settings = read(tmp_path, Setting(file=".x/c.json", key="k", form=form, effects={"off": "off"}))
     assert settings.effects == {}
-    assert settings.off_paths == {}
+    assert settings.disabled_paths == {}
     assert settings.trust == "unknown"
 
 
@@ -141,7 +141,7 @@ def test_entries_are_names_or_paths(tmp_path: Path) -> None:
     file = write(tmp_path, "repo/.x/c.json", json.dumps({"s": entries}))
     settings = read(tmp_path, Setting(file=".x/c.json", key="s", form="entries"))
     assert settings.effects == {"a": ("off", file)}
-    assert settings.off_paths == {
+    assert settings.disabled_paths == {
         str(tmp_path / "repo/skills/c"): file,
         str(tmp_path / "home/d/SKILL.md"): file,
     }
@@ -150,9 +150,9 @@ def test_entries_are_names_or_paths(tmp_path: Path) -> None:
 def test_names_may_be_compared_without_regard_to_case(tmp_path: Path) -> None:
     """Where the client does."""
     write(tmp_path, "repo/.x/c.json", '{"skills": {"off": ["Ab "]}}')
-    assert read(tmp_path, NAMES).folded == {}
+    assert read(tmp_path, NAMES).folded_effects == {}
     fold = Setting(file=".x/c.json", key="skills.off", form="names", fold=True)
-    assert set(read(tmp_path, fold).folded) == {"ab"}
+    assert set(read(tmp_path, fold).folded_effects) == {"ab"}
 
 
 SWITCH = Setting(file=".x/c.json", key="on", form="switch")
@@ -217,7 +217,7 @@ def test_a_role_has_two_forms(tmp_path: Path) -> None:
     flat = write(tmp_path, "r2.yaml", "name: x\nauto_skills:\n  enabled: false\n  max_skills: 7\n")
     for role in (nested, flat):
         settings = read(tmp_path, role=role, max_skills=50)
-        assert (settings.enabled, settings.enabled_by, settings.max_skills) == (False, role, 7)
+        assert (settings.enabled, settings.enabled_source, settings.max_skills) == (False, role, 7)
     assert read(tmp_path, max_skills=50).max_skills == 50
 
 

@@ -215,14 +215,19 @@ def test_prowess_asks_nothing_but_open_of_a_skill(tmp_path: Path, monkeypatch: p
 
 def test_hosts_share_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one `Disk` a file is opened once for many hosts that read only its head."""
-    from prowess.disk import Disk
+    from prowess.disk import Filesystem
 
     for number in range(20):
         skill(tmp_path / f"repo/.agents/skills/s{number:03}")
     count = Count(monkeypatch, tmp_path / "repo/.agents")
-    disk = Disk()
+    filesystem = Filesystem()
     for host in ("prowess", "gemini-cli", "prowess", "initrunner"):
-        assert discover(tmp_path / "repo", host=host, home=tmp_path / "home", env={}, disk=disk).counts["found"] == 20
+        assert (
+            discover(tmp_path / "repo", host=host, home=tmp_path / "home", env={}, filesystem=filesystem).counts[
+                "found"
+            ]
+            == 20
+        )
     monkeypatch.undo()
     # Gemini CLI asks for a skill in the root itself, too.
     assert count.of("open") - count.calls["open", f"{tmp_path}/repo/.agents/skills/SKILL.md"] == 20
@@ -233,7 +238,7 @@ def test_hosts_share_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 FEW, MANY = 100, 300
 """Two projects of that many skills: what does not depend on their number cancels."""
-SETTLED = 0.02
+SETTLE_SECONDS = 0.02
 """Seconds, in place of `cache.SETTLED`."""
 WAYS = ("uncached", "cold", "warm")
 
@@ -247,7 +252,7 @@ class Grown:
         for number in (FEW, MANY):
             for at in range(number):
                 skill(self.repo(number) / f".agents/skills/s{at:03}", body=body)
-        time.sleep(SETTLED * 2)
+        time.sleep(SETTLE_SECONDS * 2)
         self.caches = 0
         for way in WAYS:
             self.see(FEW, way)  # so that what is loaded or made but once is there
@@ -276,7 +281,7 @@ class Grown:
 
 @pytest.fixture
 def grown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grown:
-    monkeypatch.setattr("prowess.catalog.Cache", partial(Cache, settled=int(SETTLED * 1_000_000_000)))
+    monkeypatch.setattr("prowess.catalog.Cache", partial(Cache, settle_ns=int(SETTLE_SECONDS * 1_000_000_000)))
     return Grown(tmp_path / "small")
 
 
@@ -423,13 +428,13 @@ def test_a_block_that_is_recalled_loads_nothing_that_reads_or_decides(project: P
 import os
 os.environ["PROWESS_CACHE_DIR"] = {str(tmp_path / "cache")!r}
 import prowess.cache, prowess.catalog, functools
-prowess.catalog.Cache = functools.partial(prowess.cache.Cache, settled={int(SETTLED * 1_000_000_000)})
+prowess.catalog.Cache = functools.partial(prowess.cache.Cache, settle_ns={int(SETTLE_SECONDS * 1_000_000_000)})
 from prowess.cli import main
 assert main(sys.argv[1:]) == 0
 """
     arguments = ["prompt", "--cwd", str(project), "--home", str(tmp_path / "home")]
     (tmp_path / "home").mkdir()
-    time.sleep(SETTLED * 2)
+    time.sleep(SETTLE_SECONDS * 2)
     cold = modules(code, *arguments)
     warm = modules(code, *arguments)
     assert "prowess.decision" in cold

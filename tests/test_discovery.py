@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.discovery import Scan, scan
+from prowess.discovery import ScanResult, scan
 from prowess.host import Host, Root, load_host
-from prowess.places import Place
+from prowess.places import ScanRoot
 from skills import skill
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def walk(top: Path, *more: Path, **rules: Any) -> Scan:
+def walk(top: Path, *more: Path, **rules: Any) -> ScanResult:
     root = Root(path="skills", scope="project", **rules)
     host = replace(load_host("prowess"), roots=(root,))
-    where = [Place(str(path), "project", root, base=str(top)) for path in (top / "skills", *more)]
+    where = [ScanRoot(str(path), "project", root, project_folder=str(top)) for path in (top / "skills", *more)]
     return scan(host, where, project=str(top))
 
 
-def found(result: Scan, top: Path) -> list[str]:
+def found(result: ScanResult, top: Path) -> list[str]:
     return [os.path.relpath(item.path, top / "skills").removesuffix("/SKILL.md") for item in result.found]
 
 
-def told(result: Scan, top: Path) -> list[tuple[str, str]]:
+def told(result: ScanResult, top: Path) -> list[tuple[str, str]]:
     return [(item.code, os.path.relpath(item.path or "", top / "skills")) for item in result.findings]
 
 
@@ -225,4 +225,4 @@ def test_a_skill_file_that_is_a_folder_may_hold_skills(tmp_path: Path) -> None:
 def test_a_host_without_roots_scans_nothing(tmp_path: Path) -> None:
     """No places, no found, no findings."""
     empty = Host(name="x", title="X")
-    assert scan(empty, [], project=str(tmp_path)) == Scan(places=(), found=(), findings=())
+    assert scan(empty, [], project=str(tmp_path)) == ScanResult(scan_roots=(), found=(), findings=())

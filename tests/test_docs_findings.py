@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from prowess.cli import main
-from prowess.decision import judge
+from prowess.decision import evaluate_file
 from prowess.entry import State
 from prowess.findings import CODES
 from prowess.host import host_names, load_host
@@ -194,7 +194,9 @@ def established(name: str) -> bool:
 
 def rejecting(path: Path) -> str:
     """Write the line that tells which hosts do not load a file."""
-    hosts = [name for name in host_names() if established(name) and judge(str(path), name).state is State.REJECTED]
+    hosts = [
+        name for name in host_names() if established(name) and evaluate_file(str(path), name).state is State.REJECTED
+    ]
     return f"Rejected by: {', '.join(hosts) or 'no host'}."
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from prowess import skill
-from prowess._frontmatter import MAX_FRONTMATTER_BYTES, front_end
+from prowess._frontmatter import MAX_FRONTMATTER_BYTES, frontmatter_end
 from prowess.files import MAX_SKILL_FILE_BYTES, UnreadableError, read_file, read_head
 
 LIMIT = MAX_FRONTMATTER_BYTES + 4096
@@ -75,7 +75,7 @@ def test_what_is_not_a_regular_file_is_told_and_never_waited_for(
     path = tmp_path / "SKILL.md"
     assert callable(make)
     make(path)
-    for read in (lambda: read_file(str(path)), lambda: read_head(str(path), front_end, LIMIT)):
+    for read in (lambda: read_file(str(path)), lambda: read_head(str(path), frontmatter_end, LIMIT)):
         with pytest.raises(UnreadableError) as caught:
             read()
         assert (caught.value.code, caught.value.message) == (code, message)
@@ -155,7 +155,7 @@ def test_a_file_of_a_mib_is_read_and_one_byte_more_is_not(tmp_path: Path) -> Non
     path.write_bytes(b"x" * MAX_SKILL_FILE_BYTES)
     assert len(read_file(str(path))) == MAX_SKILL_FILE_BYTES
     path.write_bytes(b"x" * (MAX_SKILL_FILE_BYTES + 1))
-    for read in (lambda: read_file(str(path)), lambda: read_head(str(path), front_end, LIMIT)):
+    for read in (lambda: read_file(str(path)), lambda: read_head(str(path), frontmatter_end, LIMIT)):
         with pytest.raises(UnreadableError) as caught:
             read()
         assert (caught.value.code, caught.value.message) == ("file-too-large", "it is larger than 1 MiB")
@@ -180,7 +180,7 @@ def test_a_huge_file_costs_nothing(tmp_path: Path, make: object) -> None:
     start = time.process_time()
     try:
         with pytest.raises(UnreadableError, match="larger than 1 MiB"):
-            read_head(str(path), front_end, LIMIT)
+            read_head(str(path), frontmatter_end, LIMIT)
         assert [item.code for item in skill.load(str(path)).findings] == ["file-too-large"]
         peak = tracemalloc.get_traced_memory()[1]
     finally:
@@ -213,7 +213,7 @@ def test_a_file_of_proc_is_read_to_its_end() -> None:
     if not os.path.exists(path):
         return
     assert b"Name:" in read_file(path)
-    data, whole, _ = read_head(path, front_end, LIMIT)
+    data, whole, _ = read_head(path, frontmatter_end, LIMIT)
     assert data.endswith(b"\n")
     assert whole
 
@@ -233,7 +233,7 @@ def test_a_head_is_read_no_further_than_its_fence(tmp_path: Path, data: bytes, l
     """In steps, at most to the limit."""
     path = tmp_path / "SKILL.md"
     path.write_bytes(data)
-    head, all_of_it, _ = read_head(str(path), front_end, LIMIT)
+    head, all_of_it, _ = read_head(str(path), frontmatter_end, LIMIT)
     assert (len(head), all_of_it) == (length, whole)
     assert data.startswith(head)
 

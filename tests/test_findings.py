@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess.findings import CODES, Finding, Severity, finding, under_policy
-from prowess.text import hidden, near_names, neutral, quoted, without_hidden
+from prowess.findings import CODES, Finding, Severity, apply_policy, finding
+from prowess.text import hidden_characters, nearest_names, neutral, quoted, without_hidden
 
 
 def test_every_code_has_a_row_under_its_own_name() -> None:
@@ -54,14 +54,14 @@ def test_a_finding_without_a_row_is_a_mistake() -> None:
 )
 def test_a_policy_decides_severities(code: str, policy: str, rejects: tuple[str, ...], severity: Severity) -> None:
     """Under a host an error is exactly what that host rejects."""
-    (item,) = under_policy([finding(code, "m")], policy, frozenset(rejects))
+    (item,) = apply_policy([finding(code, "m")], policy, frozenset(rejects))
     assert item.severity is severity
 
 
 def test_a_finding_whose_severity_stays_is_the_same_object() -> None:
     """Nothing is copied that does not change."""
     item: Finding = finding("name-case", "m")
-    assert under_policy([item], "guide")[0] is item
+    assert apply_policy([item], "guide")[0] is item
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_finding_whose_severity_stays_is_the_same_object() -> None:
 )
 def test_hidden_names_what_does_not_show(text: str, characters: list[str]) -> None:
     """Controls, bidirectional marks, tags: not the joiners of emoji."""
-    assert hidden(text) == characters
+    assert hidden_characters(text) == characters
 
 
 @pytest.mark.parametrize(
@@ -110,21 +110,21 @@ def test_quoted_makes_foreign_text_harmless(text: str, shown: str) -> None:
 @given(st.text())
 def test_nothing_hidden_is_left(text: str) -> None:
     """Both ways of cleaning leave nothing that `hidden` would name."""
-    assert hidden(without_hidden(text)) == []
-    assert hidden(neutral(text)) == []
+    assert hidden_characters(without_hidden(text)) == []
+    assert hidden_characters(neutral(text)) == []
     assert len(neutral(text).splitlines()) <= 1
 
 
 @given(st.text("abc", max_size=8), st.lists(st.text("abc", max_size=16)), st.sampled_from([0.5, 0.6]))
 def test_near_names_are_those_of_difflib(name: str, names: list[str], cutoff: float) -> None:
     """What is left out for its length alone could not be near."""
-    assert near_names(name, names, cutoff=cutoff) == get_close_matches(name, names, n=3, cutoff=cutoff)
+    assert nearest_names(name, names, cutoff=cutoff) == get_close_matches(name, names, n=3, cutoff=cutoff)
 
 
 def test_names_that_take_long_to_compare_are_few() -> None:
     """1,500 names of nearly the same letter took six seconds; the first still count."""
     names = [f"{'a' * 190}{number:04}" for number in range(1500)]
     began = time.process_time()
-    assert names[7] in near_names(f"{'a' * 189}0007", names)
-    assert near_names("a" * 1_000_000, names) == []
+    assert names[7] in nearest_names(f"{'a' * 189}0007", names)
+    assert nearest_names("a" * 1_000_000, names) == []
     assert time.process_time() - began < 3

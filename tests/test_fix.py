@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prowess._frontmatter import read
-from prowess.fix import Fixed, fix
+from prowess._frontmatter import parse_frontmatter
+from prowess.fix import FixResult, fix
 from prowess.skill import from_document
 
 CASES = {
@@ -43,8 +43,8 @@ def test_a_repair_changes_only_what_is_wrong(case: str) -> None:
 
 def test_what_was_done_is_told_in_words() -> None:
     """One phrase a repair, in the order of the file."""
-    assert fix(b"---\ndescription: @b\n---\n", folder="skill") == Fixed(
-        data=b"---\nname: skill\ndescription: '@b'\n---\n", done=("quoted values", "added `name: skill`")
+    assert fix(b"---\ndescription: @b\n---\n", folder="skill") == FixResult(
+        data=b"---\nname: skill\ndescription: '@b'\n---\n", changes=("quoted values", "added `name: skill`")
     )
 
 
@@ -83,12 +83,12 @@ def test_the_fields_and_the_body_stay(lines: list[str], ends: list[str], mark: b
     all_lines = ["---", *lines, "---"] if fenced else lines
     text = "".join(line + end for line, end in zip(all_lines, ends, strict=False))
     data = (b"\xef\xbb\xbf" if mark else b"") + text.encode() + tail
-    before, fixed = read(data), fix(data)
-    after = read(fixed.data)
+    before, fixed = parse_frontmatter(data), fix(data)
+    after = parse_frontmatter(fixed.data)
     assert from_document(after) == from_document(before)
     assert after.body == before.body
-    assert fix(fixed.data).done == ()
-    assert bool(fixed.done) == (fixed.data != data)
+    assert fix(fixed.data).changes == ()
+    assert bool(fixed.changes) == (fixed.data != data)
 
 
 @given(st.binary(max_size=200), st.text(max_size=20))

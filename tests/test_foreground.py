@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from homes import alive, python, until
+from homes import is_process_alive, start_python, wait_until
 from prowess.foreground import Foreground
 
 if TYPE_CHECKING:
@@ -21,13 +21,13 @@ ENV = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parent.paren
 RUN = """
 import os, subprocess, sys, time
 from prowess import foreground
-foreground.PATIENCE = 0.3
+foreground.TERM_TIMEOUT = 0.3
 def start():
     return subprocess.Popen(sys.argv[1:])
 with foreground.Foreground() as watch:
     {before}
     code = watch.run(start)
-print("code", code, "caught", watch.caught, flush=True)
+print("code", code, "caught", watch.last_signal, flush=True)
 """
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to who asks for them")
 READY = "echo ready; "
@@ -35,7 +35,7 @@ READY = "echo ready; "
 
 def watched(script: str, *, before: str = "pass") -> subprocess.Popen[str]:
     """Start a shell in the foreground of a process, and wait until the script says that it is ready."""
-    process = python(RUN.format(before=before), ENV, "sh", "-c", READY + script)
+    process = start_python(RUN.format(before=before), ENV, "sh", "-c", READY + script)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
@@ -59,7 +59,7 @@ def test_the_exit_code_is_the_commands(script: str, code: int) -> None:
     """Or 128 and the number of the signal that ended it."""
     with Foreground() as watch:
         assert watch.run(lambda: subprocess.Popen(["sh", "-c", script])) == code
-    assert watch.caught is None
+    assert watch.last_signal is None
 
 
 @pytest.mark.parametrize("name", ["INT", "TERM", "HUP", "QUIT"])
@@ -103,7 +103,7 @@ def test_a_command_that_handles_ctrl_c_goes_on() -> None:
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_what_comes_before_the_start_starts_nothing(name: str) -> None:
     """As while a home is made."""
-    process = python(RUN.format(before=f"os.kill(os.getpid(), foreground.signal.{name})"), ENV, "echo", "started")
+    process = start_python(RUN.format(before=f"os.kill(os.getpid(), foreground.signal.{name})"), ENV, "echo", "started")
     number = int(getattr(signal, name))
     assert said(process) == f"code {128 + number} caught {number}\n"
 
@@ -111,7 +111,7 @@ def test_what_comes_before_the_start_starts_nothing(name: str) -> None:
 def test_what_comes_while_the_command_is_started_is_passed_on() -> None:
     """It had no command to go to."""
     code = RUN.replace("    return sub", "    os.kill(os.getpid(), foreground.signal.SIGINT)\n    return sub")
-    process = python(code.format(before="pass"), ENV, "sleep", "60")
+    process = start_python(code.format(before="pass"), ENV, "sleep", "60")
     assert said(process) == "code 130 caught 2\n"
 
 
@@ -119,7 +119,7 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
     """As under `nohup`."""
     before = "pass"
     code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + RUN.format(before=before)
-    process = python(code, ENV, "sh", "-c", "echo ready; sleep 0.3; exit 4")
+    process = start_python(code, ENV, "sh", "-c", "echo ready; sleep 0.3; exit 4")
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGHUP)
@@ -165,7 +165,7 @@ def test_what_a_command_leaves_running_is_ended(how: str) -> None:
     process = watched(f"{LEFT[how]}{'' if wait else ';'}{wait} exit 6")
     first, last = said(process).splitlines()
     assert last == "code 6 caught None"
-    assert not alive(int(first))
+    assert not is_process_alive(int(first))
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def other() -> Iterator[subprocess.Popen[bytes]]:
 def test_other_children_of_the_process_are_left_alone(other: subprocess.Popen[bytes]) -> None:
     """Those that ran before, also if one of them ends meanwhile: its exit code is for who started it."""
     ended = subprocess.Popen(["sh", "-c", "exit 9"])
-    until(lambda: not alive(ended.pid))
+    wait_until(lambda: not is_process_alive(ended.pid))
     with Foreground() as watch:
         assert watch.run(lambda: subprocess.Popen(["sh", "-c", "sleep 60 & exit 2"])) == 2
     assert other.poll() is None
@@ -222,5 +222,5 @@ print("times", len(got), flush=True)
 def test_ctrl_c_typed_in_a_terminal_reaches_the_command_exactly_once() -> None:
     """The terminal sends it to both; the command's own end is waited for."""
     code = RUN.format(before="pass")
-    process = python(TERMINAL, ENV, sys.executable, "-c", code, sys.executable, "-c", COUNTS)
+    process = start_python(TERMINAL, ENV, sys.executable, "-c", code, sys.executable, "-c", COUNTS)
     assert said(process) == "0\nready\ntimes 1\ncode 0 caught 2\n\n"

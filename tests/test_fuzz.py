@@ -10,7 +10,7 @@ import random
 import time
 
 from prowess import rules, skill
-from prowess._frontmatter import front_end, read
+from prowess._frontmatter import frontmatter_end, parse_frontmatter
 from prowess.errors import SkillSyntaxError
 from test_golden import CASES, golden_bytes
 
@@ -105,9 +105,9 @@ def mutated(data: bytes, other: bytes, chance: random.Random) -> bytes:
 
 def read_everything(data: bytes, path: str) -> None:
     """Do all that is done with a SKILL.md before anyone uses it."""
-    front_end(data)
-    one = skill.from_document(read(data, path), path)
-    found = [*rules.check_skill(one), *rules.check_body(one), *rules.link_findings(one, os.path.isabs)]
+    frontmatter_end(data)
+    one = skill.from_document(parse_frontmatter(data, path), path)
+    found = [*rules.check_skill(one), *rules.check_body(one), *rules.check_links(one, os.path.isabs)]
     assert all(item.path == path for item in found)
     try:
         parsed = skill.parse(data, path=path)
@@ -115,7 +115,7 @@ def read_everything(data: bytes, path: str) -> None:
         assert str(error)  # noqa: PT017
         return
     text = skill.render(parsed)
-    assert read(text.encode()).front is None or skill.parse(text) == parsed
+    assert parse_frontmatter(text.encode()).frontmatter is None or skill.parse(text) == parsed
 
 
 def test_damaged_skills_do_no_harm() -> None:

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess._frontmatter import MAX_FRONTMATTER_BYTES, read
-from prowess._yaml import Reader
-from prowess.glance import glance
+from prowess._frontmatter import MAX_FRONTMATTER_BYTES, parse_frontmatter
+from prowess._yaml import FrontmatterReader
+from prowess.glance import fast_parse
 from prowess.rules import check_skill
-from prowess.sight import is_simple
+from prowess.sight import has_simple_fields
 from prowess.skill import from_document
 from test_fuzz import REAL, TOKENS
 from test_golden import CASES, golden_bytes
@@ -36,17 +36,21 @@ OF_THE_BODY = frozenset(("encoding-not-utf8", "encoding-nul"))
 
 def is_glanced(data: bytes) -> bool:
     """Say whether a glance takes a file in; if so, hold all that it tells against the reader, YAML and the rules."""
-    seen = glance(data)
+    seen = fast_parse(data)
     if seen is None:
         return False
     name, description, keys, front = seen
     assert data.startswith(front)
     assert front.startswith(b"---\n")
     assert front.endswith(b"\n---\n")
-    head, part, whole = read(front, PATH, complete=False), read(data, PATH, complete=False), read(data, PATH)
+    head, part, whole = (
+        parse_frontmatter(front, PATH, complete=False),
+        parse_frontmatter(data, PATH, complete=False),
+        parse_frontmatter(data, PATH),
+    )
     assert head.findings == part.findings == ()
     assert OF_THE_BODY.issuperset(item.code for item in whole.findings)
-    assert head.front == part.front == whole.front == front[4:-4].decode()
+    assert head.frontmatter == part.frontmatter == whole.frontmatter == front[4:-4].decode()
     fields = head.fields
     assert fields == part.fields == whole.fields
     assert (fields["name"].value, fields["name"].kind) == (name, "text")
@@ -55,10 +59,10 @@ def is_glanced(data: bytes) -> bool:
     assert str(fields["description"].value).strip() == description
     assert fields.keys() == keys
     skill = from_document(head, PATH)
-    assert skill == from_document(whole, PATH).but(body="")
-    lines = head.front.split("\n")
-    assert Reader(lines).read(lines) == (fields, [])
-    if is_simple(front):
+    assert skill == from_document(whole, PATH).with_changes(body="")
+    lines = head.frontmatter.split("\n")
+    assert FrontmatterReader(lines).read(lines) == (fields, [])
+    if has_simple_fields(front):
         codes = [item.code for item in check_skill(skill)]
         assert all(code.startswith(("name-", "description-")) for code in codes), codes
     return True
@@ -215,7 +219,7 @@ SEEDS = [
     *(data for data in map(golden_bytes, CASES) if len(data) < 4096),
     *(path.read_bytes() for path in sorted((EXAMPLES / "skills").rglob("SKILL.md"))),
 ]
-GLANCED = [data for data in SEEDS if glance(data)]
+GLANCED = [data for data in SEEDS if fast_parse(data)]
 MARKS = [
     *(mark.encode() for mark in string.punctuation),
     *(
@@ -337,7 +341,7 @@ def test_our_own_examples_are_taken_in(path: Path) -> None:
 )
 def test_a_description_is_told_as_it_is_read(data: bytes, description: str | None) -> None:
     """A glance tells the very text, or nothing."""
-    seen = glance(data)
+    seen = fast_parse(data)
     if is_glanced(data) and description is not None:
         assert seen is not None
         assert seen[1] == description
@@ -347,7 +351,7 @@ def test_a_description_is_told_as_it_is_read(data: bytes, description: str | Non
 
 def test_all_there_is_to_tell() -> None:
     """Name, description, keys, and the front matter with both fences."""
-    assert glance(PLAIN["folded"]) == (
+    assert fast_parse(PLAIN["folded"]) == (
         "pdf-forms",
         "Fills forms, all of them.",
         frozenset(("name", "description", "license")),
@@ -488,7 +492,7 @@ LEFT = {
 @pytest.mark.parametrize("data", [pytest.param(data, id=name) for name, data in LEFT.items()])
 def test_what_is_not_beyond_doubt_is_left_to_the_reader(data: bytes) -> None:
     """A glance tells nothing of what is wrong, rare, or not the same to every reader."""
-    assert glance(data) is None
+    assert fast_parse(data) is None
 
 
 @pytest.mark.parametrize(
@@ -506,9 +510,9 @@ def test_what_no_rule_minds_is_simple(lines: tuple[str, ...]) -> None:
     """The fields of the specification, as it wants them."""
     data = named(*lines)
     assert is_glanced(data)
-    seen = glance(data)
+    seen = fast_parse(data)
     assert seen is not None
-    assert is_simple(seen[3])
+    assert has_simple_fields(seen[3])
 
 
 @pytest.mark.parametrize(
@@ -543,11 +547,11 @@ def test_what_a_rule_minds_is_not_simple(lines: tuple[str, ...]) -> None:
     """Each of these is seen at a glance, and each is somebody's to complain about."""
     data = named(*lines)
     assert is_glanced(data)
-    seen = glance(data)
+    seen = fast_parse(data)
     assert seen is not None
-    skill = from_document(read(data, PATH), PATH)
+    skill = from_document(parse_frontmatter(data, PATH), PATH)
     assert check_skill(skill) != ()
-    assert not is_simple(seen[3])
+    assert not has_simple_fields(seen[3])
 
 
 # ── how long it takes ────────────────────────────────────────────────────────────────────────────────────────────────
@@ -599,7 +603,7 @@ def test_no_name_makes_a_glance_slow(name: bytes, end: bytes) -> None:
     long = name * (_K64 // len(name))
     for data in (b"---\nname: " + long + end, b"---\nlicense: a b\nname: " + long + end):
         assert seconds(data) < MAX_SECONDS
-        assert glance(data) is None
+        assert fast_parse(data) is None
 
 
 @pytest.mark.parametrize("value", [b"a ", b" ", b"a", b'"', b"'", b": ", b" #", b"\n  ", b"\n  a", b"\n  a b"])
@@ -617,6 +621,6 @@ def test_no_description_makes_a_glance_slow(start: bytes, value: bytes) -> None:
 def seconds(data: bytes) -> float:
     """Return how long a glance at a file takes, and another at what no rule minds in it."""
     start = time.process_time()
-    glance(data)
-    is_simple(data)
+    fast_parse(data)
+    has_simple_fields(data)
     return time.process_time() - start

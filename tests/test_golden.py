@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from prowess import rules, skill
-from prowess._frontmatter import MAX_FRONTMATTER_BYTES, Value, read
+from prowess._frontmatter import MAX_FRONTMATTER_BYTES, Value, parse_frontmatter
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = sorted(folder.name for folder in GOLDEN.iterdir() if folder.is_dir())
@@ -40,7 +40,7 @@ def as_json(value: Value) -> Any:
 def test_a_golden_file_is_read_as_expected(name: str) -> None:
     """Fields, body and findings are those of `expected.json`."""
     expected = json.loads((GOLDEN / name / "expected.json").read_text("utf-8"))
-    document = read(golden_bytes(name))
+    document = parse_frontmatter(golden_bytes(name))
     assert [[item.code, item.line, item.column] for item in document.findings] == expected["findings"]
     if expected["fields"] is not None:
         assert {key: as_json(entry.value) for key, entry in document.fields.items()} == expected["fields"]
@@ -53,7 +53,7 @@ def test_a_golden_file_is_read_as_expected(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_a_golden_file_that_parses_survives_render(name: str) -> None:
     """`parse(render(s)) == s`, and what was rendered has nothing to repair."""
-    one = skill.from_document(read(golden_bytes(name)))
+    one = skill.from_document(parse_frontmatter(golden_bytes(name)))
     if any(item.severity == "error" for item in one.findings):
         return
     text = skill.render(one)
@@ -67,6 +67,6 @@ def test_a_golden_file_that_parses_survives_render(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_every_golden_file_can_be_checked(name: str) -> None:
     """Whatever the reader made of a file, the rules say something and never fail."""
-    one = skill.from_document(read(golden_bytes(name), "x/SKILL.md"), "x/SKILL.md")
-    found = [*rules.check_skill(one), *rules.check_body(one), *rules.link_findings(one, lambda _: False)]
+    one = skill.from_document(parse_frontmatter(golden_bytes(name), "x/SKILL.md"), "x/SKILL.md")
+    found = [*rules.check_skill(one), *rules.check_body(one), *rules.check_links(one, lambda _: False)]
     assert all(item.path == "x/SKILL.md" for item in found)

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from prowess.held import held
+from prowess.held import deferred_signals
 
 
 def send(*numbers: int) -> None:
@@ -23,7 +23,7 @@ def test_a_signal_is_raised_in_the_end() -> None:
     done: list[int] = []
 
     def work() -> None:
-        with held():
+        with deferred_signals():
             send(signal.SIGINT)
             done.append(1)
 
@@ -38,7 +38,7 @@ def test_a_signal_is_answered_where_that_is_asked_for() -> None:
     done: list[int] = []
 
     def work() -> None:
-        with held() as answer:
+        with deferred_signals() as answer:
             answer()
             send(signal.SIGINT)
             done.append(1)
@@ -55,7 +55,7 @@ def test_a_handler_that_raises_nothing_ends_nothing() -> None:
     caught: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, _: caught.append(number))
     try:
-        with held() as answer:
+        with deferred_signals() as answer:
             send(signal.SIGTERM)
             assert caught == []
             answer()
@@ -70,7 +70,7 @@ def test_what_is_ignored_stays_ignored() -> None:
     """As below `nohup`."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with held() as answer:
+        with deferred_signals() as answer:
             send(signal.SIGHUP)
             answer()
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
@@ -84,8 +84,8 @@ def test_a_signal_that_ends_the_process_does_so_after_clearing_up(number: int, a
     """And whoever started it sees by which it ended."""
     code = f"""
 import os
-from prowess.held import held
-with held() as answer:
+from prowess.held import deferred_signals
+with deferred_signals() as answer:
     try:
         os.kill(os.getpid(), {int(number)})
         {"answer()" if asked else ""}
@@ -103,7 +103,7 @@ def test_another_thread_has_no_signals_to_hold() -> None:
     done: list[int] = []
 
     def work() -> None:
-        with held() as answer:
+        with deferred_signals() as answer:
             answer()
             done.append(1)
 

@@ -16,10 +16,10 @@ from prowess.errors import HostNotFoundError
 from prowess.findings import CODES
 from prowess.host import (
     Budget,
-    Description,
+    DescriptionRules,
     Host,
-    Name,
-    Reading,
+    NameRules,
+    ReadingRules,
     Repair,
     Root,
     Template,
@@ -185,6 +185,6 @@ def test_defaults_are_the_common_convention() -> None:
     root = Root(path="x", scope="user")
     assert (root.depth, root.walk, root.hidden, root.linked_folders) == (1, "none", False, "follow")
     host = Host(name="x", title="X")
-    assert (host.name_rules, host.description_rules, host.reading) == (Name(), Description(), Reading())
+    assert (host.name_rules, host.description_rules, host.reading) == (NameRules(), DescriptionRules(), ReadingRules())
     assert (host.budget, host.template) == (Budget(), Template())
     assert (host.collision, host.compare, host.enabled) == ("first", "exact", True)

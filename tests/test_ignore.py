@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.ignore import Ignored
+from prowess.ignore import IgnoreRules
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def test_a_pattern_fits_as_it_does_for_git(tmp_path: Path, lines: str, path: str, left_out: bool) -> None:
     """Git's patterns, with pi's two peculiarities."""
     (tmp_path / ".gitignore").write_text(lines)
-    ignored = Ignored()
+    ignored = IgnoreRules()
     ignored.read(str(tmp_path), "")
     assert ignored(path, folder=True) is left_out
 
@@ -51,7 +51,7 @@ def test_a_pattern_fits_as_it_does_for_git(tmp_path: Path, lines: str, path: str
 def test_a_file_of_a_folder_speaks_of_that_folder(tmp_path: Path) -> None:
     """Its patterns are prefixed, and so anchored; one that ends in a slash is for folders."""
     (tmp_path / ".ignore").write_text("x\nlogs/\n")
-    ignored = Ignored()
+    ignored = IgnoreRules()
     ignored.read(str(tmp_path), "sub")
     assert ignored("sub/x", folder=True)
     assert not ignored("sub/deep/x", folder=True)
@@ -63,7 +63,7 @@ def test_a_file_of_a_folder_speaks_of_that_folder(tmp_path: Path) -> None:
 def test_no_ignore_file_takes_long(tmp_path: Path) -> None:
     """Blanks, stars, and rules that fit nothing on a deep path."""
     (tmp_path / ".gitignore").write_text("a" + " " * 50_000 + "b\n" + "*a" * 5000 + "\n")
-    ignored = Ignored()
+    ignored = IgnoreRules()
     start = time.process_time()
     ignored.read(str(tmp_path), "")
     (tmp_path / ".gitignore").write_text("**/a/**/x*/**/b\n" * 1000)

@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import prowess.isolation
-from homes import DECOY, EXAMPLES, SECRETS, alive, caller_env, fake_client, left, python, told, until
+from homes import (
+    DECOY,
+    EXAMPLES,
+    SECRETS,
+    caller_env,
+    client_report,
+    fake_client,
+    is_process_alive,
+    remaining_homes,
+    start_python,
+    wait_until,
+)
 from prowess import (
     ConfigError,
     EphemeralHome,
@@ -48,7 +59,7 @@ def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("tempfile.tempdir", str(top / "t m p"))
     yield top
-    assert left(top) == []
+    assert remaining_homes(top) == []
 
 
 def config(*mounts: SkillMount, **more: Any) -> IsolationConfig:
@@ -60,7 +71,7 @@ def run(home: EphemeralHome, *argv: str, **options: Any) -> Any:
     process = home.start([*argv], stdout=subprocess.PIPE, **options)
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 0
-    return told(out)
+    return client_report(out)
 
 
 # ── what a client finds ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -350,14 +361,14 @@ def test_a_closed_home_stays_closed() -> None:
 def test_a_home_that_nobody_closes_goes_with_its_last_name() -> None:
     """And at the end of the process: see below."""
     path = EphemeralHome().path
-    until(lambda: not path.exists())
+    wait_until(lambda: not path.exists())
 
 
 def test_two_homes_at_once_do_not_know_each_other(top: Path) -> None:
     """Also when one is closed before the other."""
     with EphemeralHome(config()) as one:
         with EphemeralHome(config(SkillMount(EXAMPLES / "commit-message"))) as two:
-            assert len(left(top)) == 2
+            assert len(remaining_homes(top)) == 2
             assert os.listdir(two.skills_dir) == ["commit-message"]
         assert [path for path in os.listdir(one.skills_dir) if not path.startswith(".")] == ["csv-profile"]
 
@@ -404,7 +415,7 @@ WITH = "with home:\n    main()"
 
 def holding(what: str, top: Path, *, block: str = WITH) -> tuple[subprocess.Popen[str], Path]:
     """Start a process that holds a home, and wait until it does."""
-    process = python(HOLD.format(what=what, block=block), dict(os.environ), str(EXAMPLES / "csv-profile"))
+    process = start_python(HOLD.format(what=what, block=block), dict(os.environ), str(EXAMPLES / "csv-profile"))
     assert process.stdout is not None
     return process, Path(process.stdout.readline().strip())
 
@@ -420,7 +431,7 @@ def test_a_signal_ends_the_process_and_its_home(name: str, top: Path) -> None:
         time.sleep(0.002)
     process.communicate(timeout=20)
     assert process.returncode in (128 + getattr(signal, name), -getattr(signal, name), 1)
-    assert left(top) == []
+    assert remaining_homes(top) == []
 
 
 @pytest.mark.parametrize("what", ["", "sys.exit(3)", "raise ValueError"])
@@ -428,7 +439,7 @@ def test_a_process_that_forgets_its_home_removes_it_at_its_end(what: str, top: P
     """Without a block, whatever the end is, if it is not killed."""
     process, _ = holding(what or "pass", top, block="main()")
     process.communicate(timeout=20)
-    assert left(top) == []
+    assert remaining_homes(top) == []
 
 
 def test_the_home_of_a_process_that_was_killed_is_removed_by_the_next(
@@ -441,40 +452,40 @@ def test_the_home_of_a_process_that_was_killed_is_removed_by_the_next(
     killed.communicate(timeout=20)
     EphemeralHome().close()
     assert old.is_dir()  # it may be one that is just being made
-    monkeypatch.setattr("prowess.lodging.STALE", 0.0)
+    monkeypatch.setattr("prowess.lodging.STALE_SECONDS", 0.0)
     (top / "t m p/prowess-home-by-hand").write_text("not a folder")
     (top / "t m p/other").mkdir()
     EphemeralHome().close()
-    assert left(top) == sorted((used.name, "other", "prowess-home-by-hand"))
+    assert remaining_homes(top) == sorted((used.name, "other", "prowess-home-by-hand"))
     living.terminate()
     living.communicate(timeout=20)
-    assert left(top) == ["other", "prowess-home-by-hand"]
+    assert remaining_homes(top) == ["other", "prowess-home-by-hand"]
     (top / "t m p/other").rmdir()
     (top / "t m p/prowess-home-by-hand").unlink()
 
 
 def test_a_home_is_not_swept_while_its_client_lives(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though the process that started it was killed; once the client has ended it is."""
-    monkeypatch.setattr("prowess.lodging.STALE", 0.0)
+    monkeypatch.setattr("prowess.lodging.STALE_SECONDS", 0.0)
     starter, base = holding("print(home.start(['sleep', '60']).pid, flush=True); time.sleep(60)", top)
     assert starter.stdout is not None
     pid = int(starter.stdout.readline())
     starter.kill()
     starter.wait(20)
-    assert alive(pid)
+    assert is_process_alive(pid)
     EphemeralHome().close()
     assert base.is_dir()
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not alive(pid))
+    wait_until(lambda: not is_process_alive(pid))
     EphemeralHome().close()
     starter.communicate(timeout=20)
-    assert left(top) == []
+    assert remaining_homes(top) == []
 
 
 def test_what_was_killed_before_it_could_hold_its_home_is_swept(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is no file to hold then."""
     (top / "t m p/prowess-home-x/home").mkdir(parents=True)
-    monkeypatch.setattr("prowess.lodging.STALE", 0.0)
+    monkeypatch.setattr("prowess.lodging.STALE_SECONDS", 0.0)
     EphemeralHome().close()
 
 
@@ -510,7 +521,7 @@ def test_a_thread_can_make_and_close_a_home() -> None:
 
 def test_what_cannot_be_removed_is_said(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rather than left behind in silence."""
-    monkeypatch.setattr("prowess.lodging.remove", lambda *_: None)
+    monkeypatch.setattr("prowess.lodging.remove_tree", lambda *_: None)
     monkeypatch.setattr("time.sleep", lambda _: None)
     home = EphemeralHome()
     with pytest.raises(OSError, match="cannot be removed") as caught:

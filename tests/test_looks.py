@@ -8,15 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.disk import Disk
+from prowess.disk import Filesystem
 from prowess.files import UnreadableError
-from prowess.looks import MARK_BYTES, kind, link_kind, mark, mark_of, marks, newest
+from prowess.looks import (
+    FINGERPRINT_BYTES,
+    fingerprint,
+    fingerprint_path,
+    fingerprint_paths,
+    kind,
+    link_kind,
+    newest_time,
+)
 from skills import skill
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prowess.looks import Looks
+    from prowess.looks import Fingerprints
 
 
 @pytest.fixture
@@ -55,20 +63,22 @@ def test_what_may_not_be_looked_at_has_no_kind_and_no_mark(top: Path) -> None:
         with pytest.raises(OSError, match=r"."):
             kind(path)
         with pytest.raises(OSError, match=r"."):
-            mark_of(path, os.stat)
+            fingerprint_path(path, os.stat)
     assert link_kind(f"{top}/round") == "l"
 
 
 def test_marks_of_many_are_the_marks_of_each(top: Path) -> None:
     """Each of the same length; of links, or of what they lead to."""
     paths = [str(top / name) for name in ("folder", "file", "pipe", "to-folder")]
-    assert marks(paths) == b"".join(map(mark_of, paths))
-    assert marks(paths[-1:], os.stat) == marks(paths[:1], os.stat) != marks(paths[-1:])
-    assert [len(mark_of(path)) for path in paths] == [MARK_BYTES] * 4
-    assert marks([]) == mark_of(f"{top}/nothing") == mark_of("nul\0") == b""
+    assert fingerprint_paths(paths) == b"".join(map(fingerprint_path, paths))
+    assert (
+        fingerprint_paths(paths[-1:], os.stat) == fingerprint_paths(paths[:1], os.stat) != fingerprint_paths(paths[-1:])
+    )
+    assert [len(fingerprint_path(path)) for path in paths] == [FINGERPRINT_BYTES] * 4
+    assert fingerprint_paths([]) == fingerprint_path(f"{top}/nothing") == fingerprint_path("nul\0") == b""
     for path, error in ((f"{top}/nothing", OSError), ("nul\0", ValueError)):
         with pytest.raises(error):
-            marks([path])
+            fingerprint_paths([path])
 
 
 @pytest.mark.parametrize("field", ["st_mode", "st_ino", "st_dev", "st_size", "st_mtime_ns", "st_ctime_ns"])
@@ -77,78 +87,78 @@ def test_each_part_of_a_state_has_a_part_in_its_mark(top: Path, field: str) -> N
     status: Any = os.stat(top / "file")
     names = [name for name in dir(status) if name.startswith("st_")]
     values = {name: getattr(status, name) for name in names}
-    assert mark(SimpleNamespace(**values)) == mark(status)  # type: ignore[arg-type]
-    assert mark(SimpleNamespace(**{**values, field: values[field] + 1})) != mark(status)  # type: ignore[arg-type]
-    assert mark(SimpleNamespace(**{**values, field: 1 << 63})) == b""  # type: ignore[arg-type]
+    assert fingerprint(SimpleNamespace(**values)) == fingerprint(status)  # type: ignore[arg-type]
+    assert fingerprint(SimpleNamespace(**{**values, field: values[field] + 1})) != fingerprint(status)  # type: ignore[arg-type]
+    assert fingerprint(SimpleNamespace(**{**values, field: 1 << 63})) == b""  # type: ignore[arg-type]
 
 
 def test_the_newest_time_is_that_of_content_or_of_state(top: Path) -> None:
     """Whichever is later, of whichever file."""
     os.utime(top / "file", ns=(0, 1))
     changed = os.stat(top / "file").st_ctime_ns
-    assert newest(mark_of(str(top / "file"))) == changed
+    assert newest_time(fingerprint_path(str(top / "file"))) == changed
     os.utime(top / "pipe", ns=(0, changed + 10**12))
-    assert newest(marks([str(top / "file"), str(top / "pipe")])) == changed + 10**12
-    assert newest(b"") == 0
+    assert newest_time(fingerprint_paths([str(top / "file"), str(top / "pipe")])) == changed + 10**12
+    assert newest_time(b"") == 0
 
 
 # ── what a disk notes ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def watched(disk: Disk) -> Looks:
-    looks = disk.watch()
-    assert disk.looks is looks
-    return looks
+def watched(filesystem: Filesystem) -> Fingerprints:
+    fingerprints = filesystem.record_fingerprints()
+    assert filesystem.fingerprints is fingerprints
+    return fingerprints
 
 
 def test_every_look_at_the_disk_is_noted(top: Path) -> None:
     """Present or absent, by what was asked: of a file, a folder, a kind, a path without links."""
     path = str(skill(top / "folder/a"))
     absent = f"{top}/nothing"
-    disk = Disk()
-    looks = watched(disk)
-    disk.kind(f"{top}/to-folder")
-    disk.link_kind(f"{top}/to-folder")
-    disk.real(f"{top}/to-folder")
-    disk.listing(f"{top}/to-folder")
-    disk.glanced(path)
-    disk.skill(path, whole=True)
-    disk.skill(f"{absent}/SKILL.md")
-    disk.yaml(f"{absent}/openai.yaml")
-    disk.yaml(f"{absent}/openai.yaml")
-    disk.data(f"{top}/file", 10)
-    disk.text(f"{top}/file")
-    for call in (disk.listing, lambda name: disk.data(name, 10)):
+    filesystem = Filesystem()
+    fingerprints = watched(filesystem)
+    filesystem.kind(f"{top}/to-folder")
+    filesystem.link_kind(f"{top}/to-folder")
+    filesystem.real(f"{top}/to-folder")
+    filesystem.listing(f"{top}/to-folder")
+    filesystem.read_fast(path)
+    filesystem.skill(path, whole=True)
+    filesystem.skill(f"{absent}/SKILL.md")
+    filesystem.yaml(f"{absent}/openai.yaml")
+    filesystem.yaml(f"{absent}/openai.yaml")
+    filesystem.data(f"{top}/file", 10)
+    filesystem.text(f"{top}/file")
+    for call in (filesystem.listing, lambda name: filesystem.data(name, 10)):
         with pytest.raises((OSError, UnreadableError)):
             call(absent)
-    disk.digest(path)
-    assert looks.complete
-    assert looks.kinds == {f"{top}/to-folder": "d"}
-    assert looks.links == {f"{top}/to-folder": "l"}
-    assert looks.reals == {f"{top}/to-folder": os.path.realpath(top / "folder")}
+    filesystem.digest(path)
+    assert fingerprints.complete
+    assert fingerprints.kinds == {f"{top}/to-folder": "d"}
+    assert fingerprints.links == {f"{top}/to-folder": "l"}
+    assert fingerprints.real_paths == {f"{top}/to-folder": os.path.realpath(top / "folder")}
     folder = os.path.dirname(path)
-    assert looks.folders == {
-        f"{top}/to-folder": mark_of(f"{top}/folder"),
-        f"{top}/file": mark_of(f"{top}/file"),
+    assert fingerprints.folders == {
+        f"{top}/to-folder": fingerprint_path(f"{top}/folder"),
+        f"{top}/file": fingerprint_path(f"{top}/file"),
         absent: b"",
-        folder: mark_of(folder),
+        folder: fingerprint_path(folder),
     }
-    assert looks.files == {
-        path: mark_of(path),
+    assert fingerprints.files == {
+        path: fingerprint_path(path),
         f"{absent}/SKILL.md": b"",
         f"{absent}/openai.yaml": b"",
-        f"{top}/file": mark_of(f"{top}/file"),
+        f"{top}/file": fingerprint_path(f"{top}/file"),
     }
 
 
 READS: dict[str, Any] = {
-    "listing": lambda disk, path: disk.listing(os.path.dirname(path)),
-    "glance": lambda disk, path: disk.glanced(path),
-    "skill": lambda disk, path: disk.skill(path),
-    "whole skill": lambda disk, path: disk.skill(path, whole=True),
-    "table": lambda disk, path: disk.yaml(path),
-    "files": lambda disk, path: disk.files(path),
-    "digest": lambda disk, path: disk.digest(path),
+    "listing": lambda filesystem, path: filesystem.listing(os.path.dirname(path)),
+    "glance": lambda filesystem, path: filesystem.read_fast(path),
+    "skill": lambda filesystem, path: filesystem.skill(path),
+    "whole skill": lambda filesystem, path: filesystem.skill(path, whole=True),
+    "table": lambda filesystem, path: filesystem.yaml(path),
+    "files": lambda filesystem, path: filesystem.files(path),
+    "digest": lambda filesystem, path: filesystem.digest(path),
 }
 
 
@@ -156,14 +166,14 @@ READS: dict[str, Any] = {
 def test_what_was_remembered_without_a_note_makes_the_notes_incomplete(top: Path, read: str) -> None:
     """What is read with one is noted for everybody who asks later."""
     path = str(skill(top / "folder/a"))
-    disk = Disk()
-    READS[read](disk, path)
-    assert not watched(disk).complete
-    disk = Disk()
-    first = watched(disk)
-    READS[read](disk, path)
-    second = watched(disk)
-    READS[read](disk, path)
+    filesystem = Filesystem()
+    READS[read](filesystem, path)
+    assert not watched(filesystem).complete
+    filesystem = Filesystem()
+    first = watched(filesystem)
+    READS[read](filesystem, path)
+    second = watched(filesystem)
+    READS[read](filesystem, path)
     assert first.complete
     assert second.complete
     assert (first.files, first.folders) == (second.files, second.folders)
@@ -174,33 +184,33 @@ def test_what_was_remembered_without_a_note_makes_the_notes_incomplete(top: Path
 def test_a_note_tells_what_was_seen_not_what_is_there_by_now(top: Path, read: str) -> None:
     """A file that goes, or another that comes with all its folders, does not become what was looked at."""
     path = str(skill(top / "folder/a"))
-    disk = Disk()
-    first = watched(disk)
-    READS[read](disk, path)
+    filesystem = Filesystem()
+    first = watched(filesystem)
+    READS[read](filesystem, path)
     (top / "folder").rename(top / "away")
-    second = watched(disk)
-    READS[read](disk, path)
+    second = watched(filesystem)
+    READS[read](filesystem, path)
     assert (first.files, first.folders) == (second.files, second.folders)
     assert all(first.files.values())
 
 
 def test_two_looks_that_saw_different_things_make_the_notes_incomplete(top: Path) -> None:
     """What was decided may rest on either."""
-    disk = Disk()
-    looks = watched(disk)
-    disk.kind(f"{top}/new")
-    disk.kind(f"{top}/new")
-    before = looks.complete
+    filesystem = Filesystem()
+    fingerprints = watched(filesystem)
+    filesystem.kind(f"{top}/new")
+    filesystem.kind(f"{top}/new")
+    before = fingerprints.complete
     (top / "new").mkdir()
-    disk.kind(f"{top}/new")
-    assert (before, looks.complete) == (True, False)
+    filesystem.kind(f"{top}/new")
+    assert (before, fingerprints.complete) == (True, False)
     path = str(skill(top / "folder/a"))
-    disk = Disk()
-    looks = watched(disk)
-    disk.skill(path)
+    filesystem = Filesystem()
+    fingerprints = watched(filesystem)
+    filesystem.skill(path)
     skill(top / "folder/a", description="another")
-    disk.text(path)
-    assert not looks.complete
+    filesystem.text(path)
+    assert not fingerprints.complete
 
 
 @pytest.mark.parametrize("where", ["folder", "file", "size"])
@@ -211,8 +221,8 @@ def test_a_copy_that_could_not_be_seen_whole_makes_the_notes_incomplete(
     path = str(skill(top / "folder/a"))
     (top / "folder/a/inner").mkdir()
     (top / "folder/a/inner/data").write_text("x")
-    disk = Disk()
-    looks = watched(disk)
+    filesystem = Filesystem()
+    fingerprints = watched(filesystem)
     listed, opened = os.scandir, os.open
 
     def scandir(name: Any) -> Any:
@@ -228,6 +238,6 @@ def test_a_copy_that_could_not_be_seen_whole_makes_the_notes_incomplete(
     monkeypatch.setattr(os, "scandir", scandir)
     monkeypatch.setattr(os, "open", open_)
     if where == "size":
-        disk._left = 1
-    disk.digest(path)
-    assert not looks.complete
+        filesystem._digest_bytes_left = 1
+    filesystem.digest(path)
+    assert not fingerprints.complete

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import strategies  # noqa: F401 - its profile makes every run the same
 from prowess.entry import Entry, State
-from prowess.mentions import Mention, mentions
+from prowess.mentions import Mention, find_mentions
 from prowess.skill import Requirements, Skill
 from prowess.text import neutral
 
@@ -67,10 +67,10 @@ SKILLS = (
 
 def named(text: str) -> list[str]:
     """Return what a text names: the skill, or the name with a question mark where there is none to be had."""
-    found = mentions(text, SKILLS)
+    found = find_mentions(text, SKILLS)
     for item in found:
         assert text[item.start : item.end] == item.text
-        assert (item.entry is None) is (item.why_not is not None)
+        assert (item.entry is None) is (item.problem is not None)
     return [item.entry.name if item.entry else f"{item.name}?" for item in found]
 
 
@@ -78,12 +78,12 @@ def test_a_mention_says_what_where_and_why() -> None:
     """Each time counts, in the order of the text, by characters."""
     pdf, slides = SKILLS[0], SKILLS[11]
     text = "📦 use the PDF skill, $pdf and office:slides"
-    assert mentions(text, SKILLS) == (
+    assert find_mentions(text, SKILLS) == (
         Mention(text="use the PDF skill", start=2, end=19, reason="phrase", name="PDF", entry=pdf),
         Mention(text="$pdf", start=21, end=25, reason="sigil", name="pdf", entry=pdf),
         Mention(text="office:slides", start=30, end=43, reason="package", name="office:slides", entry=slides),
     )
-    assert mentions("", SKILLS) == mentions("nothing here", SKILLS) == mentions("$pdf", ()) == ()
+    assert find_mentions("", SKILLS) == find_mentions("nothing here", SKILLS) == find_mentions("$pdf", ()) == ()
 
 
 @pytest.mark.parametrize(
@@ -162,8 +162,8 @@ def test_a_phrase_names_skills(text: str, names: list[str] | None) -> None:
 def test_the_spans_of_a_phrase_are_disjoint() -> None:
     """The first begins with the verb, the last ends with `skill`."""
     text = "now use the pdf, docx and writing skills for it"
-    assert [item.text for item in mentions(text, SKILLS)] == ["use the pdf", "docx", "writing skills"]
-    assert [item.text for item in mentions("use the skill called 'pdf'", SKILLS)] == ["use the skill called 'pdf"]
+    assert [item.text for item in find_mentions(text, SKILLS)] == ["use the pdf", "docx", "writing skills"]
+    assert [item.text for item in find_mentions("use the skill called 'pdf'", SKILLS)] == ["use the skill called 'pdf"]
 
 
 @pytest.mark.parametrize(
@@ -289,39 +289,39 @@ def test_a_negation_reaches_to_the_end_of_its_clause(text: str, names: list[str]
 )
 def test_a_skill_that_cannot_be_had_is_told_with_the_reason(text: str, why_not: str) -> None:
     """One that is there in every form, one that is not where it can hardly be anything else."""
-    assert [item.why_not for item in mentions(text, SKILLS)] == [why_not]
+    assert [item.problem for item in find_mentions(text, SKILLS)] == [why_not]
 
 
 def test_skills_the_model_does_not_see_can_be_named() -> None:
     """The user's word is enough; of two with one name the one that can be had is meant."""
     assert named("$hidden-one $later $twice") == ["hidden-one", "later", "twice"]
-    found = mentions("$twice", SKILLS)
+    found = find_mentions("$twice", SKILLS)
     assert found[0].entry is SKILLS[17]
 
 
 def test_of_names_that_differ_in_case_the_one_as_written_is_meant() -> None:
     """No guess where neither is."""
     both = (entry("Pdf"), entry("pdf"))
-    found = mentions("$Pdf $pdf $PDF", both)
+    found = find_mentions("$Pdf $pdf $PDF", both)
     assert [item.entry for item in found] == [*both, None]
-    assert found[2].why_not == "`PDF` means 2 skills: `Pdf`, `pdf`"
+    assert found[2].problem == "`PDF` means 2 skills: `Pdf`, `pdf`"
     same = tuple(entry("x", path=f"/{number}/SKILL.md") for number in range(5))
-    assert mentions("$x", same)[0].why_not == (
+    assert find_mentions("$x", same)[0].problem == (
         "`x` means 5 skills: `/0/SKILL.md`, `/1/SKILL.md`, `/2/SKILL.md` and 2 more"
     )
 
 
 def test_an_amount_is_no_skill_and_a_package_no_start_of_a_name() -> None:
     """Even where a skill is called so."""
-    assert mentions("$5, $5.00 and $5k", (entry("5"),)) == ()
-    found = mentions("$office:charts $office", (entry("office"), entry("office:slides")))
-    assert [item.why_not for item in found] == ["no skill is called `office:charts`", None]
+    assert find_mentions("$5, $5.00 and $5k", (entry("5"),)) == ()
+    found = find_mentions("$office:charts $office", (entry("office"), entry("office:slides")))
+    assert [item.problem for item in found] == ["no skill is called `office:charts`", None]
 
 
 def test_an_alias_and_a_folder_name_a_skill_too() -> None:
     """The host's own name counts first."""
     skills = (entry("one", alias="uno", folder="eins"), entry("eins"))
-    assert [item.entry for item in mentions("$uno $eins $one", skills)] == [skills[0], skills[1], skills[0]]
+    assert [item.entry for item in find_mentions("$uno $eins $one", skills)] == [skills[0], skills[1], skills[0]]
 
 
 _PARTS = st.sampled_from(
@@ -370,13 +370,13 @@ _TEXTS = st.lists(_PARTS | st.text(max_size=3), max_size=14).map("".join)
 def test_spans_are_ordered_and_disjoint(text: str) -> None:
     """Whatever the text: each mention is where it says, and what is told is safe to show."""
     last = 0
-    for item in mentions(text, SKILLS):
+    for item in find_mentions(text, SKILLS):
         assert text[item.start : item.end] == item.text
         assert item.name in item.text
         assert last <= item.start < item.end
         last = item.end
-        assert (item.entry is None) is (item.why_not is not None)
-        assert item.why_not is None or item.why_not == neutral(item.why_not)
+        assert (item.entry is None) is (item.problem is not None)
+        assert item.problem is None or item.problem == neutral(item.problem)
         assert item.entry is None or item.entry.state in ("active", "user-only", "deferred")
 
 
@@ -384,9 +384,9 @@ def test_spans_are_ordered_and_disjoint(text: str) -> None:
 def test_a_fence_hides_everything(text: str) -> None:
     """Closed or not."""
     fence = "`" * (text.count("`") + 3)
-    assert mentions(f"{fence}\n{text}\n{fence}", SKILLS) == ()
-    assert mentions(f"{fence}\n{text}", SKILLS) == ()
-    assert len(mentions(f"{fence}\n{text}\n{fence}\n$pdf", SKILLS)) == 1
+    assert find_mentions(f"{fence}\n{text}\n{fence}", SKILLS) == ()
+    assert find_mentions(f"{fence}\n{text}", SKILLS) == ()
+    assert len(find_mentions(f"{fence}\n{text}\n{fence}\n$pdf", SKILLS)) == 1
 
 
 MANY = (
@@ -449,7 +449,7 @@ CONTROLS = ("\n", "\t", "\r", "\n\n    ", "~~~\n", "```\n", " >\n", "\0", "\ud80
 def seconds(text: str) -> float:
     """Measure how long it takes."""
     began = time.perf_counter()
-    mentions(text, MANY)
+    find_mentions(text, MANY)
     return time.perf_counter() - began
 
 

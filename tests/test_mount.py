@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import strategies
 from endurance import content
-from prowess._frontmatter import read
+from prowess._frontmatter import parse_frontmatter
 from prowess.catalog import discover
 from prowess.errors import (
     ConfigError,
@@ -28,7 +28,7 @@ from prowess.errors import (
     SkillValidationError,
 )
 from prowess.files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES, skill_digest
-from prowess.fix import renamed
+from prowess.fix import change_name
 from prowess.host import host_names, load_host
 from prowess.mount import (
     SkillConfig,
@@ -41,7 +41,7 @@ from prowess.mount import (
     unmount,
 )
 from prowess.mountable import validate_skill, validate_skill_name
-from prowess.seal import seal
+from prowess.seal import integrity_digest
 from prowess.skill import from_document
 from skills import skill
 
@@ -647,7 +647,8 @@ def test_the_record_holds_the_seal_of_each_copy(top: Path, home: Path) -> None:
         "version": 1,
         "made": [".claude", ROOT],
         "skills": [
-            {"name": name, "source": str(top / name), "seal": seal(str(home / ROOT / name))} for name in ("ink", "pdf")
+            {"name": name, "source": str(top / name), "seal": integrity_digest(str(home / ROOT / name))}
+            for name in ("ink", "pdf")
         ],
     }
 
@@ -679,7 +680,7 @@ def test_another_name_is_written_into_the_copy_alone(top: Path, home: Path) -> N
     assert content(copy) == {path: (kind, mode & ~0o022, data) for path, (kind, mode, data) in expected.items()}
     assert done.digest == skill_digest(str(copy))
     (row,) = json.loads((home / ".claude/.prowess-skills.json").read_text())["skills"]
-    assert row["seal"] == seal(str(copy))
+    assert row["seal"] == integrity_digest(str(copy))
 
 
 RENAMED: dict[str, tuple[bytes, bytes | None]] = {
@@ -1120,7 +1121,7 @@ def test_what_is_mounted_is_the_skill_and_what_is_removed_leaves_nothing(what: d
         assert content(done.destination) == expected
         assert done.digest == skill_digest(str(top / "pdf")) == skill_digest(done.destination)
         (row,) = json.loads((top / "home/.claude/.prowess-skills.json").read_text())["skills"]
-        assert row["seal"] == seal(done.destination)
+        assert row["seal"] == integrity_digest(done.destination)
         once = content(top / "home")
         mount([SkillMount(top / "pdf")], top / "home", host=HOST)
         assert content(top / "home") == once
@@ -1132,7 +1133,7 @@ def test_what_is_mounted_is_the_skill_and_what_is_removed_leaves_nothing(what: d
 @example(b"---\nname: pdf\n\n  x\n# y\ndescription: d\n---\n", "true")
 def test_a_new_name_changes_one_place_and_nothing_else(data: bytes, name: str) -> None:
     """All bytes before and after stay, it is one line, what is read differs in the name alone; or it is refused."""
-    new = renamed(data, name)
+    new = change_name(data, name)
     if new is None:
         return
     before, after = data.splitlines(keepends=True), new.splitlines(keepends=True)
@@ -1141,7 +1142,7 @@ def test_a_new_name_changes_one_place_and_nothing_else(data: bytes, name: str) -
     while before and after and before[-1] == after[-1]:
         del before[-1], after[-1]
     assert len(after) <= 1
-    assert from_document(read(new)) == from_document(read(data)).but(name=name)
+    assert from_document(parse_frontmatter(new)) == from_document(parse_frontmatter(data)).with_changes(name=name)
 
 
 @given(st.text(max_size=70) | st.text("ab-", max_size=70))

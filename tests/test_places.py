@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.host import Host, Root
-from prowess.places import git_root, places
-from trees import repository
+from prowess.places import find_scan_roots, git_root
+from trees import write_repository
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def paths(top: Path, *roots: Root, cwd: str = "repo/a/b", env: dict[str, str] | None = None, **more: Any) -> list[str]:
     host = Host(name="x", title="X", roots=roots, **{key: more.pop(key) for key in ("levels_first",) if key in more})
-    where = places(host, str(top / cwd), str(top / "home"), env=env or {}, **more)
+    where = find_scan_roots(host, str(top / cwd), str(top / "home"), env=env or {}, **more)
     return [os.path.relpath(place.path, top) for place in where]
 
 
@@ -79,7 +79,7 @@ def test_home_absolute_and_variables(top: Path) -> None:
     assert plain == ["home/.x/skills", os.path.relpath("/etc/x", top), "home/.xx/skills"]
     env = {"X_HOME": str(top / "moved"), "X_DIRS": os.pathsep.join([str(top / "d1"), "", "d2"])}
     assert paths(top, *roots, env=env)[2:] == ["moved/skills", "d1", "repo/a/b/d2"]
-    assert paths(top, *roots, env=env, moved=False)[2:] == ["home/.xx/skills", "d1", "repo/a/b/d2"]
+    assert paths(top, *roots, env=env, use_home_variables=False)[2:] == ["home/.xx/skills", "d1", "repo/a/b/d2"]
 
 
 def test_named_directories_are_taken_as_they_are_named(top: Path) -> None:
@@ -98,7 +98,7 @@ def test_packages_give_their_names(top: Path) -> None:
         (packages / name).mkdir(parents=True)
     (packages / "file").write_text("x")
     host = Host(name="x", title="X", roots=(project(".x/packages/*/skills", walk="project"),))
-    where = places(host, str(top / "repo"), str(top), env={})
+    where = find_scan_roots(host, str(top / "repo"), str(top), env={})
     assert [(place.namespace, os.path.relpath(place.path, packages)) for place in where] == [
         ("a", "a/skills"),
         ("b", "b/skills"),
@@ -111,7 +111,7 @@ def test_nested_folders_lie_below_the_project(top: Path) -> None:
         (top / f"repo/{folder}.x/skills").mkdir(parents=True)
     (top / "repo/e/.x").mkdir(parents=True)
     host = Host(name="x", title="X", roots=(project(walk="project", nested="active"),))
-    where = places(host, str(top / "repo/a"), str(top), env={})
+    where = find_scan_roots(host, str(top / "repo/a"), str(top), env={})
     assert [place.nested for place in where] == [None, "c", "a/b", "c/d"]
 
 
@@ -129,9 +129,9 @@ def test_a_git_root_is_a_folder_or_a_worktrees_file(top: Path) -> None:
     (top / "repo/a/.git").write_text("gitdir: ../gitdir\n")
     assert git_root(str(top / "repo/a/b")) == str(top / "repo/a")
     assert git_root(str(top / "repo/a/b"), "valid") is None
-    repository(top / "repo/gitdir")
+    write_repository(top / "repo/gitdir")
     assert git_root(str(top / "repo/a/b"), "valid") == str(top / "repo/a")
     (top / "repo/a/.git").write_text("nonsense")
     (top / "repo/.git").rmdir()
-    repository(top / "repo/.git")
+    write_repository(top / "repo/.git")
     assert git_root(str(top / "repo/a/b"), "valid") == str(top / "repo")

@@ -18,10 +18,10 @@ from prowess.config import Settings
 from prowess.entry import Entry, State
 from prowess.errors import ConfigError
 from prowess.host import host_names, load_host
-from prowess.prompt import FORMATS, LEVELS, Prompt, render, tokens
+from prowess.prompt import FORMATS, LEVELS, Prompt, estimate_tokens, render
 from prowess.skill import Requirements, Skill
 from prowess.text import neutral, without_hidden
-from skills import skill, world
+from skills import make_machine, skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ def catalog(*entries: Entry, host: str = "prowess") -> Catalog:
         home="/home",
         skills=entries,
         findings=(),
-        places=(),
+        scan_roots=(),
         settings=Settings(),
     )
 
@@ -248,7 +248,7 @@ def test_str_is_the_text_and_counts_are_its_own() -> None:
     result = render(catalog(entry("pdf", "é" * 50)))
     assert str(result) == result.text
     assert result.chars == len(result.text)
-    assert result.tokens == tokens(result.text) == -(-len(result.text.encode()) // 4)
+    assert result.tokens == estimate_tokens(result.text) == -(-len(result.text.encode()) // 4)
     assert result.as_dict() == {
         "text": result.text,
         "shown": ["pdf"],
@@ -285,7 +285,7 @@ def shown_and_full(result: Prompt) -> tuple[set[str], set[str]]:
 def test_for_every_budget_it_is_kept_and_more_never_shows_less(form: str | None, host: str, unit: str) -> None:
     """From nothing to all: never over, and what is shown and what is shown in full only grow."""
     skills = catalog(*SKILLS, host=host)
-    measure: Callable[[str], int] = tokens if unit == "tokens" else len
+    measure: Callable[[str], int] = estimate_tokens if unit == "tokens" else len
     whole = render(skills, format=form)
     shown: set[str] = set()
     full: set[str] = set()
@@ -314,7 +314,7 @@ def test_for_every_budget_it_is_kept_and_more_never_shows_less(form: str | None,
 def test_the_plan_is_the_best_that_fits(rows: list[tuple[str, str]], form: str, unit: str, data: st.DataObject) -> None:
     """A plan found by halves is the longest run of steps that fits: one more step would be over."""
     skills = catalog(*(entry(f"{number}{name}", words) for number, (name, words) in enumerate(rows)))
-    measure: Callable[[str], int] = tokens if unit == "tokens" else len
+    measure: Callable[[str], int] = estimate_tokens if unit == "tokens" else len
     whole = measure(render(skills, format=form).text)
     lengths: dict[str, int] = {}
     for budget in range(whole + 1):
@@ -451,7 +451,7 @@ def test_levels_are_listed_from_least_to_most() -> None:
 
 def test_the_same_catalog_gives_the_same_bytes(tmp_path: Path) -> None:
     """Two runs, whatever the directories list first: caches of prompts live on that."""
-    here = world(tmp_path, "prowess")
+    here = make_machine(tmp_path, "prowess")
     for name in "cab":
         skill(here.repo / ".agents/skills" / name)
     for form in FORMATS:

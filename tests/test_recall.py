@@ -12,12 +12,12 @@ import pytest
 
 import prowess.cache
 import prowess.recall
-from prowess.cache import Answer, Cache
+from prowess.cache import Cache, CachedResult
 from prowess.catalog import discover
-from prowess.decision import Decided, decide
-from prowess.disk import Disk
+from prowess.decision import ResolvedSkills, resolve_skills
+from prowess.disk import Filesystem
 from prowess.host import load_host
-from prowess.recall import Recalled, code_state, columns_of
+from prowess.recall import CachedCatalog, code_fingerprint, encode_columns
 from skills import skill
 
 if TYPE_CHECKING:
@@ -43,21 +43,21 @@ def top(tmp_path: Path) -> Path:
     return top
 
 
-def decided(top: Path) -> Decided:
+def resolved(top: Path) -> ResolvedSkills:
     host = load_host("prowess")
-    return decide(
+    return resolve_skills(
         host,
         cwd=str(top / "repo"),
         home=str(top / "home"),
         skill_dirs=(),
         env={},
-        moved=False,
+        use_home_variables=False,
         role=None,
-        disk=Disk(),
+        filesystem=Filesystem(),
     )
 
 
-def nobody() -> Decided:
+def nobody() -> ResolvedSkills:
     raise AssertionError("the disk was asked")
 
 
@@ -65,27 +65,29 @@ class Parts:
     """An answer, to be spoiled."""
 
     def __init__(self, top: Path) -> None:
-        columns, more = columns_of(decided(top), [])
+        columns, extra = encode_columns(resolved(top), [])
         self.columns = [list(column) for column in columns]
-        self.more: Any = json.loads(more)
+        self.extra: Any = json.loads(extra)
 
     @property
-    def odd(self) -> dict[str, Any]:
-        rows: dict[str, Any] = self.more["odd"]
+    def unusual(self) -> dict[str, Any]:
+        rows: dict[str, Any] = self.extra["odd"]
         return rows
 
     def any(self, key: str) -> dict[str, Any]:
-        return next(row for row in self.odd.values() if key in row)
+        return next(row for row in self.unusual.values() if key in row)
 
-    def answer(self) -> Answer:
-        return Answer(self.columns, self.more if isinstance(self.more, bytes) else json.dumps(self.more).encode())
+    def cached(self) -> CachedResult:
+        return CachedResult(
+            self.columns, self.extra if isinstance(self.extra, bytes) else json.dumps(self.extra).encode()
+        )
 
 
 def test_what_was_taken_apart_is_put_together_the_same(top: Path) -> None:
     """Without a look at the disk, but for what is not kept."""
-    now = decided(top)
-    columns, more = columns_of(now, [])
-    recalled = Recalled(Answer([list(column) for column in columns], more), "prowess", nobody)
+    now = resolved(top)
+    columns, extra = encode_columns(now, [])
+    recalled = CachedCatalog(CachedResult([list(column) for column in columns], extra), "prowess", nobody)
     skills = recalled.skills()
     names = [name for name in type(skills[0])._fields() if name not in ("findings", "skill")]
     assert [[getattr(entry, name) for name in names] for entry in skills] == [
@@ -93,41 +95,41 @@ def test_what_was_taken_apart_is_put_together_the_same(top: Path) -> None:
     ]
     assert {str(entry.state) for entry in skills} == {"active", "shadowed", "rejected"}
     assert recalled.findings == now.findings != ()
-    assert recalled.tell(None, "host") == now.host
+    assert recalled.load_field(None, "host") == now.host
     known = [entry for entry in skills if entry.folder in ("plain", "broken")]
     assert [entry.findings for entry in known] == [
         entry.findings for entry in now.skills if entry.folder in ("plain", "broken")
     ]
     assert [entry.requirements for entry in skills] == [entry.requirements for entry in now.skills]
     with pytest.raises(AssertionError, match="the disk was asked"):
-        recalled.tell(None, "settings")
+        recalled.load_field(None, "settings")
 
 
 def test_paths_that_are_those_of_the_files_are_kept_once(top: Path) -> None:
     """Both are the same list with most catalogs."""
-    now = decided(top)
+    now = resolved(top)
     paths = [entry.path for entry in now.skills]
-    columns, more = columns_of(now, paths)
+    columns, extra = encode_columns(now, paths)
     assert columns[2] == []
-    recalled = Recalled(Answer([list(column) for column in columns], more, paths), "prowess", nobody)
+    recalled = CachedCatalog(CachedResult([list(column) for column in columns], extra, paths), "prowess", nobody)
     assert [entry.path for entry in recalled.skills()] == paths
     with pytest.raises(ValueError, match="columns of different length"):
-        Recalled(Answer([list(column) for column in columns], more, paths[1:]), "prowess", nobody)
+        CachedCatalog(CachedResult([list(column) for column in columns], extra, paths[1:]), "prowess", nobody)
 
 
 def test_nothing_at_all_is_an_answer_too(tmp_path: Path) -> None:
     """Six empty columns and no more."""
-    columns, more = columns_of(decided(tmp_path), [])
-    assert (columns, more) == ([[], [], [], [], [], []], b"")
-    assert Recalled(Answer(columns, more), "prowess", nobody).skills() == ()
+    columns, extra = encode_columns(resolved(tmp_path), [])
+    assert (columns, extra) == ([[], [], [], [], [], []], b"")
+    assert CachedCatalog(CachedResult(columns, extra), "prowess", nobody).skills() == ()
 
 
 def column(at: int, row: int, text: str) -> Callable[[Parts], object]:
     return lambda parts: parts.columns[at].__setitem__(row, text)
 
 
-def more(value: Any) -> Callable[[Parts], object]:
-    return lambda parts: setattr(parts, "more", value)
+def extra(value: Any) -> Callable[[Parts], object]:
+    return lambda parts: setattr(parts, "extra", value)
 
 
 def rare(**values: Any) -> Callable[[Parts], object]:
@@ -139,11 +141,11 @@ def found(**values: Any) -> Callable[[Parts], object]:
 
 
 def general(**values: Any) -> Callable[[Parts], object]:
-    return lambda parts: parts.more["findings"][0].update(values)
+    return lambda parts: parts.extra["findings"][0].update(values)
 
 
 def moved(to: str) -> Callable[[Parts], object]:
-    return lambda parts: parts.odd.__setitem__(to, parts.odd.pop(next(iter(parts.odd))))
+    return lambda parts: parts.unusual.__setitem__(to, parts.unusual.pop(next(iter(parts.unusual))))
 
 
 SPOILT: dict[str, Callable[[Parts], object]] = {
@@ -161,24 +163,24 @@ SPOILT: dict[str, Callable[[Parts], object]] = {
     "place of no number": column(3, 0, "x"),
     "place without number": column(3, 0, ""),
     "mark of no kind": lambda parts: parts.columns[4].__setitem__(parts.columns[4].index("1"), "2"),
-    "more is no JSON": more(b"{"),
-    "more is not UTF-8": more(b'{"odd": {}, "findings": ["\xff"]}'),
-    "more is deep": more(b"[" * 200_000),
-    "more is deep and closed": more(b'{"odd":' * 50_000 + b"1" + b"}" * 50_000),
-    "more is a list": more([]),
-    "more is a number": more(1),
-    "more is null": more(None),
-    "more is a huge number": more(b"9" * 10_000),
-    "no odd": more({"findings": []}),
-    "no findings": more({"odd": {}}),
-    "a key too many": lambda parts: parts.more.update(x=1),
-    "odd is a list": more({"odd": [], "findings": []}),
-    "findings are a map": more({"odd": {}, "findings": {}}),
+    "more is no JSON": extra(b"{"),
+    "more is not UTF-8": extra(b'{"odd": {}, "findings": ["\xff"]}'),
+    "more is deep": extra(b"[" * 200_000),
+    "more is deep and closed": extra(b'{"odd":' * 50_000 + b"1" + b"}" * 50_000),
+    "more is a list": extra([]),
+    "more is a number": extra(1),
+    "more is null": extra(None),
+    "more is a huge number": extra(b"9" * 10_000),
+    "no odd": extra({"findings": []}),
+    "no findings": extra({"odd": {}}),
+    "a key too many": lambda parts: parts.extra.update(x=1),
+    "odd is a list": extra({"odd": [], "findings": []}),
+    "findings are a map": extra({"odd": {}, "findings": {}}),
     "skill out of range": moved("99"),
     "skill below nothing": moved("-1"),
     "skill of no number": moved("x"),
     "skill of a huge number": moved("9" * 5000),
-    "a row that is none": lambda parts: parts.odd.__setitem__("0", []),
+    "a row that is none": lambda parts: parts.unusual.__setitem__("0", []),
     "an attribute of no kind": rare(colour="red"),
     "an attribute that is never kept": rare(skill=None),
     "state of no kind": rare(state="asleep"),
@@ -208,7 +210,7 @@ SPOILT: dict[str, Callable[[Parts], object]] = {
     "general finding of no severity": general(severity=None),
     "general finding with a key too many": general(x=1),
     "findings of a clean skill": lambda parts: parts.columns[4].__setitem__(
-        int(next(at for at, row in parts.odd.items() if "findings" in row)), "1"
+        int(next(at for at, row in parts.unusual.items() if "findings" in row)), "1"
     ),
     "a skill that is not clean without findings": lambda parts: parts.columns[4].__setitem__(
         parts.columns[4].index("1"), "0"
@@ -222,16 +224,16 @@ def test_an_answer_that_was_never_given_is_no_answer(
 ) -> None:
     """Whatever is wrong with it shows when it is taken, so that the disk is asked instead."""
     parts = Parts(top)
-    Recalled(parts.answer(), "prowess", nobody).skills()
+    CachedCatalog(parts.cached(), "prowess", nobody).skills()
     SPOILT[spoilt](parts)
-    monkeypatch.setattr(Cache, "recall", lambda *_: parts.answer())
+    monkeypatch.setattr(Cache, "load", lambda *_: parts.cached())
     monkeypatch.setattr(prowess.cache, "MAX_FILE_BYTES", 0)
     env = {"PROWESS_CACHE_DIR": str(tmp_path / "cache")}
     with pytest.raises(Exception, match=r".") as caught:
-        Recalled(parts.answer(), "prowess", nobody).skills()
+        CachedCatalog(parts.cached(), "prowess", nobody).skills()
     assert isinstance(caught.value, (ValueError, KeyError, TypeError, AttributeError, RecursionError))
     catalog = discover(top / "repo", home=top / "home", env=env)
-    now = decided(top)
+    now = resolved(top)
     assert [entry.as_dict() for entry in catalog.skills] == [entry.as_dict() for entry in now.skills]
     assert catalog.findings == now.findings
 
@@ -240,41 +242,41 @@ def test_the_state_of_the_code_tells_its_files_its_python_and_its_yaml(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Of when it was loaded: code that goes on running while it is replaced is not taken for the new."""
-    state = code_state()
+    state = code_fingerprint()
     package = tmp_path / "package"
     (package / "any/depth").mkdir(parents=True)
     monkeypatch.setattr(prowess.recall, "package_folder", lambda: str(package))
-    assert prowess.recall._state_of_code() == ""
+    assert prowess.recall._fingerprint_code() == ""
     states = {state}
     (package / "top.py").write_text("1")
-    states.add(prowess.recall._state_of_code())
+    states.add(prowess.recall._fingerprint_code())
     (package / "any/depth/deep.py").write_text("1")
-    states.add(prowess.recall._state_of_code())
+    states.add(prowess.recall._fingerprint_code())
     os.utime(package / "any/depth/deep.py", ns=(1, 1))
-    states.add(prowess.recall._state_of_code())
+    states.add(prowess.recall._fingerprint_code())
     (package / "compiled.pyc").write_text("1")
-    states.add(prowess.recall._state_of_code())
+    states.add(prowess.recall._fingerprint_code())
     (package / "any/__pycache__").mkdir()
     (package / "any/__pycache__/deep.pyc").write_text("1")
-    assert prowess.recall._state_of_code() in states, "what Python writes beside the source changes nothing"
+    assert prowess.recall._fingerprint_code() in states, "what Python writes beside the source changes nothing"
     (tmp_path / "yaml").mkdir()
     monkeypatch.syspath_prepend(tmp_path)
-    states.add(prowess.recall._state_of_code())
+    states.add(prowess.recall._fingerprint_code())
     monkeypatch.setattr("sys.version", "4.0")
-    states.add(prowess.recall._state_of_code())
+    states.add(prowess.recall._fingerprint_code())
     assert len(states) == 7
-    assert code_state() == state
+    assert code_fingerprint() == state
 
 
 def test_the_state_of_the_code_covers_every_module() -> None:
     """Also those of packages inside the package."""
     names = [name for _, name, _ in pkgutil.walk_packages(prowess.__path__, "prowess.")]
     sources = [importlib.util.find_spec(name) for name in names]
-    assert [one.name for one in sources if one and f"{one.origin}:" not in code_state()] == []
+    assert [one.name for one in sources if one and f"{one.origin}:" not in code_fingerprint()] == []
 
 
 def test_code_in_an_archive_has_no_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """So nothing is kept, and nothing fails."""
     (tmp_path / "archive.zip").write_text("x")
     monkeypatch.setattr(prowess.recall, "package_folder", lambda: str(tmp_path / "archive.zip/prowess"))
-    assert prowess.recall._state_of_code() == ""
+    assert prowess.recall._fingerprint_code() == ""

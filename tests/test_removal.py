@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.removal import remove, remove_in
+from prowess.removal import remove_tree, remove_tree_at
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def test_all_goes_and_what_links_lead_to_stays(tmp_path: Path) -> None:
     (top / "a/b/file").write_text("x")
     (top / "a/out").symlink_to(tmp_path / "kept")
     os.mkfifo(top / "a/pipe")
-    remove(str(top))
+    remove_tree(str(top))
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["inner", "kept"]
 
 
@@ -56,8 +56,8 @@ def test_the_way_to_a_folder_may_be_a_link_but_not_the_folder(tmp_path: Path) ->
     (tmp_path / "way").symlink_to("real")
     (tmp_path / "real/other").mkdir()
     (tmp_path / "link").symlink_to("real/other")
-    remove(str(tmp_path / "link"))
-    remove(str(tmp_path / "way/top"))
+    remove_tree(str(tmp_path / "link"))
+    remove_tree(str(tmp_path / "way/top"))
     assert sorted(path.name for path in (tmp_path / "real").iterdir()) == ["other"]
     assert (tmp_path / "link").is_symlink()
 
@@ -67,8 +67,8 @@ def test_what_is_not_there_or_no_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     fd = os.open(tmp_path, os.O_RDONLY)
     for name in ("file", "missing", "missing/inner"):
-        remove(str(tmp_path / name))
-        remove_in(name, fd)
+        remove_tree(str(tmp_path / name))
+        remove_tree_at(name, fd)
     os.close(fd)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
@@ -82,7 +82,7 @@ def test_hundreds_of_levels_go_with_few_descriptors(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (fd + 20, limits[1]))
     try:
-        remove_in("top", fd)
+        remove_tree_at("top", fd)
         spare = [os.dup(fd) for _ in range(3)]
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
@@ -95,7 +95,7 @@ def test_hundreds_of_levels_go_with_few_descriptors(tmp_path: Path) -> None:
 def test_folders_without_permissions_go(tmp_path: Path) -> None:
     """Their owner may give them back."""
     shut(tmp_path / "top")
-    remove(str(tmp_path / "top"))
+    remove_tree(str(tmp_path / "top"))
     assert [*tmp_path.iterdir()] == []
 
 
@@ -113,7 +113,7 @@ def test_folders_without_permissions_go_for_a_user(tmp_path: Path) -> None:
         "test_removal.shut(top)\n"
         "try: os.listdir(top)\n"
         "except PermissionError: print('shut')\n"
-        "test_removal.remove(str(top))\n"
+        "test_removal.remove_tree(str(top))\n"
     )
     env = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
     argv = [sys.executable, "-c", script, str(tmp_path)]

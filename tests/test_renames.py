@@ -11,7 +11,7 @@ import pytest
 
 from endurance import content
 from prowess import renames
-from prowess.renames import exchange, rename
+from prowess.renames import exchange_names, rename_no_replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,9 +42,9 @@ def fails(_: object, *more: object) -> int:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """With what the system has, and where it has nothing."""
     if request.param == "no such call":
-        monkeypatch.setattr(renames, "_function", lambda: None)
+        monkeypatch.setattr(renames, "_renameat2", lambda: None)
     elif request.param == "a file system without it":
-        monkeypatch.setattr(renames, "_function", lambda: fails)
+        monkeypatch.setattr(renames, "_renameat2", lambda: fails)
     return str(request.param)
 
 
@@ -52,12 +52,12 @@ def test_two_folders_change_places_in_one_step(sides: tuple[int, int], tmp_path:
     """Where that can be done, and else nothing is done and the caller is told."""
     before = content(tmp_path)
     can = way == "the system's call"
-    assert exchange(sides[0], "a", sides[1], "b") is can
+    assert exchange_names(sides[0], "a", sides[1], "b") is can
     if not can:
         assert content(tmp_path) == before
         return
     assert sorted(content(tmp_path)) == ["", "one", "one/a", "two", "two/b", "two/b/file"]
-    exchange(sides[0], "a", sides[1], "b")
+    exchange_names(sides[0], "a", sides[1], "b")
     assert content(tmp_path) == before
 
 
@@ -66,14 +66,14 @@ def test_an_exchange_with_nothing_fails(names: tuple[str, str], sides: tuple[int
     """And says so; it is not taken for one that this system cannot do."""
     before = content(tmp_path)
     with pytest.raises(OSError, match=r"No such file|too long") as error:
-        exchange(sides[0], names[0], sides[1], names[1])
+        exchange_names(sides[0], names[0], sides[1], names[1])
     assert error.value.errno in (errno.ENOENT, errno.ENAMETOOLONG)
     assert content(tmp_path) == before
 
 
 def test_a_new_name_is_given(sides: tuple[int, int], tmp_path: Path, way: str) -> None:
     """From one folder into the other, with all that is inside."""
-    rename(sides[0], "a", sides[1], "c")
+    rename_no_replace(sides[0], "a", sides[1], "c")
     assert sorted(content(tmp_path)) == ["", "one", "two", "two/b", "two/c", "two/c/file"]
 
 
@@ -88,18 +88,18 @@ def test_a_name_that_something_has_is_not_given(there: str, sides: tuple[int, in
             (tmp_path / "two/b").symlink_to("nowhere")
     before = content(tmp_path)
     with pytest.raises(FileExistsError):
-        rename(sides[0], "a", sides[1], "b")
+        rename_no_replace(sides[0], "a", sides[1], "b")
     assert content(tmp_path) == before
 
 
 def test_what_is_not_there_cannot_be_renamed(sides: tuple[int, int], way: str) -> None:
     """The system's own error comes through."""
     with pytest.raises(FileNotFoundError):
-        rename(sides[0], "none", sides[1], "c")
+        rename_no_replace(sides[0], "none", sides[1], "c")
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="names are UTF-8 there")
 def test_names_are_bytes_to_the_system(sides: tuple[int, int], tmp_path: Path, way: str) -> None:
     """Also those that are no text."""
-    rename(sides[0], "a", sides[1], os.fsdecode(b"\xff"))
+    rename_no_replace(sides[0], "a", sides[1], os.fsdecode(b"\xff"))
     assert os.path.isdir(os.fsencode(tmp_path) + b"/two/\xff")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.requirements import Missing, missing
+from prowess.requirements import MissingRequirement, find_missing
 from prowess.skill import Requirements
 from prowess.text import neutral
 
@@ -43,14 +43,14 @@ def _no_packaging(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def message(text: str) -> str | None:
     """Return what is said of one Python requirement."""
-    found = missing(Requirements(packages=(text,)), env={})
+    found = find_missing(Requirements(packages=(text,)), env={})
     return found[0].message if found else None
 
 
 def test_nothing_is_missing_where_nothing_is_needed() -> None:
     """The process's own environment counts where none is given."""
-    assert missing(Requirements()) == ()
-    assert missing(Requirements(env=("HOME",))) == ()
+    assert find_missing(Requirements()) == ()
+    assert find_missing(Requirements(env=("HOME",))) == ()
 
 
 @pytest.mark.parametrize(
@@ -65,15 +65,15 @@ def test_nothing_is_missing_where_nothing_is_needed() -> None:
 )
 def test_a_variable_must_be_set_and_not_empty(value: str | None, said: str | None) -> None:
     """White space alone is empty; the value itself is never told."""
-    found = missing(Requirements(env=("KEY", "KEY")), env={} if value is None else {"KEY": value})
+    found = find_missing(Requirements(env=("KEY", "KEY")), env={} if value is None else {"KEY": value})
     hint = "set `KEY` before you start the agent"
-    assert found == (() if said is None else (Missing(kind="env", name="KEY", message=said, hint=hint),))
+    assert found == (() if said is None else (MissingRequirement(kind="env", name="KEY", message=said, hint=hint),))
 
 
 @pytest.mark.parametrize("name", ["", "A=B", "A\0B", "A" * 256], ids=["empty", "equals", "nul", "long"])
 def test_what_no_variable_can_be_called_is_said_so(name: str) -> None:
     """Asking the system for it might raise."""
-    (found,) = missing(Requirements(env=(name,)))
+    (found,) = find_missing(Requirements(env=(name,)))
     assert found.message.endswith("is no name of an environment variable")
 
 
@@ -86,12 +86,12 @@ def test_a_program_must_be_an_executable_file_on_path(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     wanted = Requirements(bins=("tool", "plain", "folder"))
     said = [f"the program `{name}` is not on PATH" for name in ("plain", "folder")]
-    assert [item.message for item in missing(wanted, env={"PATH": f"/nowhere:{tmp_path}"})] == said
+    assert [item.message for item in find_missing(wanted, env={"PATH": f"/nowhere:{tmp_path}"})] == said
     said.insert(0, "the program `tool` is not on PATH")
     for path in ({"PATH": ".:"}, {"PATH": ""}, {}, {"PATH": "./:" + tmp_path.name}):
-        assert [item.message for item in missing(wanted, env=path)] == said
-    assert missing(Requirements(bins=("absent",)), env={}) == (
-        Missing(
+        assert [item.message for item in find_missing(wanted, env=path)] == said
+    assert find_missing(Requirements(bins=("absent",)), env={}) == (
+        MissingRequirement(
             kind="bin",
             name="absent",
             message="the program `absent` is not on PATH",
@@ -103,7 +103,7 @@ def test_a_program_must_be_an_executable_file_on_path(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("name", ["/bin/sh", "../sh", "a\\b", "", "..", "sh\0", "x" * 256])
 def test_a_program_is_named_without_a_folder(name: str) -> None:
     """A path would reach past PATH, even if it is there."""
-    (found,) = missing(Requirements(bins=(name,)), env={"PATH": "/bin:/usr/bin"})
+    (found,) = find_missing(Requirements(bins=(name,)), env={"PATH": "/bin:/usr/bin"})
     assert found.message.endswith("is no name of a program")
     assert found.hint == "a program is named without its folder"
 
@@ -165,8 +165,8 @@ def test_packaging_reads_the_rest(text: str, said: str | None) -> None:
 def test_without_packaging_what_cannot_be_checked_is_said_so(text: str) -> None:
     """Never guessed."""
     said = f"`{neutral(text)}` cannot be checked without the package `packaging`"
-    assert missing(Requirements(packages=(text,)), env={}) == (
-        Missing(kind="package", name=text, message=said, hint="`pip install packaging`"),
+    assert find_missing(Requirements(packages=(text,)), env={}) == (
+        MissingRequirement(kind="package", name=text, message=said, hint="`pip install packaging`"),
     )
 
 
@@ -179,9 +179,9 @@ def test_a_hint_is_what_one_types() -> None:
         "absent===\x1b1": "'absent===\\x1b1'",
     }
     for text, typed in rows.items():
-        (found,) = missing(Requirements(packages=(text,)), env={})
+        (found,) = find_missing(Requirements(packages=(text,)), env={})
         assert (found.kind, found.name, found.hint) == ("package", text, f"`pip install {typed}`")
-    (found,) = missing(Requirements(packages=("a b",)), env={})
+    (found,) = find_missing(Requirements(packages=("a b",)), env={})
     assert found.hint == SIGN
 
 
@@ -215,7 +215,7 @@ def test_nothing_hostile_crashes_or_takes_long(packaging: bool, monkeypatch: pyt
     ]
     texts = (*odd, *(f"p{number}>={number}" for number in range(10_000)), "python>=" + "9" * 900, "a" + ",>=1" * 200)
     began = time.perf_counter()
-    found = missing(Requirements(env=texts, bins=texts, packages=texts), env={"PATH": os.defpath})
+    found = find_missing(Requirements(env=texts, bins=texts, packages=texts), env={"PATH": os.defpath})
     assert time.perf_counter() - began < 10
     assert len(found) == 3 * len(texts)
     for item in found:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from prowess._frontmatter import read
+from prowess._frontmatter import parse_frontmatter
 from prowess.host import load_host
-from prowess.reread import reread
+from prowess.reread import apply_dialect
 from prowess.skill import from_document
 
 
 def described(host: str, text: str) -> str | None:
     """The description as a host's own fences and repairs have it; None where a finding rejects."""
     reading = load_host(host).reading
-    skill = reread(from_document(read(text.encode())), "SKILL.md", reading, lambda: text)
+    skill = apply_dialect(from_document(parse_frontmatter(text.encode())), "SKILL.md", reading, lambda: text)
     codes = {item.code for item in skill.findings}
     return None if codes & {*reading.rejects, *reading.as_body, *reading.as_empty} else skill.description
 
@@ -49,13 +49,13 @@ def test_a_client_goes_on_in_its_own_way(host: str, text: str, description: str 
 
 def test_plain_files_are_not_read_again() -> None:
     """What every client takes apart alike costs no second reading."""
-    skill = from_document(read(b"---\nname: x\ndescription: d\n---\nBody\n"))
+    skill = from_document(parse_frontmatter(b"---\nname: x\ndescription: d\n---\nBody\n"))
 
     def never() -> str:
         raise AssertionError
 
     for host in ("claude-code", "codex", "copilot", "gemini-cli", "opencode", "pi", "qwen-code"):
-        assert reread(skill, "SKILL.md", load_host(host).reading, never) is skill
+        assert apply_dialect(skill, "SKILL.md", load_host(host).reading, never) is skill
 
 
 @pytest.mark.parametrize("host", ["claude-code", "codex", "opencode"])

@@ -14,7 +14,7 @@ import pytest
 
 from prowess.catalog import discover
 from prowess.errors import SkillFileError, SkillNotFoundError
-from prowess.resources import DEFAULT_LIMIT, MAX_LIMIT, Text, files_of, read_text
+from prowess.resources import DEFAULT_LIMIT, MAX_LIMIT, FileText, read_text, resource_folder
 from prowess.session import Session
 from skills import skill
 
@@ -66,7 +66,7 @@ def test_a_file_inside_the_folder_is_read(path: str, shown: str, folder: Path) -
     """However its path is written; the plain one comes back."""
     text = (folder / shown).read_text()
     found = read_text(str(folder), path)
-    assert found == Text(path=shown, text=text, offset=0, size=len(text), next_offset=None)
+    assert found == FileText(path=shown, text=text, offset=0, size=len(text), next_offset=None)
     assert found.as_dict() == {"path": shown, "text": text, "offset": 0, "size": len(text), "next_offset": None}
 
 
@@ -289,7 +289,7 @@ def test_a_part_begins_and_ends_where_it_is_said(
     """In bytes; the next one begins where it ends."""
     (folder / "ten").write_text("0123456789")
     found = read_text(str(folder), "ten", offset=offset, limit=limit)
-    assert found == Text(path="ten", text=text, offset=offset, size=10, next_offset=next_offset)
+    assert found == FileText(path="ten", text=text, offset=offset, size=10, next_offset=next_offset)
 
 
 @pytest.mark.parametrize(("offset", "limit"), [(-1, 1), (0, 0), (0, -1), (-(10**30), 5)])
@@ -345,7 +345,9 @@ def test_even_the_smallest_parts_come_to_an_end(limit: int, folder: Path) -> Non
 def test_bytes_become_text(data: bytes, text: str, folder: Path) -> None:
     """UTF-8, without a mark at its beginning; line ends as they are."""
     (folder / "text").write_bytes(data)
-    assert read_text(str(folder), "text") == Text(path="text", text=text, offset=0, size=len(data), next_offset=None)
+    assert read_text(str(folder), "text") == FileText(
+        path="text", text=text, offset=0, size=len(data), next_offset=None
+    )
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "ab".encode("utf-16"), b"\0"])
@@ -401,7 +403,7 @@ def test_the_folder_of_a_skill_is_the_one_its_file_lies_in(tmp_path: Path) -> No
     (root / "by-file/SKILL.md").symlink_to(shared)
     (root / "flat.md").write_text("---\nname: flat\ndescription: Flat.\n---\nFlat.\n")
     entries = discover(top / "p", host="pi", home=top / "h", env={}, cache=False).skills
-    found = {Path(entry.path).relative_to(root).parts[0]: files_of(entry) for entry in entries}
+    found = {Path(entry.path).relative_to(root).parts[0]: resource_folder(entry) for entry in entries}
     assert found == {"plain": str(plain), "linked": str(real), "by-file": str(root / "by-file"), "flat.md": None}
 
 
@@ -410,7 +412,7 @@ def test_what_is_no_file_of_this_machine_has_no_folder(path: str, tmp_path: Path
     """Else a relative path would be one below wherever we are."""
     skill(tmp_path / "skills/pdf")
     (entry,) = discover(tmp_path, home=tmp_path, skill_dirs=[tmp_path / "skills"], env={}, cache=False).skills
-    assert files_of(entry.but(path=path, real=path)) is None
+    assert resource_folder(entry.with_changes(path=path, real=path)) is None
 
 
 # ── in a conversation ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,16 +7,16 @@ import time
 import pytest
 from hypothesis import given
 
-from prowess._frontmatter import read
-from prowess.findings import under_policy
-from prowess.rules import body_links, check_body, check_skill, link_findings
+from prowess._frontmatter import parse_frontmatter
+from prowess.findings import apply_policy
+from prowess.rules import check_body, check_links, check_skill, find_body_links
 from prowess.skill import Skill, from_document
-from prowess.text import same_name
+from prowess.text import normalize_name
 from strategies import skill_bytes
 
 
 def skill_of(front: str, body: str = "Body\n", path: str | None = "skills/x/SKILL.md") -> Skill:
-    return from_document(read(f"---\n{front}\n---\n{body}".encode(), path), path)
+    return from_document(parse_frontmatter(f"---\n{front}\n---\n{body}".encode(), path), path)
 
 
 def told(front: str, path: str | None = "skills/x/SKILL.md") -> list[tuple[str, int | None, int | None, str]]:
@@ -213,7 +213,7 @@ def test_a_client_field_of_the_wrong_type_is_told() -> None:
 
 def test_without_front_matter_only_the_reader_speaks() -> None:
     """Everything after that would be an echo."""
-    one = from_document(read(b"Text\n"))
+    one = from_document(parse_frontmatter(b"Text\n"))
     assert [item.code for item in check_skill(one)] == ["frontmatter-missing"]
     assert list(check_body(one)) == []
 
@@ -230,7 +230,7 @@ def test_guide_loads_what_can_be_loaded(front: str, rejected: bool) -> None:
     """`spec` calls each of these an error."""
     found = check_skill(skill_of(front))
     assert any(item.severity == "error" for item in found) is rejected
-    assert any(item.severity == "error" for item in under_policy(found, "spec"))
+    assert any(item.severity == "error" for item in apply_policy(found, "spec"))
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_guide_loads_what_can_be_loaded(front: str, rejected: bool) -> None:
 )
 def test_names_compare_after_nfkc_and_case_folding(one: str, other: str, same: bool) -> None:
     """DESIGN: "Names compare after NFKC and case folding"."""
-    assert (same_name(one) == same_name(other)) is same
+    assert (normalize_name(one) == normalize_name(other)) is same
 
 
 @pytest.mark.parametrize(
@@ -282,13 +282,13 @@ def test_the_body_has_rules_too(body: str, found: list[tuple[str, int, str]]) ->
 )
 def test_links_of_the_body_are_found_outside_code(body: str, links: list[tuple[str, int, int]]) -> None:
     """Target, line and column; what leads elsewhere is none."""
-    assert list(body_links(skill_of(GOOD, body))) == links
+    assert list(find_body_links(skill_of(GOOD, body))) == links
 
 
 def test_links_that_lead_nowhere_or_out_are_told() -> None:
     """Specification, "File references"."""
     one = skill_of(GOOD, "[a](b.md) [c](../d) [e](/f) [g](x/../../h) [i](here.md) [j](x/../here.md)")
-    found = [(item.code, item.column, item.message) for item in link_findings(one, {"here.md"}.__contains__)]
+    found = [(item.code, item.column, item.message) for item in check_links(one, {"here.md"}.__contains__)]
     assert found == [
         ("link-missing", 5, "the link `b.md` leads to a file that is not there"),
         ("link-escapes", 15, "the link `../d` leads out of the skill's folder"),
@@ -300,11 +300,11 @@ def test_links_that_lead_nowhere_or_out_are_told() -> None:
 @given(skill_bytes())
 def test_no_bytes_make_the_rules_raise(data: bytes) -> None:
     """Every rule says something about everything."""
-    one = from_document(read(data, "x/SKILL.md"), "x/SKILL.md")
-    found = [*check_skill(one), *check_body(one), *link_findings(one, bool)]
+    one = from_document(parse_frontmatter(data, "x/SKILL.md"), "x/SKILL.md")
+    found = [*check_skill(one), *check_body(one), *check_links(one, bool)]
     assert {item.path for item in found} <= {"x/SKILL.md"}
     assert all("\x1b" not in item.message for item in found)
-    list(body_links(one))
+    list(find_body_links(one))
 
 
 @pytest.mark.parametrize(
@@ -321,5 +321,5 @@ def test_hostile_bodies_are_searched_quickly(line: str) -> None:
     """A MiB on one line takes well under a second."""
     one = skill_of(GOOD, line)
     start = time.process_time()
-    list(body_links(one))
+    list(find_body_links(one))
     assert time.process_time() - start < 1.0

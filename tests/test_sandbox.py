@@ -19,11 +19,11 @@ import pytest
 
 from prowess import backend as backends
 from prowess import process
-from prowess.confine import Walls, seatbelt_profile
+from prowess.confine import Confinement, seatbelt_profile
 from prowess.errors import SandboxError
-from prowess.outfit import outfit
-from prowess.sandbox import Limits, Result, backend, run, stop
-from suites import usable
+from prowess.outfit import runtime_folder
+from prowess.sandbox import Limits, Result, find_backend, run, stop
+from suites import require_backend
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
 
@@ -40,12 +40,12 @@ def _own_temporary(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest
 
 @pytest.fixture(params=["none", "bwrap"])
 def sandbox(request: pytest.FixtureRequest) -> str:
-    return usable(request.param)
+    return require_backend(request.param)
 
 
 @pytest.fixture
 def bwrap() -> str:
-    return usable("bwrap")
+    return require_backend("bwrap")
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_the_environment_is_the_base_and_what_was_given(
     found.pop("LC_CTYPE", None)
     assert found.pop("PWD", str(tmp_path)) == str(tmp_path)
     assert found == {
-        "PATH": f"{outfit()}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "PATH": f"{runtime_folder()}/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "LANG": "C.UTF-8",
         "HOME": str(scratch),
         "TMPDIR": str(scratch),
@@ -143,7 +143,7 @@ def test_nothing_the_caller_has_open_is_passed_on(sandbox: str, tmp_path: Path) 
     taken, given = os.pipe()
     os.set_inheritable(given, True)
     try:
-        process._forget_all()  # so that a new supervisor is started now
+        process._close_all_after_fork()  # so that a new supervisor is started now
         done = sh("ls /proc/self/fd" if sys.platform == "linux" else "ls /dev/fd", tmp_path, sandbox=sandbox)
     finally:
         os.close(taken)
@@ -171,7 +171,7 @@ def test_signals_are_as_a_program_expects_them(tmp_path: Path) -> None:
     )
     old = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     try:
-        process._forget_all()
+        process._close_all_after_fork()
         assert py(code, tmp_path).stdout == b"[]\nset()\n"
     finally:
         signal.signal(signal.SIGUSR1, old)
@@ -330,7 +330,7 @@ def test_a_bomb_is_put_out(kind: str, name: str, tmp_path: Path, linux: None) ->
 
     Without walls the latter may be quicker than any kill; then that is told. It is tried in `make endurance` alone.
     """
-    sandbox = usable(name)
+    sandbox = require_backend(name)
     before = time.monotonic()
     try:
         done = run(["python3", "-c", BOMB, kind, *BOMB_SIZE], cwd=tmp_path, sandbox=sandbox, limits=Limits(timeout=1))
@@ -525,7 +525,7 @@ def test_temporary_files_where_no_python_can_be_found_are_told(
     """A `:` separates folders on PATH: another Python would have run, or none."""
     (tmp_path / "a:b").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "a:b"))
-    monkeypatch.setattr("prowess.outfit._made", {})
+    monkeypatch.setattr("prowess.outfit._folders", {})
     with pytest.raises(SandboxError, match=r"commands find no `python` in .*a:b") as caught:
         sh("python3 -V", tmp_path, sandbox=sandbox)
     assert caught.value.hint == "point `TMPDIR` at a folder without `:` in its path"
@@ -548,14 +548,14 @@ def test_a_scratch_folder_is_removed_whatever_is_in_it(
 def test_folders_that_were_left_behind_go_after_days(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By whoever makes the next one; what is young, another's name or no folder stays."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("prowess.outfit._made", {})
+    monkeypatch.setattr("prowess.outfit._folders", {})
     for name in ("prowess-case-0123456789abcdef", "prowess-run-0123456789abcde0", "prowess-case-mine"):
         (tmp_path / name / "inner").mkdir(parents=True)
     for name in ("prowess-case-0123456789abcdef", "prowess-case-mine"):
         os.utime(tmp_path / name, (1, 1))
     (tmp_path / "prowess-run-0123456789abcdef").write_text("")
     os.utime(tmp_path / "prowess-run-0123456789abcdef", (1, 1))
-    made = Path(outfit())
+    made = Path(runtime_folder())
     assert sorted(path.name for path in tmp_path.iterdir() if path != made) == [
         "prowess-case-mine",
         "prowess-run-0123456789abcde0",
@@ -583,7 +583,7 @@ def test_only_what_is_writable_can_be_written(bwrap: str, tmp_path: Path) -> Non
     for name in ("skill", "named", "scratch"):
         (tmp_path / name).mkdir()
     (tmp_path / "skill/SKILL.md").write_text("as it was")
-    places = [".", "/", "/etc", "/usr", "/usr/bin", outfit(), outfit() + "/bin", sys.prefix]
+    places = [".", "/", "/etc", "/usr", "/usr/bin", runtime_folder(), runtime_folder() + "/bin", sys.prefix]
     line = f"for at in {' '.join(places)}; do touch $at/new 2>/dev/null && echo $at; done; echo x >SKILL.md"
     line += f"; rm -f SKILL.md; touch {tmp_path}/new; touch {tmp_path}/named/new $HOME/new /tmp/new && echo well"
     where: dict[str, Any] = {"writable": [tmp_path / "named"], "scratch": tmp_path / "scratch"}
@@ -750,21 +750,21 @@ def test_a_command_costs_little_more_than_bare_python(tmp_path: Path) -> None:
 def unknown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """Nothing was tried yet; the list gets a word for each try."""
     tries: list[str] = []
-    real = backends._try
+    real = backends._probe
 
     def tried(found: backends.Backend) -> None:
         tries.append(found.path)
         real(found)
 
-    monkeypatch.setattr(backends, "_try", tried)
-    monkeypatch.setattr(backends, "_known", set())
+    monkeypatch.setattr(backends, "_probe", tried)
+    monkeypatch.setattr(backends, "_working", set())
     monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
     return tries
 
 
 def refused(choice: str = "auto", **named: Any) -> tuple[str, str | None]:
     with pytest.raises(SandboxError) as caught:
-        backend(choice, **named)
+        find_backend(choice, **named)
     return str(caught.value), caught.value.hint
 
 
@@ -780,7 +780,7 @@ def test_without_bwrap_auto_refuses_and_says_what_to_do(
     )
     assert refused() == (reason, remedy)
     assert refused("bwrap", trusted=True) == (reason, remedy)
-    assert backend(trusted=True).name == "none"
+    assert find_backend(trusted=True).name == "none"
     assert unknown == []
 
 
@@ -818,9 +818,9 @@ def test_a_folder_of_the_project_brings_no_bwrap(
 
 def test_that_bwrap_works_is_remembered(bwrap: str, unknown: list[str], tmp_path: Path) -> None:
     """For this start of the machine, this program and this user, across processes."""
-    assert backend().name == backend().name == "bwrap"
-    backends._known.clear()
-    assert backend().name == "bwrap"
+    assert find_backend().name == find_backend().name == "bwrap"
+    backends._working.clear()
+    assert find_backend().name == "bwrap"
     assert len(unknown) == 1
     assert [path.name for path in (tmp_path / "cache").iterdir()] == ["sandbox"]
 
@@ -830,8 +830,8 @@ def test_a_memory_that_is_damaged_or_foreign_counts_for_nothing(
     damage: str, bwrap: str, unknown: list[str], tmp_path: Path
 ) -> None:
     """It is tried again, and nothing is raised."""
-    backend()
-    backends._known.clear()
+    find_backend()
+    backends._working.clear()
     file = tmp_path / "cache/sandbox"
     data = file.read_bytes()
     if damage in ("empty", "cut", "bit", "other"):
@@ -849,7 +849,7 @@ def test_a_memory_that_is_damaged_or_foreign_counts_for_nothing(
         else:
             file.parent.rmdir()
             file.parent.write_text("a file")
-    assert backend().name == "bwrap"
+    assert find_backend().name == "bwrap"
     assert len(unknown) == 2
 
 
@@ -871,15 +871,15 @@ def test_the_profile_of_seatbelt(tmp_path: Path) -> None:
     """Begins with nothing; paths are quoted and without links."""
     (tmp_path / 'a"b').mkdir()
     (tmp_path / "link").symlink_to(tmp_path / 'a"b')
-    walls = Walls(cwd="/", env={}, readable=("/usr",), writable=(str(tmp_path / "link"),), network=False)
-    profile = seatbelt_profile(walls)
+    confinement = Confinement(cwd="/", env={}, readable=("/usr",), writable=(str(tmp_path / "link"),), network=False)
+    profile = seatbelt_profile(confinement)
     real = os.path.realpath(tmp_path)
     assert profile.startswith("(version 1)\n(deny default)\n")
     assert f'(allow file-write* (subpath "{real}/a\\"b"))\n' in profile
     assert "network" not in profile
     assert profile.count("(") == profile.count(")")
-    assert "(allow network*)\n" in seatbelt_profile(walls.but(network=True))
-    assert "file-write*" not in seatbelt_profile(walls.but(writable=()))
+    assert "(allow network*)\n" in seatbelt_profile(confinement.with_changes(network=True))
+    assert "file-write*" not in seatbelt_profile(confinement.with_changes(writable=()))
 
 
 # ── bad input ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -955,7 +955,7 @@ def test_the_example_of_its_page_prints_what_the_page_says(capsys: pytest.Captur
 def test_every_limit_and_field_has_its_word_on_the_page() -> None:
     """With its default."""
     page = (SOURCE.parent / "docs/sandbox.md").read_text()
-    assert [name for name in Limits._names if f"\n| `{name}` | " not in page] == []
+    assert [name for name in Limits._field_names if f"\n| `{name}` | " not in page] == []
     assert [name for name in backends.CHOICES if f"\n| `{name}` | " not in page] == []
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import prowess.seal
 import strategies  # noqa: F401 - loads the profile
 from prowess.errors import SkillError
-from prowess.seal import look, seal
+from prowess.seal import integrity_digest, read_integrity
 from skills import skill
 
 if TYPE_CHECKING:
@@ -51,15 +51,15 @@ def folder(tmp_path: Path) -> Path:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """From descriptor to descriptor, and by paths where the system has no such thing."""
     if request.param == "paths":
-        monkeypatch.setattr(prowess.seal, "_BY_DESCRIPTOR", False)
+        monkeypatch.setattr(prowess.seal, "_HAS_DIR_FD", False)
     return str(request.param)
 
 
 def why(folder: Path) -> tuple[str, str | None]:
     """Return why a folder cannot be sealed, and what to do."""
     with pytest.raises(SkillError) as error:
-        look(str(folder))
-    assert seal(str(folder)) is None
+        read_integrity(str(folder))
+    assert integrity_digest(str(folder)) is None
     return str(error.value), error.value.hint
 
 
@@ -105,10 +105,10 @@ def refile(path: Path) -> None:
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_change_is_seen(change: str, folder: Path, way: str) -> None:
     """Bytes, permissions, names, places, things that come and go, and where links lead."""
-    before = seal(str(folder))
+    before = integrity_digest(str(folder))
     assert before is not None
     CHANGES[change](folder)
-    after = seal(str(folder))
+    after = integrity_digest(str(folder))
     assert after is not None
     assert after != before
 
@@ -116,10 +116,10 @@ def test_every_change_is_seen(change: str, folder: Path, way: str) -> None:
 def test_a_change_that_leaves_size_and_dates_is_seen(folder: Path, way: str) -> None:
     """No time stamp has a say."""
     file = folder / "scripts/fill.py"
-    before, status = seal(str(folder)), file.stat()
+    before, status = integrity_digest(str(folder)), file.stat()
     file.write_text("print(2)\n")
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
-    assert seal(str(folder)) not in (before, None)
+    assert integrity_digest(str(folder)) not in (before, None)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_change_that_leaves_size_and_dates_is_seen(folder: Path, way: str) -> 
 )
 def test_what_is_no_change_is_none(change: str, folder: Path, tmp_path: Path, way: str) -> None:
     """The seal is of what the folder holds: not of when, where, or what else has the same bytes."""
-    before, path = seal(str(folder)), folder
+    before, path = integrity_digest(str(folder)), folder
     if change == "dates":
         os.utime(folder / "SKILL.md", (0, 0))
     elif change == "a hard link outside":
@@ -139,7 +139,7 @@ def test_what_is_no_change_is_none(change: str, folder: Path, tmp_path: Path, wa
     elif change == "a link":
         (tmp_path / "link").symlink_to(folder)
         path = tmp_path / "link"
-    assert seal(str(path)) == before
+    assert integrity_digest(str(path)) == before
 
 
 def test_both_ways_give_the_same_seal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,9 +162,9 @@ def test_both_ways_give_the_same_seal(folder: Path, monkeypatch: pytest.MonkeyPa
         record("l", "scripts/link", b"../references/a.md"),
     ]
     wanted = f"trust1:{sha256(b''.join(records)).hexdigest()}"
-    assert seal(str(folder)) == wanted
-    monkeypatch.setattr(prowess.seal, "_BY_DESCRIPTOR", False)
-    assert seal(str(folder)) == wanted
+    assert integrity_digest(str(folder)) == wanted
+    monkeypatch.setattr(prowess.seal, "_HAS_DIR_FD", False)
+    assert integrity_digest(str(folder)) == wanted
 
 
 def test_scripts_are_what_may_be_run(folder: Path, way: str) -> None:
@@ -173,7 +173,7 @@ def test_scripts_are_what_may_be_run(folder: Path, way: str) -> None:
     (folder / "run").chmod(0o755)
     (folder / "references/scripts").mkdir()
     (folder / "references/scripts/no.py").write_text("")
-    assert look(str(folder)).scripts == ("run", "scripts/fill.py", "scripts/link")
+    assert read_integrity(str(folder)).scripts == ("run", "scripts/fill.py", "scripts/link")
 
 
 # ── laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -209,14 +209,14 @@ def test_any_change_of_any_skill_asks_again_and_undoing_it_does_not(tree: Tree, 
     with tempfile.TemporaryDirectory() as top:
         folder = Path(top, "s")
         path = data.draw(st.sampled_from(build(tree, folder)))
-        before = seal(str(folder))
+        before = integrity_digest(str(folder))
         assert before is not None
         undo = one_change(path, data)
-        after = seal(str(folder))
+        after = integrity_digest(str(folder))
         assert after is not None
         assert after != before
         undo()
-        assert seal(str(folder)) == before
+        assert integrity_digest(str(folder)) == before
 
 
 def one_change(path: Path, data: st.DataObject) -> Callable[[], object]:
@@ -251,7 +251,7 @@ def test_skills_with_the_same_seal_are_the_same(one: Tree, other: Tree) -> None:
         first, second = Path(top, "1"), Path(top, "2")
         build(one, first)
         build(other, second)
-        assert (seal(str(first)) == seal(str(second))) is (drawn(first) == drawn(second))
+        assert (integrity_digest(str(first)) == integrity_digest(str(second))) is (drawn(first) == drawn(second))
 
 
 def drawn(top: Path) -> list[tuple[Any, ...]]:
@@ -279,7 +279,7 @@ def test_a_link_that_leads_out_by_another_link_cannot_be_sealed(folder: Path, wa
     """`deep/..` is where `deep` leads, not where it stands."""
     (folder / "references/deeper").mkdir()
     (folder / "references/deep").symlink_to("../empty")
-    assert seal(str(folder)) is not None
+    assert integrity_digest(str(folder)) is not None
     (folder / "scripts/out").symlink_to("../references/deep/../../outside")
     assert why(folder) == (
         "the link `scripts/out` leads down and up again",
@@ -291,7 +291,7 @@ def test_a_link_that_leads_out_by_another_link_cannot_be_sealed(folder: Path, wa
 def test_a_link_that_stays_inside_is_sealed(target: str, folder: Path, way: str) -> None:
     """Whether or not there is anything, and also where it leads round in a circle."""
     (folder / "scripts/in").symlink_to(target)
-    assert seal(str(folder)) is not None
+    assert integrity_digest(str(folder)) is not None
 
 
 def fifo(path: Path) -> None:
@@ -355,7 +355,7 @@ def test_a_skill_that_is_too_large_cannot_be_sealed(folder: Path, way: str, monk
     """One file, or all of them together: the limits are those of a digest."""
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     monkeypatch.setattr(prowess.seal, "MAX_DIGEST_BYTES", size)
-    assert seal(str(folder)) is not None
+    assert integrity_digest(str(folder)) is not None
     (folder / "one-more").write_text("x")
     monkeypatch.setattr(prowess.seal, "MAX_DIGEST_BYTES", 64 * 1024 * 1024)
     with (folder / "hole").open("wb") as file:
@@ -363,7 +363,7 @@ def test_a_skill_that_is_too_large_cannot_be_sealed(folder: Path, way: str, monk
     assert why(folder) == ("it is larger than 64 MiB", "leave out what the skill does not need")
     monkeypatch.setattr(prowess.seal, "MAX_SKILL_FILES", 8)
     (folder / "hole").unlink()
-    assert seal(str(folder)) is not None
+    assert integrity_digest(str(folder)) is not None
     (folder / "two-more").symlink_to("one-more")
     assert why(folder) == (
         "it holds more than 8 files, folders and links",
@@ -375,20 +375,20 @@ def test_a_skill_that_is_too_deep_cannot_be_sealed(folder: Path, way: str) -> No
     """No more descriptors are held open than levels are allowed."""
     deep = folder.joinpath(*["d"] * 64)
     deep.mkdir(parents=True)
-    assert seal(str(folder)) is not None
+    assert integrity_digest(str(folder)) is not None
     (deep / "d").mkdir()
     assert why(folder) == ("it has folders more than 64 levels deep", "make it flatter")
 
 
 def test_no_descriptor_stays_open(folder: Path, way: str) -> None:
     """Whether or not there is a seal."""
-    seal(str(folder))
+    integrity_digest(str(folder))
     before = os.listdir("/dev/fd")
     fifo(folder / "scripts/zz")
     for _ in range(5):
-        assert seal(str(folder)) is None
+        assert integrity_digest(str(folder)) is None
     (folder / "scripts/zz").unlink()
-    assert seal(str(folder)) is not None
+    assert integrity_digest(str(folder)) is not None
     assert len(os.listdir("/dev/fd")) == len(before)
 
 
@@ -425,7 +425,7 @@ def test_a_swap_between_the_look_and_the_opening_is_noticed(
         return status
 
     monkeypatch.setattr(os, "stat", swapping)
-    assert seal(str(folder)) is None
+    assert integrity_digest(str(folder)) is None
     assert os.stat is real, "nothing was swapped"
     assert not {os.path.realpath(path) for path in opened} & {str(secret), str(secret / "file")}
 
@@ -474,16 +474,16 @@ def test_a_change_while_it_is_read_is_noticed(
     folder = tmp_path / "s"
     (folder / "scripts").mkdir(parents=True)
     (folder / "scripts/fill.py").write_text("x")
-    before = seal(str(folder))
+    before = integrity_digest(str(folder))
     assert before is not None
     while_read(monkeypatch, lambda: ACTS[act](folder))
     assert why_once(folder) == ("it changed while it was read", "try again")
-    assert seal(str(folder)) not in (before, None)
+    assert integrity_digest(str(folder)) not in (before, None)
 
 
 def why_once(folder: Path) -> tuple[str, str | None]:
     with pytest.raises(SkillError) as error:
-        look(str(folder))
+        read_integrity(str(folder))
     return str(error.value), error.value.hint
 
 

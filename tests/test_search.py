@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from prowess.catalog import discover
 from prowess.entry import State
 from prowess.errors import SkillError
-from prowess.search import MAX_BODY, MAX_QUERY, MAX_WORDS, REACHABLE, Hit, Index
+from prowess.search import MAX_BODY_CHARS, MAX_QUERY_CHARS, MAX_QUERY_WORDS, REACHABLE, Hit, Index
 from prowess.skill import Skill
 from skills import skill
 
@@ -235,7 +235,7 @@ def test_a_skill_is_found_by_either_of_two_names(top: Path) -> None:
 @pytest.mark.parametrize("state", State)
 def test_only_skills_that_can_be_reached_are_found(state: State, top: Path) -> None:
     """Active, for the user alone, or shown later; nothing that lost, is off or was refused."""
-    entries = [entry.but(state=state) for entry in catalog(top).skills]
+    entries = [entry.with_changes(state=state) for entry in catalog(top).skills]
     assert bool(Index(entries).search("csv")) is (state in REACHABLE)
     assert [str(item) for item in REACHABLE] == ["active", "user-only", "deferred"]
 
@@ -272,7 +272,7 @@ def test_no_skills_are_no_hits(kind: str) -> None:
 
 def test_of_a_body_its_beginning_is_searched(kind: str, top: Path) -> None:
     """262,144 characters, not bytes."""
-    filler = "é " * (MAX_BODY // 2)
+    filler = "é " * (MAX_BODY_CHARS // 2)
     skill(top / ".agents/skills/long", body=filler[:-20] + "before " + "é " * 10 + "behind")
     assert found(top, "before") == ["long"]
     assert found(top, "behind") == []
@@ -332,7 +332,7 @@ class Elsewhere:
     ("body", "expected"),
     [
         ("Kept in a database.", ["sheets"]),
-        ("é" * MAX_BODY + " database", []),
+        ("é" * MAX_BODY_CHARS + " database", []),
         (OSError("gone"), []),
         (SkillError("gone"), []),
     ],
@@ -449,7 +449,7 @@ def every_script(top: Path) -> Index:
 def test_hostile_skills_are_indexed(kind: str, top: Path) -> None:
     """NULs, lone surrogates and unpaired accents in names, descriptions and bodies."""
     (entry, *rest) = catalog(top).skills
-    hostile = entry.but(name="bad\udcff\0name", description="a\0b \ud800 c\u0301 zebra", alias="\ud800")
+    hostile = entry.with_changes(name="bad\udcff\0name", description="a\0b \ud800 c\u0301 zebra", alias="\ud800")
     searched = Index([hostile, *rest])
     for query in ("zebra", "bad name", "bad\udcff\0name", "ć"):
         assert searched.search(query)[0].entry is hostile, query
@@ -479,11 +479,11 @@ def test_a_huge_query_takes_no_time(query: str, kind: str, top: Path) -> None:
 
 def test_only_so_many_words_and_characters_count(kind: str, top: Path) -> None:
     """The same word counts once."""
-    other = " ".join(f"q{number}" for number in range(MAX_WORDS - 1))
+    other = " ".join(f"q{number}" for number in range(MAX_QUERY_WORDS - 1))
     assert found(top, f"{other} workbooks") == ["sheets"]
     assert found(top, f"{other} q99 workbooks") == []
     assert found(top, "q0 " * 500 + "workbooks") == ["sheets"]
-    assert found(top, "q0 " * (MAX_QUERY // 3) + "workbooks") == []
+    assert found(top, "q0 " * (MAX_QUERY_CHARS // 3) + "workbooks") == []
 
 
 # ── the table ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -511,14 +511,14 @@ def test_without_full_text_tables_words_are_compared(absent: Any, top: Path, mon
 def test_any_thread_may_search(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also the first time, all at once: one of them makes the table."""
     searched, made = index(top), []
-    make = Index._made
+    make = Index._build_table
 
     def slowly(index: Index) -> object:
         made.append(index)
         time.sleep(0.05)
         return make(index)
 
-    monkeypatch.setattr(Index, "_made", slowly)
+    monkeypatch.setattr(Index, "_build_table", slowly)
     with ThreadPoolExecutor(8) as pool:
         hits = list(pool.map(searched.search, ["csv-profile", "workbooks"] * 40))
     assert [names(found)[0] for found in hits] == ["csv-profile", "sheets"] * 40
@@ -534,7 +534,7 @@ MANY = 2_000
 def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Skills whose texts have words as often as a language has them: the n-th commonest 1/n of the time."""
     folder = tmp_path_factory.mktemp("crowd")
-    author: Any = runpy.run_path(str(TOP / "benchmarks/generate.py"))["Author"](7)
+    author: Any = runpy.run_path(str(TOP / "benchmarks/generate.py"))["SkillWriter"](7)
     dice = Random(7)  # noqa: S311 - nothing secret
     syllables = [first + second for first in "bdfgklmnprstvz" for second in "aeiou"]
     words = list(dict.fromkeys("".join(dice.choices(syllables, k=dice.choice((2, 3, 3, 4)))) for _ in range(8_000)))

@@ -12,20 +12,20 @@ import pytest
 from prowess import prompt
 from prowess.catalog import discover
 from prowess.host import load_host
-from skills import World, codes, one, skill, world
+from skills import FakeMachine, entry_in_folder, finding_codes, make_machine, skill
 
 GIVEN = {"infer": {"INFER_AGENT_SKILLS_ENABLED": "true"}}
 
 
 @pytest.fixture
-def here(request: pytest.FixtureRequest, tmp_path: Path) -> World:
+def here(request: pytest.FixtureRequest, tmp_path: Path) -> FakeMachine:
     host = request.node.get_closest_marker("parametrize") and request.node.callspec.params.get("host")
     name = host or request.node.name.split("_")[1]
-    return world(tmp_path, name, **GIVEN.get(name, {}))
+    return make_machine(tmp_path, name, **GIVEN.get(name, {}))
 
 
-def reason(here: World, folder: str) -> str:
-    entry = one(here.see(), folder)
+def reason(here: FakeMachine, folder: str) -> str:
+    entry = entry_in_folder(here.discover_skills(), folder)
     return f"{entry.state}: {entry.reason}"
 
 
@@ -49,30 +49,30 @@ class Listings:
 # infer
 
 
-def test_infer_looks_in_two_places_one_level_deep(here: World) -> None:
+def test_infer_looks_in_two_places_one_level_deep(here: FakeMachine) -> None:
     """`.infer/skills/<name>/SKILL.md` and `~/.infer/skills/<name>/SKILL.md`; the project's come first."""
     skill(here.repo / ".infer/skills/mine")
     skill(here.home / ".infer/skills/yours")
     deeper = skill(here.repo / ".infer/skills/group/deeper")
     skill(here.repo / ".claude/skills/other")
     assert here.active() == {"mine": "repo/.infer/skills/mine", "yours": "home/.infer/skills/yours"}
-    (note,) = here.see().findings
+    (note,) = here.discover_skills().findings
     assert (note.code, note.path) == ("folder-too-deep", str(deeper))
 
 
-def test_infer_looks_from_the_working_directory_not_above(here: World) -> None:
+def test_infer_looks_from_the_working_directory_not_above(here: FakeMachine) -> None:
     """The document names the project's own folder, and no other."""
     skill(here.repo / ".infer/skills/above")
     (here.repo / "below").mkdir()
     assert here.active(here.repo / "below") == {}
 
 
-def test_infer_project_wins_over_user(here: World) -> None:
+def test_infer_project_wins_over_user(here: FakeMachine) -> None:
     """Project wins on name collision."""
     skill(here.home / ".infer/skills/pdf", description="the user's")
     mine = skill(here.repo / ".infer/skills/pdf", description="the project's")
     assert here.states() == {"repo/.infer/skills/pdf": "active", "home/.infer/skills/pdf": "shadowed"}
-    loser = here.see().skills[1]
+    loser = here.discover_skills().skills[1]
     assert loser.shadowed_by == str(mine)
     assert loser.reason == f"{mine} wins: project before user"
 
@@ -97,30 +97,30 @@ def test_infer_is_off_unless_enabled(
     file: str | None, variable: str | None, on: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`agent.skills.enabled: true` in the file switches it on; the variable wins both ways; off is no scan."""
-    here = world(tmp_path, "infer", **({} if variable is None else {"INFER_AGENT_SKILLS_ENABLED": variable}))
+    here = make_machine(tmp_path, "infer", **({} if variable is None else {"INFER_AGENT_SKILLS_ENABLED": variable}))
     skill(here.repo / ".infer/skills/pdf")
     skill(here.home / ".infer/skills/doc")
     if file is not None:
         (here.repo / ".infer/config.yaml").write_text(f"agent:\n  skills:\n    enabled: {file}\n")
     seen = Listings(monkeypatch, here.top)
-    catalog = here.see()
+    catalog = here.discover_skills()
     assert [entry.name for entry in catalog.skills] == (["pdf", "doc"] if on else [])
     looked = [name for name in seen.names if not name.endswith("config.yaml")]
     if on:
         assert len(looked) == 4
-        assert "host-disabled" not in codes(catalog)
+        assert "host-disabled" not in finding_codes(catalog)
     else:
         assert looked == []
         note = next(item for item in catalog.findings if item.code == "host-disabled")
         assert "nothing was scanned" in note.message
         assert note.hint == "set INFER_AGENT_SKILLS_ENABLED=true to switch them on"
         assert prompt.render(catalog).text == ""
-    assert ("config-invalid" in codes(catalog)) == ("perhaps" in (file, variable))
+    assert ("config-invalid" in finding_codes(catalog)) == ("perhaps" in (file, variable))
 
 
 def test_infer_project_settings_count_before_the_users(tmp_path: Path) -> None:
     """Where both files say something, the project's does."""
-    here = world(tmp_path, "infer")
+    here = make_machine(tmp_path, "infer")
     skill(here.repo / ".infer/skills/pdf")
     (here.home / ".infer").mkdir()
     (here.home / ".infer/config.yaml").write_text("agent: {skills: {enabled: true}}\n")
@@ -132,24 +132,24 @@ def test_infer_project_settings_count_before_the_users(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["[foo, bar]", "\n    - foo\n    - 'bar'"], ids=["flow", "block"])
 def test_infer_disabled_skills_are_off_by_name(form: str, tmp_path: Path) -> None:
     """`disabled_skills: [foo, bar]` skips those skills by name; the others stay."""
-    here = world(tmp_path, "infer")
+    here = make_machine(tmp_path, "infer")
     for name in ("foo", "bar", "baz"):
         skill(here.repo / ".infer/skills" / name)
     config = here.repo / ".infer/config.yaml"
     config.write_text(f"agent:\n  skills:\n    enabled: true\n    disabled_skills: {form}\n")
-    catalog = here.see()
+    catalog = here.discover_skills()
     assert {entry.name: str(entry.state) for entry in catalog.skills} == {
         "bar": "disabled",
         "baz": "active",
         "foo": "disabled",
     }
-    assert one(catalog, "foo").reason == f"switched off in {config}"
+    assert entry_in_folder(catalog, "foo").reason == f"switched off in {config}"
 
 
-def test_infer_without_a_skills_folder_sees_nothing(here: World) -> None:
+def test_infer_without_a_skills_folder_sees_nothing(here: FakeMachine) -> None:
     """No folder is no problem."""
-    assert here.see().skills == ()
-    assert here.see().findings == ()
+    assert here.discover_skills().skills == ()
+    assert here.discover_skills().findings == ()
 
 
 BAD_FOR_INFER = [
@@ -171,27 +171,27 @@ BAD_FOR_INFER = [
 @pytest.mark.parametrize(("name", "description", "code"), BAD_FOR_INFER)
 def test_infer_skips_what_breaks_its_rules(name: str, description: str, code: str, tmp_path: Path) -> None:
     """Invalid skills are skipped with a warning, never a crash; their neighbours load."""
-    here = world(tmp_path, "infer", INFER_AGENT_SKILLS_ENABLED="true")
+    here = make_machine(tmp_path, "infer", INFER_AGENT_SKILLS_ENABLED="true")
     folder = "folder" if code == "name-not-folder" else name or "folder"
     skill(here.repo / ".infer/skills" / folder, name, description)
     skill(here.repo / ".infer/skills/zz")
-    catalog = here.see()
-    entry = one(catalog, folder)
+    catalog = here.discover_skills()
+    entry = entry_in_folder(catalog, folder)
     assert str(entry.state) == "rejected"
     assert (code, "error") in [(item.code, item.severity) for item in entry.findings]
     assert list(here.active()) == ["zz"]
 
 
-def test_infer_takes_what_just_keeps_its_limits(here: World) -> None:
+def test_infer_takes_what_just_keeps_its_limits(here: FakeMachine) -> None:
     """64 characters of name, 1,024 of description, keys of other vendors."""
     skill(here.repo / ".infer/skills" / ("a" * 64), description="é" * 1024, more="disabled: true\nversion: 1.10\n")
     assert list(here.active()) == ["a" * 64]
 
 
-def test_infer_catalog_gives_name_description_path_and_how_to_activate(here: World) -> None:
+def test_infer_catalog_gives_name_description_path_and_how_to_activate(here: FakeMachine) -> None:
     """A block with each skill's name, description and absolute path, and a short instruction; no body."""
     file = skill(here.repo / ".infer/skills/pdf", description="Reads <PDF> & more.", body="SECRET BODY")
-    text = prompt.render(here.see()).text
+    text = prompt.render(here.discover_skills()).text
     assert text == (
         "The following skills are available.\n"
         "When a task matches a skill's description, read the file at its path first, then follow its instructions.\n"
@@ -206,21 +206,21 @@ def test_infer_catalog_gives_name_description_path_and_how_to_activate(here: Wor
     )
 
 
-def test_infer_takes_a_published_skill_without_modification(here: World) -> None:
+def test_infer_takes_a_published_skill_without_modification(here: FakeMachine) -> None:
     """A folder in the shape of github.com/anthropics/skills, with a licence and files beside."""
     folder = here.repo / ".infer/skills/webapp-testing"
     skill(folder, more="license: Complete terms in LICENSE.txt\n", body="# Web\n\nSee [x](references/x.md).")
     (folder / "LICENSE.txt").write_text("terms")
     (folder / "references").mkdir()
     (folder / "references/x.md").write_text("x")
-    entry = one(here.see(), "webapp-testing")
+    entry = entry_in_folder(here.discover_skills(), "webapp-testing")
     assert (str(entry.state), entry.findings) == ("active", ())
 
 
 # camel
 
 
-def test_camel_ranks_repo_user_system_external(here: World) -> None:
+def test_camel_ranks_repo_user_system_external(here: FakeMachine) -> None:
     """Dedupe by name with priority repo > user > system > external."""
     paths = [
         here.repo / ".camel/skills/pdf",
@@ -232,7 +232,7 @@ def test_camel_ranks_repo_user_system_external(here: World) -> None:
         skill(path, description=str(rank))
     want = ["active", "shadowed", "shadowed", "shadowed"]
     while paths:
-        catalog = here.see(skill_dirs=[here.top / "external"])
+        catalog = here.discover_skills(skill_dirs=[here.top / "external"])
         assert [entry.path for entry in catalog.skills] == [str(path / "SKILL.md") for path in paths]
         assert [str(entry.state) for entry in catalog.skills] == want
         assert {entry.scope for entry in catalog.skills} <= {"project", "user", "system", "extra"}
@@ -240,7 +240,7 @@ def test_camel_ranks_repo_user_system_external(here: World) -> None:
         want.pop()
 
 
-def test_camel_looks_at_the_git_root(here: World) -> None:
+def test_camel_looks_at_the_git_root(here: FakeMachine) -> None:
     """`<repo>/.camel/skills` is the git root's, from any folder below it, and no other's."""
     skill(here.repo / ".camel/skills/top")
     skill(here.repo / "a/.camel/skills/between")
@@ -248,14 +248,14 @@ def test_camel_looks_at_the_git_root(here: World) -> None:
     assert here.active(here.repo / "a/b") == {"top": "repo/.camel/skills/top"}
 
 
-def test_camel_without_a_repository_looks_at_the_working_directory(here: World) -> None:
+def test_camel_without_a_repository_looks_at_the_working_directory(here: FakeMachine) -> None:
     """No git root: the folder it is started in, not its parents."""
     skill(here.top / "plain/.camel/skills/above")
     skill(here.top / "plain/inner/.camel/skills/mine")
     assert here.active(here.top / "plain/inner") == {"mine": "plain/inner/.camel/skills/mine"}
 
 
-def test_camel_scans_recursively_but_not_below_a_skill(here: World) -> None:
+def test_camel_scans_recursively_but_not_below_a_skill(here: FakeMachine) -> None:
     """SKILL.md files are found however deep; a folder of a skill is not looked into."""
     skill(here.repo / ".camel/skills/a/b/c/d/e/f/deep")
     skill(here.repo / ".camel/skills/outer")
@@ -263,7 +263,7 @@ def test_camel_scans_recursively_but_not_below_a_skill(here: World) -> None:
     assert sorted(here.active()) == ["deep", "outer"]
 
 
-def test_camel_skips_hidden_folders_and_links_and_says_so(here: World) -> None:
+def test_camel_skips_hidden_folders_and_links_and_says_so(here: FakeMachine) -> None:
     """Skip hidden dirs and symlinks: each is told as a finding."""
     root = here.repo / ".camel/skills"
     skill(root / ".hidden/secret")
@@ -273,26 +273,26 @@ def test_camel_skips_hidden_folders_and_links_and_says_so(here: World) -> None:
     (root / "file").mkdir()
     (root / "file/SKILL.md").symlink_to(elsewhere)
     skill(root / "plain")
-    catalog = here.see()
+    catalog = here.discover_skills()
     assert here.states() == {"repo/.camel/skills/file": "rejected", "repo/.camel/skills/plain": "active"}
-    assert [item.code for item in one(catalog, "file").findings] == ["file-is-link"]
-    assert [(item.code, here.below(item.path or "")) for item in catalog.findings] == [
+    assert [item.code for item in entry_in_folder(catalog, "file").findings] == ["file-is-link"]
+    assert [(item.code, here.relative_folder(item.path or "")) for item in catalog.findings] == [
         ("folder-skipped", "repo/.camel/skills/.alone"),
         ("folder-skipped", "repo/.camel/skills/.hidden/secret"),
         ("folder-skipped", "repo/.camel/skills/linked"),
     ]
 
 
-def test_camel_suppresses_findings_of_the_system(here: World) -> None:
+def test_camel_suppresses_findings_of_the_system(here: FakeMachine) -> None:
     """System-scope errors are suppressed; the state still tells, and other scopes' findings stay."""
     for folder in (here.etc / "camel/skills/bad", here.repo / ".camel/skills/wrong"):
         folder.mkdir(parents=True)
         (folder / "SKILL.md").write_text('---\nname: "\n---\n')
     skill(here.etc / "camel/skills/.hidden/x")
-    catalog = here.see()
-    assert one(catalog, "bad").findings == ()
-    assert str(one(catalog, "bad").state) == "rejected"
-    assert one(catalog, "wrong").findings != ()
+    catalog = here.discover_skills()
+    assert entry_in_folder(catalog, "bad").findings == ()
+    assert str(entry_in_folder(catalog, "bad").state) == "rejected"
+    assert entry_in_folder(catalog, "wrong").findings != ()
     assert catalog.findings == ()
 
 
@@ -310,22 +310,22 @@ def test_camel_suppresses_findings_of_the_system(here: World) -> None:
 )
 def test_camel_validates_length_limits(name: str, description: str, state: str, tmp_path: Path) -> None:
     """Name and description are required and limited; a bad one is recorded, not fatal."""
-    here = world(tmp_path, "camel")
+    here = make_machine(tmp_path, "camel")
     skill(here.repo / ".camel/skills/x", name, description)
     skill(here.repo / ".camel/skills/y")
     assert here.states() == {"repo/.camel/skills/x": state, "repo/.camel/skills/y": "active"}
 
 
-def test_camel_reads_the_short_description(here: World) -> None:
+def test_camel_reads_the_short_description(here: FakeMachine) -> None:
     """`metadata.short-description` is kept for those who want it."""
     skill(here.repo / ".camel/skills/pdf", more="metadata:\n  short-description: PDF parsing\n")
-    assert one(here.see(), "pdf").skill.short_description == "PDF parsing"
+    assert entry_in_folder(here.discover_skills(), "pdf").skill.short_description == "PDF parsing"
 
 
 # aam
 
 
-def test_aam_ranks_managed_project_user(here: World) -> None:
+def test_aam_ranks_managed_project_user(here: FakeMachine) -> None:
     """Enterprise overrides all others; project before personal."""
     paths = [
         here.etc / "aam/skills/pdf",
@@ -341,14 +341,14 @@ def test_aam_ranks_managed_project_user(here: World) -> None:
     for rank, path in enumerate(paths):
         skill(path, description=str(rank))
     states = here.states()
-    assert list(states) == [here.below(str(path)) for path in paths]
+    assert list(states) == [here.relative_folder(str(path)) for path in paths]
     assert list(states.values()) == ["active", *["shadowed"] * 8]
     while len(paths) > 1:
         (paths.pop(0) / "SKILL.md").unlink()
-        assert here.active() == {"pdf": here.below(str(paths[0]))}
+        assert here.active() == {"pdf": here.relative_folder(str(paths[0]))}
 
 
-def test_aam_nested_skills_are_active(here: World) -> None:
+def test_aam_nested_skills_are_active(here: FakeMachine) -> None:
     """Skills in nested `.claude/skills` and `.github/skills` of a monorepo are discovered, from anywhere in it."""
     skill(here.repo / "services/a/.claude/skills/one")
     skill(here.repo / "services/b/.github/skills/two")
@@ -360,7 +360,7 @@ def test_aam_nested_skills_are_active(here: World) -> None:
     assert set(here.active(here.repo / "services/a")) == want
 
 
-def test_aam_does_not_take_a_folder_of_a_skill_for_a_skills_folder(here: World) -> None:
+def test_aam_does_not_take_a_folder_of_a_skill_for_a_skills_folder(here: FakeMachine) -> None:
     """What lies inside a skill is the skill's, also a folder called `skills`."""
     skill(here.repo / "skills/pdf")
     skill(here.repo / "skills/pdf/skills/example")
@@ -368,7 +368,7 @@ def test_aam_does_not_take_a_folder_of_a_skill_for_a_skills_folder(here: World) 
     assert list(here.active()) == ["pdf"]
 
 
-def test_aam_packages_are_always_namespaced(here: World) -> None:
+def test_aam_packages_are_always_namespaced(here: FakeMachine) -> None:
     """Package skills are `package:skill` and never conflict with those that have no namespace."""
     skill(here.repo / "skills/pdf", description="the project's")
     skill(here.repo / ".aam/packages/tools/skills/pdf", description="the package's")
@@ -380,18 +380,18 @@ def test_aam_packages_are_always_namespaced(here: World) -> None:
         "tools:doc": "repo/.aam/packages/tools/skills/doc",
         "tools:pdf": "repo/.aam/packages/tools/skills/pdf",
     }
-    assert one(here.see(), "doc").namespace == "tools"
+    assert entry_in_folder(here.discover_skills(), "doc").namespace == "tools"
 
 
 @pytest.mark.parametrize("host", ["aam", "prowess"])
 @pytest.mark.parametrize("forged", ["tools:pdf", '"tools:pdf"', "TOOLS:PDF"])
-def test_a_bare_name_never_hides_a_packages(host: str, forged: str, here: World) -> None:
+def test_a_bare_name_never_hides_a_packages(host: str, forged: str, here: FakeMachine) -> None:
     """A skill that calls itself `package:skill` does not become that package's."""
     packages = here.repo / f".{host}/packages"
     skill(here.repo / f"{'' if host == 'aam' else '.prowess/'}skills/forged", forged)
     skill(packages / "tools/skills/pdf")
-    catalog = here.see()
-    real = one(catalog, "pdf")
+    catalog = here.discover_skills()
+    real = entry_in_folder(catalog, "pdf")
     assert (real.name, str(real.state)) == ("tools:pdf", "active")
 
 
@@ -408,18 +408,18 @@ def test_a_bare_name_never_hides_a_packages(host: str, forged: str, here: World)
 )
 def test_aam_validates_fields(name: str, description: str, more: str, state: str, tmp_path: Path) -> None:
     """`[a-z0-9-]`, 64 and 1,024 characters; user-only skills; compatibility as a map."""
-    here = world(tmp_path, "aam")
+    here = make_machine(tmp_path, "aam")
     skill(here.repo / "skills/x", name, description, more=more)
     assert here.states() == {"repo/skills/x": state}
     if "compat" in more:
-        assert one(here.see(), "x").requirements.packages == ("python>=3.10", "pypdf")
-        assert one(here.see(), "x").findings[0].code == "name-not-folder"
+        assert entry_in_folder(here.discover_skills(), "x").requirements.packages == ("python>=3.10", "pypdf")
+        assert entry_in_folder(here.discover_skills(), "x").findings[0].code == "name-not-folder"
 
 
 # initrunner
 
 
-def initrunner(here: World) -> list[Path]:
+def initrunner(here: FakeMachine) -> list[Path]:
     return [
         here.repo / "skills/pdf",
         here.repo / ".agents/skills/pdf",
@@ -432,40 +432,40 @@ def initrunner(here: World) -> list[Path]:
 
 def test_initrunner_looks_in_six_places_and_the_first_wins(tmp_path: Path) -> None:
     """Role-local, `.agents`, `--skill-dir`, `INITRUNNER_SKILL_DIR`, and the two of the user."""
-    here = world(tmp_path, "initrunner", INITRUNNER_SKILL_DIR=str(tmp_path / "variable"))
+    here = make_machine(tmp_path, "initrunner", INITRUNNER_SKILL_DIR=str(tmp_path / "variable"))
     paths = initrunner(here)
     for rank, path in enumerate(paths):
         skill(path, description=str(rank))
     option: dict[str, Any] = {"skill_dirs": [here.top / "option"]}
-    assert list(here.states(**option)) == [here.below(str(path)) for path in paths]
+    assert list(here.states(**option)) == [here.relative_folder(str(path)) for path in paths]
     while paths:
-        assert here.active(**option) == {"pdf": here.below(str(paths[0]))}
+        assert here.active(**option) == {"pdf": here.relative_folder(str(paths[0]))}
         (paths.pop(0) / "SKILL.md").unlink()
 
 
-def test_initrunner_shadowing_is_said(here: World) -> None:
+def test_initrunner_shadowing_is_said(here: FakeMachine) -> None:
     """A warning is logged when shadowing occurs."""
     skill(here.repo / "skills/pdf", description="one")
     skill(here.home / ".agents/skills/pdf", description="two")
-    assert [item.code for item in here.see().skills[1].findings] == ["name-shadowed"]
+    assert [item.code for item in here.discover_skills().skills[1].findings] == ["name-shadowed"]
 
 
 def test_initrunner_variable_may_hold_several_folders(tmp_path: Path) -> None:
     """Folders in a path list, in their order; one that is not there is a finding."""
     names = os.pathsep.join(str(tmp_path / name) for name in ("one", "absent", "two"))
-    here = world(tmp_path, "initrunner", INITRUNNER_SKILL_DIR=names)
+    here = make_machine(tmp_path, "initrunner", INITRUNNER_SKILL_DIR=names)
     skill(here.top / "one/ab")
     skill(here.top / "two/cd")
     assert list(here.active()) == ["ab", "cd"]
-    assert codes(here.see()) == ["root-not-folder"]
+    assert finding_codes(here.discover_skills()) == ["root-not-folder"]
 
 
-def test_initrunner_looks_one_level_deep_and_not_above(here: World) -> None:
+def test_initrunner_looks_one_level_deep_and_not_above(here: FakeMachine) -> None:
     """Only `{name}/SKILL.md`, from the role's folder."""
     skill(here.repo / "skills/group/deep")
     skill(here.repo / ".agents/skills/top")
     assert list(here.active()) == ["top"]
-    assert codes(here.see()) == ["folder-too-deep"]
+    assert finding_codes(here.discover_skills()) == ["folder-too-deep"]
     (here.repo / "below").mkdir()
     assert here.active(here.repo / "below") == {}
 
@@ -473,21 +473,21 @@ def test_initrunner_looks_one_level_deep_and_not_above(here: World) -> None:
 @pytest.mark.parametrize("name", [".git", "node_modules", "__pycache__", ".venv", "dist"])
 def test_initrunner_skips_by_name(name: str, tmp_path: Path) -> None:
     """Five names are skipped, and it is said where one of them holds a skill."""
-    here = world(tmp_path, "initrunner")
+    here = make_machine(tmp_path, "initrunner")
     skill(here.repo / "skills" / name, "ab")
     skill(here.repo / "skills/cd")
     assert here.active() == {"cd": "repo/skills/cd"}
-    assert codes(here.see()) == ["folder-skipped"]
+    assert finding_codes(here.discover_skills()) == ["folder-skipped"]
 
 
-def test_initrunner_does_not_discover_flat_files(here: World) -> None:
+def test_initrunner_does_not_discover_flat_files(here: FakeMachine) -> None:
     """`NAME.md` stays available for explicit references only."""
     skill(here.repo / "skills/dir")
     (here.repo / "skills/flat.md").write_text("---\nname: flat\ndescription: Flat.\n---\nDo it.\n")
     assert list(here.states()) == ["repo/skills/dir"]
 
 
-def test_initrunner_skips_a_skill_without_description(here: World) -> None:
+def test_initrunner_skips_a_skill_without_description(here: FakeMachine) -> None:
     """Skills without a description in front matter are skipped."""
     for folder, text in {"none": "name: none\n", "empty": "name: empty\ndescription:\n"}.items():
         (here.repo / "skills" / folder).mkdir(parents=True)
@@ -514,21 +514,21 @@ def test_initrunner_skips_a_skill_without_description(here: World) -> None:
 )
 def test_initrunner_name_pattern(name: str, state: str, tmp_path: Path) -> None:
     """`^[a-z0-9][a-z0-9-]*[a-z0-9]$`."""
-    here = world(tmp_path, "initrunner")
+    here = make_machine(tmp_path, "initrunner")
     skill(here.repo / "skills/x", f'"{name}"')
     assert here.states() == {"repo/skills/x": state}
 
 
-def many(here: World, count: int) -> None:
+def many(here: FakeMachine, count: int) -> None:
     for number in range(count):
         skill(here.repo / f"skills/s{number:03}")
 
 
-def test_initrunner_takes_fifty_and_says_what_it_left(here: World) -> None:
+def test_initrunner_takes_fifty_and_says_what_it_left(here: FakeMachine) -> None:
     """Total discovered skills capped at 50: the first in order; the rest are `disabled` with that reason."""
     many(here, 53)
     skill(here.home / ".agents/skills/last")
-    catalog = here.see()
+    catalog = here.discover_skills()
     assert catalog.counts["active"] == 50
     assert [entry.folder for entry in catalog.skills if entry.state == "disabled"] == ["s050", "s051", "s052", "last"]
     assert catalog.skills[-1].reason == "only the first 50 skills are taken (`max_skills`)"
@@ -537,14 +537,14 @@ def test_initrunner_takes_fifty_and_says_what_it_left(here: World) -> None:
     ]
 
 
-def test_initrunner_shadowed_skills_do_not_use_up_the_limit(here: World) -> None:
+def test_initrunner_shadowed_skills_do_not_use_up_the_limit(here: FakeMachine) -> None:
     """Only what would be in the catalog counts."""
     many(here, 40)
     for number in range(40):
         skill(here.home / f".agents/skills/s{number:03}", description="other")
     for number in range(10):
         skill(here.home / f".initrunner/skills/t{number:03}")
-    assert here.see().counts["active"] == 50
+    assert here.discover_skills().counts["active"] == 50
 
 
 LIMITS = [
@@ -564,28 +564,28 @@ LIMITS = [
 @pytest.mark.parametrize(("value", "taken", "wrong"), LIMITS)
 def test_initrunner_limit_of_a_role(value: str, taken: int, wrong: bool, tmp_path: Path) -> None:
     """`auto_skills.max_skills` from 1 to 200; anything else is a finding, and 50 stays."""
-    here = world(tmp_path, "initrunner")
+    here = make_machine(tmp_path, "initrunner")
     many(here, 60)
     role = here.repo / "role.yaml"
     role.write_text(f"kind: Agent\nspec:\n  auto_skills:\n    max_skills: {value}\n")
-    catalog = here.see(role=role)
+    catalog = here.discover_skills(role=role)
     assert catalog.counts["active"] == taken
     assert catalog.counts["disabled"] == 60 - taken
-    assert ("config-invalid" in codes(catalog)) == wrong
+    assert ("config-invalid" in finding_codes(catalog)) == wrong
 
 
-def test_initrunner_role_may_switch_discovery_off(here: World) -> None:
+def test_initrunner_role_may_switch_discovery_off(here: FakeMachine) -> None:
     """`auto_skills.enabled: false`; the default is on."""
     skill(here.repo / "skills/pdf")
     role = here.repo / "role.yaml"
     role.write_text("spec:\n  auto_skills:\n    enabled: false\n")
-    catalog = here.see(role=role)
-    assert (catalog.skills, codes(catalog)) == ((), ["host-disabled"])
+    catalog = here.discover_skills(role=role)
+    assert (catalog.skills, finding_codes(catalog)) == ((), ["host-disabled"])
     role.write_text("spec:\n  role: hello\n")
     assert list(here.active(role=role)) == ["pdf"]
 
 
-def test_initrunner_looks_beside_the_role(here: World) -> None:
+def test_initrunner_looks_beside_the_role(here: FakeMachine) -> None:
     """The folder of `--role FILE` is where `skills` and `.agents/skills` are, wherever one stands."""
     skill(here.repo / "roles/skills/local")
     skill(here.repo / "roles/.agents/skills/agents")
@@ -596,23 +596,23 @@ def test_initrunner_looks_beside_the_role(here: World) -> None:
     assert list(here.active()) == ["cwd"]
 
 
-def test_initrunner_broken_role_is_a_finding(here: World) -> None:
+def test_initrunner_broken_role_is_a_finding(here: FakeMachine) -> None:
     """A role that is not YAML, or not there, does not hide skills silently."""
     skill(here.repo / "skills/pdf")
     role = here.repo / "role.yaml"
     role.write_text("spec: [\n")
-    assert codes(here.see(role=role)) == ["config-invalid"]
+    assert finding_codes(here.discover_skills(role=role)) == ["config-invalid"]
     role.unlink()
-    assert codes(here.see(role=role)) == ["config-invalid"]
+    assert finding_codes(here.discover_skills(role=role)) == ["config-invalid"]
 
 
-def test_initrunner_does_not_mind_unknown_fields(here: World) -> None:
+def test_initrunner_does_not_mind_unknown_fields(here: FakeMachine) -> None:
     """Unknown fields are ignored; `tools` and `requires` are read."""
     skill(
         here.repo / "skills/research",
         more="color: blue\ntools:\n  - type: http\n    base_url: https://x\nrequires:\n  env: [KEY]\n  bins: [curl]\n",
     )
-    entry = one(here.see(), "research")
+    entry = entry_in_folder(here.discover_skills(), "research")
     assert str(entry.state) == "active"
     assert (entry.requirements.env, entry.requirements.bins) == (("KEY",), ("curl",))
 
@@ -620,13 +620,13 @@ def test_initrunner_does_not_mind_unknown_fields(here: World) -> None:
 # wink
 
 
-def test_wink_finds_nothing_by_itself(here: World) -> None:
+def test_wink_finds_nothing_by_itself(here: FakeMachine) -> None:
     """Skills are mounted explicitly: no folder is scanned."""
     for folder in (".claude/skills/a", ".agents/skills/a", "skills/a"):
         skill(here.repo / folder)
         skill(here.home / folder)
     assert load_host("wink").roots == ()
-    assert here.see().skills == ()
+    assert here.discover_skills().skills == ()
 
 
 STRICT = [
@@ -645,7 +645,7 @@ STRICT = [
 @pytest.mark.parametrize(("name", "good"), STRICT)
 def test_wink_names_are_strict(name: str, good: bool, tmp_path: Path) -> None:
     """The document's own examples, in a folder of that name that was named explicitly."""
-    here = world(tmp_path, "wink")
+    here = make_machine(tmp_path, "wink")
     skill(here.top / "dir" / name, f'"{name}"')
     assert here.states(skill_dirs=[here.top / "dir"]) == {f"dir/{name}": "active" if good else "rejected"}
 
@@ -670,28 +670,28 @@ def test_wink_names_are_strict(name: str, good: bool, tmp_path: Path) -> None:
 )
 def test_wink_validates_all_fields(text: str, code: str, tmp_path: Path) -> None:
     """Field type mismatch or constraint violation is a validation error."""
-    here = world(tmp_path, "wink")
+    here = make_machine(tmp_path, "wink")
     (here.top / "dir/x").mkdir(parents=True)
     (here.top / "dir/x/SKILL.md").write_text(f"---\n{text}\n---\nBody.\n")
-    entry = one(here.see(skill_dirs=[here.top / "dir"]), "x")
+    entry = entry_in_folder(here.discover_skills(skill_dirs=[here.top / "dir"]), "x")
     assert str(entry.state) == "rejected"
     assert (code, "error") in [(item.code, item.severity) for item in entry.findings]
 
 
-def test_wink_takes_at_most_one_mebibyte(here: World) -> None:
+def test_wink_takes_at_most_one_mebibyte(here: FakeMachine) -> None:
     """1 MiB a file: one byte more is an error."""
     file = skill(here.top / "dir/big")
     text = file.read_bytes()
     file.write_bytes(text + b"x" * (1024 * 1024 - len(text)))
     assert here.states(skill_dirs=[here.top / "dir"]) == {"dir/big": "active"}
     file.write_bytes(text + b"x" * (1024 * 1024 - len(text) + 1))
-    assert codes(here.see(skill_dirs=[here.top / "dir"])) == ["file-too-large"]
+    assert finding_codes(here.discover_skills(skill_dirs=[here.top / "dir"])) == ["file-too-large"]
 
 
 # prowess
 
 
-def test_prowess_ranks_managed_project_extra_user(here: World) -> None:
+def test_prowess_ranks_managed_project_extra_user(here: FakeMachine) -> None:
     """The order of its thirteen roots; the nearest folder comes before its parents."""
     paths = [
         here.etc / "prowess/skills/pdf",
@@ -705,47 +705,47 @@ def test_prowess_ranks_managed_project_extra_user(here: World) -> None:
         skill(path, description=str(rank))
     skill(here.top / ".agents/skills/outside")
     cwd, option = here.repo / "a/b", dict[str, Any](skill_dirs=[here.top / "extra"])
-    assert list(here.states(cwd, **option)) == [here.below(str(path)) for path in paths]
+    assert list(here.states(cwd, **option)) == [here.relative_folder(str(path)) for path in paths]
     while paths:
-        assert here.active(cwd, **option) == {"pdf": here.below(str(paths[0]))}
+        assert here.active(cwd, **option) == {"pdf": here.relative_folder(str(paths[0]))}
         (paths.pop(0) / "SKILL.md").unlink()
 
 
-def test_prowess_scopes(here: World) -> None:
+def test_prowess_scopes(here: FakeMachine) -> None:
     """Each root says where it belongs."""
     skill(here.etc / "prowess/skills/a")
     skill(here.repo / ".agents/skills/b")
     skill(here.top / "extra/c")
     skill(here.home / ".claude/skills/d")
     skill(here.repo / ".prowess/packages/p/skills/e")
-    scopes = {entry.name: entry.scope for entry in here.see(skill_dirs=[here.top / "extra"]).skills}
+    scopes = {entry.name: entry.scope for entry in here.discover_skills(skill_dirs=[here.top / "extra"]).skills}
     assert scopes == {"a": "managed", "b": "project", "c": "extra", "d": "user", "p:e": "package"}
 
 
-def test_prowess_without_a_repository_looks_at_the_working_directory(here: World) -> None:
+def test_prowess_without_a_repository_looks_at_the_working_directory(here: FakeMachine) -> None:
     """Without a git root there is no way up."""
     skill(here.top / "plain/.agents/skills/above")
     skill(here.top / "plain/in/.agents/skills/mine")
     assert list(here.active(here.top / "plain/in")) == ["mine"]
 
 
-def test_prowess_looks_four_levels_deep(here: World) -> None:
+def test_prowess_looks_four_levels_deep(here: FakeMachine) -> None:
     """A skill on the fourth level is found, on the fifth it is a finding."""
     root = here.repo / ".agents/skills"
     skill(root / "1/2/3/four")
     five = skill(root / "a/b/c/d/five")
     assert list(here.active()) == ["four"]
-    assert [(item.code, item.path) for item in here.see().findings] == [("folder-too-deep", str(five))]
+    assert [(item.code, item.path) for item in here.discover_skills().findings] == [("folder-too-deep", str(five))]
 
 
-def test_prowess_does_not_look_into_a_skill(here: World) -> None:
+def test_prowess_does_not_look_into_a_skill(here: FakeMachine) -> None:
     """What lies in a skill's folder is the skill's own."""
     skill(here.repo / ".agents/skills/outer")
     skill(here.repo / ".agents/skills/outer/examples/inner")
     assert list(here.states()) == ["repo/.agents/skills/outer"]
 
 
-def test_prowess_links_may_point_inside_the_project_or_a_scanned_root(here: World) -> None:
+def test_prowess_links_may_point_inside_the_project_or_a_scanned_root(here: FakeMachine) -> None:
     """A link out of both is a finding and is not followed, be it a folder's or a file's."""
     root = here.repo / ".agents/skills"
     inside = skill(here.repo / "common/inside")
@@ -758,7 +758,7 @@ def test_prowess_links_may_point_inside_the_project_or_a_scanned_root(here: Worl
     (root / "nowhere").symlink_to(here.top / "absent")
     (root / "file").mkdir()
     (root / "file/SKILL.md").symlink_to(out)
-    catalog = here.see()
+    catalog = here.discover_skills()
     assert here.states() == {
         "repo/.agents/skills/file": "rejected",
         "repo/.agents/skills/inside": "active",
@@ -770,7 +770,7 @@ def test_prowess_links_may_point_inside_the_project_or_a_scanned_root(here: Worl
     ]
 
 
-def test_prowess_a_root_that_leads_out_of_the_project_does_not_widen_its_bounds(here: World) -> None:
+def test_prowess_a_root_that_leads_out_of_the_project_does_not_widen_its_bounds(here: FakeMachine) -> None:
     """A project cannot make the whole disk a scanned root by a link in the root's place; the user can."""
     secret = here.top / "vault/secret.md"
     secret.parent.mkdir()
@@ -780,24 +780,24 @@ def test_prowess_a_root_that_leads_out_of_the_project_does_not_widen_its_bounds(
     (here.repo / ".agents/skills").symlink_to(secret.parent)
     (here.repo / ".claude/skills/x").mkdir(parents=True)
     (here.repo / ".claude/skills/x/SKILL.md").symlink_to(secret)
-    catalog = here.see()
+    catalog = here.discover_skills()
     assert [(entry.folder, str(entry.state)) for entry in catalog.skills] == [("x", "rejected")]
     assert "CANARY" not in repr(catalog)
-    assert "folder-link" in codes(catalog)
+    assert "folder-link" in finding_codes(catalog)
     (here.repo / ".claude/skills/x/SKILL.md").unlink()
     (here.home / ".claude").mkdir()
     (here.home / ".claude/skills").symlink_to(secret.parent)
     assert list(here.active()) == ["real"]
 
 
-def test_prowess_names_compare_folded(here: World) -> None:
+def test_prowess_names_compare_folded(here: FakeMachine) -> None:
     """Names that differ in case or in Unicode form only are one name: the first wins."""
     skill(here.repo / ".prowess/skills/one", "ﬁle", description="1")
     skill(here.repo / ".agents/skills/two", "FILE", description="2")
     assert here.states() == {"repo/.prowess/skills/one": "active", "repo/.agents/skills/two": "shadowed"}
 
 
-def test_prowess_packages_never_collide(here: World) -> None:
+def test_prowess_packages_never_collide(here: FakeMachine) -> None:
     """`package:skill`, from the nearest folder."""
     skill(here.repo / ".agents/skills/pdf")
     skill(here.repo / ".prowess/packages/tools/skills/pdf")
@@ -808,14 +808,14 @@ def test_prowess_packages_never_collide(here: World) -> None:
     }
 
 
-def test_prowess_disabled_by_settings(here: World) -> None:
+def test_prowess_disabled_by_settings(here: FakeMachine) -> None:
     """`skills.disabled` in `.prowess/config.toml` of the project or of the user."""
     for name in ("a", "b", "c"):
         skill(here.repo / ".agents/skills" / name)
     for top, name in ((here.repo, "a"), (here.home, "b")):
         (top / ".prowess").mkdir(exist_ok=True)
         (top / ".prowess/config.toml").write_text(f'[skills]\ndisabled = ["{name}"]\n')
-    assert [(e.name, str(e.state)) for e in here.see().skills] == [
+    assert [(e.name, str(e.state)) for e in here.discover_skills().skills] == [
         ("a", "disabled"),
         ("b", "disabled"),
         ("c", "active"),
@@ -826,20 +826,22 @@ def test_prowess_disabled_by_settings(here: World) -> None:
 
 
 @pytest.mark.parametrize("host", ["infer", "camel", "aam", "initrunner", "wink", "prowess"])
-def test_a_skill_in_the_root_itself_is_not_silently_dropped(host: str, here: World) -> None:
+def test_a_skill_in_the_root_itself_is_not_silently_dropped(host: str, here: FakeMachine) -> None:
     """Every SKILL.md in a place that is scanned is an entry or a finding."""
-    agent = here.agent()
+    agent = here.load_relocated_host()
     for root in agent.roots:
         if not root.path.startswith(("@", "$")) and "*" not in root.path:
             path = root.path.replace("~", str(here.home))
             skill(Path(path) if path.startswith("/") else here.repo / path)
-    told = {entry.path for entry in here.see().skills} | {item.path for item in here.see().findings}
+    told = {entry.path for entry in here.discover_skills().skills} | {
+        item.path for item in here.discover_skills().findings
+    }
     written = {str(path) for path in here.top.rglob("SKILL.md") if "etc/camel" not in str(path)}
     assert written <= told
 
 
 @pytest.mark.parametrize("host", ["infer", "camel", "aam", "initrunner", "wink", "prowess"])
-def test_a_named_folder_may_be_a_skill_itself(host: str, here: World) -> None:
+def test_a_named_folder_may_be_a_skill_itself(host: str, here: FakeMachine) -> None:
     """`--skill-dir` takes a folder of skills or one skill's own folder."""
     skill(here.top / "one")
     assert here.active(skill_dirs=[here.top / "one"]) == ({"one": "one"})

@@ -17,8 +17,8 @@ import prowess.session
 from prowess.catalog import discover
 from prowess.entry import State
 from prowess.errors import ActivationError, AmbiguousSkillError, ConfigError, SkillFileError, SkillNotFoundError
-from prowess.prompt import tokens
-from prowess.session import Granted, Record, Session
+from prowess.prompt import estimate_tokens
+from prowess.session import ActivationRecord, Grants, Session
 from prowess.trust import Trust
 from skills import skill
 
@@ -69,7 +69,7 @@ def test_the_ledger_is_skill_digest_arguments_turn_and_files_read(project: Path)
     session.read("pdf", "SKILL.md")
     session.inject("now $manual")
     first, second = session.ledger
-    assert first == Record(
+    assert first == ActivationRecord(
         name="pdf",
         path=f"{project}/{SKILLS}/pdf/SKILL.md",
         digest=prowess.files.skill_digest(f"{project}/{SKILLS}/pdf"),
@@ -232,7 +232,7 @@ def test_a_record_is_that_of_its_path_not_of_its_name(project: Path) -> None:
     assert "pdf (it cannot be read now)" in session.tail()
     assert "Do pdf." not in session.tail()
     assert session.read("pdf", "SKILL.md").text.endswith("Do pdf.\n")
-    assert session.granted("pdf").why_not == "the skill `pdf` is not active in this conversation"
+    assert session.granted("pdf").denial_reason == "the skill `pdf` is not active in this conversation"
     assert session.activate("pdf").repeated is False
 
 
@@ -304,7 +304,7 @@ def test_a_second_activation_is_one_line(project: Path) -> None:
     session = begin(project)
     first = session.activate("pdf")
     again = session.activate("PDF")
-    assert again == first.but(
+    assert again == first.with_changes(
         content="The skill `pdf` is active already; its instructions have not changed.", repeated=True
     )
     session.activate("xls")
@@ -396,9 +396,9 @@ def test_what_cannot_be_had_is_refused_to_both(state: State, by: str, project: P
     """With the reason."""
     catalog = see(project)
     skills = tuple(
-        item.but(state=state, reason="so it is\x1b") if item.name == "xls" else item for item in catalog.skills
+        item.with_changes(state=state, reason="so it is\x1b") if item.name == "xls" else item for item in catalog.skills
     )
-    session = Session(catalog.but(skills=skills))
+    session = Session(catalog.with_changes(skills=skills))
     with pytest.raises(ActivationError, match=rf"^the skill `xls` is {state}: so it is\\x1b$") as caught:
         session.activate("xls", by=by)
     assert caught.value.hint == "go on without it"
@@ -441,9 +441,9 @@ def test_a_model_s_name_never_costs_a_look_at_all_skills(
 def test_of_several_with_one_name_none_is_guessed(project: Path) -> None:
     """A client may show two; the paths are in the error."""
     catalog = see(project)
-    twins = tuple(item.but(state=State.ACTIVE) for item in catalog.skills if item.name == "pdf")
+    twins = tuple(item.with_changes(state=State.ACTIVE) for item in catalog.skills if item.name == "pdf")
     with pytest.raises(AmbiguousSkillError) as caught:
-        Session(catalog.but(skills=twins)).activate("pdf")
+        Session(catalog.with_changes(skills=twins)).activate("pdf")
     assert caught.value.candidates == tuple(item.path for item in twins)
     assert len(twins) == 2
 
@@ -451,9 +451,11 @@ def test_of_several_with_one_name_none_is_guessed(project: Path) -> None:
 def test_a_folder_s_name_means_the_skill_that_can_be_had(project: Path) -> None:
     """Not one that comes first and is shadowed."""
     catalog = see(project)
-    lost, won = (item.but(name=f"{number}", folder="tool") for number, item in enumerate(catalog.skills[:2]))
-    session = Session(catalog.but(skills=(lost.but(state=State.SHADOWED), won.but(state=State.ACTIVE))))
-    assert session._called("tool").name == "1"
+    lost, won = (item.with_changes(name=f"{number}", folder="tool") for number, item in enumerate(catalog.skills[:2]))
+    session = Session(
+        catalog.with_changes(skills=(lost.with_changes(state=State.SHADOWED), won.with_changes(state=State.ACTIVE)))
+    )
+    assert session._entry_by_name("tool").name == "1"
 
 
 # ── the tail ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -487,10 +489,10 @@ def test_the_tail_keeps_within_every_budget(unit: str, project: Path) -> None:
     skill(project / SKILLS / "big", body="Größe €. " * 60)
     session = begin(project, unit=unit)
     texts = {name: session.activate(name).content for name in ("pdf", "big", "xls")}
-    size = tokens if unit == "tokens" else len
+    size = estimate_tokens if unit == "tokens" else len
     whole = session.tail()
     sizes = []
-    names = tokens("x" * 200) if unit == "tokens" else 200
+    names = estimate_tokens("x" * 200) if unit == "tokens" else 200
     for budget in range(size(whole) + 2):
         text = session.tail(budget)
         assert size(text) <= budget
@@ -692,7 +694,7 @@ def test_every_mention_has_its_span_and_reason(project: Path) -> None:
         ("$pdf", "sigil", False),
         ("use the pptx skill", "phrase", True),
     ]
-    assert found[1].why_not
+    assert found[1].problem
 
 
 # ── tools ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -884,20 +886,20 @@ def test_a_skill_grants_nothing_by_itself(project: Path, trust: Trust) -> None:
         (folder / name).write_text("1\n")
     session = begin(project, trust=trust)
     entry = session.catalog.resolve("pdf")
-    assert session.granted("pdf") == Granted(why_not="the skill `pdf` is not active in this conversation")
+    assert session.granted("pdf") == Grants(denial_reason="the skill `pdf` is not active in this conversation")
     session.activate("pdf")
-    why_not = f"`pdf` is not trusted: look at it, then type `prowess trust {folder}`"
-    assert session.granted("pdf") == Granted(why_not=why_not)
+    denial_reason = f"`pdf` is not trusted: look at it, then type `prowess trust {folder}`"
+    assert session.granted("pdf") == Grants(denial_reason=denial_reason)
     trust.allow(entry)
-    assert session.granted("pdf") == Granted(
+    assert session.granted("pdf") == Grants(
         tools=({"name": "fill", "script": "scripts/fill.py"},), scripts=("scripts/fill.py", "scripts/lib/x.py")
     )
     (folder / "scripts/fill.py").write_text("2\n")
     changed = session.granted("pdf")
     assert (changed.tools, changed.scripts) == ((), ())
-    assert str(changed.why_not).startswith("`pdf` has changed since it was trusted on ")
+    assert str(changed.denial_reason).startswith("`pdf` has changed since it was trusted on ")
     (folder / "scripts/fill.py").write_text("1\n")
-    assert session.granted("pdf").why_not is None
+    assert session.granted("pdf").denial_reason is None
 
 
 def test_trust_alone_grants_nothing_either(project: Path, trust: Trust) -> None:
@@ -905,9 +907,9 @@ def test_trust_alone_grants_nothing_either(project: Path, trust: Trust) -> None:
     skill(project / SKILLS / "pdf", more="allowed-tools: Bash\n")
     session = begin(project, trust=trust)
     trust.allow(session.catalog.resolve("pdf"))
-    assert session.granted("pdf").why_not == "the skill `pdf` is not active in this conversation"
+    assert session.granted("pdf").denial_reason == "the skill `pdf` is not active in this conversation"
     session.activate("pdf")
-    assert session.granted("pdf") == Granted()
+    assert session.granted("pdf") == Grants()
     with pytest.raises(SkillNotFoundError):
         session.granted("nothing")
 
@@ -917,7 +919,7 @@ def test_the_user_s_own_skills_need_no_trust(project: Path, trust: Trust) -> Non
     skill(project.parent / "home/.agents/skills/own", more=TOOLS)
     session = begin(project, trust=trust)
     session.activate("own")
-    assert session.granted("own") == Granted(tools=({"name": "fill", "script": "scripts/fill.py"},))
+    assert session.granted("own") == Grants(tools=({"name": "fill", "script": "scripts/fill.py"},))
 
 
 def test_trust_is_the_user_s_record_where_none_is_given(project: Path) -> None:
@@ -932,11 +934,15 @@ def test_a_record_that_is_active_still_needs_a_catalog_that_has_it(project: Path
     session = begin(project)
     session.activate("pdf")
     catalog = session.catalog
-    session.update(catalog.but(skills=tuple(item.but(state=State.DISABLED, reason=None) for item in catalog.skills)))
+    session.update(
+        catalog.with_changes(
+            skills=tuple(item.with_changes(state=State.DISABLED, reason=None) for item in catalog.skills)
+        )
+    )
     with pytest.raises(ActivationError, match=r"^the skill `pdf` is disabled$"):
         session.read("pdf", "SKILL.md")
     assert "pdf (it cannot be read now)" in session.tail()
-    session.update(catalog.but(skills=()))
+    session.update(catalog.with_changes(skills=()))
     with pytest.raises(SkillNotFoundError):
         session.read("pdf", "SKILL.md")
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from prowess._frontmatter import read
+from prowess._frontmatter import parse_frontmatter
 from prowess.config import Settings
-from prowess.discovery import Found
-from prowess.disk import Disk
-from prowess.glance import glance
+from prowess.discovery import FoundSkill
+from prowess.disk import Filesystem
+from prowess.glance import fast_parse
 from prowess.host import Flag, Host, Root, host_names, load_host
-from prowess.places import Place
-from prowess.sight import Onlooker
+from prowess.places import ScanRoot
+from prowess.sight import LazyEntries
 from prowess.skill import from_document
 from skills import skill
 
@@ -31,23 +31,25 @@ TOLD = ("findings", "description", "requirements", "frontmatter_name", "folder",
 AT_A_GLANCE = {"prowess", "amp", "cursor", "goose", "initrunner", "letta", "vscode"}
 
 
-def looks(host: Host, said: Settings, data: bytes, place: Place, path: str, real: str) -> list[tuple[Onlooker, Found]]:
+def looks(
+    host: Host, said: Settings, data: bytes, scan_root: ScanRoot, path: str, real: str
+) -> list[tuple[LazyEntries, FoundSkill]]:
     """Return a skill as it is found by a glance, and as it is found where it is read; each with eyes of its own."""
-    seen = glance(data)
-    assert seen is not None
-    skill = from_document(read(data, path, complete=False), path)
-    found = Found(path, real, place, None, seen), Found(path, real, place, skill)
-    return [(Onlooker(host, said, Disk()), item) for item in found]
+    fast_fields = fast_parse(data)
+    assert fast_fields is not None
+    skill = from_document(parse_frontmatter(data, path, complete=False), path)
+    found = FoundSkill(path, real, scan_root, None, fast_fields), FoundSkill(path, real, scan_root, skill)
+    return [(LazyEntries(host, said, Filesystem()), item) for item in found]
 
 
-def all_of(entry: Entry, onlooker: Onlooker, order: tuple[str, ...] = TOLD) -> dict[str, Any]:
+def all_of(entry: Entry, lazy_entries: LazyEntries, order: tuple[str, ...] = TOLD) -> dict[str, Any]:
     """Return whatever there is to ask about an entry, asked for in this order."""
     told: dict[str, Any] = {name: getattr(entry, name) for name in order}
     told |= {"alias": entry.alias, "shadowed_by": entry.shadowed_by, "fields": entry.skill.fields}
-    if onlooker.viewer.host.name_rules.identity == "folder":
-        told["second_name"] = onlooker.second_name(entry)
-    if onlooker.viewer.host.budget.degrade == "first-line":
-        told["first_line"] = onlooker.first_line(entry)
+    if lazy_entries.evaluator.host.name_rules.identity == "folder":
+        told["second_name"] = lazy_entries.frontmatter_alias(entry)
+    if lazy_entries.evaluator.host.budget.degrade == "first-line":
+        told["first_line"] = lazy_entries.first_line(entry)
     return {**told, **entry.as_dict()}
 
 
@@ -55,26 +57,26 @@ def assert_same(
     host: Host,
     said: Settings,
     data: bytes,
-    place: Place,
+    scan_root: ScanRoot,
     path: str,
     real: str | None = None,
     order: tuple[str, ...] = TOLD,
 ) -> None:
     """Hold what is told at a glance against what is told of the skill when it was read."""
-    (quick, glanced), (slow, known) = looks(host, said, data, place, path, real or path)
+    (quick, glanced), (slow, known) = looks(host, said, data, scan_root, path, real or path)
     entry, full = quick.entry(glanced), slow.entry(known)
     assert (entry.name, entry.state) == (full.name, full.state)
-    findings = quick.findings_known(glanced)
+    findings = quick.known_findings(glanced)
     assert findings is None or findings == full.findings
     seconds = [
-        onlooker.second_name(one)
-        for onlooker, one in ((quick, entry), (slow, full))
+        lazy_entries.frontmatter_alias(one)
+        for lazy_entries, one in ((quick, entry), (slow, full))
         if host.name_rules.identity == "folder"
     ]
     assert len(set(seconds)) <= 1
     assert all_of(entry, quick, order) == all_of(full, slow)
     assert entry == full
-    assert quick.findings_known(glanced) in (None, full.findings)
+    assert quick.known_findings(glanced) in (None, full.findings)
 
 
 # ── what is made up ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -140,26 +142,26 @@ SETTINGS = st.one_of(
     st.builds(
         Settings,
         effects=st.dictionaries(NAMES | FOLDERS, EFFECTS, max_size=2),
-        folded=st.dictionaries(NAMES | st.just("other"), EFFECTS, max_size=1),
+        folded_effects=st.dictionaries(NAMES | st.just("other"), EFFECTS, max_size=1),
         patterns=st.lists(PATTERNS, max_size=2).map(tuple),
-        off_paths=st.dictionaries(
+        disabled_paths=st.dictionaries(
             st.builds("{}/{}{}".format, st.just(TOP), FOLDERS, st.sampled_from(["", "/SKILL.md"])),
             st.just("/etc/settings.json"),
             max_size=2,
         ),
         trust=st.sampled_from(["unknown", "trusted", "untrusted"]),
-        trust_by=st.just("TRUST"),
+        trust_source=st.just("TRUST"),
     ),
 )
 ORDERS = st.permutations(TOLD).map(tuple)
 
 
 @st.composite
-def places(draw: Any, host: Host) -> Place:
+def places(draw: Any, host: Host) -> ScanRoot:
     """Return places such as a host's, nested ones and those of packages among them."""
     roots = [*host.roots, Root(path="@skill-dir", scope="extra")]
-    root = draw(st.sampled_from(roots)).but(nested=draw(st.sampled_from(["no", "no", "active", "deferred"])))
-    return Place(
+    root = draw(st.sampled_from(roots)).with_changes(nested=draw(st.sampled_from(["no", "no", "active", "deferred"])))
+    return ScanRoot(
         TOP,
         draw(st.sampled_from([root.scope, "project", "user"])),
         root,
@@ -176,11 +178,11 @@ def test_a_glance_makes_the_entry_that_reading_makes(
     name: str, data: Any, file: bytes, folder: str, said: Settings, order: tuple[str, ...], linked: bool
 ) -> None:
     """Whatever the skill, the place and the settings are, and whatever is asked for first."""
-    assume(glance(file) is not None)
+    assume(fast_parse(file) is not None)
     host = load_host(name)
-    place = data.draw(places(host))
+    scan_root = data.draw(places(host))
     path = os.path.join(TOP, folder, "SKILL.md")
-    assert_same(host, said, file, place, path, os.path.join("/elsewhere", "SKILL.md") if linked else path, order)
+    assert_same(host, said, file, scan_root, path, os.path.join("/elsewhere", "SKILL.md") if linked else path, order)
 
 
 # ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -238,20 +240,20 @@ SHAPES = {
 @pytest.mark.parametrize("name", host_names())
 def test_each_shape_is_told_at_a_glance_as_it_is_read(name: str, data: bytes) -> None:
     """Each is beyond doubt, so that a glance takes it in, and each is something to somebody."""
-    assert glance(data) is not None
+    assert fast_parse(data) is not None
     host = load_host(name)
     scope = host.roots[0].scope if host.roots else "extra"
-    place = Place(TOP, scope, host.roots[0] if host.roots else Root(path="", scope="extra"))
+    scan_root = ScanRoot(TOP, scope, host.roots[0] if host.roots else Root(path="", scope="extra"))
     for folder in ("pdf-forms", "claude-forms"):
-        assert_same(host, Settings(), data, place, f"{TOP}/{folder}/SKILL.md")
+        assert_same(host, Settings(), data, scan_root, f"{TOP}/{folder}/SKILL.md")
 
 
 def test_a_package_is_named_before_a_skill() -> None:
     """Its name and a colon, also where a glance is enough."""
     host = load_host("prowess")
-    place = Place(TOP, "project", host.roots[0], namespace="tools")
-    item = Found(f"{TOP}/pdf-forms/SKILL.md", f"{TOP}/pdf-forms/SKILL.md", place, None, glance(PLAIN))
-    assert Onlooker(host, Settings(), Disk()).entry(item).name == "tools:pdf-forms"
+    scan_root = ScanRoot(TOP, "project", host.roots[0], namespace="tools")
+    item = FoundSkill(f"{TOP}/pdf-forms/SKILL.md", f"{TOP}/pdf-forms/SKILL.md", scan_root, None, fast_parse(PLAIN))
+    assert LazyEntries(host, Settings(), Filesystem()).entry(item).name == "tools:pdf-forms"
 
 
 @pytest.mark.parametrize(
@@ -262,11 +264,11 @@ def test_a_package_is_named_before_a_skill() -> None:
         pytest.param({"effects": {"pdf-forms": ("user-only", "/s")}}, id="user-only"),
         pytest.param({"effects": {"pdf-forms": ("name-only", "/s")}}, id="name-only"),
         pytest.param({"effects": {"pdf-forms": ("on", "/s")}}, id="on"),
-        pytest.param({"folded": {"pdf-forms": ("off", "/s")}}, id="folded"),
+        pytest.param({"folded_effects": {"pdf-forms": ("off", "/s")}}, id="folded"),
         pytest.param({"patterns": (("*", "off", "/s"), ("pdf-*", "user-only", "/t"))}, id="patterns"),
-        pytest.param({"off_paths": {f"{TOP}/pdf-forms": "/s"}}, id="folder"),
-        pytest.param({"off_paths": {f"{TOP}/pdf-forms/SKILL.md": "/s"}}, id="file"),
-        pytest.param({"trust": "untrusted", "trust_by": "T"}, id="untrusted"),
+        pytest.param({"disabled_paths": {f"{TOP}/pdf-forms": "/s"}}, id="folder"),
+        pytest.param({"disabled_paths": {f"{TOP}/pdf-forms/SKILL.md": "/s"}}, id="file"),
+        pytest.param({"trust": "untrusted", "trust_source": "T"}, id="untrusted"),
     ],
 )
 @pytest.mark.parametrize("name", host_names())
@@ -275,23 +277,23 @@ def test_settings_count_at_a_glance_as_they_do_for_what_is_read(name: str, said:
     root = Root(path="x", scope="project", nested="deferred")
     skills = (PLAIN, written("x: y z", name="other", description="Fills <forms>"))
     for data, namespace, nested in product(skills, (None, "tools"), (None, "apps/web")):
-        place = Place(TOP, "project", root, namespace=namespace, nested=nested)
-        assert_same(load_host(name), Settings(**said), data, place, f"{TOP}/pdf-forms/SKILL.md")
+        scan_root = ScanRoot(TOP, "project", root, namespace=namespace, nested=nested)
+        assert_same(load_host(name), Settings(**said), data, scan_root, f"{TOP}/pdf-forms/SKILL.md")
 
 
 @pytest.mark.parametrize("name", sorted(AT_A_GLANCE))
 def test_an_entry_of_a_plain_skill_is_told_without_a_view(name: str) -> None:
     """Name, state, findings and needs of most skills are told by agents that mind little without reading them."""
     host = load_host(name)
-    place = Place(TOP, "project", host.roots[0])
-    item = Found(f"{TOP}/pdf-forms/SKILL.md", f"{TOP}/pdf-forms/SKILL.md", place, None, glance(PLAIN))
-    onlooker = Onlooker(host, Settings(), Disk())
-    entry = onlooker.entry(item)
+    scan_root = ScanRoot(TOP, "project", host.roots[0])
+    item = FoundSkill(f"{TOP}/pdf-forms/SKILL.md", f"{TOP}/pdf-forms/SKILL.md", scan_root, None, fast_parse(PLAIN))
+    lazy_entries = LazyEntries(host, Settings(), Filesystem())
+    entry = lazy_entries.entry(item)
     assert entry.name == "pdf-forms"
     assert entry.findings == ()
     assert entry.frontmatter_name == "pdf-forms"
     assert entry.requirements.as_dict() == {"env": [], "bins": [], "packages": []}
-    assert onlooker._views == {}
+    assert lazy_entries._evaluations == {}
 
 
 LATER = (
@@ -328,11 +330,13 @@ CONVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
 def test_each_convention_counts_at_a_glance_as_it_does_for_what_is_read(rules: dict[str, dict[str, Any]]) -> None:
     """Also those that no agent has yet without others that make it read every skill."""
     host = load_host("prowess")
-    host = host.but(**{table: getattr(host, table).but(**changes) for table, changes in rules.items()})
-    place = Place(TOP, "project", host.roots[0])
+    host = host.with_changes(
+        **{table: getattr(host, table).with_changes(**changes) for table, changes in rules.items()}
+    )
+    scan_root = ScanRoot(TOP, "project", host.roots[0])
     for data in SHAPES.values():
-        assert_same(host, Settings(effects={"pdf_forms": ("off", "/s")}), data, place, f"{TOP}/pdf-forms/SKILL.md")
-        assert_same(host, Settings(), data, place, f"{TOP}/pdf-forms/SKILL.md")
+        assert_same(host, Settings(effects={"pdf_forms": ("off", "/s")}), data, scan_root, f"{TOP}/pdf-forms/SKILL.md")
+        assert_same(host, Settings(), data, scan_root, f"{TOP}/pdf-forms/SKILL.md")
 
 
 @pytest.mark.parametrize("wanted", ["true", "~true", "truthy", "falsy", "present", "globs", "not-text", "not-list"])
@@ -340,12 +344,12 @@ def test_each_convention_counts_at_a_glance_as_it_does_for_what_is_read(rules: d
 def test_each_flag_counts_at_a_glance_as_it_does_for_what_is_read(wanted: str, more: tuple[str, ...]) -> None:
     """Where a skill has the fields a flag looks at, and where it has but one of them."""
     host = load_host("prowess")
-    place = Place(TOP, "project", host.roots[0])
+    scan_root = ScanRoot(TOP, "project", host.roots[0])
     for key in ("disable-model-invocation", "paths", "metadata", "description"):
         when = {key: wanted, **dict.fromkeys(more, "falsy")}
-        flagged = host.but(flags=(Flag(when=when, state="user-only", reason="so it is"),))
+        flagged = host.with_changes(flags=(Flag(when=when, state="user-only", reason="so it is"),))
         for data in SHAPES.values():
-            assert_same(flagged, Settings(), data, place, f"{TOP}/pdf-forms/SKILL.md")
+            assert_same(flagged, Settings(), data, scan_root, f"{TOP}/pdf-forms/SKILL.md")
 
 
 def test_a_flag_beside_the_file_counts_at_a_glance(tmp_path: Path) -> None:
@@ -353,22 +357,27 @@ def test_a_flag_beside_the_file_counts_at_a_glance(tmp_path: Path) -> None:
     file = skill(tmp_path / "pdf-forms")
     (tmp_path / "pdf-forms" / "agent.yaml").write_text("shown: false\n", encoding="utf-8")
     flag = Flag(when={"shown": "false"}, state="user-only", reason="so it is", file="agent.yaml")
-    host = load_host("prowess").but(flags=(flag,))
-    place = Place(str(tmp_path), "project", host.roots[0])
-    assert_same(host, Settings(), file.read_bytes(), place, str(file))
-    item = Found(str(file), str(file), place, None, glance(file.read_bytes()))
-    assert Onlooker(host, Settings(), Disk()).entry(item).state == "user-only"
+    host = load_host("prowess").with_changes(flags=(flag,))
+    scan_root = ScanRoot(str(tmp_path), "project", host.roots[0])
+    assert_same(host, Settings(), file.read_bytes(), scan_root, str(file))
+    item = FoundSkill(str(file), str(file), scan_root, None, fast_parse(file.read_bytes()))
+    assert LazyEntries(host, Settings(), Filesystem()).entry(item).state == "user-only"
 
 
 def test_an_agent_whose_parser_has_types_of_its_own_reads_every_skill() -> None:
     """A text that is a date to it is no text, which a glance cannot tell."""
     strict = load_host("prowess")
-    strict = strict.but(
-        reading=strict.reading.but(not_texts="[0-9]{4}-.*"),
-        description_rules=strict.description_rules.but(on={"number": "reject"}),
+    strict = strict.with_changes(
+        reading=strict.reading.with_changes(not_texts="[0-9]{4}-.*"),
+        description_rules=strict.description_rules.with_changes(on={"number": "reject"}),
     )
-    place = Place(TOP, "project", strict.roots[0])
+    scan_root = ScanRoot(TOP, "project", strict.roots[0])
     data = written(description="2026-11-01 is a date")
-    assert_same(strict, Settings(), data, place, f"{TOP}/pdf-forms/SKILL.md")
+    assert_same(strict, Settings(), data, scan_root, f"{TOP}/pdf-forms/SKILL.md")
     path = f"{TOP}/pdf-forms/SKILL.md"
-    assert Onlooker(strict, Settings(), Disk()).entry(Found(path, path, place, None, glance(data))).state == "rejected"
+    assert (
+        LazyEntries(strict, Settings(), Filesystem())
+        .entry(FoundSkill(path, path, scan_root, None, fast_parse(data)))
+        .state
+        == "rejected"
+    )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from prowess import skill
-from prowess._frontmatter import read
+from prowess._frontmatter import parse_frontmatter
 from prowess.errors import SkillSyntaxError
 from prowess.files import UnreadableError
 from prowess.skill import Requirements, Skill, from_document, parse, render, split_tools
@@ -38,7 +38,7 @@ def test_every_skill_that_parses_survives_render(data: bytes) -> None:
 @given(skill_bytes())
 def test_from_document_never_raises(data: bytes) -> None:
     """Whatever was read has a skill, and what does not fit a field is kept."""
-    document = read(data)
+    document = parse_frontmatter(data)
     one = from_document(document)
     assert one.document is document
     assert set(one.extra) <= set(document.fields) | {"allowed-tools"}
@@ -239,7 +239,7 @@ def test_the_folder_of_a_skill_comes_from_its_path() -> None:
 
 def test_unreadable_stands_in_for_a_file_that_cannot_be_read() -> None:
     """The skill has a path and one finding, and nothing else."""
-    one = skill.unreadable("p", UnreadableError("file-missing", "there is no such file", "check the path"))
+    one = skill.unreadable_skill("p", UnreadableError("file-missing", "there is no such file", "check the path"))
     assert [(item.code, item.path, item.message, item.hint) for item in one.findings] == [
         ("file-missing", "p", "there is no such file", "check the path")
     ]

@@ -42,8 +42,8 @@ from prowess import renames, transaction
 from prowess.errors import SkillError, SkillMountError, SkillNotFoundError
 from prowess.mount import SkillMount, apply, mount, plan, unmount
 from prowess.mounted import read_record
-from prowess.removal import remove
-from prowess.transaction import locked
+from prowess.removal import remove_tree
+from prowess.transaction import lock_skills_folder
 from skills import skill
 
 if TYPE_CHECKING:
@@ -192,14 +192,14 @@ def test_a_skill_that_cannot_be_put_in_its_place_takes_the_others_with_it(
 ) -> None:
     """Its user made a folder of that name at the last moment: it stays, and none of the skills is there."""
     home = made.fresh("others")
-    real = renames.rename
+    real = renames.rename_no_replace
 
     def late(source: int, old: str, target: int, new: str) -> None:
         if new == "pen":
             skill(home / ROOT / "pen", body="mine")
         real(source, old, target, new)
 
-    monkeypatch.setattr(renames, "rename", late)
+    monkeypatch.setattr(renames, "rename_no_replace", late)
     with pytest.raises(SkillMountError) as error:
         mount(made.sources(1), home, host=HOST)
     assert str(error.value) == f"nothing was changed in {home}/{ROOT}: file exists"
@@ -223,9 +223,9 @@ def test_a_record_that_cannot_be_written_takes_everything_back(
             raise OSError(errno.EDQUOT, "Disk quota exceeded")
         real(source, target, **more)
 
-    monkeypatch.setattr(os, "rename", no_record)
+    monkeypatch.setattr(os, "rename_no_replace", no_record)
     if not exchanged:
-        monkeypatch.setattr(renames, "_function", lambda: None)
+        monkeypatch.setattr(renames, "_renameat2", lambda: None)
     with pytest.raises(SkillMountError) as error:
         work(made, home)
     assert str(error.value) == f"nothing was changed in {home}/{ROOT}: disk quota exceeded"
@@ -238,13 +238,13 @@ def test_a_record_that_cannot_be_written_takes_everything_back(
 @as_root
 def test_a_disk_without_room_leaves_the_home_as_it_was(made: World, top: Path) -> None:
     """A small one, made for this; a mount and a replacement, and what fits is mounted."""
-    disk = top / "disk"
-    disk.mkdir()
-    mounted = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(disk)]
+    filesystem = top / "disk"
+    filesystem.mkdir()
+    mounted = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(filesystem)]
     if subprocess.run(mounted, capture_output=True, check=False).returncode:
         pytest.skip("this system does not let us mount")
     try:
-        home = disk / "home"
+        home = filesystem / "home"
         skill(top / "big/ink")
         (top / "big/ink/raw").write_bytes(bytes(200_000))
         skill(top / "big/pen")
@@ -254,7 +254,7 @@ def test_a_disk_without_room_leaves_the_home_as_it_was(made: World, top: Path) -
             mount(big, home, host=HOST)
         assert str(error.value) == f"{top}/big/pen: it cannot be copied: no space left on device"
         assert error.value.hint == "make room on the disk"
-        assert os.listdir(disk) == []
+        assert os.listdir(filesystem) == []
         mount(made.sources(1), home, host=HOST)
         before = content(home)
         with pytest.raises(SkillMountError):
@@ -263,7 +263,7 @@ def test_a_disk_without_room_leaves_the_home_as_it_was(made: World, top: Path) -
         unmount(None, home, host=HOST)
         assert os.listdir(home) == []
     finally:
-        subprocess.run(["umount", "-l", str(disk)], check=True)
+        subprocess.run(["umount", "-l", str(filesystem)], check=True)
 
 
 def test_a_limit_on_the_size_of_files_leaves_the_home_as_it_was(made: World, top: Path) -> None:
@@ -542,13 +542,13 @@ def test_a_home_that_is_very_deep_is_made(made: World, top: Path) -> None:
     mount(made.sources(1), home, host=HOST)
     unmount(None, home, host=HOST)
     assert os.listdir(home) == []
-    remove(str(top / "x"))  # pytest could not
+    remove_tree(str(top / "x"))  # pytest could not
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 def test_where_no_folder_can_be_made_that_is_soon_told(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """There the system says that the folder is not there in which one is to be made."""
-    monkeypatch.setattr(transaction, "_MAKING", 0.05)
+    monkeypatch.setattr(transaction, "_MAKE_TIMEOUT", 0.05)
     with pytest.raises(SkillMountError, match=r"`/proc/.claude/skills` cannot be made: no such file or directory"):
         mount(made.sources(1), "/proc", host=HOST)
 
@@ -624,9 +624,9 @@ def test_what_another_user_left_is_not_swept(made: World) -> None:
 
 def test_who_does_not_let_go_is_waited_for_and_then_told(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some time, not for ever; the home is as it was."""
-    monkeypatch.setattr(transaction, "PATIENCE", 0.05)
+    monkeypatch.setattr(transaction, "LOCK_TIMEOUT", 0.05)
     home = made.fresh("v1")
-    with locked(str(home), ROOT):
+    with lock_skills_folder(str(home), ROOT):
         with pytest.raises(SkillMountError) as error:
             mount(made.sources(2), home, host=HOST)
         assert str(error.value) == f"another process is mounting into {home}/.claude"
@@ -637,9 +637,9 @@ def test_who_does_not_let_go_is_waited_for_and_then_told(made: World, monkeypatc
 
 def test_a_process_that_was_forked_meanwhile_holds_nobody_up(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has the descriptor still, but not the lock."""
-    monkeypatch.setattr(transaction, "PATIENCE", 5.0)
+    monkeypatch.setattr(transaction, "LOCK_TIMEOUT", 5.0)
     home = made.fresh("v1")
-    with locked(str(home), ROOT):
+    with lock_skills_folder(str(home), ROOT):
         pid = os.fork()
         if not pid:
             time.sleep(60)
@@ -668,7 +668,7 @@ def test_what_is_done_but_not_written_down_is_taken_back_where_there_is_no_room(
                 os._exit(9)
             real(source, target, **more)
 
-        monkeypatch.setattr(os, "rename", no_record)
+        monkeypatch.setattr(os, "rename_no_replace", no_record)
         work(made, home)
 
     assert in_child(killed_late) == 9
@@ -685,7 +685,7 @@ def test_a_plan_waits_for_a_mount_that_is_under_way(made: World) -> None:
     ready, go = os.pipe()
     pid = os.fork()
     if not pid:
-        real = transaction.Staging._write
+        real = transaction.Staging._replace_file
 
         def slow(staging: Any, name: str, *rest: Any) -> None:
             if name == Path(RECORD).name:
@@ -693,7 +693,7 @@ def test_a_plan_waits_for_a_mount_that_is_under_way(made: World) -> None:
                 time.sleep(0.1)
             real(staging, name, *rest)
 
-        setattr(transaction.Staging, "_write", slow)  # noqa: B010
+        setattr(transaction.Staging, "_replace_file", slow)  # noqa: B010
         try:
             mount(made.sources(1), home, host=HOST)
         finally:
@@ -722,7 +722,7 @@ def test_threads_of_one_process_wait_for_each_other(made: World) -> None:
 
 def test_nothing_is_mounted_where_there_is_nothing(top: Path) -> None:
     """Whoever does not want it made is told."""
-    with pytest.raises(SkillNotFoundError) as error, locked(str(top / "home"), ROOT, make=False):
+    with pytest.raises(SkillNotFoundError) as error, lock_skills_folder(str(top / "home"), ROOT, make=False):
         pass
     assert str(error.value) == f"nothing is mounted in {top}/home/{ROOT}"
     assert os.listdir(top) == []

@@ -16,8 +16,8 @@ from prowess import tree
 from prowess.errors import SkillMountError
 from prowess.files import skill_digest
 from prowess.mount import SkillMount, mount
-from prowess.seal import seal
-from prowess.tree import copy, measure, measure_file
+from prowess.seal import integrity_digest
+from prowess.tree import copy_tree, measure_file, measure_folder
 from skills import skill
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ def opened(folder: Path) -> Iterator[int]:
 def test_a_folder_is_measured_without_reading_a_file(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names and sizes are enough."""
     monkeypatch.setattr(os, "read", None)
-    made = measure(str(top / "pdf"))
+    made = measure_folder(str(top / "pdf"))
     size = sum(file.stat().st_size for file in (top / "pdf").rglob("*") if file.is_file())
-    assert (made.place, made.files, made.size, made.problems) == (str(top / "pdf"), 3, size, ())
+    assert (made.source_folder, made.files, made.size, made.problems) == (str(top / "pdf"), 3, size, ())
     assert [name for name, _ in made.top.files] == ["SKILL.md"]
     ((name, sub),) = made.top.folders
     assert (name, sorted(file for file, _ in sub.files), sub.folders) == ("sub", ["a.md", "b.md"], ())
@@ -68,7 +68,12 @@ def test_a_folder_is_measured_without_reading_a_file(top: Path, monkeypatch: pyt
 def test_a_single_file_is_measured_under_its_new_name(top: Path) -> None:
     """And nothing that lies beside it."""
     made = measure_file(str(top / "pdf/sub/a.md"), "SKILL.md")
-    assert (made.place, dict(made.names), made.files, made.size) == (str(top / "pdf/sub"), {"a.md": "SKILL.md"}, 1, 40)
+    assert (made.source_folder, dict(made.names), made.files, made.size) == (
+        str(top / "pdf/sub"),
+        {"a.md": "SKILL.md"},
+        1,
+        40,
+    )
     assert [name for name, _ in made.top.files] == ["a.md"]
 
 
@@ -84,7 +89,7 @@ def test_what_is_no_folder_is_not_measured(path: str, words: str, top: Path) -> 
     """Nor what a link leads to."""
     (top / "link").symlink_to("pdf")
     with pytest.raises(SkillMountError) as error:
-        measure(str(top / path))
+        measure_folder(str(top / path))
     assert str(error.value) == f"`{top}/{path}` {words}"
 
 
@@ -200,7 +205,7 @@ GROWING: dict[str, Callable[[Path], object]] = {
 def test_what_changes_while_it_is_read_is_not_copied(row: str, top: Path) -> None:
     """However long it becomes: no more is read than a byte beyond what was measured."""
     path = top / "pdf/sub/a.md"
-    made = measure(str(top / "pdf"))
+    made = measure_folder(str(top / "pdf"))
     sizes: list[int] = []
     real = os.read
 
@@ -218,7 +223,7 @@ def test_what_changes_while_it_is_read_is_not_copied(row: str, top: Path) -> Non
         just_before("read", is_it, lambda: GROWING[row](path)),
         pytest.raises(SkillMountError) as error,
     ):
-        copy(made, into, "pdf")
+        copy_tree(made, into, "pdf")
     assert str(error.value) == "`sub/a.md`: it changed while it was copied"
     assert sizes[-1] <= 41
 
@@ -226,7 +231,7 @@ def test_what_changes_while_it_is_read_is_not_copied(row: str, top: Path) -> Non
 def test_what_changes_after_it_was_read_is_not_copied(top: Path) -> None:
     """A copy is of one moment, or it is none."""
     path = top / "pdf/sub/a.md"
-    made = measure(str(top / "pdf"))
+    made = measure_folder(str(top / "pdf"))
 
     def when(_: int, data: bytes) -> bool:
         return bytes(data) == b"a.md" * 10
@@ -236,31 +241,31 @@ def test_what_changes_after_it_was_read_is_not_copied(top: Path) -> None:
         just_before("write", when, lambda: path.write_text("b" * 40)),
         pytest.raises(SkillMountError) as error,
     ):
-        copy(made, into, "pdf")
+        copy_tree(made, into, "pdf")
     assert str(error.value) == "`sub/a.md`: it changed while it was copied"
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_a_system_that_reads_and_writes_little_at_a_time_makes_the_same_copy(size: int, top: Path) -> None:
     """A short write goes on where it ended, and a short read is no end of a file whose size is known."""
-    made = measure(str(top / "pdf"))
+    made = measure_folder(str(top / "pdf"))
     little: dict[str, Any] = {
         "read": lambda fd, most, read=os.read: read(fd, min(most, size)),
         "write": lambda fd, data, write=os.write: write(fd, data[:size]),
     }
     with opened(top / "into") as into, patch.multiple(os, **little):
-        copied = copy(made, into, "pdf")
+        copied = copy_tree(made, into, "pdf")
     assert copied.digest == skill_digest(str(top / "pdf")) == skill_digest(str(top / "into/pdf"))
-    assert copied.seal == seal(str(top / "into/pdf"))
+    assert copied.seal == integrity_digest(str(top / "into/pdf"))
 
 
 def test_a_place_that_is_taken_is_not_written_into(top: Path) -> None:
     """Whatever stands there."""
-    made = measure(str(top / "pdf"))
+    made = measure_folder(str(top / "pdf"))
     (top / "into/pdf").symlink_to("../outside")
     before = content(top / "outside")
     with opened(top / "into") as into, pytest.raises(SkillMountError) as error:
-        copy(made, into, "pdf")
+        copy_tree(made, into, "pdf")
     assert str(error.value) == "it cannot be copied: file exists"
     assert content(top / "outside") == before
 
@@ -271,12 +276,12 @@ def test_no_descriptor_is_left_open(top: Path) -> None:
     def count() -> int:
         return len(os.listdir("/dev/fd"))
 
-    made, before = measure(str(top / "pdf")), count()
+    made, before = measure_folder(str(top / "pdf")), count()
     mount([SkillMount(top / "pdf")], top / "home", host=HOST)
     assert count() == before
     full = OSError(errno.ENOSPC, "No space left on device")
     with patch.object(os, "write", side_effect=full), pytest.raises(SkillMountError), opened(top / "into") as into:
-        copy(made, into, "pdf")
+        copy_tree(made, into, "pdf")
     assert count() == before
 
 

@@ -21,9 +21,9 @@ import prowess.trust
 from prowess.catalog import discover
 from prowess.entry import State
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
-from prowess.seal import seal
-from prowess.trust import Trust, Trusted, folder_of, needs_trust, trust_file
-from skills import one, skill
+from prowess.seal import integrity_digest
+from prowess.trust import Trust, TrustedSkill, needs_trust, trust_file, trusted_folder
+from skills import entry_in_folder, skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def see(project: Path, **more: Any) -> Catalog:
 
 
 def entry(project: Path, name: str = "pdf", **more: Any) -> Entry:
-    return one(see(project, **more), name)
+    return entry_in_folder(see(project, **more), name)
 
 
 def script(project: Path, name: str = "pdf") -> Path:
@@ -71,17 +71,17 @@ def script(project: Path, name: str = "pdf") -> Path:
 @pytest.mark.parametrize("scope", ["project", "package", "extra", "", "User", "one that does not exist yet"])
 def test_what_somebody_else_may_have_brought_needs_trust(scope: str, project: Path, trust: Trust) -> None:
     """A project, a package, a folder that was named; and any scope that nobody has thought of here."""
-    assert needs_trust(entry(project).but(scope=scope))
-    assert not trust.allows(entry(project).but(scope=scope))
+    assert needs_trust(entry(project).with_changes(scope=scope))
+    assert not trust.allows(entry(project).with_changes(scope=scope))
 
 
 @pytest.mark.parametrize("scope", ["managed", "user", "system"])
 def test_what_the_user_or_the_administrator_put_there_needs_none(scope: str, project: Path, trust: Trust) -> None:
     """Not even a record that can be read."""
-    own = entry(project).but(scope=scope)
+    own = entry(project).with_changes(scope=scope)
     assert not needs_trust(own)
     assert trust.allows(own)
-    assert trust.why_not(own) is None
+    assert trust.denial_reason(own) is None
     assert not os.path.exists(os.path.dirname(trust.file))
 
 
@@ -91,13 +91,15 @@ def test_what_the_user_or_the_administrator_put_there_needs_none(scope: str, pro
 def test_a_skill_is_not_trusted_until_its_user_says_so(project: Path, trust: Trust) -> None:
     """And asking leaves nothing behind."""
     folder = project / ".agents/skills/pdf"
-    assert trust.why_not(entry(project)) == f"`pdf` is not trusted: look at it, then type `prowess trust {folder}`"
+    assert (
+        trust.denial_reason(entry(project)) == f"`pdf` is not trusted: look at it, then type `prowess trust {folder}`"
+    )
     assert not trust.allows(entry(project))
     assert not os.path.exists(os.path.dirname(trust.file))
     made = trust.allow(entry(project))
-    assert made == Trusted(seal=seal(str(folder)) or "", name="pdf", path=str(folder), since=DAY)
+    assert made == TrustedSkill(seal=integrity_digest(str(folder)) or "", name="pdf", path=str(folder), since=DAY)
     assert trust.allows(entry(project))
-    assert trust.why_not(entry(project)) is None
+    assert trust.denial_reason(entry(project)) is None
     assert not trust.allows(entry(project, "xls"))
     assert trust.all() == (made,)
     assert Trust(trust.file).all() == (made,)
@@ -111,7 +113,7 @@ def test_a_changed_byte_asks_again(project: Path, trust: Trust) -> None:
     script(project).write_text("print(2)\n")
     os.utime(script(project), ns=(status.st_atime_ns, status.st_mtime_ns))
     folder = project / ".agents/skills/pdf"
-    assert trust.why_not(seen) == (
+    assert trust.denial_reason(seen) == (
         f"`pdf` has changed since it was trusted on {DAY}: look at it again, then type `prowess trust {folder}`"
     )
     assert not trust.allows(seen)
@@ -153,7 +155,7 @@ def test_copies_are_trusted_together(project: Path, trust: Trust) -> None:
 
 def test_what_was_shown_is_what_is_trusted(project: Path, trust: Trust) -> None:
     """A change between the look and the word is an error, and nothing is recorded."""
-    shown = seal(str(project / ".agents/skills/pdf"))
+    shown = integrity_digest(str(project / ".agents/skills/pdf"))
     script(project).write_text("print(2)\n")
     with pytest.raises(SkillError) as error:
         trust.allow(entry(project), seal=shown)
@@ -167,8 +169,8 @@ def test_a_linked_folder_is_trusted_for_what_it_leads_to(project: Path, trust: T
     away = skill(project / "lib/real").parent
     link = project / ".agents/skills/linked"
     link.symlink_to(away)
-    linked = one(see(project), "linked")
-    assert folder_of(linked) == str(away)
+    linked = entry_in_folder(see(project), "linked")
+    assert trusted_folder(linked) == str(away)
     assert trust.allow(linked).path == str(away)
     assert trust.allows(linked)
     skill(project / "lib/evil", "real", body="Do harm.")
@@ -182,7 +184,7 @@ def test_a_link_out_of_the_skill_makes_it_untrustable(project: Path, trust: Trus
     (script(project).parent / "lib").symlink_to("../../../../lib")
     words = "`pdf` cannot be trusted: the link `scripts/lib` leads out of the skill"
     hint = "put the file itself into the skill"
-    assert trust.why_not(entry(project)) == f"{words}; {hint}"
+    assert trust.denial_reason(entry(project)) == f"{words}; {hint}"
     with pytest.raises(SkillError) as error:
         trust.allow(entry(project))
     assert (str(error.value), error.value.hint) == (words, hint)
@@ -191,10 +193,10 @@ def test_a_link_out_of_the_skill_makes_it_untrustable(project: Path, trust: Trus
 
 def test_a_skill_without_a_folder_of_its_own_cannot_be_trusted(project: Path, trust: Trust) -> None:
     """Its neighbours would be trusted with it."""
-    flat = entry(project).but(path=str(project / ".agents/skills/flat.md"))
+    flat = entry(project).with_changes(path=str(project / ".agents/skills/flat.md"))
     words = "`flat.md` has no folder of its own"
     hint = "make it a folder that holds nothing else but its SKILL.md"
-    assert trust.why_not(flat) == f"`pdf` cannot be trusted: {words}; {hint}"
+    assert trust.denial_reason(flat) == f"`pdf` cannot be trusted: {words}; {hint}"
     with pytest.raises(SkillError, match=f"^`pdf` cannot be trusted: {words}$"):
         trust.allow(flat)
 
@@ -223,7 +225,7 @@ def test_a_skill_that_is_rejected_cannot_be_trusted(project: Path, trust: Trust)
 def test_what_to_type_can_be_typed(folder: str, typed: str, project: Path, trust: Trust) -> None:
     """A path is quoted as a shell wants it, and touches no terminal."""
     skill(project / ".agents/skills" / folder, "odd")
-    said = trust.why_not(one(see(project), folder))
+    said = trust.denial_reason(entry_in_folder(see(project), folder))
     where = typed.format(project / ".agents/skills")
     assert said == f"`odd` is not trusted: look at it, then type `prowess trust {where}`"
 
@@ -385,7 +387,7 @@ def test_a_path_that_is_not_utf8_is_kept(project: Path, trust: Trust) -> None:
     """Byte for byte."""
     folder = project / ".agents/skills" / os.fsdecode(b"caf\xe9\n")
     skill(folder, "cafe")
-    odd = one(see(project), folder.name)
+    odd = entry_in_folder(see(project), folder.name)
     made = trust.allow(odd)
     assert made.path == str(folder)
     assert trust.all() == (made,)
@@ -459,12 +461,12 @@ def refuses(trust: Trust, project: Path, why: str, hint: str | None = None) -> N
     words = f"the record of what is trusted cannot be believed: {trust.file}: {why}"
     hint = hint or "mend or remove it, then trust again what you want to"
     assert not trust.allows(entry(project))
-    assert trust.why_not(entry(project)) == f"`pdf` is not trusted: {words}; {hint}"
+    assert trust.denial_reason(entry(project)) == f"`pdf` is not trusted: {words}; {hint}"
     for act in (trust.all, lambda: trust.allow(entry(project, "xls")), lambda: trust.revoke(entry(project))):
         with pytest.raises(ConfigError) as error:
             act()
         assert (str(error.value), error.value.hint) == (words, hint)
-    assert trust.allows(entry(project).but(scope="user"))
+    assert trust.allows(entry(project).with_changes(scope="user"))
 
 
 @pytest.mark.parametrize("bad", BAD)
@@ -567,7 +569,7 @@ def test_a_path_with_escapes_touches_no_terminal(project: Path, tmp_path: Path) 
     trust = Trust(str(tmp_path / "a\x1b[2J" / "trust.json"))
     trust.allow(entry(project))
     Path(trust.file).write_text("")
-    assert not {"\x1b"} & set(trust.why_not(entry(project)) or "")
+    assert not {"\x1b"} & set(trust.denial_reason(entry(project)) or "")
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -613,7 +615,7 @@ def test_a_folder_too_deep_to_be_made_is_told(project: Path, tmp_path: Path) -> 
 def test_a_record_that_is_full_takes_no_more(project: Path, trust: Trust, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would not be believed afterwards."""
     made = trust.allow(entry(project))
-    monkeypatch.setattr(prowess.trust, "MAX_FILE_BYTES", os.path.getsize(trust.file) + 10)
+    monkeypatch.setattr(prowess.trust, "MAX_RECORD_BYTES", os.path.getsize(trust.file) + 10)
     with pytest.raises(ConfigError, match=r"^the record of what is trusted is full: ") as error:
         trust.allow(entry(project, "xls"))
     assert error.value.hint == "`prowess trust --list` shows it, `prowess trust --remove SKILL` makes room"
@@ -697,7 +699,7 @@ def test_threads_lose_nothing(project: Path, trust: Trust) -> None:
     names = [f"s{number:02}" for number in range(16)]
     for name in names:
         skill(project / ".agents/skills" / name)
-    entries = [one(see(project), name) for name in names]
+    entries = [entry_in_folder(see(project), name) for name in names]
     for seen in entries[:8]:
         trust.allow(seen)
     threads = [threading.Thread(target=Trust(trust.file).revoke, args=[seen]) for seen in entries[:8]]
@@ -716,9 +718,9 @@ def test_the_page_shows_the_record_as_it_is() -> None:
     """Its example is one that is believed, and its scopes are those that need trust."""
     page = (Path(__file__).parents[1] / "docs/trust.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"^```json\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    assert len(prowess.trust._parsed(example.encode())) == 1
+    assert len(prowess.trust._parse_record(example.encode())) == 1
     rows = dict(re.findall(r"^\| `(\w+)` \| .+ \| (yes|no) \|$", page, re.MULTILINE))
-    assert {scope for scope, needed in rows.items() if needed == "no"} == prowess.trust.OWN
+    assert {scope for scope, needed in rows.items() if needed == "no"} == prowess.trust.ALWAYS_TRUSTED_SCOPES
     assert {scope for scope, needed in rows.items() if needed == "yes"} == {"project", "package", "extra"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from prowess._frontmatter import Field
-from prowess.values import value_kind, value_matches, value_text, worth
+from prowess.values import javascript_literal, javascript_string, value_kind, value_matches
 
 
 def field(value: object, kind: str = "text") -> Field:
@@ -30,7 +30,7 @@ def field(value: object, kind: str = "text") -> Field:
 )
 def test_a_number_is_written_as_javascript_writes_it(text: str, shown: str) -> None:
     """`String(value)` in Node.js 20; no number is too large to be written."""
-    assert worth(text) == shown
+    assert javascript_literal(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def test_a_value_has_one_kind(value: Field | None, kind: str) -> None:
 
 def test_lists_and_maps_are_written_as_javascript_writes_them() -> None:
     """`String(["a", ["b"], {}])` in Node.js 20."""
-    assert value_text(field(("a", ("b", "c"), {"d": "e"}), "list")) == "a,b,c,[object Object]"
-    assert value_text(field({"a": "b"}, "map")) == "[object Object]"
+    assert javascript_string(field(("a", ("b", "c"), {"d": "e"}), "list")) == "a,b,c,[object Object]"
+    assert javascript_string(field({"a": "b"}, "map")) == "[object Object]"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ CLIENTS = Path(__file__).parent / "clients"
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class BuiltTree:
     """One tree on the disk."""
 
     home: Path
@@ -21,32 +21,32 @@ class Tree:
     """Variant to the file it stands for."""
 
 
-def trees() -> dict[str, Any]:
+def load_trees() -> dict[str, Any]:
     """The trees as data, by name."""
     loaded: dict[str, Any] = json.loads((CLIENTS / "trees.json").read_text(encoding="utf-8"))
     return loaded
 
 
-def answers() -> dict[str, Any]:
+def client_answers() -> dict[str, Any]:
     """What each client answered, and in which folders its skills were."""
     loaded: dict[str, Any] = json.loads((CLIENTS / "answers.json").read_text(encoding="utf-8"))
     return loaded
 
 
-def more() -> dict[str, Any]:
+def extra_trees() -> dict[str, Any]:
     """Further trees with what each client answered; what the file says itself is under `about`."""
     loaded: dict[str, Any] = json.loads((CLIENTS / "more.json").read_text(encoding="utf-8"))
     return loaded
 
 
-def repository(path: Path) -> None:
+def write_repository(path: Path) -> None:
     """What git looks for when it asks whether a folder is a repository."""
     (path / "objects").mkdir(parents=True)
     (path / "refs").mkdir()
     (path / "HEAD").write_text("ref: refs/heads/main\n")
 
 
-def build(tree: dict[str, Any], root: Path, project: str, user: str) -> Tree:
+def build_tree(tree: dict[str, Any], root: Path, project: str, user: str) -> BuiltTree:
     """Write a tree below `root`, with `{project}` and `{user}` in its paths standing for a client's own folders."""
 
     def path(text: str) -> Path:
@@ -55,10 +55,10 @@ def build(tree: dict[str, Any], root: Path, project: str, user: str) -> Tree:
     for folder in (tree["home"], tree["cwd"], *tree.get("folders", ())):
         path(folder).mkdir(parents=True, exist_ok=True)
     for folder in tree.get("git", ()):
-        repository(path(folder) / ".git")
+        write_repository(path(folder) / ".git")
     for folder in tree.get("git_file", ()):
         path(folder).mkdir(parents=True, exist_ok=True)
-        repository(root / "gitdir")
+        write_repository(root / "gitdir")
         (path(folder) / ".git").write_text(f"gitdir: {root / 'gitdir'}\n")
     for name, content in tree.get("files", {}).items():
         file = path(name)
@@ -71,4 +71,4 @@ def build(tree: dict[str, Any], root: Path, project: str, user: str) -> Tree:
         link = path(name)
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(target.replace("{root}", str(root)).replace("{project}", project).replace("{user}", user))
-    return Tree(path(tree["home"]), path(tree["cwd"]), {key: path(value) for key, value in tree["skills"].items()})
+    return BuiltTree(path(tree["home"]), path(tree["cwd"]), {key: path(value) for key, value in tree["skills"].items()})

@@ -72,7 +72,7 @@ def main() -> None:
     model.shutdown()
     model.server_close()
     # With a policy the client's own settings say what its commands may reach.
-    with EphemeralHome(config.but(network_policy=NetworkPolicy.no_network())) as home:
+    with EphemeralHome(config.with_changes(network_policy=NetworkPolicy.no_network())) as home:
         settings = json.loads((home.path / ".claude/settings.json").read_text())
         print(f"\nWithout a network: {settings['sandbox']['network']}")
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 
 from ._frozen import Frozen
-from ._plain import plain_entries
-from ._repair import TAB, Repair, repair
-from ._yaml import Field, NotYamlError, Reader, Value, kind_of
+from ._plain import fast_parse_entries
+from ._repair import TAB_REPLACEMENT, Repair, repair
+from ._yaml import Field, FrontmatterReader, Value, YamlSyntaxError, scalar_kind
 from .findings import Finding, finding
 
 TYPE_CHECKING = False
@@ -27,10 +27,10 @@ __all__ = [
     "Document",
     "Field",
     "Value",
-    "front_end",
-    "kind_of",
-    "read",
-    "read_yaml",
+    "frontmatter_end",
+    "scalar_kind",
+    "parse_frontmatter",
+    "parse_yaml_mapping",
 ]
 
 MAX_FRONTMATTER_BYTES = 64 * 1024
@@ -49,13 +49,13 @@ class Document(Frozen):
     """1-based line of the body's first line in the file."""
     text: str
     """The decoded file (as far as it was read), newlines normalised."""
-    front: str | None
+    frontmatter: str | None
     """The text between the fences after repair, or None without front matter."""
     findings: tuple[Finding, ...]
     line_count: int
 
 
-class _Report:
+class _FindingCollector:
     """Takes down what is wrong with one file."""
 
     def __init__(self, path: str | None) -> None:
@@ -69,23 +69,23 @@ class _Report:
             self.findings.append(finding(code, message, path=self.path, line=line, column=column, hint=hint))
 
 
-_CLOSE_BYTES = re.compile(rb"[\r\n]-{3}[ \t]*(?=[\r\n])")
-_CLOSE_LONG_BYTES = re.compile(rb"[\r\n]-{3,}[ \t]*(?=[\r\n])")
-_CLOSE = re.compile(r"^-{3}[ \t]*$", re.MULTILINE)
-_CLOSE_LONG = re.compile(r"^-{3,}[ \t]*$", re.MULTILINE)
-_OPEN = re.compile(r"-{3}([ \t]*)(?:\n|\Z)")
-_OPEN_LONG = re.compile(r"-{4,}[ \t]*(?:\n|\Z)")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
+_CLOSING_FENCE_BYTES = re.compile(rb"[\r\n]-{3}[ \t]*(?=[\r\n])")
+_CLOSING_FENCE_LONG_BYTES = re.compile(rb"[\r\n]-{3,}[ \t]*(?=[\r\n])")
+_CLOSING_FENCE = re.compile(r"^-{3}[ \t]*$", re.MULTILINE)
+_CLOSING_FENCE_LONG = re.compile(r"^-{3,}[ \t]*$", re.MULTILINE)
+_OPENING_FENCE = re.compile(r"-{3}([ \t]*)(?:\n|\Z)")
+_OPENING_FENCE_LONG = re.compile(r"-{4,}[ \t]*(?:\n|\Z)")
+_CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
 
 
-def front_end(data: bytes) -> int:
+def frontmatter_end(data: bytes) -> int:
     """Return how many bytes of `data` hold the front matter and its closing fence, or -1 if no fence closes it."""
-    pattern = _CLOSE_LONG_BYTES if data.startswith((b"----", b"\xef\xbb\xbf----")) else _CLOSE_BYTES
+    pattern = _CLOSING_FENCE_LONG_BYTES if data.startswith((b"----", b"\xef\xbb\xbf----")) else _CLOSING_FENCE_BYTES
     match = pattern.search(data)
     return -1 if match is None else match.end()
 
 
-def read(data: bytes, path: str | None = None, *, complete: bool = True) -> Document:
+def parse_frontmatter(data: bytes, path: str | None = None, *, complete: bool = True) -> Document:
     """Take a SKILL.md apart. Never raises.
 
     Args:
@@ -95,50 +95,50 @@ def read(data: bytes, path: str | None = None, *, complete: bool = True) -> Docu
     """
     if not complete:
         # What was read may end inside a character or beyond the fence: neither is a fault of the file's.
-        end = front_end(data)
+        end = frontmatter_end(data)
         data = data[:end] if end >= 0 else data[: data.rfind(b"\n") + 1] or data[:-3]
-    report = _Report(path)
+    report = _FindingCollector(path)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         report("encoding-utf16", "the file is UTF-16, not UTF-8", 1, 1, "save it as UTF-8 without a byte order mark")
     text = _decode(data, report)
     lines = text.count("\n") + 1
 
-    def document(fields: Mapping[str, Field], body: str, body_line: int, front: str | None) -> Document:
+    def document(fields: Mapping[str, Field], body: str, body_line: int, frontmatter: str | None) -> Document:
         return Document(
             fields=fields,
             body=body,
             body_line=body_line,
             text=text,
-            front=front,
+            frontmatter=frontmatter,
             findings=tuple(report.findings),
             line_count=lines,
         )
 
-    bounds = _fences(text, report)
+    bounds = _find_fences(text, report)
     if bounds is None and not complete and report.findings[-1].code == "frontmatter-unclosed":
         report.findings.pop()
         report("frontmatter-too-large", "the front matter is larger than 64 KiB", 1, 1, "move the text into the body")
     if bounds is None:
         return document({}, text, 1, None)
     start, end, body_start = bounds
-    front = text[start:end]
-    if len(front.encode("utf-8", "surrogatepass")) > MAX_FRONTMATTER_BYTES:
+    frontmatter = text[start:end]
+    if len(frontmatter.encode("utf-8", "surrogatepass")) > MAX_FRONTMATTER_BYTES:
         report("frontmatter-too-large", "the front matter is larger than 64 KiB", 1, 1, "move the text into the body")
         return document({}, text[body_start:], text.count("\n", 0, body_start) + 1, None)
-    fields, front = _fields(front, report, 2)
-    return document(fields, text[body_start:], text.count("\n", 0, body_start) + 1, front)
+    fields, frontmatter = _parse_fields(frontmatter, report, 2)
+    return document(fields, text[body_start:], text.count("\n", 0, body_start) + 1, frontmatter)
 
 
-def read_yaml(data: bytes, path: str | None = None) -> tuple[Mapping[str, Value], tuple[Finding, ...]]:
+def parse_yaml_mapping(data: bytes, path: str | None = None) -> tuple[Mapping[str, Value], tuple[Finding, ...]]:
     """Read a YAML file that is a mapping, with the rules and findings of a front matter. Never raises."""
-    report = _Report(path)
+    report = _FindingCollector(path)
     text = _decode(data, report)
-    front = text.removeprefix("---\n")
-    fields, _ = _fields(front, report, 1 if front is text else 2)
+    frontmatter = text.removeprefix("---\n")
+    fields, _ = _parse_fields(frontmatter, report, 1 if frontmatter is text else 2)
     return {key: entry.value for key, entry in fields.items()}, tuple(report.findings)
 
 
-def _decode(data: bytes, report: _Report) -> str:
+def _decode(data: bytes, report: _FindingCollector) -> str:
     """Decode as UTF-8; whatever is not is replaced and reported with its offset."""
     if data.startswith(b"\xef\xbb\xbf"):
         report("encoding-bom", "the file begins with a byte order mark", 1, 1, "save it as UTF-8 without one")
@@ -163,14 +163,14 @@ def _decode(data: bytes, report: _Report) -> str:
         if "\r" in text:
             first = text.index("\r")
             text = text.replace("\r", "\n")
-            close = _CLOSE_LONG.search(text, text.find("\n") + 1)
+            close = _CLOSING_FENCE_LONG.search(text, text.find("\n") + 1)
             if text.startswith("---") and close is not None and first <= close.end():
                 line = text.count("\n", 0, first) + 1
                 report("newline-cr", "a line ends in a lone carriage return", line, None, "use LF or CRLF line ends")
     return text
 
 
-def _after_comments(text: str) -> int | None:
+def _find_late_fence(text: str) -> int | None:
     """Return where a fence begins that only blank lines and comments stand before, or None.
 
     By hand: a regular expression for this takes for ever on a file of nothing but comments.
@@ -194,15 +194,15 @@ def _after_comments(text: str) -> int | None:
     return None
 
 
-def _fences(text: str, report: _Report) -> tuple[int, int, int] | None:
+def _find_fences(text: str, report: _FindingCollector) -> tuple[int, int, int] | None:
     """Find where the front matter starts, where it ends, and where the body starts."""
-    opening = _OPEN.match(text)
-    closing_pattern = _CLOSE
+    opening = _OPENING_FENCE.match(text)
+    closing_pattern = _CLOSING_FENCE
     if opening is None:
-        opening = _OPEN_LONG.match(text)
-        closing_pattern = _CLOSE_LONG
+        opening = _OPENING_FENCE_LONG.match(text)
+        closing_pattern = _CLOSING_FENCE_LONG
         if opening is None:
-            late = _after_comments(text)
+            late = _find_late_fence(text)
             if late is not None:
                 line = text.count("\n", 0, late) + 1
                 report(
@@ -234,33 +234,35 @@ def _fences(text: str, report: _Report) -> tuple[int, int, int] | None:
             "put a line that is exactly `---` after the last field",
         )
         return None
-    if len(closing[0]) > 3 and closing_pattern is _CLOSE:
+    if len(closing[0]) > 3 and closing_pattern is _CLOSING_FENCE:
         line = text.count("\n", 0, closing.start()) + 1
         report("fence-blanks-closing", "the closing fence has blanks after its dashes", line, 4, "write exactly `---`")
     return opening.end(), closing.start(), min(closing.end() + 1, len(text))
 
 
-def _fields(front: str, report: _Report, first: int) -> tuple[dict[str, Field], str]:
+def _parse_fields(frontmatter: str, report: _FindingCollector, first: int) -> tuple[dict[str, Field], str]:
     """Read the YAML, repairing what is commonly left unquoted; return the fields and the text that was read.
 
     `first` is the line of the file on which it begins.
     YAML has the first word: what it reads is never repaired. A repair is kept only where the text up to the end of
     the repaired value could not be read before and can be read after it.
     """
-    original = front.split("\n")
-    entries = plain_entries(front)
+    original = frontmatter.split("\n")
+    entries = fast_parse_entries(frontmatter)
     if entries is not None:
-        return {key: _plain_field(value, quoted, line, original[line]) for key, value, quoted, line in entries}, front
-    if match := _CONTROL.search(front):
-        line = front.count("\n", 0, match.start())
+        return {
+            key: _plain_field(value, quoted, line, original[line]) for key, value, quoted, line in entries
+        }, frontmatter
+    if match := _CONTROL_CHARACTER.search(frontmatter):
+        line = frontmatter.count("\n", 0, match.start())
         report(
             "control-character",
             f"the front matter holds the control character U+{ord(match[0]):04X}",
             line + first,
-            match.start() - front.rfind("\n", 0, match.start()),
+            match.start() - frontmatter.rfind("\n", 0, match.start()),
             "remove it",
         )
-    lines = _CONTROL.sub("", front).split("\n")
+    lines = _CONTROL_CHARACTER.sub("", frontmatter).split("\n")
 
     def place(line: int, column: int) -> tuple[int, int]:
         """Tell where in the file a 0-based place of the repaired text is."""
@@ -270,23 +272,23 @@ def _fields(front: str, report: _Report, first: int) -> tuple[dict[str, Field], 
             return line + first, column + 1
         # One line may hold ten thousand places.
         if line not in columns:
-            columns[line] = _original_columns(original[line], lines[line])
+            columns[line] = _map_columns(original[line], lines[line])
         return line + first, columns[line][min(column, len(lines[line]))] + 1
 
     columns: dict[int, list[int]] = {}
-    reader = Reader(original)
+    reader = FrontmatterReader(original)
     repairs: list[Repair] = []
     while True:
         try:
             fields, problems = reader.read(lines)
-        except NotYamlError as error:
+        except YamlSyntaxError as error:
             mended = repair(lines, error, reader) if len(repairs) < _MAX_REPAIRS else None
             if mended is None:
                 hint = "close every quote and bracket, or put the whole value in quotes"
                 report("yaml-syntax", error.message, *place(error.line, error.column), hint)
-                return _salvage(front), front
+                return _salvage_fields(frontmatter), frontmatter
             repairs.append(mended)
-            lines[mended.first : mended.first + len(mended.lines)] = mended.lines
+            lines[mended.first_line : mended.first_line + len(mended.lines)] = mended.lines
         else:
             break
     for done in repairs:
@@ -296,19 +298,19 @@ def _fields(front: str, report: _Report, first: int) -> tuple[dict[str, Field], 
         report(code, message, *place(line, column), hint)
     for key, entry in fields.items():
         if original[entry.line - 2] != lines[entry.line - 2]:
-            fields[key] = entry.but(column=place(entry.line - 2, entry.column - 1)[1])
+            fields[key] = entry.with_changes(column=place(entry.line - 2, entry.column - 1)[1])
     return fields, "\n".join(lines)
 
 
 def _plain_field(value: Value, quoted: bool, line: int, source: str) -> Field:
     if isinstance(value, str):
-        kind = "text" if quoted else kind_of(value)
+        kind = "text" if quoted else scalar_kind(value)
     else:
         kind = "list" if isinstance(value, tuple) else "map"
     return Field(value=value, kind=kind, line=line + 2, column=1, source=source)
 
 
-def _original_columns(original: str, repaired: str) -> list[int]:
+def _map_columns(original: str, repaired: str) -> list[int]:
     """Find, for each character of the repaired line and for its end, the one of the file's line that became it."""
     columns = []
     at = here = 0
@@ -316,25 +318,25 @@ def _original_columns(original: str, repaired: str) -> list[int]:
         if at < len(original) and here < len(repaired) and original[at] == repaired[here]:
             columns.append(at)
             at, here = at + 1, here + 1
-        elif at < len(original) and _CONTROL.match(original[at]):
+        elif at < len(original) and _CONTROL_CHARACTER.match(original[at]):
             at += 1
-        elif at < len(original) and original[at] == "\t" and repaired.startswith(TAB, here):
-            columns += [at] * len(TAB)
-            at, here = at + 1, here + len(TAB)
+        elif at < len(original) and original[at] == "\t" and repaired.startswith(TAB_REPLACEMENT, here):
+            columns += [at] * len(TAB_REPLACEMENT)
+            at, here = at + 1, here + len(TAB_REPLACEMENT)
         else:
             columns.append(at)
             here += 1
     return columns
 
 
-_SALVAGE = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?$")
+_KEY_VALUE_LINE = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?$")
 
 
-def _salvage(front: str) -> dict[str, Field]:
+def _salvage_fields(frontmatter: str) -> dict[str, Field]:
     """Read what looks like `key: value` from a text that is not YAML, for the clients that do the same."""
     fields: dict[str, Field] = {}
-    for number, line in enumerate(front.split("\n")):
-        match = _SALVAGE.match(line.rstrip(" \t"))
+    for number, line in enumerate(frontmatter.split("\n")):
+        match = _KEY_VALUE_LINE.match(line.rstrip(" \t"))
         if match is not None:
             value = match[2] or ""
             if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":

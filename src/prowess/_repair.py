@@ -13,35 +13,35 @@ from .text import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._yaml import NotYamlError, Reader
+    from ._yaml import FrontmatterReader, YamlSyntaxError
 
-__all__ = ["TAB", "Repair", "repair"]
+__all__ = ["TAB_REPLACEMENT", "Repair", "repair"]
 
-TAB = "  "
+TAB_REPLACEMENT = "  "
 """What a tab of indentation becomes."""
 
 # A key, or the dashes of a list, and what follows on the same line. Blanks before the colon are part of a key that is
 # not quoted: were they both, a line of blanks would take for ever.
-_ENTRY = r"""
+_ENTRY_LINE = r"""
     (?P<dashes>[ ]*(?:-[ \t]+)*)
     (?:(?P<key>"[^"\\]*"|'[^']*'|[^\s\-?:,\[\]{}#&*!|>'"%@`](?:[^:]|:(?![ \t]))*)(?P<colon>(?:(?<=["'])[ ]*)?:[ \t]+))?
     (?P<value>[^\s].*)?
 """
-_RESERVED = "@*&%`"
-_SIGILS = "*&%"
+_RESERVED_INDICATORS = "@*&%`"
+_ANCHOR_ALIAS_DIRECTIVE = "*&%"
 """Those that clients which repair others leave alone: an alias, an anchor, a directive."""
 
 
 @cache
-def _entry() -> re.Pattern[str]:
+def _entry_pattern() -> re.Pattern[str]:
     """Compile it on first use: most front matter needs no repair."""
-    return re.compile(_ENTRY, re.VERBOSE)
+    return re.compile(_ENTRY_LINE, re.VERBOSE)
 
 
 class Repair(Frozen, kw_only=False):
     """Lines that YAML can read instead of some that it cannot."""
 
-    first: int
+    first_line: int
     """0-based number of the first line they stand for."""
     lines: list[str]
     column: int
@@ -50,26 +50,26 @@ class Repair(Frozen, kw_only=False):
     """Code, 0-based line, message, hint."""
 
 
-def repair(lines: list[str], error: NotYamlError, reader: Reader) -> Repair | None:
+def repair(lines: list[str], error: YamlSyntaxError, reader: FrontmatterReader) -> Repair | None:
     """Mend what YAML stumbled over: a tab, or a value that wants quotes; None if it is neither.
 
     The value is the one that the place of the problem belongs to. Only an opened `{{` is noticed later than it stands.
     """
     number = min(error.line, len(lines) - 1)
-    mended = _without_tabs(lines, number)
-    start = None if mended else _entry_line(lines, number)
+    mended = _replace_tabs(lines, number)
+    start = None if mended else _find_value_start(lines, number)
     if start is not None:
-        mended = _quoted_value(lines, start, reader)
+        mended = _quote_value(lines, start, reader)
     if mended is not None:
         return mended
     for start in range(number, -1, -1):
-        match = _entry().match(lines[start])
+        match = _entry_pattern().match(lines[start])
         if match and (match["value"] or "").startswith(("{{", "[[")):
-            return _quoted_value(lines, start, reader)
+            return _quote_value(lines, start, reader)
     return None
 
 
-def _without_tabs(lines: list[str], number: int) -> Repair | None:
+def _replace_tabs(lines: list[str], number: int) -> Repair | None:
     """Turn the tabs that indent a line into spaces, and with them those at the very beginning of any other line.
 
     A line that begins with a tab is either unreadable or inside quotes or brackets, where the blanks it begins with
@@ -81,7 +81,7 @@ def _without_tabs(lines: list[str], number: int) -> Repair | None:
     for at, line in enumerate(lines):
         if at == number or line.startswith("\t"):
             width = _indent(line, " \t")
-            mended[at] = line[:width].replace("\t", TAB) + line[width:]
+            mended[at] = line[:width].replace("\t", TAB_REPLACEMENT) + line[width:]
             if len(line) > width:
                 findings.append(("repair-tab", at, "a line is indented with a tab", "indent with spaces"))
     return Repair(0, mended, 0, findings)
@@ -91,7 +91,7 @@ def _indent(line: str, blanks: str = " ") -> int:
     return len(line) - len(line.lstrip(blanks))
 
 
-def _entry_line(lines: list[str], number: int) -> int | None:
+def _find_value_start(lines: list[str], number: int) -> int | None:
     """Find the line on which the value begins that a line belongs to: its own, or one above with a smaller indent."""
     found = None
     least: int | None = None
@@ -99,7 +99,7 @@ def _entry_line(lines: list[str], number: int) -> int | None:
         line = lines[at]
         if not line.strip():
             continue
-        match = _entry().match(line)
+        match = _entry_pattern().match(line)
         if match and match["value"] and (match["key"] or "-" in match["dashes"]):
             column = match.start("key") if match["key"] else match["dashes"].rindex("-")
             if least is None or (least > column and not match["value"].startswith("#")):
@@ -111,9 +111,9 @@ def _entry_line(lines: list[str], number: int) -> int | None:
     return found
 
 
-def _quoted_value(lines: list[str], start: int, reader: Reader) -> Repair | None:
+def _quote_value(lines: list[str], start: int, reader: FrontmatterReader) -> Repair | None:
     """Quote the plain value that begins on a line, with the lines that continue it, if that is what YAML needs."""
-    match = _entry().match(lines[start])
+    match = _entry_pattern().match(lines[start])
     if match is None or not match["value"]:
         return None
     column = match.start("key") if match["key"] else match["dashes"].rfind("-")
@@ -129,9 +129,9 @@ def _quoted_value(lines: list[str], start: int, reader: Reader) -> Repair | None
     if reason is None:
         return None
     code, message = reason
-    quoted_lines = (lines[start][: match.start("value")] + _single_quoted(value)).split("\n")
+    quoted_lines = (lines[start][: match.start("value")] + _single_quote(value)).split("\n")
     before = lines[:start]
-    if reader.reads(before + lines[start:end]) or not reader.reads(before + quoted_lines):
+    if reader.can_read(before + lines[start:end]) or not reader.can_read(before + quoted_lines):
         return None
     hint = "put the whole value in quotes; `prowess check --fix` does it"
     return Repair(start, quoted_lines, match.start("value"), [(code, start, message, hint)])
@@ -140,9 +140,9 @@ def _quoted_value(lines: list[str], start: int, reader: Reader) -> Repair | None
 def _reason_to_quote(value: str, *, keyed: bool) -> tuple[str, str] | None:
     # What begins with a bracket and ends with its fellow is meant as a list or a map, and is not made text.
     bracket = value.startswith(("{{", "[[")) or (value[0] in "[{" and value[-1] not in "]}" and "\n" not in value)
-    if value[0] in _RESERVED or bracket:
+    if value[0] in _RESERVED_INDICATORS or bracket:
         mark = value[:2] if value.startswith(("{{", "[[")) else value[0]
-        code = "repair-sigil" if mark in _SIGILS else "repair-indicator"
+        code = "repair-sigil" if mark in _ANCHOR_ALIAS_DIRECTIVE else "repair-indicator"
         return code, f"the value begins with {quoted(mark)}, which YAML reserves, and is not quoted"
     if not keyed or value[0] in "'\"[{!|>#":
         return None
@@ -154,6 +154,6 @@ def _reason_to_quote(value: str, *, keyed: bool) -> tuple[str, str] | None:
     return None
 
 
-def _single_quoted(value: str) -> str:
+def _single_quote(value: str) -> str:
     """Quote one line of text the YAML way that leaves everything but `'` alone."""
     return "'" + value.replace("'", "''") + "'"

@@ -9,7 +9,7 @@ import os
 import signal
 from contextlib import suppress
 
-__all__ = ["ask", "children", "processes", "tasks"]
+__all__ = ["terminate", "children", "processes", "count_tasks"]
 
 
 def children() -> list[int]:
@@ -21,7 +21,7 @@ def children() -> list[int]:
         return [pid for pid, parent, *_ in processes() if parent == me]
 
 
-def tasks() -> int:
+def count_tasks() -> int:
     """Return how many processes and threads there are; 0 where nothing tells."""
     try:
         return int(_read("/proc/loadavg").split()[3].partition(b"/")[2])
@@ -45,7 +45,7 @@ def processes() -> list[tuple[int, int, int, int]]:
     return found
 
 
-def ask(pid: int, start: int) -> None:
+def terminate(pid: int, start: int) -> None:
     """Ask a process to end, if it is still the one that began then."""
     with suppress(OSError, ValueError, IndexError, AttributeError):
         fd = os.pidfd_open(pid)

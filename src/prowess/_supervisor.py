@@ -18,7 +18,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from ._tree import GoneError, Tree
+from ._tree import CallerGoneError, ProcessTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,19 +33,19 @@ def main() -> NoReturn:
     """Serve requests until there are no more."""
     with suppress(OSError):
         os.setsid()
-    requests, replies, wake = _channels()
-    adopts = _adopt()
+    requests, replies, wake = _open_channels()
+    is_subreaper = _become_subreaper()
     os.chdir("/")
     while True:
-        request: Request = marshal.loads(_message(requests))  # noqa: S302 - from who started this process
-        tree = Tree(requests, wake, adopts=adopts)
+        request: Request = marshal.loads(_read_message(requests))  # noqa: S302 - from who started this process
+        tree = ProcessTree(requests, wake, is_subreaper=is_subreaper)
         try:
             reply = tree.run(request)
             data = marshal.dumps(dict(reply))
             left = memoryview(len(data).to_bytes(8, "big") + data)
             while left:
                 left = left[os.write(replies, left) :]
-        except (GoneError, OSError, MemoryError):
+        except (CallerGoneError, OSError, MemoryError):
             reply = None
         if reply is None or reply["left"]:
             while not tree.end():
@@ -53,7 +53,7 @@ def main() -> NoReturn:
             os._exit(0)
 
 
-def _channels() -> tuple[int, int, int]:
+def _open_channels() -> tuple[int, int, int]:
     """Keep what was given for speaking with the caller, let go of all else, and hear of signals.
 
     Returns:
@@ -72,16 +72,16 @@ def _channels() -> tuple[int, int, int]:
         os.set_blocking(fd, False)
     signal.set_wakeup_fd(heard, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGTERM, _on_sigterm)
     return requests, replies, wake
 
 
-def _stop(*_: object) -> None:
+def _on_sigterm(*_: object) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise GoneError
+    raise CallerGoneError
 
 
-def _adopt() -> bool:
+def _become_subreaper() -> bool:
     """Have orphans come to this process, and say whether the system can do so."""
     if sys.platform != "linux":
         return False
@@ -94,17 +94,17 @@ def _adopt() -> bool:
     return done == 0
 
 
-def _message(fd: int) -> bytes:
+def _read_message(fd: int) -> bytes:
     """Return the next request; the process ends where there is none."""
-    return _exactly(fd, int.from_bytes(_exactly(fd, 8), "big"))
+    return _read_exactly(fd, int.from_bytes(_read_exactly(fd, 8), "big"))
 
 
-def _exactly(fd: int, size: int) -> bytes:
+def _read_exactly(fd: int, size: int) -> bytes:
     parts = []
     while size:
         try:
             part = os.read(fd, min(size, 1 << 20))
-        except (GoneError, OSError):
+        except (CallerGoneError, OSError):
             part = b""
         if not part:
             os._exit(0)

@@ -20,12 +20,12 @@ __all__ = [
     "MAX_EVENTS",
     "Field",
     "Node",
-    "NotYamlError",
+    "YamlSyntaxError",
     "Problem",
-    "Reader",
+    "FrontmatterReader",
     "Value",
-    "kind_of",
-    "read_node",
+    "scalar_kind",
+    "parse_yaml_node",
 ]
 
 MAX_DEPTH = 64
@@ -37,11 +37,11 @@ Value: TypeAlias = "str | tuple[Value, ...] | Mapping[str, Value]"
 Problem: TypeAlias = tuple[str, int, int, str, str]
 """Code, 0-based line and column within the front matter, message, hint."""
 
-_MAX_READ_EVENTS = 4 * MAX_EVENTS
+_MAX_TOTAL_EVENTS = 4 * MAX_EVENTS
 """YAML events over all attempts at one front matter: a long one with many mistakes is given up before it takes long."""
-_MAX_COPIED = 64 * 1024
+_MAX_ALIAS_CHARS = 64 * 1024
 """Characters that aliases repeat, all in all; past that they stay empty."""
-_BESIDE = "keep data in a file beside SKILL.md"
+_SEPARATE_FILE_HINT = "keep data in a file beside SKILL.md"
 
 
 class Field(Frozen):
@@ -65,7 +65,7 @@ _NUMBER = (
 )
 
 
-def kind_of(text: str) -> str:
+def scalar_kind(text: str) -> str:
     """Name what YAML 1.2's core schema makes of a plain scalar."""
     if text in _NULL:
         return "null"
@@ -74,7 +74,7 @@ def kind_of(text: str) -> str:
     return "number" if text[0] in "+-.0123456789" and re.fullmatch(_NUMBER, text) else "text"
 
 
-class NotYamlError(Exception):
+class YamlSyntaxError(Exception):
     """Where YAML gave up: a 0-based line and column within the front matter."""
 
     def __init__(self, message: str, line: int, column: int) -> None:
@@ -96,66 +96,66 @@ def _events(front: str) -> Iterator[Any]:
             mark = error.context_mark or mark
         words = " ".join(part for part in (error.problem, error.context) if part) or "it is not valid YAML"
         line, column = (mark.line, mark.column) if mark is not None else (0, 0)
-        raise NotYamlError(f"the front matter is not valid YAML: {words}", line, column) from None
+        raise YamlSyntaxError(f"the front matter is not valid YAML: {words}", line, column) from None
     except yaml.YAMLError as error:
         words = getattr(error, "reason", None) or "it is not valid YAML"
-        raise NotYamlError(f"the front matter is not valid YAML: {words}", 0, 0) from None
+        raise YamlSyntaxError(f"the front matter is not valid YAML: {words}", 0, 0) from None
     except (ValueError, OverflowError, RecursionError):
         # Number escapes past what a character can be: PyYAML's pure reader lets these through.
-        raise NotYamlError("the front matter is not valid YAML: it cannot be read", 0, 0) from None
+        raise YamlSyntaxError("the front matter is not valid YAML: it cannot be read", 0, 0) from None
 
 
 # YAML 1.1 ends a line at these; YAML 1.2, and so everyone else, has them as text.
-_BREAKS = "\x85\u2028\u2029"
+_YAML_1_1_LINE_BREAKS = "\x85\u2028\u2029"
 
 
-def _stand_ins(text: str) -> dict[int, str]:
+def _placeholders(text: str) -> dict[int, str]:
     """Return characters that a text does not hold, for those that YAML 1.1 breaks lines at; fewer than all fit in."""
     used = set(text)
     spare = (number for number in range(0xF0000, 0xFFFFE) if chr(number) not in used)
-    return dict(zip(spare, _BREAKS, strict=False))
+    return dict(zip(spare, _YAML_1_1_LINE_BREAKS, strict=False))
 
 
-class Reader:
+class FrontmatterReader:
     """Reads front matter, as often as repairs need it, until it has cost too much."""
 
     def __init__(self, source: list[str]) -> None:
         self._source = source
-        self._left = _MAX_READ_EVENTS
-        self._restore: dict[int, str] = {}
+        self._events_left = _MAX_TOTAL_EVENTS
+        self._replaced_breaks: dict[int, str] = {}
 
     def read(self, lines: list[str]) -> tuple[dict[str, Field], list[Problem]]:
         """Read lines of YAML.
 
         Raises:
-            NotYamlError: they are not YAML, or too much was read already.
+            YamlSyntaxError: they are not YAML, or too much was read already.
         """
         front = "\n".join(lines)
         restore: dict[int, str] = {}
-        if any(mark in front for mark in _BREAKS):
-            restore = self._restore = self._restore or _stand_ins(front)
+        if any(mark in front for mark in _YAML_1_1_LINE_BREAKS):
+            restore = self._replaced_breaks = self._replaced_breaks or _placeholders(front)
             for number, mark in restore.items():
                 front = front.replace(mark, chr(number))
-        return _compose(self._counted(_events(front)), self._source, restore)
+        return _compose_fields(self._limit_events(_events(front)), self._source, restore)
 
-    def reads(self, lines: list[str]) -> bool:
+    def can_read(self, lines: list[str]) -> bool:
         """Tell whether lines are YAML."""
         try:
             self.read(lines)
-        except NotYamlError:
+        except YamlSyntaxError:
             return False
         return True
 
-    def _counted(self, events: Iterator[Any]) -> Iterator[Any]:
+    def _limit_events(self, events: Iterator[Any]) -> Iterator[Any]:
         for event in events:
-            self._left -= 1
-            if self._left < 0:
+            self._events_left -= 1
+            if self._events_left < 0:
                 mark = event.start_mark
-                raise NotYamlError("the front matter has too many mistakes to be repaired", mark.line, mark.column)
+                raise YamlSyntaxError("the front matter has too many mistakes to be repaired", mark.line, mark.column)
             yield event
 
 
-class _Frame:
+class _OpenCollection:
     """A list or map that is still being read."""
 
     __slots__ = ("column", "items", "key", "line", "start")
@@ -168,7 +168,7 @@ class _Frame:
         self.line = self.column = 0
 
 
-def _compose(
+def _compose_fields(
     stream: Iterator[Any], sources: list[str], restore: Mapping[int, str]
 ) -> tuple[dict[str, Field], list[Problem]]:
     """Build the fields from YAML events, noting every feature that a skill must not use.
@@ -183,7 +183,7 @@ def _compose(
     fields: dict[str, Field] = {}
     problems: list[Problem] = []
     anchors: dict[str, str] = {}
-    stack: list[_Frame] = []
+    stack: list[_OpenCollection] = []
     events = documents = copied = 0
 
     def problem(code: str, mark: Any, message: str, hint: str = "") -> None:
@@ -196,7 +196,7 @@ def _compose(
             frame.items.append(value)
         elif frame.key is None:
             if not isinstance(value, str):
-                raise NotYamlError("the front matter has a list or a map as a key", mark.line, mark.column)
+                raise YamlSyntaxError("the front matter has a list or a map as a key", mark.line, mark.column)
             if value in frame.items:
                 problem("yaml-duplicate-key", mark, f"the key {quoted(value)} stands twice", "remove one of them")
             frame.key, frame.line, frame.column = value, mark.line, mark.column
@@ -214,15 +214,17 @@ def _compose(
         mark = event.start_mark
         events += 1
         if events > MAX_EVENTS:
-            problem("yaml-too-long", mark, f"the front matter has more than {MAX_EVENTS:,} YAML events", _BESIDE)
+            problem(
+                "yaml-too-long", mark, f"the front matter has more than {MAX_EVENTS:,} YAML events", _SEPARATE_FILE_HINT
+            )
             break
         anchor = getattr(event, "anchor", None)
         if isinstance(event, yaml.AliasEvent):
             if anchor not in anchors:
-                raise NotYamlError(f"the alias {quoted(f'*{anchor}')} has no anchor", mark.line, mark.column)
+                raise YamlSyntaxError(f"the alias {quoted(f'*{anchor}')} has no anchor", mark.line, mark.column)
             problem("yaml-alias", mark, f"the alias {quoted(f'*{anchor}')} is not allowed", "write the value out")
             copied += len(anchors[anchor])
-            place(anchors[anchor] if copied <= _MAX_COPIED else "", "text", mark)
+            place(anchors[anchor] if copied <= _MAX_ALIAS_CHARS else "", "text", mark)
             continue
         if anchor is not None:
             # An alias of a list or a map stays empty: repeated inside each other they would outgrow any memory.
@@ -235,7 +237,7 @@ def _compose(
             problem("yaml-tag", mark, f"the tag {quoted(tag)} is not allowed", hint)
         if isinstance(event, yaml.ScalarEvent):
             value = event.value.translate(restore) if restore else event.value
-            kind = kind_of(value) if event.style in (None, "") and tag != "tag:yaml.org,2002:str" else "text"
+            kind = scalar_kind(value) if event.style in (None, "") and tag != "tag:yaml.org,2002:str" else "text"
             if stack:
                 place(value, kind, mark)
             elif value:
@@ -244,7 +246,9 @@ def _compose(
                 )
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             if len(stack) >= MAX_DEPTH:
-                problem("yaml-too-deep", mark, f"the front matter nests more than {MAX_DEPTH} levels", _BESIDE)
+                problem(
+                    "yaml-too-deep", mark, f"the front matter nests more than {MAX_DEPTH} levels", _SEPARATE_FILE_HINT
+                )
                 break
             if isinstance(event, yaml.SequenceStartEvent):
                 if not stack:
@@ -254,9 +258,9 @@ def _compose(
                         "the front matter is a list, not `key: value` lines",
                         "remove the dash",
                     )
-                stack.append(_Frame([], mark))
+                stack.append(_OpenCollection([], mark))
             else:
-                stack.append(_Frame({} if stack else fields, mark))
+                stack.append(_OpenCollection({} if stack else fields, mark))
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             ended = stack.pop()
             items = ended.items
@@ -269,7 +273,7 @@ def _compose(
         elif isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1 or event.explicit:
-                raise NotYamlError("the front matter holds more than one YAML document", mark.line, mark.column)
+                raise YamlSyntaxError("the front matter holds more than one YAML document", mark.line, mark.column)
     return fields, problems
 
 
@@ -294,13 +298,13 @@ class Node(Frozen):
     column: int | None = None
 
 
-def read_node(text: str) -> Node | None:
+def parse_yaml_node(text: str) -> Node | None:
     """Read a whole YAML file that is one document; None where it is empty.
 
     Anchors, aliases, tags, keys that stand twice and keys that are no text are refused, as in a front matter.
 
     Raises:
-        NotYamlError: it is not YAML, uses one of these, or is larger than a front matter may be.
+        YamlSyntaxError: it is not YAML, uses one of these, or is larger than a front matter may be.
     """
     import yaml
 
@@ -308,37 +312,37 @@ def read_node(text: str) -> Node | None:
     documents = 0
     stack: list[tuple[Any, list[Node]]] = []
     top: Node | None = None
-    restore = _stand_ins(text) if any(mark in text for mark in _BREAKS) else {}
+    restore = _placeholders(text) if any(mark in text for mark in _YAML_1_1_LINE_BREAKS) else {}
     for number, mark in restore.items():
         text = text.replace(mark, chr(number))
     for event in _events(text):
         mark = event.start_mark
         events += 1
         if events > MAX_EVENTS:
-            raise NotYamlError(f"the front matter has more than {MAX_EVENTS:,} YAML events", mark.line, mark.column)
+            raise YamlSyntaxError(f"the front matter has more than {MAX_EVENTS:,} YAML events", mark.line, mark.column)
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise NotYamlError("the front matter uses a YAML anchor or alias", mark.line, mark.column)
+            raise YamlSyntaxError("the front matter uses a YAML anchor or alias", mark.line, mark.column)
         if getattr(event, "tag", None) is not None:
-            raise NotYamlError(f"the tag {quoted(event.tag)} is not allowed", mark.line, mark.column)
+            raise YamlSyntaxError(f"the tag {quoted(event.tag)} is not allowed", mark.line, mark.column)
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
-                raise NotYamlError("the front matter holds more than one YAML document", mark.line, mark.column)
+                raise YamlSyntaxError("the front matter holds more than one YAML document", mark.line, mark.column)
             continue
         if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             if len(stack) >= MAX_DEPTH:
-                raise NotYamlError(f"the front matter nests more than {MAX_DEPTH} levels", mark.line, mark.column)
+                raise YamlSyntaxError(f"the front matter nests more than {MAX_DEPTH} levels", mark.line, mark.column)
             stack.append((event, []))
             continue
         if isinstance(event, yaml.ScalarEvent):
             plain = event.style in (None, "")
             value = event.value.translate(restore) if restore else event.value
             if not value.isascii() and re.search("[\ud800-\udfff]", value):
-                raise NotYamlError("the front matter holds half a character", mark.line, mark.column)
-            kind = kind_of(value) if plain else "text"
+                raise YamlSyntaxError("the front matter holds half a character", mark.line, mark.column)
+            kind = scalar_kind(value) if plain else "text"
             node = Node(kind=kind, text=value, plain=plain, line=mark.line + 1, column=mark.column + 1)
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            node = _closed(*stack.pop())
+            node = _make_collection(*stack.pop())
         else:
             continue
         if stack:
@@ -348,11 +352,11 @@ def read_node(text: str) -> Node | None:
     return None if top is None or (top.kind == "null" and not top.text) else top
 
 
-def _closed(start: Any, nodes: list[Node]) -> Node:
+def _make_collection(start: Any, nodes: list[Node]) -> Node:
     """Make a list or a map of what was read in it.
 
     Raises:
-        NotYamlError: a key stands twice, or is no text.
+        YamlSyntaxError: a key stands twice, or is no text.
     """
     import yaml
 
@@ -363,8 +367,8 @@ def _closed(start: Any, nodes: list[Node]) -> Node:
     for key in nodes[::2]:
         place = (key.line or 1) - 1, (key.column or 1) - 1
         if key.kind in ("list", "map"):
-            raise NotYamlError("the front matter has a list or a map as a key", *place)
+            raise YamlSyntaxError("the front matter has a list or a map as a key", *place)
         if key.text in seen:
-            raise NotYamlError(f"the key {quoted(key.text)} stands twice", *place)
+            raise YamlSyntaxError(f"the key {quoted(key.text)} stands twice", *place)
         seen.add(key.text)
     return Node(kind="map", keys=tuple(nodes[::2]), items=tuple(nodes[1::2]), line=line, column=column)

@@ -14,18 +14,18 @@ from ._frozen import Frozen
 from .errors import ActivationError
 from .files import MAX_SKILL_FILES, skill_digest, skill_files
 from .findings import Finding, Severity
-from .text import UNSEEN, neutral, quoted
+from .text import INVISIBLE_CHARACTERS, neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .entry import Entry
     from .skill import Skill
 
-__all__ = ["MAX_FILES_NAMED", "Activation", "activation", "harmless"]
+__all__ = ["MAX_FILES_NAMED", "Activation", "render_activation", "escape_tags"]
 
 MAX_FILES_NAMED = 50
 """Files that are named; of the others only the number is told."""
-_LEFT_OUT = ("tests/", "evals/")
+_AUTHOR_FOLDERS = ("tests/", "evals/")
 """Folders of a skill that are for its author, not for who uses it."""
 
 
@@ -57,7 +57,7 @@ class Activation(Frozen):
         }
 
 
-def activation(
+def render_activation(
     entry: Entry,
     skill: Skill,
     arguments: str | None = None,
@@ -89,20 +89,20 @@ def activation(
             hint="go on without it, or try again when its file has been mended",
         )
     found = [] if folder is None else skill_files(folder)
-    names = [name for name, _ in found if name != "SKILL.md" and not name.startswith(_LEFT_OUT)]
+    names = [name for name, _ in found if name != "SKILL.md" and not name.startswith(_AUTHOR_FOLDERS)]
     named = tuple(names[:MAX_FILES_NAMED])
-    lines = [f'<skill_content name="{_attribute(entry.name)}">', harmless(skill.body.strip("\n")), ""]
+    lines = [f'<skill_content name="{_escape_attribute(entry.name)}">', escape_tags(skill.body.strip("\n")), ""]
     if arguments:
         # Told, and filled in nowhere: what a body says of `$ARGUMENTS` it says to the model.
-        lines += [f"Arguments: {harmless(neutral(arguments))}", ""]
-    lines += [f"Note: {harmless(neutral(note))}" for note in notes]
+        lines += [f"Arguments: {escape_tags(neutral(arguments))}", ""]
+    lines += [f"Note: {escape_tags(neutral(note))}" for note in notes]
     if folder is not None:
         lines += [
-            f"Skill directory: {harmless(neutral(os.path.dirname(entry.path)))}",
+            f"Skill directory: {escape_tags(neutral(os.path.dirname(entry.path)))}",
             "Paths in this skill are relative to that directory.",
         ]
     if named:
-        lines += ["<skill_resources>", *(f"  <file>{_attribute(name)}</file>" for name in named)]
+        lines += ["<skill_resources>", *(f"  <file>{_escape_attribute(name)}</file>" for name in named)]
         if len(names) > len(named) or len(found) >= MAX_SKILL_FILES:
             more = "more than " if len(found) >= MAX_SKILL_FILES else ""
             lines.append(f"  and {more}{len(names) - len(named):,} more files")
@@ -119,19 +119,19 @@ def activation(
 
 
 _TAGS = ("skill_content", "skill_resources", "active_skills", "available_skills", "system-reminder")
-_NOTHING = f"{UNSEEN}\x00-\x08\x0e-\x1f\u200c\u200d\ufe00-\ufe0f"
-_GAP = rf"[\s{_NOTHING}]*"
+_INVISIBLE = f"{INVISIBLE_CHARACTERS}\x00-\x08\x0e-\x1f\u200c\u200d\ufe00-\ufe0f"
+_BLANKS = rf"[\s{_INVISIBLE}]*"
 
 
-def _forged(*tags: str) -> str:
-    names = "|".join(f"[{_NOTHING}]*".join(map(re.escape, tag)) for tag in tags)
-    return rf"<(?={_GAP}(?:[/\u2044\u2215]{_GAP})?(?:{names}))"
+def _tag_pattern(*tags: str) -> str:
+    names = "|".join(f"[{_INVISIBLE}]*".join(map(re.escape, tag)) for tag in tags)
+    return rf"<(?={_BLANKS}(?:[/\u2044\u2215]{_BLANKS})?(?:{names}))"
 
 
-_FORGED = _forged(*_TAGS)
+_TAG_PATTERN = _tag_pattern(*_TAGS)
 
 
-class _Plain(dict[int, str]):
+class _LookalikeTable(dict[int, str]):
     """Characters to what they look like: full-width and other forms of a letter are that letter."""
 
     def __missing__(self, number: int) -> str:
@@ -143,25 +143,25 @@ class _Plain(dict[int, str]):
         return self[number]
 
 
-_PLAIN = _Plain()
+_LOOKALIKES = _LookalikeTable()
 
 
-def harmless(text: str, *tags: str) -> str:
+def escape_tags(text: str, *tags: str) -> str:
     """Write the tags of ours that a foreign text holds so that they open and close nothing, however they are disguised.
 
     What looks like a tag counts: in any case, with blanks or what does not show in it, in full-width characters. So do
     further tags, if they are named.
     """
-    plain = text if text.isascii() else text.translate(_PLAIN)
+    plain = text if text.isascii() else text.translate(_LOOKALIKES)
     if "<" not in plain:
         return text
     parts, last = [], 0
-    for match in re.finditer(_forged(*_TAGS, *tags) if tags else _FORGED, plain, flags=re.IGNORECASE):
+    for match in re.finditer(_tag_pattern(*_TAGS, *tags) if tags else _TAG_PATTERN, plain, flags=re.IGNORECASE):
         parts += [text[last : match.start()], "&lt;"]
         last = match.end()
     return "".join([*parts, text[last:]])
 
 
-def _attribute(text: str) -> str:
+def _escape_attribute(text: str) -> str:
     text = neutral(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
-    return harmless(text)
+    return escape_tags(text)

@@ -17,10 +17,10 @@ import sys
 from contextlib import suppress
 
 from ._frozen import Frozen
-from .confine import Walls, bwrap_words, seatbelt_profile
+from .confine import Confinement, bwrap_arguments, seatbelt_profile
 from .errors import SandboxError
-from .process import ended
-from .text import near_names, neutral, quoted
+from .process import run_supervised
+from .text import nearest_names, neutral, quoted
 from .user_dirs import cache_folder
 
 TYPE_CHECKING = False
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
     from ._tree import Request
 
-__all__ = ["CHOICES", "Backend", "backend", "forget"]
+__all__ = ["CHOICES", "Backend", "find_backend", "forget_probe"]
 
 CHOICES = ("auto", "bwrap", "seatbelt", "none")
 _SEATBELT = "/usr/bin/sandbox-exec"
-_MEMORY = "sandbox"
+_PROBE_CACHE_FILE = "sandbox"
 """The file in the folder of the cache."""
-_TRY = 10.0
+_PROBE_TIMEOUT = 10.0
 """Seconds that a try may take."""
-_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-_known: set[bytes] = set()
+_OPEN_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_working: set[bytes] = set()
 """Circumstances in which this process saw bwrap work."""
 
 
@@ -50,22 +50,22 @@ class Backend(Frozen):
     path: str = ""
     """Of its program."""
 
-    def words(self, walls: Walls, argv: list[str]) -> tuple[list[str], bytes]:
+    def command_words(self, confinement: Confinement, argv: list[str]) -> tuple[list[str], bytes]:
         """Return the words that run a command inside, and those bwrap reads from descriptor 3: `ps` shows no variable.
 
         Args:
-            walls: what the command may see and do.
+            confinement: what the command may see and do.
             argv: the command, with the path of its program.
         """
         if self.name == "bwrap":
-            told = b"".join(os.fsencode(word) + b"\0" for word in bwrap_words(walls))
+            told = b"".join(os.fsencode(word) + b"\0" for word in bwrap_arguments(confinement))
             return [self.path, "--args", "3", "--", *argv], told
         if self.name == "seatbelt":
-            return [self.path, "-p", seatbelt_profile(walls), *argv], b""
+            return [self.path, "-p", seatbelt_profile(confinement), *argv], b""
         return argv, b""
 
 
-def backend(choice: str = "auto", *, trusted: bool = False) -> Backend:
+def find_backend(choice: str = "auto", *, trusted: bool = False) -> Backend:
     """Return what contains commands on this machine.
 
     Args:
@@ -76,7 +76,7 @@ def backend(choice: str = "auto", *, trusted: bool = False) -> Backend:
         SandboxError: it is not there or does not work, or there is no such choice.
     """
     if choice not in CHOICES:
-        near = near_names(str(choice), CHOICES)
+        near = nearest_names(str(choice), CHOICES)
         hint = f"did you mean `{near[0]}`?" if near else f"choose one of {', '.join(CHOICES)}"
         raise SandboxError(f"there is no sandbox {quoted(str(choice))}", hint=hint)
     if sys.platform == "win32":
@@ -94,45 +94,45 @@ def backend(choice: str = "auto", *, trusted: bool = False) -> Backend:
         raise
 
 
-def forget(works: Backend) -> None:
+def forget_probe(works: Backend) -> None:
     """Take back that a backend works."""
-    _known.clear()
+    _working.clear()
     if works.name == "bwrap" and (folder := cache_folder(os.environ)):
         with suppress(OSError):
-            os.unlink(os.path.join(folder, _MEMORY))
+            os.unlink(os.path.join(folder, _PROBE_CACHE_FILE))
 
 
 def _seatbelt() -> Backend:
     if not os.access(_SEATBELT, os.X_OK):
-        raise SandboxError(f"`{_SEATBELT}` is not there", hint=_WITHOUT)
+        raise SandboxError(f"`{_SEATBELT}` is not there", hint=_NO_SANDBOX_HINT)
     return Backend(name="seatbelt", path=_SEATBELT)
 
 
-_WITHOUT = "look at the skill, and if you trust it type `--sandbox none`"
+_NO_SANDBOX_HINT = "look at the skill, and if you trust it type `--sandbox none`"
 
 
 def _bwrap() -> Backend:
-    path = _found("bwrap")
+    path = _which("bwrap")
     if path is None:
         raise SandboxError(
             "nothing on this machine contains a stranger's command: `bwrap` is not on PATH",
-            hint=f"install bubblewrap (`apt install bubblewrap`), or {_WITHOUT}",
+            hint=f"install bubblewrap (`apt install bubblewrap`), or {_NO_SANDBOX_HINT}",
         )
     found = Backend(name="bwrap", path=path)
-    now = _circumstances(path)
-    if now in _known:
+    now = _probe_key(path)
+    if now in _working:
         return found
     folder = cache_folder(os.environ)
-    if folder is None or _recalled(folder) != now:
-        _try(found)
+    if folder is None or _read_probe_cache(folder) != now:
+        _probe(found)
         if folder is not None:
             with suppress(OSError, ValueError):
-                _remember(folder, now)
-    _known.add(now)
+                _write_probe_cache(folder, now)
+    _working.add(now)
     return found
 
 
-def _found(name: str) -> str | None:
+def _which(name: str) -> str | None:
     """Return the path of a program; a relative folder on PATH, which a project could fill, does not count."""
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = os.path.join(folder, name)
@@ -141,28 +141,28 @@ def _found(name: str) -> str | None:
     return None
 
 
-def _try(found: Backend) -> None:
+def _probe(found: Backend) -> None:
     """Contain a command that does nothing.
 
     Raises:
         SandboxError: that did not work.
     """
-    walls = Walls(cwd="/", env={}, readable=(), writable=(), network=False)
-    argv, args = found.words(walls, ["/bin/sh", "-c", "exit 7"])
-    words = [os.fsencode(word) for word in argv]
+    confinement = Confinement(cwd="/", env={}, readable=(), writable=(), network=False)
+    argv, args = found.command_words(confinement, ["/bin/sh", "-c", "exit 7"])
+    command_words = [os.fsencode(word) for word in argv]
     request: Request = {
-        "path": words[0],
-        "argv": words,
+        "path": command_words[0],
+        "argv": command_words,
         "env": {},
         "cwd": b"/",
         "stdin": b"",
         "args": args,
         "limits": {"core": 0},
-        "timeout": _TRY,
+        "timeout": _PROBE_TIMEOUT,
         "output": 4096,
         "contained": True,
     }
-    reply = ended(request, b"PROWESS_TRY=")
+    reply = run_supervised(request, b"PROWESS_TRY=")
     error, status, timed_out, stderr = reply["error"], reply["status"], reply["timed_out"], reply["stderr"]
     if error or timed_out or status != 7:
         said = (
@@ -171,14 +171,14 @@ def _try(found: Backend) -> None:
         said = "it took too long" if timed_out else said or f"it ended with {status}"
         raise SandboxError(
             f"`bwrap` does not work here: {neutral(said[:300])}",
-            hint=f"allow it to make user namespaces (in Docker: `--security-opt seccomp=unconfined`), or {_WITHOUT}",
+            hint=f"allow it to make user namespaces (in Docker: `--security-opt seccomp=unconfined`), or {_NO_SANDBOX_HINT}",
         )
 
 
 # ── the memory ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _circumstances(path: str) -> bytes:
+def _probe_key(path: str) -> bytes:
     """Return all that has a part in whether bwrap works: this start of the machine, the program, the user."""
     status = os.stat(path)
     parts: list[object] = ["prowess-sandbox 1", os.fsencode(path), status.st_dev, status.st_ino, status.st_size]
@@ -196,31 +196,31 @@ def _circumstances(path: str) -> bytes:
     return repr(parts).encode() + b"\n"
 
 
-def _recalled(folder: str) -> bytes:
+def _read_probe_cache(folder: str) -> bytes:
     """Return what was written down; nothing if it is not the user's own."""
     with suppress(OSError, ValueError):
-        if not _own(os.lstat(folder), stat.S_ISDIR):
+        if not _is_owned(os.lstat(folder), stat.S_ISDIR):
             return b""
-        fd = os.open(os.path.join(folder, _MEMORY), os.O_RDONLY | _NO_LINKS)
+        fd = os.open(os.path.join(folder, _PROBE_CACHE_FILE), os.O_RDONLY | _OPEN_FLAGS)
         try:
-            return os.read(fd, 8192) if _own(os.fstat(fd), stat.S_ISREG) else b""
+            return os.read(fd, 8192) if _is_owned(os.fstat(fd), stat.S_ISREG) else b""
         finally:
             os.close(fd)
     return b""
 
 
-def _remember(folder: str, now: bytes) -> None:
+def _write_probe_cache(folder: str, now: bytes) -> None:
     """Write down that bwrap works now, beside its place, and move it there in one step.
 
     Raises:
         OSError: it cannot be written.
     """
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    if not _own(os.lstat(folder), stat.S_ISDIR):
+    if not _is_owned(os.lstat(folder), stat.S_ISDIR):
         return
-    place = os.path.join(folder, _MEMORY)
+    place = os.path.join(folder, _PROBE_CACHE_FILE)
     staged = f"{place}.{os.getpid()}.{os.urandom(4).hex()}"
-    fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600)
+    fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN_FLAGS, 0o600)
     try:
         try:
             os.write(fd, now)
@@ -233,6 +233,6 @@ def _remember(folder: str, now: bytes) -> None:
         raise
 
 
-def _own(status: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
+def _is_owned(status: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
     """Say whether something is of a kind and the user's, and nobody else may write there."""
     return is_kind(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["fit_in_order", "level"]
+__all__ = ["fit_in_order", "cut_evenly"]
 
 
 def fit_in_order(full: Sequence[int], least: Sequence[int], room: int, *, greedy: bool = False) -> list[bool]:
@@ -34,7 +34,7 @@ def fit_in_order(full: Sequence[int], least: Sequence[int], room: int, *, greedy
     return shown
 
 
-def level(lengths: Sequence[int], cost: Callable[[int, int], int], room: int) -> list[int] | None:
+def cut_evenly(lengths: Sequence[int], cost: Callable[[int, int], int], room: int) -> list[int] | None:
     """Cut texts evenly: round after round each gets one more character, as long as its cost fits.
 
     Args:

@@ -30,15 +30,15 @@ from operator import itemgetter
 from time import time_ns
 from zlib import crc32
 
-from .looks import MARK_BYTES, kind, link_kind, marks, newest
+from .looks import FINGERPRINT_BYTES, fingerprint_paths, kind, link_kind, newest_time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from .looks import Looks
+    from .looks import Fingerprints
 
-__all__ = ["Answer", "Cache", "Watched", "asker"]
+__all__ = ["CachedResult", "Cache", "RecordingEnvironment", "user_identity"]
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 """Of one answer."""
@@ -46,43 +46,43 @@ MAX_BYTES = 256 * 1024 * 1024
 """Of all answers of a user."""
 MAX_FILES = 128
 """Answers of a user."""
-SETTLED = 2_000_000_000
+SETTLE_NS = 2_000_000_000
 """Nanoseconds: what changed less than this before it was looked at may change again within the same tick of its file
 system's clock (2 seconds on FAT, less elsewhere), so that nothing would show it."""
 
 _MAGIC = b"prowess-cache 1 "
-_FIXED = 7
+_FIXED_SECTIONS = 7
 """Sections before the columns."""
 _MAX_TEXTS = 16
 """Sections of text in a file."""
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NO_LINKS |= getattr(os, "O_NONBLOCK", 0)
-_OURS = re.compile(r"(\.)?catalog-[0-9a-f]{16}(?(1)\.[0-9]+\.[0-9a-f]+)").fullmatch
+_match_cache_file = re.compile(r"(\.)?catalog-[0-9a-f]{16}(?(1)\.[0-9]+\.[0-9a-f]+)").fullmatch
 """What files of ours are called: nothing else that lies in the folder is touched."""
-_LEFT_BEHIND = 3600 * 1_000_000_000
+_STALE_NS = 3600 * 1_000_000_000
 """Nanoseconds after which the process that wrote a file is taken to be dead."""
 
 
-class Watched(dict[str, str]):
+class RecordingEnvironment(dict[str, str]):
     """An environment that notes which variables were asked for. Only `get` is to be used."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         super().__init__()
         self._env = env
-        self.asked: dict[str, str | None] = {}
+        self.variables_read: dict[str, str | None] = {}
 
     def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
         """Return a variable, and note what it is."""
-        value = self.asked[name] = self._env.get(name)
+        value = self.variables_read[name] = self._env.get(name)
         return default if value is None else value
 
 
-class Answer:
+class CachedResult:
     """What was answered: columns of text, and the rest in whatever form its owner gave it."""
 
-    def __init__(self, columns: Sequence[list[str] | memoryview], more: bytes, files: Sequence[str] = ()) -> None:
-        self._columns, self.more = columns, more
-        self.sizes = [len(column) if isinstance(column, list) else _count(column) for column in columns]
+    def __init__(self, columns: Sequence[list[str] | memoryview], extra: bytes, files: Sequence[str] = ()) -> None:
+        self._columns, self.extra = columns, extra
+        self.column_lengths = [len(column) if isinstance(column, list) else _count_texts(column) for column in columns]
         """How many texts each column has."""
         self.files = files
         """Paths of the files that had a part in it, in the order in which they were opened."""
@@ -94,7 +94,7 @@ class Answer:
             ValueError: it is not UTF-8.
         """
         column = self._columns[at]
-        return column if isinstance(column, list) else _texts(column)
+        return column if isinstance(column, list) else _decode_texts(column)
 
 
 class Cache:
@@ -102,39 +102,39 @@ class Cache:
 
     Args:
         folder: of the cache; made when something is kept.
-        settled: in nanoseconds, instead of `SETTLED`.
+        settle_ns: in nanoseconds, instead of `SETTLED`.
     """
 
-    def __init__(self, folder: str, *, settled: int | None = None) -> None:
-        self.folder, self._settled = folder, SETTLED if settled is None else settled
+    def __init__(self, folder: str, *, settle_ns: int | None = None) -> None:
+        self.folder, self._settle_ns = folder, SETTLE_NS if settle_ns is None else settle_ns
 
     # ── recalling ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def recall(self, question: Sequence[str], env: Mapping[str, str]) -> Answer | None:
+    def load(self, query: Sequence[str], env: Mapping[str, str]) -> CachedResult | None:
         """Return the answer to a question if all it depends on is still so.
 
         Args:
-            question: all that was asked.
+            query: all that was asked.
             env: the environment.
         """
-        key = _joined(question)
+        key = _encode_texts(query)
         sections = [] if key is None else self._sections(key)
-        if len(sections) < _FIXED or bytes(sections[0]) != key:
+        if len(sections) < _FIXED_SECTIONS or bytes(sections[0]) != key:
             return None
         try:
-            files = _texts(sections[1])
+            files = _decode_texts(sections[1])
             still = (
-                _same(files, sections[2])
-                and _same(_texts(sections[3]), sections[4], os.stat)
-                and _still(_texts(sections[5]), env)
+                _is_unchanged(files, sections[2])
+                and _is_unchanged(_decode_texts(sections[3]), sections[4], os.stat)
+                and _observations_hold(_decode_texts(sections[5]), env)
             )
-            return Answer(sections[_FIXED:], bytes(sections[6]), files) if still else None
+            return CachedResult(sections[_FIXED_SECTIONS:], bytes(sections[6]), files) if still else None
         except (OSError, ValueError, OverflowError):
             return None
 
     def _sections(self, key: bytes) -> list[memoryview]:
         """Return what a file holds, taken apart; nothing where it is not what was written."""
-        data = self._read(os.path.join(self.folder, _name(key)))
+        data = self._read(os.path.join(self.folder, _file_name(key)))
         end = data.find(b"\n", 0, 512)
         if end < 0 or not data.startswith(_MAGIC):
             return []
@@ -175,45 +175,45 @@ class Cache:
 
     # ── keeping ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def keep(
+    def store(
         self,
-        question: Sequence[str],
-        looks: Looks,
-        asked: Mapping[str, str | None],
-        since: int,
+        query: Sequence[str],
+        fingerprints: Fingerprints,
+        variables_read: Mapping[str, str | None],
+        started_ns: int,
         columns: Sequence[Iterable[str]],
-        more: bytes,
+        extra: bytes,
     ) -> bool:
         """Keep an answer, if what it depends on has settled. Whatever is in the way, nothing is raised.
 
         Args:
-            question: all that was asked.
-            looks: what was looked at.
-            asked: the variables of the environment that were asked for.
-            since: when the looking began, in nanoseconds of the system's clock.
+            query: all that was asked.
+            fingerprints: what was looked at.
+            variables_read: the variables of the environment that were asked for.
+            started_ns: when the looking began, in nanoseconds of the system's clock.
             columns: of text.
-            more: what else belongs to it.
+            extra: what else belongs to it.
 
         Returns:
             Whether it was kept.
         """
-        files, folders = _present(looks.files), _present(looks.folders)
-        latest = max(newest(b"".join(noted.values())) for noted in (files, folders))
-        if not looks.complete or latest > since - self._settled:
+        files, folders = _existing(fingerprints.files), _existing(fingerprints.folders)
+        latest = max(newest_time(b"".join(noted.values())) for noted in (files, folders))
+        if not fingerprints.complete or latest > started_ns - self._settle_ns:
             return False
-        others = _others(looks, asked)
-        texts = [_joined(part) for part in (question, list(files), list(folders), others, *map(list, columns))]
+        observations = _encode_observations(fingerprints, variables_read)
+        texts = [_encode_texts(part) for part in (query, list(files), list(folders), observations, *map(list, columns))]
         if None in texts or len(texts) > _MAX_TEXTS:
             return False
         key, paths, listed, rows, *rest = (text or b"" for text in texts)
-        sections = [key, paths, b"".join(files.values()), listed, b"".join(folders.values()), rows, more, *rest]
+        sections = [key, paths, b"".join(files.values()), listed, b"".join(folders.values()), rows, extra, *rest]
         lengths = b" ".join(b"%d" % len(section) for section in sections)
         body = b"".join(sections)
         head = _MAGIC + b"%08x " % crc32(body, crc32(lengths)) + lengths + b"\n"
         if len(head) + len(body) > MAX_FILE_BYTES:
             return False
         try:
-            self._write(_name(key), head + body)
+            self._write(_file_name(key), head + body)
         except (OSError, ValueError, RecursionError):  # the last for folders too deep to be made
             return False
         return True
@@ -227,7 +227,7 @@ class Cache:
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         if not _is_own(os.lstat(self.folder)):
             return
-        self._make_room(len(data))
+        self._evict(len(data))
         staged = os.path.join(self.folder, f".{name}.{os.getpid()}.{time_ns():x}")
         fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600)
         try:
@@ -243,12 +243,12 @@ class Cache:
                 os.unlink(staged)
             raise
 
-    def _make_room(self, size: int) -> None:
+    def _evict(self, size: int) -> None:
         """Remove the oldest answers where there are too many, and what a process left that was killed."""
         found = []
         with os.scandir(self.folder) as entries:
             for entry in entries:
-                if ours := _OURS(entry.name):
+                if ours := _match_cache_file(entry.name):
                     with suppress(OSError):
                         status = entry.stat(follow_symlinks=False)
                         found.append((status.st_mtime_ns, status.st_size, entry.path, bool(ours[1])))
@@ -256,13 +256,13 @@ class Cache:
         now = time_ns()
         count, total = len(found), size + sum(map(itemgetter(1), found))
         for written, taken, path, staged in found:
-            if now - written > _LEFT_BEHIND if staged else count >= MAX_FILES or total > MAX_BYTES:
+            if now - written > _STALE_NS if staged else count >= MAX_FILES or total > MAX_BYTES:
                 with suppress(OSError):
                     os.unlink(path)
                     count, total = count - 1, total - taken
 
 
-def asker() -> str:
+def user_identity() -> str:
     """Return what decides which files may be read: as somebody else, the same process may see other skills."""
     if sys.platform == "win32":
         return ""
@@ -276,18 +276,18 @@ def _is_own(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & 0o022 and not stat.S_ISLNK(status.st_mode)
 
 
-def _name(key: bytes) -> str:
+def _file_name(key: bytes) -> str:
     """Return what the file with the answer to a question is called."""
     # Two questions of one name only take turns: the whole question is compared.
     return f"catalog-{crc32(key):08x}{crc32(key[::-1]):08x}"
 
 
-def _present(noted: Mapping[str, bytes]) -> dict[str, bytes]:
+def _existing(noted: Mapping[str, bytes]) -> dict[str, bytes]:
     """Leave out where there was nothing."""
-    return {path: mark for path, mark in noted.items() if mark}
+    return {path: fingerprint for path, fingerprint in noted.items() if fingerprint}
 
 
-def _joined(texts: Sequence[str]) -> bytes | None:
+def _encode_texts(texts: Sequence[str]) -> bytes | None:
     """Write texts one after the other; None where one cannot be told from two."""
     joined = "\0".join((*texts, ""))
     if joined.count("\0") != len(texts):
@@ -298,7 +298,7 @@ def _joined(texts: Sequence[str]) -> bytes | None:
         return None
 
 
-def _texts(section: memoryview) -> list[str]:
+def _decode_texts(section: memoryview) -> list[str]:
     """Read what `_joined` wrote.
 
     Raises:
@@ -314,7 +314,7 @@ def _texts(section: memoryview) -> list[str]:
         return [text.decode("utf-8", "surrogatepass") for text in texts]
 
 
-def _count(section: memoryview) -> int:
+def _count_texts(section: memoryview) -> int:
     """Return how many texts `_joined` wrote, without taking them apart.
 
     Raises:
@@ -326,7 +326,7 @@ def _count(section: memoryview) -> int:
     return data.count(0)
 
 
-def _same(paths: list[str], states: memoryview, look: Callable[[str], os.stat_result] = os.lstat) -> bool:
+def _is_unchanged(paths: list[str], states: memoryview, stat_path: Callable[[str], os.stat_result] = os.lstat) -> bool:
     """Say whether a look at each path gives the mark it gave.
 
     Raises:
@@ -334,32 +334,32 @@ def _same(paths: list[str], states: memoryview, look: Callable[[str], os.stat_re
         ValueError: this is not what was written.
         OverflowError: one has no mark.
     """
-    return len(states) == len(paths) * MARK_BYTES and marks(paths, look) == states
+    return len(states) == len(paths) * FINGERPRINT_BYTES and fingerprint_paths(paths, stat_path) == states
 
 
-def _others(looks: Looks, asked: Mapping[str, str | None]) -> list[str]:
+def _encode_observations(fingerprints: Fingerprints, variables_read: Mapping[str, str | None]) -> list[str]:
     """Return what was looked at and has no mark, as rows of a letter with a name, and a value."""
     tables: Mapping[str, Mapping[str, str]] = {
-        "k": looks.kinds,
-        "l": looks.links,
-        "r": looks.reals,
-        "v": {name: value for name, value in asked.items() if value is not None},
-        "u": {name: "" for name, value in asked.items() if value is None},
-        "-": {path: "" for path, mark in looks.files.items() if not mark},
-        "_": {path: "" for path, mark in looks.folders.items() if not mark},
+        "k": fingerprints.kinds,
+        "l": fingerprints.links,
+        "r": fingerprints.real_paths,
+        "v": {name: value for name, value in variables_read.items() if value is not None},
+        "u": {name: "" for name, value in variables_read.items() if value is None},
+        "-": {path: "" for path, fingerprint in fingerprints.files.items() if not fingerprint},
+        "_": {path: "" for path, fingerprint in fingerprints.folders.items() if not fingerprint},
     }
     rows = ((letter + name, value) for letter, table in tables.items() for name, value in table.items())
     return list(chain.from_iterable(rows))
 
 
-def _still(others: list[str], env: Mapping[str, str]) -> bool:
+def _observations_hold(observations: list[str], env: Mapping[str, str]) -> bool:
     """Say whether kinds, links and variables are what `_others` wrote of them.
 
     Raises:
         OSError: something may not be looked at.
         ValueError: this is not what was written.
     """
-    for row, value in zip(others[::2], others[1::2], strict=True):
+    for row, value in zip(observations[::2], observations[1::2], strict=True):
         letter, name = row[:1], row[1:]
         if letter == "k":
             same = kind(name) == value

@@ -7,36 +7,36 @@ import os
 import re
 from itertools import product
 
-from ._frozen import EMPTY, Later
-from .cache import Cache, Watched, asker
+from ._frozen import EMPTY, LazyFrozen
+from .cache import Cache, RecordingEnvironment, user_identity
 from .entry import Entry, State, with_digest
 from .errors import AmbiguousSkillError, SkillNotFoundError
-from .files import at_home
-from .recall import Recalled, code_state, columns_of
-from .text import near_names, neutral, quoted, same_name
+from .files import expand_home
+from .recall import CachedCatalog, code_fingerprint, encode_columns
+from .text import nearest_names, neutral, normalize_name, quoted
 from .user_dirs import cache_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from .cache import Answer
+    from .cache import CachedResult
     from .config import Settings
-    from .decision import Decided
-    from .disk import Disk
+    from .decision import ResolvedSkills
+    from .disk import Filesystem
     from .findings import Finding
     from .host import Host
-    from .places import Place
+    from .places import ScanRoot
     from .provider import SkillProvider
     from .skill import Skill
 
-__all__ = ["Catalog", "FilesystemSkillProvider", "discover", "new_disk"]
+__all__ = ["Catalog", "FilesystemSkillProvider", "discover", "new_filesystem"]
 
 _REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 """States of a skill that its name leads to."""
 
 
-class Catalog(Later, aside=("places", "settings")):
+class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
     """What one host sees from one directory: skills with states, highest precedence first, and findings."""
 
     host: Host
@@ -47,7 +47,7 @@ class Catalog(Later, aside=("places", "settings")):
     skills: tuple[Entry, ...]
     findings: tuple[Finding, ...]
     """Those that belong to no single skill."""
-    places: tuple[Place, ...]
+    scan_roots: tuple[ScanRoot, ...]
     """What was scanned, highest precedence first."""
     settings: Settings
     readers: Mapping[str, SkillProvider] = EMPTY
@@ -74,12 +74,12 @@ class Catalog(Later, aside=("places", "settings")):
         """
         found = self._candidates(reference)
         if not found:
-            raise self.not_found(reference)
+            raise self.not_found_error(reference)
         order = {state: at for at, state in enumerate(_REACHABLE)}
-        key = same_name(reference)
-        found.sort(key=lambda entry: (order.get(entry.state, len(order)), same_name(entry.name) != key))
-        disk = new_disk()
-        return tuple(with_digest(entry, disk) for entry in found)
+        key = normalize_name(reference)
+        found.sort(key=lambda entry: (order.get(entry.state, len(order)), normalize_name(entry.name) != key))
+        filesystem = new_filesystem()
+        return tuple(with_digest(entry, filesystem) for entry in found)
 
     def resolve(self, reference: str) -> Entry:
         """Return the one skill a reference means: `name`, `scope:name`, `package:name`, a path or a digest prefix.
@@ -92,45 +92,45 @@ class Catalog(Later, aside=("places", "settings")):
         """
         found = self._candidates(reference)
         # A skill of that very name is meant rather than one whose folder, or whose name in its package, is so called.
-        key = same_name(reference)
-        named = [entry for entry in found if same_name(entry.name) == key]
+        key = normalize_name(reference)
+        named = [entry for entry in found if normalize_name(entry.name) == key]
         for state, those in product((State.ACTIVE, State.USER_ONLY, None), (named, found)):
             chosen = [entry for entry in those if state is None or entry.state is state]
             if len(chosen) == 1:
                 return chosen[0]
             if chosen:
-                raise _ambiguous(reference, chosen)
-        raise self.not_found(reference)
+                raise _ambiguous_error(reference, chosen)
+        raise self.not_found_error(reference)
 
     def _candidates(self, reference: str) -> list[Entry]:
         """Return all that a reference may mean: by name, by a name in a scope, by place or by digest."""
-        key = same_name(reference)
-        exact = [entry for entry in self.skills if key in _names(entry)]
+        key = normalize_name(reference)
+        exact = [entry for entry in self.skills if key in _folded_names(entry)]
         if exact:
             return exact
         scope, colon, rest = reference.partition(":")
         if colon:
             if scope == "sha256" and rest:
-                return self._with_digest(rest.lower())
-            inner = same_name(rest)
-            return [entry for entry in self.skills if entry.scope == scope and inner in _names(entry)]
-        path = os.path.abspath(os.path.join(self.cwd, at_home(reference, self.home)))
+                return self._entries_with_digest(rest.lower())
+            inner = normalize_name(rest)
+            return [entry for entry in self.skills if entry.scope == scope and inner in _folded_names(entry)]
+        path = os.path.abspath(os.path.join(self.cwd, expand_home(reference, self.home)))
         by_path = [entry for entry in self.skills if path in (entry.path, os.path.dirname(entry.path))]
         if by_path:
             return by_path
         if re.fullmatch(r"[0-9a-f]{8,64}", reference):
-            return self._with_digest(reference)
+            return self._entries_with_digest(reference)
         return []
 
-    def _with_digest(self, prefix: str) -> list[Entry]:
+    def _entries_with_digest(self, prefix: str) -> list[Entry]:
         """Return the skills whose digest begins so."""
-        start, disk = f"sha256:{prefix}", new_disk()
-        return [entry for entry in self.skills if (with_digest(entry, disk).digest or "").startswith(start)]
+        start, filesystem = f"sha256:{prefix}", new_filesystem()
+        return [entry for entry in self.skills if (with_digest(entry, filesystem).digest or "").startswith(start)]
 
-    def not_found(self, reference: str) -> SkillNotFoundError:
+    def not_found_error(self, reference: str) -> SkillNotFoundError:
         """Return the error for a reference that means no skill; it names some that are called almost so."""
         names = list(dict.fromkeys(entry.name for entry in self.skills))
-        near = near_names(reference, names)
+        near = nearest_names(reference, names)
         hint = (
             "did you mean " + " or ".join(quoted(name) for name in near) + "?"
             if near
@@ -139,7 +139,7 @@ class Catalog(Later, aside=("places", "settings")):
         return SkillNotFoundError(f"no skill is called {quoted(reference)} for host `{self.host.name}`", hint=hint)
 
 
-def _ambiguous(reference: str, chosen: list[Entry]) -> AmbiguousSkillError:
+def _ambiguous_error(reference: str, chosen: list[Entry]) -> AmbiguousSkillError:
     """Return the error for a reference that means several skills."""
     shown = "".join(f"\n  {neutral(entry.scope)}:{neutral(entry.name)}  {neutral(entry.path)}" for entry in chosen)
     return AmbiguousSkillError(
@@ -149,10 +149,10 @@ def _ambiguous(reference: str, chosen: list[Entry]) -> AmbiguousSkillError:
     )
 
 
-def _names(entry: Entry) -> set[str]:
+def _folded_names(entry: Entry) -> set[str]:
     """Return every name, compared form, under which a user may look for a skill."""
     names = (entry.name, entry.alias, entry.frontmatter_name, entry.folder)
-    return {same_name(name) for name in names if name}
+    return {normalize_name(name) for name in names if name}
 
 
 def discover(
@@ -163,7 +163,7 @@ def discover(
     *,
     env: Mapping[str, str] | None = None,
     role: str | os.PathLike[str] | None = None,
-    disk: Disk | Callable[[], Disk] | None = None,
+    filesystem: Filesystem | Callable[[], Filesystem] | None = None,
     cache: bool = True,
     providers: Iterable[SkillProvider] = (),
 ) -> Catalog:
@@ -177,7 +177,7 @@ def discover(
         skill_dirs: further directories to scan, highest precedence first.
         env: the environment; the process's by default.
         role: an InitRunner role file: its folder is then the working directory, its `auto_skills` count.
-        disk: what was already read, to be shared between hosts, or what gives it when it is needed.
+        filesystem: what was already read, to be shared between hosts, or what gives it when it is needed.
         cache: whether what was seen here last counts as long as nothing of it has changed; `PROWESS_NO_CACHE=1` says no
             too, and `PROWESS_CACHE_DIR` says where it is kept.
         providers: where further skills come from, highest precedence first; the host's own come before them all.
@@ -189,11 +189,11 @@ def discover(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        catalog = _discover(cwd, host, home, skill_dirs, env=env, role=role, disk=disk, cache=cache)
+        catalog = _discover(cwd, host, home, skill_dirs, env=env, role=role, filesystem=filesystem, cache=cache)
     finally:
         if collecting:
             gc.enable()
-    return _joined(catalog, providers) if providers else catalog
+    return _with_providers(catalog, providers) if providers else catalog
 
 
 def _discover(
@@ -204,117 +204,123 @@ def _discover(
     *,
     env: Mapping[str, str] | None,
     role: str | os.PathLike[str] | None,
-    disk: Disk | Callable[[], Disk] | None,
+    filesystem: Filesystem | Callable[[], Filesystem] | None,
     cache: bool,
 ) -> Catalog:
     """Recall what `discover` asks for, or look at the disk."""
     env = os.environ if env is None else env
     cwd = os.path.realpath(os.path.dirname(os.fspath(role)) or "." if role is not None else cwd)
-    moved = home is None
+    use_home_variables = home is None
     home = os.path.abspath(os.path.expanduser("~") if home is None else home)
     named = [os.fspath(path) for path in skill_dirs]
     role = None if role is None else os.path.abspath(role)
     folder = cache_folder(env) if cache and isinstance(host, str) else None
 
-    def live(env: Mapping[str, str], disk: Disk) -> Decided:
+    def resolve_now(env: Mapping[str, str], filesystem: Filesystem) -> ResolvedSkills:
         # Where an answer is recalled, neither of the two is imported.
-        from .decision import decide
+        from .decision import resolve_skills
         from .host import load_host
 
-        return decide(
+        return resolve_skills(
             load_host(host) if isinstance(host, str) else host,
             cwd=cwd,
             home=home,
             skill_dirs=named,
             env=env,
-            moved=moved,
+            use_home_variables=use_home_variables,
             role=role,
-            disk=disk,
+            filesystem=filesystem,
         )
 
-    def at_hand() -> Disk:
-        return disk() if callable(disk) else disk or new_disk()
+    def at_hand() -> Filesystem:
+        return filesystem() if callable(filesystem) else filesystem or new_filesystem()
 
-    code = code_state()
+    code = code_fingerprint()
     if folder is None or not code:
-        return _catalog(live(env, at_hand()), cwd, home)
+        return _build_catalog(resolve_now(env, at_hand()), cwd, home)
     kept = Cache(folder)
-    question = [code, asker(), str(host), cwd, home, str(moved), role or "", os.path.expanduser("~")]
-    question += [text for path in named for text in (path, os.path.expanduser(path))]
-    answer = kept.recall(question, env)
+    query = [code, user_identity(), str(host), cwd, home, str(use_home_variables), role or "", os.path.expanduser("~")]
+    query += [text for path in named for text in (path, os.path.expanduser(path))]
+    cached = kept.load(query, env)
     recalled = None
-    if answer is not None:
-        recalled = _recalled(answer, str(host), lambda: live(env, new_disk()), cwd, home)
-    return recalled or _catalog(_decided(kept, question, env, at_hand(), live), cwd, home)
+    if cached is not None:
+        recalled = _catalog_from_cache(cached, str(host), lambda: resolve_now(env, new_filesystem()), cwd, home)
+    return recalled or _build_catalog(_evaluate_and_cache(kept, query, env, at_hand(), resolve_now), cwd, home)
 
 
-def _recalled(answer: Answer, host: str, live: Callable[[], Decided], cwd: str, home: str) -> Catalog | None:
+def _catalog_from_cache(
+    cached: CachedResult, host: str, resolve_now: Callable[[], ResolvedSkills], cwd: str, home: str
+) -> Catalog | None:
     """Return the catalog that an answer tells of; None where it is not what was written: none of it is believed."""
     try:
-        recalled = Recalled(answer, host, live)
+        recalled = CachedCatalog(cached, host, resolve_now)
         skills = recalled.skills()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    return Catalog.later(recalled, None, cwd=cwd, home=home, skills=skills, findings=recalled.findings, readers={})
+    return Catalog.from_loader(
+        recalled, None, cwd=cwd, home=home, skills=skills, findings=recalled.findings, readers={}
+    )
 
 
-def _decided(
+def _evaluate_and_cache(
     cache: Cache,
-    question: list[str],
+    query: list[str],
     env: Mapping[str, str],
-    disk: Disk,
-    live: Callable[[Mapping[str, str], Disk], Decided],
-) -> Decided:
+    filesystem: Filesystem,
+    resolve_now: Callable[[Mapping[str, str], Filesystem], ResolvedSkills],
+) -> ResolvedSkills:
     """Look at the disk, and keep what was seen."""
-    watched = Watched(env)
-    looks = disk.watch()
+    watched = RecordingEnvironment(env)
+    fingerprints = filesystem.record_fingerprints()
     try:
-        decided = live(watched, disk)
-        if looks.complete:
-            columns, more = columns_of(decided, [path for path, mark in looks.files.items() if mark])
-            cache.keep(question, looks, watched.asked, disk.since, columns, more)
+        resolved = resolve_now(watched, filesystem)
+        if fingerprints.complete:
+            columns, extra = encode_columns(
+                resolved, [path for path, fingerprint in fingerprints.files.items() if fingerprint]
+            )
+            cache.store(query, fingerprints, watched.variables_read, filesystem.started_ns, columns, extra)
     finally:
-        disk.looks = None
-    return decided
+        filesystem.fingerprints = None
+    return resolved
 
 
-def _joined(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catalog:
+def _with_providers(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catalog:
     """Add the skills of providers: a name that is taken keeps its skill."""
     skills = list(catalog.skills)
     readers: dict[str, SkillProvider] = {}
     there = {entry.real for entry in skills}
-    taken = {same_name(entry.name): entry for entry in reversed(skills) if entry.state in _REACHABLE}
+    taken = {normalize_name(entry.name): entry for entry in reversed(skills) if entry.state in _REACHABLE}
     for provider in providers:
         for entry in provider.list(catalog.cwd):
             if entry.real in there:
                 continue
             there.add(entry.real)
             readers[entry.path] = provider
-            winner = taken.setdefault(same_name(entry.name), entry) if entry.state in _REACHABLE else entry
+            winner = taken.setdefault(normalize_name(entry.name), entry) if entry.state in _REACHABLE else entry
             if winner is not entry:
                 reason = f"{neutral(winner.path)} wins: it comes first"
                 state = State.SHADOWED
-                entry = entry.but(state=state, reason=reason, rule="name-shadowed", shadowed_by=winner.path)
+                entry = entry.with_changes(state=state, reason=reason, rule="name-shadowed", shadowed_by=winner.path)
             skills.append(entry)
-    return catalog.but(skills=tuple(skills), readers=readers)
+    return catalog.with_changes(skills=tuple(skills), readers=readers)
 
 
-def new_disk() -> Disk:
+def new_filesystem() -> Filesystem:
     """Return a view of the disk that has seen nothing yet."""
-    from .disk import Disk
+    from .disk import Filesystem
 
-    return Disk()
+    return Filesystem()
 
 
-def _catalog(decided: Decided, cwd: str, home: str) -> Catalog:
+def _build_catalog(resolved: ResolvedSkills, cwd: str, home: str) -> Catalog:
     return Catalog(
-        host=decided.host,
+        host=resolved.host,
         cwd=cwd,
         home=home,
-        skills=decided.skills,
-        findings=decided.findings,
-        places=decided.places,
-        settings=decided.settings,
+        skills=resolved.skills,
+        findings=resolved.findings,
+        scan_roots=resolved.scan_roots,
+        settings=resolved.settings,
     )
 
 

@@ -11,27 +11,36 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ._frozen import Frozen
 from .catalog import Catalog, discover
-from .decision import judge
-from .disk import Disk
+from .decision import evaluate_file
+from .disk import Filesystem
 from .errors import ConfigError, SkillNotFoundError
 from .files import SKILL_FILE
-from .findings import Finding, Severity, finding, under_policy
+from .findings import Finding, Severity, apply_policy, finding
 from .host import load_host
-from .rules import check_body, check_skill, link_findings
+from .rules import check_body, check_links, check_skill
 from .skill import Skill, load
-from .text import neutral, quoted, words_of
+from .text import describe_os_error, neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .entry import Entry
 
-__all__ = ["MAX_FOLDERS", "Report", "check", "entry_findings", "findings_of", "judged", "report", "skills_below"]
+__all__ = [
+    "MAX_FOLDERS",
+    "Report",
+    "check",
+    "entry_findings",
+    "check_file",
+    "evaluate_path",
+    "report",
+    "find_skill_files",
+]
 
 MAX_FOLDERS = 20_000
 """Folders below one path that are looked into."""
 
-_NEVER = frozenset((".git", "node_modules"))
-_OF_THE_PLACE = frozenset(("name-shadowed", "skill-copy"))
+_SKIPPED_FOLDERS = frozenset((".git", "node_modules"))
+_LOCATION_CODES = frozenset(("name-shadowed", "skill-copy"))
 """What is wrong with where a skill lies, not with its file."""
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
@@ -104,13 +113,16 @@ def report(
         load_host(host)
     if not rules or policy == "spec":
         rules.insert(0, policy)
-    work = _Work(rules, progress)
+    work = _Checker(rules, progress)
     if paths is None:
-        disk = Disk()
+        filesystem = Filesystem()
         for rule in rules:
             host = "prowess" if rule in ("guide", "spec") else rule
             work.catalog(
-                rule, discover(cwd, host=host, home=home, skill_dirs=skill_dirs, role=role, disk=disk, cache=False)
+                rule,
+                discover(
+                    cwd, host=host, home=home, skill_dirs=skill_dirs, role=role, filesystem=filesystem, cache=False
+                ),
             )
     else:
         for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
@@ -118,7 +130,7 @@ def report(
     return Report(skills=tuple(work.skills), findings=work.all())
 
 
-class _Work:
+class _Checker:
     """Checks file after file under every rule asked for, and keeps what was found by file."""
 
     def __init__(self, rules: list[str], progress: Progress | None) -> None:
@@ -130,7 +142,7 @@ class _Work:
     def add(self, found: Iterable[Finding], rule: str | None = None) -> None:
         for item in found:
             if rule is not None and len(self.rules) > 1:
-                item = item.but(message=f"{rule}: {item.message}")
+                item = item.with_changes(message=f"{rule}: {item.message}")
             self.by_file.setdefault(item.path, []).append(item)
 
     def checked(self, path: str) -> None:
@@ -140,9 +152,9 @@ class _Work:
                 self.progress(len(self.skills))
 
     def path(self, path: str) -> None:
-        files, problems = skills_below(path)
+        files, problems = find_skill_files(path)
         self.add(problems)
-        disk = Disk()
+        filesystem = Filesystem()
         for file in files:
             real = os.path.realpath(file)
             if real in self.seen:
@@ -150,10 +162,10 @@ class _Work:
             self.seen.add(real)
             self.checked(file)
             for rule in self.rules:
-                self.add(findings_of(file, rule, disk=disk), rule)
+                self.add(check_file(file, rule, filesystem=filesystem), rule)
 
     def catalog(self, rule: str, catalog: Catalog) -> None:
-        self.add(under_policy(catalog.findings, rule), rule)
+        self.add(apply_policy(catalog.findings, rule), rule)
         for entry in catalog.skills:
             self.checked(entry.path)
             self.add(entry_findings(entry, rule, suppressed=entry.scope in catalog.host.suppressed_scopes), rule)
@@ -166,32 +178,32 @@ class _Work:
         return (*(item for group in found for item in group), *none)
 
 
-def findings_of(path: str, rule: str = "guide", *, disk: Disk | None = None) -> tuple[Finding, ...]:
+def check_file(path: str, rule: str = "guide", *, filesystem: Filesystem | None = None) -> tuple[Finding, ...]:
     """Return what is wrong with one file by itself.
 
     Args:
         path: of the file, which is not followed if it is a link.
         rule: `guide`, `spec`, or a host's name.
-        disk: what was read so far.
+        filesystem: what was read so far.
     """
     skill = load(path)
     if rule in ("guide", "spec"):
-        return under_policy((*_name_of_file(path), *check_skill(skill), *_below(skill)), rule)
-    named = tuple(item.but(severity=Severity.ERROR) for item in _name_of_file(path))
-    return (*named, *_completed(judged(path, rule, disk=disk), skill, rule))
+        return apply_policy((*_file_name_findings(path), *check_skill(skill), *_whole_file_findings(skill)), rule)
+    named = tuple(item.with_changes(severity=Severity.ERROR) for item in _file_name_findings(path))
+    return (*named, *_with_whole_file_findings(evaluate_path(path, rule, filesystem=filesystem), skill, rule))
 
 
-def judged(path: str, host: str, *, disk: Disk | None = None) -> Entry:
+def evaluate_path(path: str, host: str, *, filesystem: Filesystem | None = None) -> Entry:
     """Return what a host makes of one file by itself; a flat `NAME.md` as if it were `NAME/SKILL.md`."""
     if os.path.basename(path).lower() == SKILL_FILE.lower():
-        return judge(path, host, disk=disk)
+        return evaluate_file(path, host, filesystem=filesystem)
     as_folder = os.path.join(path[: -len(".md")], SKILL_FILE)
-    entry = judge(as_folder, host, disk=_Flat(path))
-    found = tuple(item.but(path=path) if item.path == as_folder else item for item in entry.findings)
-    return entry.but(path=path, root=os.path.dirname(path), findings=found)
+    entry = evaluate_file(as_folder, host, filesystem=_FlatFileFilesystem(path))
+    found = tuple(item.with_changes(path=path) if item.path == as_folder else item for item in entry.findings)
+    return entry.with_changes(path=path, root=os.path.dirname(path), findings=found)
 
 
-class _Flat(Disk):
+class _FlatFileFilesystem(Filesystem):
     """Shows a flat file wherever a SKILL.md is asked for."""
 
     def __init__(self, path: str) -> None:
@@ -220,34 +232,34 @@ def entry_findings(entry: Entry, rule: str, *, suppressed: bool = False) -> tupl
     if suppressed:
         return ()
     if entry.skill.document is None:
-        return under_policy(entry.findings, rule) if rule == "spec" else entry.findings
+        return apply_policy(entry.findings, rule) if rule == "spec" else entry.findings
     skill = load(entry.path, real=entry.real)
     if rule == "spec":
-        of_place = (item for item in entry.findings if item.code in _OF_THE_PLACE)
-        return under_policy((*check_skill(skill), *_below(skill), *of_place), rule)
-    return _completed(entry, skill, rule)
+        of_place = (item for item in entry.findings if item.code in _LOCATION_CODES)
+        return apply_policy((*check_skill(skill), *_whole_file_findings(skill), *of_place), rule)
+    return _with_whole_file_findings(entry, skill, rule)
 
 
-def _completed(entry: Entry, skill: Skill, rule: str) -> tuple[Finding, ...]:
+def _with_whole_file_findings(entry: Entry, skill: Skill, rule: str) -> tuple[Finding, ...]:
     """Add what only shows where the whole file is read; the host does not look there, so none of it rejects."""
     if entry.skill.document is None:
         return entry.findings
     known = {item.code for item in entry.skill.findings}
     late = [item for item in skill.findings if item.code not in known]
-    return (*entry.findings, *under_policy((*late, *_below(skill)), rule))
+    return (*entry.findings, *apply_policy((*late, *_whole_file_findings(skill)), rule))
 
 
-def _below(skill: Skill) -> Iterator[Finding]:
+def _whole_file_findings(skill: Skill) -> Iterator[Finding]:
     """Check the body, the files it links to, and the path itself."""
     if any("\ud800" <= character <= "\udfff" for character in skill.path or ""):
         words = f"the path is not UTF-8: {quoted(skill.path or '', 200)}"
         yield finding("path-not-utf8", words, path=skill.path, hint="rename the folder")
     yield from check_body(skill)
     folder = os.path.dirname(skill.path or "")
-    yield from link_findings(skill, lambda path: _is_there(folder, path))
+    yield from check_links(skill, lambda path: _file_exists(folder, path))
 
 
-def _is_there(folder: str, path: str) -> bool:
+def _file_exists(folder: str, path: str) -> bool:
     """Say whether a file of the skill exists. A link inside it is looked at, not followed."""
     for part in path.split(os.sep):
         folder = os.path.join(folder, part)
@@ -256,7 +268,7 @@ def _is_there(folder: str, path: str) -> bool:
     return os.path.lexists(folder)
 
 
-def _name_of_file(path: str) -> tuple[Finding, ...]:
+def _file_name_findings(path: str) -> tuple[Finding, ...]:
     name = os.path.basename(path)
     if name == SKILL_FILE or name.lower() != SKILL_FILE.lower():
         return ()
@@ -264,7 +276,7 @@ def _name_of_file(path: str) -> tuple[Finding, ...]:
     return (finding("file-name-case", words, path=path, hint=f"rename it to `{SKILL_FILE}`"),)
 
 
-def skills_below(path: str) -> tuple[list[str], list[Finding]]:
+def find_skill_files(path: str) -> tuple[list[str], list[Finding]]:
     """Return the files one path stands for, and what kept others from being found.
 
     Links below the path are not followed; the path itself may be one if it leads to a folder.
@@ -279,7 +291,7 @@ def skills_below(path: str) -> tuple[list[str], list[Finding]]:
     if not there:
         raise SkillNotFoundError(f"there is no {quoted(path, 200)}", hint="check the path")
     if os.path.isdir(path):
-        files, problems = _walk(path)
+        files, problems = _find_below(path)
     else:
         files, problems = ([path] if path.lower().endswith(".md") else []), []
     if not files:
@@ -288,7 +300,7 @@ def skills_below(path: str) -> tuple[list[str], list[Finding]]:
     return files, problems
 
 
-def _walk(top: str) -> tuple[list[str], list[Finding]]:
+def _find_below(top: str) -> tuple[list[str], list[Finding]]:
     files: list[str] = []
     problems: list[Finding] = []
     waiting, seen = [top], 0
@@ -303,14 +315,14 @@ def _walk(top: str) -> tuple[list[str], list[Finding]]:
             with os.scandir(folder) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            words = f"the folder cannot be listed: {neutral(words_of(error))}"
+            words = f"the folder cannot be listed: {neutral(describe_os_error(error))}"
             problems.append(finding("folder-unreadable", words, path=folder, hint="mend its permissions"))
             continue
         names = [entry.name for entry in entries]
         skill = SKILL_FILE if SKILL_FILE in names else next((n for n in names if n.lower() == "skill.md"), None)
         if skill is not None:
             files.append(os.path.join(folder, skill))
-        below = [entry.path for entry in entries if entry.name not in _NEVER and _is_folder(entry)]
+        below = [entry.path for entry in entries if entry.name not in _SKIPPED_FOLDERS and _is_folder(entry)]
         waiting += reversed(below)
     return files, problems
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from .host import Host
 
-__all__ = ["ALLOWED", "environment", "passes", "variable_problems"]
+__all__ = ["ALLOWED_VARIABLES", "build_environment", "is_allowed_variable", "variable_problems"]
 
-ALLOWED = frozenset(
+ALLOWED_VARIABLES = frozenset(
     (
         "COLORTERM", "COLUMNS", "FORCE_COLOR", "LANG", "LANGUAGE", "LINES", "LOGNAME", "NODE_EXTRA_CA_CERTS",
         "NO_COLOR", "PATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TZ", "USER",
@@ -31,40 +31,42 @@ ALLOWED = frozenset(
 )  # fmt: skip
 """What a client gets of the caller's environment, with all that begins with `LC_`."""
 
-_OWN = frozenset(("HOME", "HOMEDRIVE", "HOMEPATH", "PWD", "OLDPWD", "TEMP", "TMP", "TMPDIR", "USERPROFILE"))
+_SET_BY_HOME = frozenset(("HOME", "HOMEDRIVE", "HOMEPATH", "PWD", "OLDPWD", "TEMP", "TMP", "TMPDIR", "USERPROFILE"))
 """What the home itself sets."""
-_MOVED = frozenset(
+_FOLDER_VARIABLES = frozenset(
     root["path"][1:].partition("|")[0].partition("/")[0]
     for table in TABLES.values()
     for root in table.get("roots", ())
     if root["path"].startswith("$")
 )
 """What moves the folders of a client, as the host files know it."""
-_MOVES = re.compile(r"XDG_.*|(?:CLAUDE|CODEX|COPILOT|GEMINI|QWEN)_.*(?:HOME|DIR|DIRS|PATH|SETTINGS)").fullmatch
+_IS_FOLDER_VARIABLE = re.compile(
+    r"XDG_.*|(?:CLAUDE|CODEX|COPILOT|GEMINI|QWEN)_.*(?:HOME|DIR|DIRS|PATH|SETTINGS)"
+).fullmatch
 """What moves them by its name."""
-_SECRET = re.compile(
+_SECRET_NAME = re.compile(
     r"ADDRESS|AGENT|AUTH|BEARER|CERT|CONN|COOKIE|CRED|DSN|HEADER|JWT|KEY|LICENSE|PASS|PRIVATE|PROXY|PWD|SECRET|SESSION"
     r"|SIGN|SOCK|TOKEN|UR[IL]|WEBHOOK|(?:^|_)(?:IPC|PAT|PIN|PW|SAS|TLS)(?:_|$)"
 ).search
 """A name with one of these in it may be that of a secret, or of a way to one."""
-_FAMILIES = re.compile(
+_BLOCKED_PREFIX = re.compile(
     r"ANTHROPIC|AWS|AZURE|CLAUDE|CLOUDSDK|CODEX|COPILOT|BOTO|CURL_HOME|DOCKER|GCLOUD|GCP|GEMINI|GH_|GIT|GNUPG"
     r"|GOOGLE|HF_|KRB5|KUBE|NETRC|OPENAI|PGSERVICE|PROWESS|QWEN|SSH|VAULT"  # of clients and of services with accounts
     r"|BASH|BUN_|CLASSPATH|DENO_|DYLD_|ENV$|GCONV|GLIBC|IFS$|JAVA_TOOL|JDK_JAVA|LD_|LESS|LOCPATH|LUA_|NODE_|NPM|OPENSSL"
     r"|PERL|PHP|PIP_|PROMPT|PS\d$|PYTHON|RUBY|SHELLOPTS|UV_|VIRTUAL_ENV|ZDOTDIR|.*OPTIONS$|.*_OPTS$"  # load code
 ).match
 """Names that begin so are of a family of which none is let in."""
-_VALUE = re.compile(
+_SECRET_VALUE = re.compile(
     r"://[^/\s]*@|-----BEGIN|/run/user/|(?:^|[\s=:,\"'])"
     r"(?:AGE-SECRET-KEY-|AKIA|ASIA|AIza|ATATT|SG\.|dckr_pat_|dop_v1_|eyJ|gh[opsru]_|github_pat_|glpat-|glsa_|gsk_|hf_"
     r"|hvs\.|npm_|pypi-|rk_|shpat_|sk-|sk_|whsec_|xai-|xapp-|xox[a-z]-|ya29\.)[\w-]{8}"
     r"|(?i:accountkey|bearer|passw(?:or)?d|pwd|secret|token)(?:=|\s)\s*[^\s;]"
 ).search
 """What has such a thing in it is a secret whatever it is called."""
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
 
 
-def passes(name: str, value: str, homes: tuple[str, ...] = ()) -> bool:
+def is_allowed_variable(name: str, value: str, homes: tuple[str, ...] = ()) -> bool:
     """Say whether `include_host_env` lets a variable in.
 
     Args:
@@ -73,9 +75,9 @@ def passes(name: str, value: str, homes: tuple[str, ...] = ()) -> bool:
         homes: folders of the caller that none of it may lead to.
     """
     upper = name.upper()
-    if not _VARIABLE(name) or upper in _OWN or upper in _MOVED or _MOVES(upper):
+    if not _VARIABLE_NAME(name) or upper in _SET_BY_HOME or upper in _FOLDER_VARIABLES or _IS_FOLDER_VARIABLE(upper):
         return False
-    if _SECRET(upper) or _FAMILIES(upper) or _VALUE(value):
+    if _SECRET_NAME(upper) or _BLOCKED_PREFIX(upper) or _SECRET_VALUE(value):
         return False
     return not any(home in value for home in homes)
 
@@ -89,10 +91,10 @@ def variable_problems(host: Host, env: Mapping[str, str] | None, api_key: str | 
         yield ConfigError(f"`env` is a mapping, not {type(given).__name__}", hint='write `{"NAME": "value"}`')
         given = {}
     for name, value in given.items():
-        if not isinstance(name, str) or not _VARIABLE(name):
+        if not isinstance(name, str) or not _VARIABLE_NAME(name):
             hint = "use letters, digits and `_`"
             yield ConfigError(f"{quoted(str(name))} is no name of a variable", hint=hint)
-        elif name.upper() in _OWN or name.upper() in _MOVED or _MOVES(name.upper()):
+        elif name.upper() in _SET_BY_HOME or name.upper() in _FOLDER_VARIABLES or _IS_FOLDER_VARIABLE(name.upper()):
             words = f"`{name}` would lead the client out of its home"
             yield ConfigError(words, hint="leave it out: the home sets what it needs")
         elif not _is_value(value):
@@ -117,7 +119,7 @@ def _is_value(value: Any) -> bool:
         return False
 
 
-def environment(
+def build_environment(
     host: Host, env: Mapping[str, str] | None, api_key: str | None, *, include_host_env: bool, base: str
 ) -> Mapping[str, str]:
     """Make a client's whole environment.
@@ -134,7 +136,9 @@ def environment(
     made = {
         name: value
         for name, value in os.environ.items()
-        if name in ALLOWED or name.startswith("LC_") or (include_host_env and passes(name, value, homes))
+        if name in ALLOWED_VARIABLES
+        or name.startswith("LC_")
+        or (include_host_env and is_allowed_variable(name, value, homes))
     }
     made["PATH"] = made.get("PATH") or os.defpath
     made |= host.isolated.env

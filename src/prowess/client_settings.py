@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     Files = Mapping[str, str]
 
-__all__ = ["SECRETS", "NetworkPolicy", "SandboxConfig", "policy_problems", "settings_files"]
+__all__ = ["SECRET_PATHS", "NetworkPolicy", "SandboxConfig", "policy_problems", "settings_files"]
 
 _DOMAIN = re.compile(
     r"(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 ).fullmatch
-SECRETS = (
+SECRET_PATHS = (
     ".aws", ".azure", ".bash_history", ".cargo/credentials.toml", ".claude", ".claude.json", ".codex",
     ".config/gcloud", ".config/gh", ".config/hub", ".config/prowess", ".copilot", ".docker", ".gemini",
     ".git-credentials", ".gnupg", ".kube", ".local/share/keyrings", ".mozilla", ".my.cnf", ".netrc", ".npmrc",
@@ -95,7 +95,7 @@ def policy_problems(
             if not isinstance(getattr(sandbox, name), bool):
                 yield ConfigError(f"`{name}` is neither true nor false", hint="write `True` or `False`")
         for name in ("writable_paths", "readable_paths", "excluded_commands"):
-            if not _are_texts(getattr(sandbox, name)):
+            if not _is_text_list(getattr(sandbox, name)):
                 paths_fit = False
                 yield ConfigError(f"`{name}` is not a list of texts", hint='write `("/data",)`')
         outside = [name for name in ("excluded_commands", "allow_unsandboxed_commands") if getattr(sandbox, name)]
@@ -113,8 +113,8 @@ def policy_problems(
         for name in ("excluded_commands", "allow_unsandboxed_commands"):
             if getattr(sandbox, name):
                 yield ConfigError(f"{host.title} knows no setting for `{name}`", hint="leave it out")
-        for path in _absolute(sandbox.readable_paths) if paths_fit else ():
-            for secret in _secrets(user_home):
+        for path in _absolute_paths(sandbox.readable_paths) if paths_fit else ():
+            for secret in _existing_secret_paths(user_home):
                 if path.startswith(secret + os.sep):
                     words = f"{host.title} can open {quoted(secret, 200)} to commands only as a whole"
                     yield ConfigError(words, hint="name the whole folder in `readable_paths`, or leave it out")
@@ -130,7 +130,7 @@ def _domain_problems(domains: Any) -> Iterator[ConfigError]:
             yield ConfigError(f"{quoted(domain)} is not a domain", hint=hint)
 
 
-def _are_texts(value: Any) -> bool:
+def _is_text_list(value: Any) -> bool:
     """Say whether a value is a list of texts or paths that can be."""
     if not isinstance(value, list | tuple):
         return False
@@ -162,28 +162,28 @@ def settings_files(
     if sandbox is not None and not sandbox.enabled:
         sandbox = None
     if kind == "claude":
-        return {} if sandbox is None else _claude(host, network, sandbox, user_home)
+        return {} if sandbox is None else _claude_settings(host, network, sandbox, user_home)
     if kind == "codex":
-        return _codex(network, sandbox, user_home)
-    return _gemini(workdir, key=key) if kind == "gemini" else {}
+        return _codex_settings(network, sandbox, user_home)
+    return _gemini_settings(workdir, key=key) if kind == "gemini" else {}
 
 
-def _secrets(user_home: str) -> list[str]:
+def _existing_secret_paths(user_home: str) -> list[str]:
     """Return what there is of `SECRETS` in a home."""
-    paths = (os.path.join(user_home, name) for name in SECRETS)
+    paths = (os.path.join(user_home, name) for name in SECRET_PATHS)
     return [path for path in paths if os.path.lexists(path)]
 
 
-def _is_at(path: str, top: str) -> bool:
+def _is_inside(path: str, top: str) -> bool:
     """Say whether a path is this one or lies below it."""
     return path == top or path.startswith(top.rstrip(os.sep) + os.sep)
 
 
-def _absolute(paths: Iterable[str]) -> list[str]:
+def _absolute_paths(paths: Iterable[str]) -> list[str]:
     return [os.path.abspath(os.path.expanduser(path)) for path in paths]
 
 
-def _claude(host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig, user_home: str) -> Files:
+def _claude_settings(host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig, user_home: str) -> Files:
     """`settings.json` of Claude Code: the keys of its schema; it takes those of other names for none at all."""
     table: dict[str, Any] = {
         "enabled": True,
@@ -193,16 +193,16 @@ def _claude(host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig, u
         "allowUnsandboxedCommands": sandbox.allow_unsandboxed_commands,
         "excludedCommands": [*map(os.fspath, sandbox.excluded_commands)],
         "filesystem": {
-            "allowWrite": _absolute(sandbox.writable_paths),
-            "denyRead": _secrets(user_home),
-            "allowRead": _absolute(sandbox.readable_paths),
+            "allowWrite": _absolute_paths(sandbox.writable_paths),
+            "denyRead": _existing_secret_paths(user_home),
+            "allowRead": _absolute_paths(sandbox.readable_paths),
         },
         "credentials": {"envVars": [{"name": host.isolated.key_variable, "mode": "deny"}]},
     }
     # Those that a skill brings in its front matter would run outside the sandbox.
     settings: dict[str, Any] = {"sandbox": table, "disableAllHooks": True}
     if network is not None:
-        domains = _domains(network)
+        domains = _lowercase_domains(network)
         table["network"] = {"allowedDomains": domains, "strictAllowlist": True}
         # Its web tools are not in the sandbox: they have rules of their own.
         settings["permissions"] = {
@@ -210,10 +210,10 @@ def _claude(host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig, u
             "deny": ["WebSearch"] if domains else ["WebFetch", "WebSearch"],
         }
         settings["skipWebFetchPreflight"] = True
-    return {".claude/settings.json": _json(settings)}
+    return {".claude/settings.json": _dump_json(settings)}
 
 
-def _codex(network: NetworkPolicy | None, sandbox: SandboxConfig | None, user_home: str) -> Files:
+def _codex_settings(network: NetworkPolicy | None, sandbox: SandboxConfig | None, user_home: str) -> Files:
     """`config.toml` of Codex. In its `workspace-write` mode commands could write to all of `/tmp`, so to the home."""
     top: dict[str, Any] = {"check_for_update_on_startup": False}
     tables: dict[str, dict[str, Any]] = {
@@ -224,29 +224,31 @@ def _codex(network: NetworkPolicy | None, sandbox: SandboxConfig | None, user_ho
     if sandbox is not None:
         # Neither hooks nor the servers that a skill may ask for would run in the sandbox.
         tables["features"] |= {"hooks": False, "skill_mcp_dependency_install": False}
-        readable = _absolute(sandbox.readable_paths)
-        closed = (path for path in _secrets(user_home) if not any(_is_at(path, one) for one in readable))
+        readable = _absolute_paths(sandbox.readable_paths)
+        closed = (
+            path for path in _existing_secret_paths(user_home) if not any(_is_inside(path, one) for one in readable)
+        )
         top["default_permissions"] = "prowess"
         tables["permissions.prowess.filesystem"] = {
             ":root": "read",
             ":tmpdir": "write",
             **dict.fromkeys(closed, "deny"),
-            **dict.fromkeys(_absolute(sandbox.writable_paths), "write"),
+            **dict.fromkeys(_absolute_paths(sandbox.writable_paths), "write"),
         }
         tables['permissions.prowess.filesystem.":workspace_roots"'] = {".": "write"}
     if network is not None:
         top["web_search"] = "disabled"
-        domains = _domains(network)
+        domains = _lowercase_domains(network)
         tables["permissions.prowess.network"] = {"enabled": bool(domains)}
         if domains:
             # Without the feature, which is an experiment of Codex, the profile closes the network.
             tables["features"]["network_proxy"] = True
             tables["permissions.prowess.network"]["mode"] = "limited"
             tables["permissions.prowess.network.domains"] = dict.fromkeys(domains, "allow")
-    return {".codex/config.toml": _toml(top, tables)}
+    return {".codex/config.toml": _dump_toml(top, tables)}
 
 
-def _gemini(workdir: str, *, key: bool) -> Files:
+def _gemini_settings(workdir: str, *, key: bool) -> Files:
     """`settings.json` of Gemini CLI: it speaks to nobody but its model, and trusts the empty folder beside its home."""
     settings: dict[str, Any] = {
         "general": {"enableAutoUpdate": False},
@@ -255,20 +257,20 @@ def _gemini(workdir: str, *, key: bool) -> Files:
     if key:
         settings["security"] = {"auth": {"selectedType": "gemini-api-key"}}
     trusted = {workdir: "TRUST_FOLDER"}
-    return {".gemini/settings.json": _json(settings), ".gemini/trustedFolders.json": _json(trusted)}
+    return {".gemini/settings.json": _dump_json(settings), ".gemini/trustedFolders.json": _dump_json(trusted)}
 
 
-def _domains(network: NetworkPolicy) -> list[str]:
+def _lowercase_domains(network: NetworkPolicy) -> list[str]:
     return sorted({domain.lower() for domain in network.allowed_domains})
 
 
-def _json(value: object) -> str:
+def _dump_json(value: object) -> str:
     import json
 
     return json.dumps(value, indent=2) + "\n"
 
 
-def _toml(top: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]) -> str:
+def _dump_toml(top: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]) -> str:
     """Write tables of texts, truth values and lists of texts as TOML, whose texts JSON's are."""
     import json
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from time import time_ns
 
-from ._frontmatter import MAX_FRONTMATTER_BYTES, front_end, read, read_yaml
+from ._frontmatter import MAX_FRONTMATTER_BYTES, frontmatter_end, parse_frontmatter, parse_yaml_mapping
 from .files import (
     MAX_DIGEST_BYTES,
     MAX_SKILL_FILE_BYTES,
@@ -19,9 +19,9 @@ from .files import (
     skill_digest,
     skill_files,
 )
-from .glance import glance
-from .looks import GONE, Looks, kind, link_kind, mark, mark_of
-from .skill import Skill, from_document, unreadable
+from .glance import fast_parse
+from .looks import NOT_FOUND_ERRORS, Fingerprints, fingerprint, fingerprint_path, kind, link_kind
+from .skill import Skill, from_document, unreadable_skill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,65 +29,65 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from ._frontmatter import Value
-    from .glance import Glance
+    from .glance import FastFrontmatter
 
     Listing = tuple[tuple[str, str], ...]
-    Seen = TypeVar("Seen", str, bytes)
+    Observed = TypeVar("Observed", str, bytes)
 
-__all__ = ["Disk"]
+__all__ = ["Filesystem"]
 
-_MAX_HEAD = MAX_FRONTMATTER_BYTES + 4096
+_MAX_HEAD_BYTES = MAX_FRONTMATTER_BYTES + 4096
 """Bytes that are read of a SKILL.md at most where its body does not matter: enough to see a front matter too long."""
 
 
-class Disk:
+class Filesystem:
     """The file system as one command has seen it."""
 
     def __init__(self) -> None:
-        self.since = time_ns()
+        self.started_ns = time_ns()
         """When it began to look, in nanoseconds of the system's clock."""
-        self.looks: Looks | None = None
+        self.fingerprints: Fingerprints | None = None
         """Where looks are noted, if anywhere; `watch` begins."""
-        self._unnoted = False
+        self._read_unrecorded = False
         """Whether something was read that no note tells of."""
         self._listings: dict[str, tuple[Listing | OSError, bytes]] = {}
-        self._glanced: dict[str, Glance] = {}
-        self._marks: dict[str, bytes] = {}
-        self._heads: dict[tuple[str, str | None, bool], tuple[Skill, bool, bytes]] = {}
-        self._tables: dict[str, tuple[Mapping[str, Value], bytes]] = {}
+        self._fast_fields: dict[str, FastFrontmatter] = {}
+        self._fingerprints: dict[str, bytes] = {}
+        self._skills: dict[tuple[str, str | None, bool], tuple[Skill, bool, bytes]] = {}
+        self._yaml_tables: dict[str, tuple[Mapping[str, Value], bytes]] = {}
         self._files: dict[str, tuple[list[tuple[str, int]], dict[str, bytes], dict[str, bytes]]] = {}
         self._digests: dict[str, str | None] = {}
-        self._left = 2 * MAX_DIGEST_BYTES
+        self._digest_bytes_left = 2 * MAX_DIGEST_BYTES
         """Bytes that may yet be read for digests."""
 
-    def watch(self) -> Looks:
+    def record_fingerprints(self) -> Fingerprints:
         """Note from now on what is looked at. Of what was read before without a note, none can be made any more."""
-        self.looks = Looks()
-        self.looks.complete = not self._unnoted
-        return self.looks
+        self.fingerprints = Fingerprints()
+        self.fingerprints.complete = not self._read_unrecorded
+        return self.fingerprints
 
     # ── what is there ────────────────────────────────────────────────────────────────────────────────────────────────
 
     def kind(self, path: str) -> str:
         """Return `d` for a folder, `f` for a regular file, `?` for anything else, through links; empty for nothing."""
-        found = self._try(kind, path)
-        if self.looks is not None:
-            self._note(self.looks.kinds, path, found)
+        found = self._kind_or_empty(kind, path)
+        if self.fingerprints is not None:
+            self._record(self.fingerprints.kinds, path, found)
         return found
 
     def link_kind(self, path: str) -> str:
         """Return the letter of what a path names, and `l` if that is a link; empty for nothing."""
-        found = self._try(link_kind, path)
-        if self.looks is not None:
-            self._note(self.looks.links, path, found)
+        found = self._kind_or_empty(link_kind, path)
+        if self.fingerprints is not None:
+            self._record(self.fingerprints.links, path, found)
         return found
 
-    def _try(self, look: Callable[[str], str], path: str) -> str:
+    def _kind_or_empty(self, kind_of: Callable[[str], str], path: str) -> str:
         """Return what a look says; nothing where it is not allowed."""
         try:
-            return look(path)
+            return kind_of(path)
         except OSError:
-            self._incomplete()
+            self._mark_incomplete()
             return ""
 
     def real(self, path: str) -> str:
@@ -98,8 +98,8 @@ class Disk:
             ValueError: it is none.
         """
         found = os.path.realpath(path)
-        if self.looks is not None:
-            self._note(self.looks.reals, path, found)
+        if self.fingerprints is not None:
+            self._record(self.fingerprints.real_paths, path, found)
         return found
 
     def listing(self, path: str) -> Listing:
@@ -113,12 +113,12 @@ class Disk:
             state = b""
             names: Listing | OSError
             try:
-                if self.looks is None:
-                    self._unnoted = True
+                if self.fingerprints is None:
+                    self._read_unrecorded = True
                 else:
-                    state = mark(os.stat(path))
+                    state = fingerprint(os.stat(path))
                 with os.scandir(path) as entries:
-                    names = tuple(sorted(_letters(entries)))
+                    names = tuple(sorted(_names_with_kinds(entries)))
             except OSError as error:
                 names = error
                 if isinstance(error, FileNotFoundError):
@@ -127,41 +127,41 @@ class Disk:
                 names = FileNotFoundError(path)
             known = self._listings[path] = names, state
         found, state = known
-        if self.looks is not None:
-            self._note(self.looks.folders, path, state)
+        if self.fingerprints is not None:
+            self._record(self.fingerprints.folders, path, state)
         if isinstance(found, OSError):
-            if not isinstance(found, GONE):
-                self._incomplete()
+            if not isinstance(found, NOT_FOUND_ERRORS):
+                self._mark_incomplete()
             raise found
         return found
 
     # ── what it says ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def glanced(self, path: str) -> Glance | None:
+    def read_fast(self, path: str) -> FastFrontmatter | None:
         """Return what a glance at a skill tells, or None where it does not tell enough: then `skill` does.
 
         Args:
             path: of its SKILL.md, not a link.
         """
-        known = self._glanced.get(path)
+        known = self._fast_fields.get(path)
         if known is None:
-            if (path, None, False) in self._heads:
+            if (path, None, False) in self._skills:
                 return None
             try:
-                data, complete, status = read_head(path, _enough, _MAX_HEAD)
+                data, complete, status = read_head(path, _bytes_needed, _MAX_HEAD_BYTES)
             except UnreadableError as error:
-                self._heads[path, None, False] = self._unread(path, path, error)
+                self._skills[path, None, False] = self._unreadable_skill(path, path, error)
                 return None
-            state = self._state(status)
-            known = None if complete and not _is_tame(data) else glance(data)
+            state = self._fingerprint_status(status)
+            known = None if complete and not _is_clean_text(data) else fast_parse(data)
             if known is None:
-                self._heads[path, None, False] = _parsed(data, path, complete, False), complete, state
+                self._skills[path, None, False] = _parse_skill(data, path, complete, False), complete, state
                 return None
-            self._glanced[path] = known
+            self._fast_fields[path] = known
             if state:
-                self._marks[path] = state
-        if self.looks is not None:
-            self._note(self.looks.files, path, self._marks.get(path, b""))
+                self._fingerprints[path] = state
+        if self.fingerprints is not None:
+            self._record(self.fingerprints.files, path, self._fingerprints.get(path, b""))
         return known
 
     def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
@@ -175,32 +175,32 @@ class Disk:
             whole: whether the whole file is read, since a fault in its body matters or the body is wanted.
             body: whether the body is kept, if it is read.
         """
-        known = self._heads.get((path, real, body))
+        known = self._skills.get((path, real, body))
         if known is None or (whole and not known[1]):
-            known = self._heads[path, real, body] = self._read(path, real or path, whole=whole, body=body)
-        if self.looks is not None:
-            self._note(self.looks.files, real or path, known[2])
+            known = self._skills[path, real, body] = self._read_skill(path, real or path, whole=whole, body=body)
+        if self.fingerprints is not None:
+            self._record(self.fingerprints.files, real or path, known[2])
         return known[0]
 
-    def _read(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill, bool, bytes]:
+    def _read_skill(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill, bool, bytes]:
         """Return a skill, whether its whole file was read, and the file's mark."""
         try:
             if whole:
-                state = self._mark(real)
+                state = self._fingerprint_path(real)
                 data, complete = read_file(real), True
             else:
-                data, complete, status = read_head(real, _enough, _MAX_HEAD)
-                state = self._state(status)
+                data, complete, status = read_head(real, _bytes_needed, _MAX_HEAD_BYTES)
+                state = self._fingerprint_status(status)
         except UnreadableError as error:
-            return self._unread(path, real, error)
-        return _parsed(data, path, complete, body), complete, state
+            return self._unreadable_skill(path, real, error)
+        return _parse_skill(data, path, complete, body), complete, state
 
-    def _unread(self, path: str, real: str, error: UnreadableError) -> tuple[Skill, bool, bytes]:
+    def _unreadable_skill(self, path: str, real: str, error: UnreadableError) -> tuple[Skill, bool, bytes]:
         """Return what `_read` does for a file that cannot be read."""
         if error.code == "file-unreadable":
-            self._incomplete()
-        state = b"" if error.code == "file-missing" else self._mark(real, there=True)
-        return unreadable(path, error), True, state
+            self._mark_incomplete()
+        state = b"" if error.code == "file-missing" else self._fingerprint_path(real, expected=True)
+        return unreadable_skill(path, error), True, state
 
     def data(self, path: str, limit: int, *, follow: bool = True) -> bytes:
         """Return the bytes of a small file.
@@ -213,25 +213,25 @@ class Disk:
         Raises:
             UnreadableError: as `files.read_file`.
         """
-        data, _ = self._small(path, limit, follow=follow)
+        data, _ = self._read_small_file(path, limit, follow=follow)
         if isinstance(data, UnreadableError):
             raise data
         return data
 
-    def _small(self, path: str, limit: int, *, follow: bool) -> tuple[bytes | UnreadableError, bytes]:
+    def _read_small_file(self, path: str, limit: int, *, follow: bool) -> tuple[bytes | UnreadableError, bytes]:
         """Return what `data` does, or why there is nothing, and the mark."""
-        state = self._mark(path, follow=follow)
+        state = self._fingerprint_path(path, follow=follow)
         data: bytes | UnreadableError
         try:
             data = read_file(path, limit, follow=follow)
         except UnreadableError as error:
             data = error
             if error.code == "file-unreadable":
-                self._incomplete()
+                self._mark_incomplete()
             elif error.code == "file-missing":
                 state = b""
-        if self.looks is not None:
-            self._note(self.looks.folders if follow else self.looks.files, path, state)
+        if self.fingerprints is not None:
+            self._record(self.fingerprints.folders if follow else self.fingerprints.files, path, state)
         return data, state
 
     def text(self, real: str) -> str:
@@ -244,13 +244,13 @@ class Disk:
 
     def yaml(self, path: str) -> Mapping[str, Value]:
         """Return the mapping a small YAML file beside a SKILL.md holds; empty where there is none, or it is not one."""
-        known = self._tables.get(path)
+        known = self._yaml_tables.get(path)
         if known is None:
-            data, state = self._small(path, MAX_FRONTMATTER_BYTES, follow=False)
-            table = {} if isinstance(data, UnreadableError) else read_yaml(data, path)[0]
-            known = self._tables[path] = table, state
-        elif self.looks is not None:
-            self._note(self.looks.files, path, known[1])
+            data, state = self._read_small_file(path, MAX_FRONTMATTER_BYTES, follow=False)
+            table = {} if isinstance(data, UnreadableError) else parse_yaml_mapping(data, path)[0]
+            known = self._yaml_tables[path] = table, state
+        elif self.fingerprints is not None:
+            self._record(self.fingerprints.files, path, known[1])
         return known[0]
 
     # ── all of a skill ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -262,15 +262,15 @@ class Disk:
             listed: list[str] = []
             found = skill_files(folder, folders=listed)
             if "" in listed:
-                self._incomplete()
-            folders = {name: self._mark(name, follow=True, there=True) for name in listed if name}
+                self._mark_incomplete()
+            folders = {name: self._fingerprint_path(name, follow=True, expected=True) for name in listed if name}
             names = (os.path.join(folder, name) for name, _ in found)
-            self._files[folder] = found, folders, {name: self._mark(name, there=True) for name in names}
+            self._files[folder] = found, folders, {name: self._fingerprint_path(name, expected=True) for name in names}
         found, folders, files = self._files[folder]
-        if self.looks is not None:
-            for notes, states in ((self.looks.folders, folders), (self.looks.files, files)):
+        if self.fingerprints is not None:
+            for observations, states in ((self.fingerprints.folders, folders), (self.fingerprints.files, files)):
                 for name, state in states.items():
-                    self._note(notes, name, state)
+                    self._record(observations, name, state)
         return found
 
     def digest(self, path: str) -> str | None:
@@ -278,64 +278,64 @@ class Disk:
         folder = os.path.dirname(path)
         found = self.files(path)
         if folder not in self._digests:
-            self._left -= sum(size for _, size in found)
-            self._digests[folder] = skill_digest(folder) if self._left >= 0 else None
+            self._digest_bytes_left -= sum(size for _, size in found)
+            self._digests[folder] = skill_digest(folder) if self._digest_bytes_left >= 0 else None
         if self._digests[folder] is None:
             # Why may depend on what else was read, or on what had no place in memory just then.
-            self._incomplete()
+            self._mark_incomplete()
         return self._digests[folder]
 
     # ── notes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _note(self, notes: dict[str, Seen], path: str, seen: Seen) -> None:
+    def _record(self, observations: dict[str, Observed], path: str, observed: Observed) -> None:
         """Note a look. Where another look at the same has shown something else, nothing is sure."""
-        if notes.setdefault(path, seen) != seen:
-            self._incomplete()
+        if observations.setdefault(path, observed) != observed:
+            self._mark_incomplete()
 
-    def _state(self, status: os.stat_result) -> bytes:
+    def _fingerprint_status(self, status: os.stat_result) -> bytes:
         """Return the mark of what was opened; empty where no looks are noted."""
-        if self.looks is None:
-            self._unnoted = True
+        if self.fingerprints is None:
+            self._read_unrecorded = True
             return b""
-        return mark(status)
+        return fingerprint(status)
 
-    def _mark(self, path: str, *, follow: bool = False, there: bool = False) -> bytes:
+    def _fingerprint_path(self, path: str, *, follow: bool = False, expected: bool = False) -> bytes:
         """Return the mark of a path; `there` says that something was just seen there."""
-        if self.looks is None:
-            self._unnoted = True
+        if self.fingerprints is None:
+            self._read_unrecorded = True
             return b""
         try:
-            state = mark_of(path, os.stat if follow else os.lstat)
+            state = fingerprint_path(path, os.stat if follow else os.lstat)
         except OSError:
-            self._incomplete()
+            self._mark_incomplete()
             return b""
-        if there and not state:
-            self._incomplete()
+        if expected and not state:
+            self._mark_incomplete()
         return state
 
-    def _incomplete(self) -> None:
+    def _mark_incomplete(self) -> None:
         """Note that not all can be noted."""
-        if self.looks is not None:
-            self.looks.complete = False
+        if self.fingerprints is not None:
+            self.fingerprints.complete = False
 
 
-def _parsed(data: bytes, path: str, complete: bool, body: bool) -> Skill:
-    document = read(data, path, complete=complete)
-    if not body and document.front is not None and len(document.body) > MAX_FRONTMATTER_BYTES:
+def _parse_skill(data: bytes, path: str, complete: bool, body: bool) -> Skill:
+    document = parse_frontmatter(data, path, complete=complete)
+    if not body and document.frontmatter is not None and len(document.body) > MAX_FRONTMATTER_BYTES:
         # Hundreds of bodies of 1 MiB would not fit: what is wrong in them is in the findings already.
-        document = document.but(text=document.text[: -len(document.body)], body="")
+        document = document.with_changes(text=document.text[: -len(document.body)], body="")
     return from_document(document, path)
 
 
-def _enough(data: bytes) -> int:
+def _bytes_needed(data: bytes) -> int:
     """Say how much of a file tells all about its front matter: no more is read where it does not begin with one."""
     end = data.find(b"\n---\n", 3)
     if end > 0 and data.startswith(b"---"):
         return end
-    return front_end(data) if data.startswith((b"---", b"\xef\xbb\xbf---")) else len(data)
+    return frontmatter_end(data) if data.startswith((b"---", b"\xef\xbb\xbf---")) else len(data)
 
 
-def _is_tame(data: bytes) -> bool:
+def _is_clean_text(data: bytes) -> bool:
     """Say whether a whole file is text without a NUL, so that the reader has nothing to say about its body."""
     if b"\0" in data:
         return False
@@ -348,16 +348,16 @@ def _is_tame(data: bytes) -> bool:
     return True
 
 
-def _letters(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, str]]:
+def _names_with_kinds(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, str]]:
     """Yield the names in a directory, each with its letter."""
     for entry in entries:
         try:
-            yield entry.name, "d" if entry.is_dir(follow_symlinks=False) else _letter(entry)
+            yield entry.name, "d" if entry.is_dir(follow_symlinks=False) else _entry_kind(entry)
         except OSError:
             yield entry.name, "?"
 
 
-def _letter(entry: os.DirEntry[str]) -> str:
+def _entry_kind(entry: os.DirEntry[str]) -> str:
     try:
         return "l" if entry.is_symlink() else "f" if entry.is_file(follow_symlinks=False) else "?"
     except OSError:

@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 from enum import StrEnum
 
-from ._frozen import Later
+from ._frozen import LazyFrozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._frozen import Teller
-    from .disk import Disk
+    from ._frozen import FieldLoader
+    from .disk import Filesystem
     from .findings import Finding
     from .host import Host
     from .skill import Requirements, Skill
-    from .template import Roots
+    from .template import RootAliases
 
 __all__ = ["Entry", "State", "with_digest"]
 
@@ -36,7 +36,7 @@ class State(StrEnum):
     REJECTED = "rejected"
 
 
-class Entry(Later, aside=("skill",)):
+class Entry(LazyFrozen, not_compared=("skill",)):
     """One skill of a catalog, as the host sees it."""
 
     name: str
@@ -72,12 +72,12 @@ class Entry(Later, aside=("skill",)):
     skill: Skill
 
     @classmethod
-    def active(cls, teller: Teller, about: object, name: str) -> Entry:
+    def lazily_active(cls, loader: FieldLoader, subject: object, name: str) -> Entry:
         """Make the entry of a skill that is plainly active; a teller tells the rest when it is asked for."""
-        entry = _new(cls)
-        _put(entry, "_source", (teller, about))
-        _put(entry, "name", name)
-        _put(entry, "state", _ACTIVE)
+        entry = _new_object(cls)
+        _set_attribute(entry, "_source", (loader, subject))
+        _set_attribute(entry, "name", name)
+        _set_attribute(entry, "state", _ACTIVE)
         return entry
 
     @property
@@ -85,11 +85,11 @@ class Entry(Later, aside=("skill",)):
         """Whether its SKILL.md could be opened."""
         return not (self.state is State.REJECTED and self.rule.startswith("file-"))
 
-    def values(self, host: Host, roots: Roots) -> dict[str, str]:
+    def template_values(self, host: Host, roots: RootAliases) -> dict[str, str]:
         """Return what fills the holes of a host's template."""
-        from .template import values_of
+        from .template import template_values
 
-        return values_of(
+        return template_values(
             host,
             name=self.name,
             alias=self.alias,
@@ -121,15 +121,15 @@ class Entry(Later, aside=("skill",)):
 
 
 _ACTIVE = State.ACTIVE
-_new, _put = object.__new__, object.__setattr__
+_new_object, _set_attribute = object.__new__, object.__setattr__
 
 
-def with_digest(entry: Entry, disk: Disk | None = None) -> Entry:
+def with_digest(entry: Entry, filesystem: Filesystem | None = None) -> Entry:
     """Return the entry with its digest, which costs reading all its files; with `disk`, only as far as that reads."""
     if entry.digest is not None or not entry.readable:
         return entry
-    if disk is not None:
-        return entry.but(digest=disk.digest(entry.path))
+    if filesystem is not None:
+        return entry.with_changes(digest=filesystem.digest(entry.path))
     from .files import skill_digest
 
-    return entry.but(digest=skill_digest(os.path.dirname(entry.path)))
+    return entry.with_changes(digest=skill_digest(os.path.dirname(entry.path)))

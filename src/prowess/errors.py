@@ -35,7 +35,7 @@ __all__ = [
     "SkillNotFoundError",
     "SkillSyntaxError",
     "SkillValidationError",
-    "joined",
+    "combine_errors",
 ]
 
 
@@ -120,27 +120,27 @@ class SkillSyntaxError(SkillValidationError):
         if self.source and finding.column is not None:
             at = min(finding.column - 1, len(self.source))
             # A window of a long line; what does not show is escaped, and tabs stay, so that the caret lines up.
-            start = 0 if at <= _SHOWN else at - _SHOWN // 2
-            shown = self.source[start : start + 2 * _SHOWN]
+            start = 0 if at <= _CONTEXT_CHARS else at - _CONTEXT_CHARS // 2
+            shown = self.source[start : start + 2 * _CONTEXT_CHARS]
             left = "…" if start else ""
-            right = "…" if start + 2 * _SHOWN < len(self.source) else ""
-            before = left + _visible(shown[: at - start])
-            lines += [f"    {left}{_visible(shown)}{right}", f"    {''.join(map(_blank, before))}^"]
+            right = "…" if start + 2 * _CONTEXT_CHARS < len(self.source) else ""
+            before = left + _escape_except_tabs(shown[: at - start])
+            lines += [f"    {left}{_escape_except_tabs(shown)}{right}", f"    {''.join(map(_padding_for, before))}^"]
         return "\n".join(lines)
 
 
-def joined(problems: Sequence[ProwessError], done: str) -> ProwessError:
+def combine_errors(problems: Sequence[ProwessError], outcome: str) -> ProwessError:
     """Make one error of several: of the kind of the first, telling all of them.
 
     Args:
         problems: at least one; where one was joined itself, its own count.
-        done: what was not done, as in `nothing was mounted`.
+        outcome: what was not done, as in `nothing was mounted`.
     """
     all_of_them = tuple(one for problem in problems for one in (problem.problems or (problem,)))
     first = all_of_them[0]
     if len(all_of_them) > 1:
         lines = [f"{error}{f' ({error.hint})' if error.hint else ''}" for error in all_of_them]
-        told = [line.replace("\n", "\n  ") for line in (f"{len(all_of_them)} things are wrong, and {done}:", *lines)]
+        told = [line.replace("\n", "\n  ") for line in (f"{len(all_of_them)} things are wrong, and {outcome}:", *lines)]
         words = "\n  ".join(told)
         hint = "mend all of them, then try again"
         if isinstance(first, SkillValidationError):
@@ -154,17 +154,17 @@ def joined(problems: Sequence[ProwessError], done: str) -> ProwessError:
     return first
 
 
-_SHOWN = 60
+_CONTEXT_CHARS = 60
 """Characters of a line before and after the place of an error."""
 
 
-def _visible(text: str) -> str:
+def _escape_except_tabs(text: str) -> str:
     from .text import neutral
 
     return "\t".join(neutral(part) for part in text.split("\t"))
 
 
-def _blank(character: str) -> str:
+def _padding_for(character: str) -> str:
     """Return blanks as wide as a character is on a terminal."""
     if character == "\t":
         return character

@@ -22,8 +22,8 @@ __all__ = [
     "MAX_SKILL_TOTAL_BYTES",
     "SKILL_FILE",
     "UnreadableError",
-    "at_home",
-    "file_kind",
+    "expand_home",
+    "describe_file_type",
     "package_folder",
     "read_file",
     "read_head",
@@ -38,10 +38,10 @@ MAX_SKILL_TOTAL_BYTES = 10 * 1024 * 1024
 """The most all files of a skill that is mounted may hold: 10 MiB."""
 
 # Windows has neither flag: there a link is refused by name, and nothing that blocks can stand in a folder.
-_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_CHUNK = 4096
-_KIND, _REGULAR = 0o170000, stat.S_IFREG
+_HEAD_CHUNK_BYTES = 4096
+_FILE_TYPE_MASK, _REGULAR_FILE = 0o170000, stat.S_IFREG
 
 
 class UnreadableError(Exception):
@@ -52,7 +52,7 @@ class UnreadableError(Exception):
         self.code, self.message, self.hint = code, message, hint
 
 
-def _open(path: str, follow: bool) -> tuple[int, os.stat_result]:
+def _open_regular(path: str, follow: bool) -> tuple[int, os.stat_result]:
     """Open a regular file.
 
     Raises:
@@ -61,20 +61,20 @@ def _open(path: str, follow: bool) -> tuple[int, os.stat_result]:
     if not _NOFOLLOW and not follow and os.path.islink(path):
         raise UnreadableError("file-is-link", "SKILL.md is a link, which is not followed", "put the file itself there")
     try:
-        fd = os.open(path, _FLAGS | (0 if follow else _NOFOLLOW))
+        fd = os.open(path, _OPEN_FLAGS | (0 if follow else _NOFOLLOW))
     except OSError as error:
-        raise _explained(error, path, follow=follow) from None
+        raise _unreadable_error(error, path, follow=follow) from None
     except ValueError:
         raise UnreadableError("file-missing", "there is no such file", "check the path") from None
     status = os.fstat(fd)
-    if status.st_mode & _KIND != _REGULAR:
+    if status.st_mode & _FILE_TYPE_MASK != _REGULAR_FILE:
         os.close(fd)
-        kind = file_kind(status.st_mode)
+        kind = describe_file_type(status.st_mode)
         raise UnreadableError("file-not-regular", f"it is {kind}, not a regular file", "put a text file there")
     return fd, status
 
 
-def _explained(error: OSError, path: str, *, follow: bool) -> UnreadableError:
+def _unreadable_error(error: OSError, path: str, *, follow: bool) -> UnreadableError:
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return UnreadableError("file-missing", "there is no such file", "check the path")
     if error.errno in (errno.ELOOP, errno.EMLINK):
@@ -84,7 +84,7 @@ def _explained(error: OSError, path: str, *, follow: bool) -> UnreadableError:
         return UnreadableError("file-is-link", "it is a link, which is not followed", "put the file itself there")
     if error.errno in (errno.ENXIO, errno.EISDIR, errno.EOPNOTSUPP):
         try:
-            kind = file_kind(os.lstat(path).st_mode)
+            kind = describe_file_type(os.lstat(path).st_mode)
         except OSError:
             kind = "something else"
         return UnreadableError("file-not-regular", f"it is {kind}, not a regular file", "put a text file there")
@@ -92,7 +92,7 @@ def _explained(error: OSError, path: str, *, follow: bool) -> UnreadableError:
     return UnreadableError("file-unreadable", f"it cannot be read: {words.lower()}", "mend its permissions")
 
 
-def file_kind(mode: int) -> str:
+def describe_file_type(mode: int) -> str:
     """Say what kind of thing has a mode."""
     for test, words in (
         (stat.S_ISDIR, "a folder"),
@@ -113,7 +113,7 @@ def package_folder() -> str:
     return folder
 
 
-def at_home(path: str, home: str) -> str:
+def expand_home(path: str, home: str) -> str:
     """Write out the `~/` a path may begin with; another user's `~name/` stays as it is."""
     return os.path.join(home, path[2:]) if path.startswith("~/") else path
 
@@ -124,7 +124,7 @@ def read_file(path: str, limit: int = MAX_SKILL_FILE_BYTES, *, follow: bool = Fa
     Raises:
         UnreadableError: it is missing, not a regular file, unreadable or larger than `limit`.
     """
-    fd, status = _open(path, follow)
+    fd, status = _open_regular(path, follow)
     try:
         # The size is a hint only: a file may grow, and those of /proc say 0.
         data = bytearray()
@@ -134,7 +134,7 @@ def read_file(path: str, limit: int = MAX_SKILL_FILE_BYTES, *, follow: bool = Fa
                 return bytes(data)
             data += chunk
     except OSError as error:
-        raise _explained(error, path, follow=follow) from None
+        raise _unreadable_error(error, path, follow=follow) from None
     finally:
         os.close(fd)
     size = f"{limit // 1024 // 1024} MiB" if limit >= 1 << 20 else f"{limit:,} bytes"
@@ -155,13 +155,13 @@ def read_head(path: str, end: Callable[[bytes], int], limit: int) -> tuple[bytes
     Raises:
         UnreadableError: it is missing, not a regular file, unreadable or larger than 1 MiB.
     """
-    fd, status = _open(path, False)
+    fd, status = _open_regular(path, False)
     try:
         size = status.st_size
         if size > MAX_SKILL_FILE_BYTES:
             raise UnreadableError("file-too-large", "it is larger than 1 MiB", "move the text into files beside it")
-        data = os.read(fd, _CHUNK)
-        wanted = _CHUNK
+        data = os.read(fd, _HEAD_CHUNK_BYTES)
+        wanted = _HEAD_CHUNK_BYTES
         while True:
             if len(data) < wanted:
                 # A regular file gives less than was asked for only at its end; the size says so without another read,
@@ -174,7 +174,7 @@ def read_head(path: str, end: Callable[[bytes], int], limit: int) -> tuple[bytes
             else:
                 wanted = min(wanted * 4, limit)
     except OSError as error:
-        raise _explained(error, path, follow=False) from None
+        raise _unreadable_error(error, path, follow=False) from None
     finally:
         os.close(fd)
 
@@ -236,7 +236,7 @@ def skill_digest(folder: str) -> str | None:
     for path, _ in files:
         one = hashlib.sha256()
         try:
-            fd, _ = _open(os.path.join(folder, path), False)
+            fd, _ = _open_regular(os.path.join(folder, path), False)
         except UnreadableError:
             return None
         try:

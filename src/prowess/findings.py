@@ -22,8 +22,8 @@ __all__ = [
     "Finding",
     "Severity",
     "finding",
-    "listed",
-    "under_policy",
+    "format_findings",
+    "apply_policy",
 ]
 
 
@@ -178,7 +178,7 @@ def finding(
     )
 
 
-def listed(found: Iterable[Finding]) -> str:
+def format_findings(found: Iterable[Finding]) -> str:
     """Write findings one to a line, harmless to show, as the message of one error: where, what, and what to do."""
     lines = []
     for item in found:
@@ -187,7 +187,7 @@ def listed(found: Iterable[Finding]) -> str:
     return "\n".join(lines)
 
 
-def under_policy(found: Iterable[Finding], policy: str, rejects: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
+def apply_policy(found: Iterable[Finding], policy: str, rejects: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
     """Give findings the severities of a policy: `guide`, `spec`, or any other name for a host's own.
 
     Under a host's policy a finding is an error exactly where `rejects` holds its code, because that host then does
@@ -204,5 +204,5 @@ def under_policy(found: Iterable[Finding], policy: str, rejects: frozenset[str] 
             severity = Severity.ERROR
         else:
             severity = Severity.WARNING if code.guide is Severity.ERROR else code.guide
-        result.append(item if severity is item.severity else item.but(severity=severity))
+        result.append(item if severity is item.severity else item.with_changes(severity=severity))
     return tuple(result)

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Foreground"]
 
-PATIENCE = 10.0
+TERM_TIMEOUT = 10.0
 """Seconds the command has to end in after it was asked to."""
-GRACE = 0.5
+LEFTOVER_TIMEOUT = 0.5
 """Seconds that what it left running has to end in."""
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
-_TYPED = ("SIGINT", "SIGQUIT")
+_FORWARDED_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
+_TERMINAL_SIGNALS = ("SIGINT", "SIGQUIT")
 """Signals that a terminal sends to all that runs in it."""
-_SET_SUBREAPER, _GET_SUBREAPER = 36, 37
+_PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
 """Of `prctl`."""
 
 
@@ -36,39 +36,39 @@ class Foreground:
     """Watches over one command; signals are kept from this process from the beginning to the end.
 
     Attributes:
-        caught: the last signal that came, None before the first.
+        last_signal: the last signal that came, None before the first.
     """
 
     def __init__(self) -> None:
-        self.caught: int | None = None
+        self.last_signal: int | None = None
         self._child: Popen[Any] | None = None
-        self._before: dict[int, Any] = {}
+        self._previous_handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
-        for name in _NAMES:
+        for name in _FORWARDED_SIGNALS:
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
-                self._before[number] = signal.signal(number, self._caught)
+                self._previous_handlers[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
+        for number, handler in self._previous_handlers.items():
             signal.signal(number, handler)
 
-    def _caught(self, number: int, _frame: FrameType | None) -> None:
-        self.caught = number
-        if self._child is not None and not (signal.Signals(number).name in _TYPED and _is_typed()):
-            self._pass_on(number)
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self.last_signal = number
+        if self._child is not None and not (signal.Signals(number).name in _TERMINAL_SIGNALS and _is_from_terminal()):
+            self._forward_signal(number)
 
-    def _pass_on(self, number: int) -> None:
+    def _forward_signal(self, number: int) -> None:
         if self._child is not None:
             with suppress(OSError):
                 self._child.send_signal(number)
         if number != signal.SIGINT and hasattr(signal, "setitimer"):
-            signal.signal(signal.SIGALRM, self._late)
-            signal.setitimer(signal.ITIMER_REAL, PATIENCE)
+            signal.signal(signal.SIGALRM, self._kill_child)
+            signal.setitimer(signal.ITIMER_REAL, TERM_TIMEOUT)
 
-    def _late(self, _number: int, _frame: FrameType | None) -> None:
+    def _kill_child(self, _number: int, _frame: FrameType | None) -> None:
         if self._child is not None:
             with suppress(OSError):
                 self._child.kill()
@@ -79,27 +79,27 @@ class Foreground:
         Returns:
             Its exit code; 128 and the signal's number where one ended it, or came before it was started.
         """
-        came = self.caught
+        came = self.last_signal
         if came is not None:
             return 128 + came
         others = _children()
-        adopting = _adopts()
-        _adopt(adopts=True)
+        adopting = _is_subreaper()
+        _set_subreaper(enabled=True)
         try:
             self._child = start()
-            if self.caught is not None:  # it came in between, when the command may not have been one yet
-                self._pass_on(self.caught)
+            if self.last_signal is not None:  # it came in between, when the command may not have been one yet
+                self._forward_signal(self.last_signal)
             code = self._child.wait()
             self._child = None
             if hasattr(signal, "setitimer"):
                 signal.setitimer(signal.ITIMER_REAL, 0)
-            _end_all_but(others)
+            _end_children_except(others)
         finally:
-            _adopt(adopts=adopting)
+            _set_subreaper(enabled=adopting)
         return code if code >= 0 else 128 - code
 
 
-def _is_typed() -> bool:
+def _is_from_terminal() -> bool:
     """Say whether a signal has come from a terminal, and so to the command too."""
     try:
         fd = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
@@ -113,33 +113,33 @@ def _is_typed() -> bool:
         os.close(fd)
 
 
-def _adopt(*, adopts: bool) -> None:
+def _set_subreaper(*, enabled: bool) -> None:
     """Have what the command leaves running come to this process, where the system can do so."""
     if sys.platform == "linux":
         import ctypes
 
         with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_SET_SUBREAPER, int(adopts), 0, 0, 0)
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(enabled), 0, 0, 0)
 
 
-def _adopts() -> bool:
+def _is_subreaper() -> bool:
     """Say whether it does so already."""
     if sys.platform == "linux":
         import ctypes
 
         with suppress(OSError, AttributeError):
             answer = ctypes.c_int(0)
-            ctypes.CDLL(None).prctl(_GET_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
+            ctypes.CDLL(None).prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
             return bool(answer.value)
     return False
 
 
-def _end_all_but(others: set[int]) -> None:
+def _end_children_except(others: set[int]) -> None:
     """End what the command left running: all that came to this process, and then what comes from it."""
     begun = monotonic()
     asked: set[int] = set()
-    while (rest := _running(others)) and monotonic() < begun + 4 * GRACE:
-        late = monotonic() > begun + GRACE
+    while (rest := _live_children(others)) and monotonic() < begun + 4 * LEFTOVER_TIMEOUT:
+        late = monotonic() > begun + LEFTOVER_TIMEOUT
         for pid in rest if late else rest - asked:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL if late else signal.SIGTERM)
@@ -147,7 +147,7 @@ def _end_all_but(others: set[int]) -> None:
         sleep(0.01)
 
 
-def _running(others: set[int]) -> set[int]:
+def _live_children(others: set[int]) -> set[int]:
     """Return the children that are not others', once those that have ended are taken note of."""
     rest = _children() - others
     for pid in [*rest]:

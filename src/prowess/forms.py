@@ -9,16 +9,23 @@ from __future__ import annotations
 import math
 import re
 
-from ._yaml import Node, NotYamlError, read_node
+from ._yaml import Node, YamlSyntaxError, parse_yaml_node
 from .findings import Finding, finding
-from .text import near_names, neutral, quoted
+from .text import nearest_names, neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-__all__ = ["Form", "Report", "json_value", "read_json", "read_yaml", "read_yaml_list"]
+__all__ = [
+    "MappingReader",
+    "FindingCollector",
+    "json_value",
+    "read_json_mapping",
+    "read_yaml_mapping",
+    "read_yaml_list",
+]
 
 MAX_BYTES = 256 * 1024
 """Of one file."""
@@ -29,11 +36,18 @@ _MAX_DIGITS = 400
 _MAX_FINDINGS = 50
 """Of one file; nobody reads more."""
 # YAML 1.2, "5.1. Character Set".
-_FORBIDDEN = "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
-_A = {"null": "empty", "bool": "true or false", "number": "a number", "text": "text", "list": "a list", "map": "a map"}
+_NON_YAML_CHARACTER = "[^\t\n\r -~\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+_KIND_WORDS = {
+    "null": "empty",
+    "bool": "true or false",
+    "number": "a number",
+    "text": "text",
+    "list": "a list",
+    "map": "a map",
+}
 
 
-class Report:
+class FindingCollector:
     """Takes down what is wrong with one file."""
 
     def __init__(self, path: str, code: str) -> None:
@@ -42,9 +56,9 @@ class Report:
         """What the hints show how to write."""
         self.findings: list[Finding] = []
 
-    def say(self, message: str, node: Node | None = None, hint: str | None = None) -> None:
+    def add(self, message: str, node: Node | None = None, hint: str | None = None) -> None:
         """Add a finding at a value's place."""
-        if self.full:
+        if self.is_full:
             return
         line, column = (None, None) if node is None else (node.line, node.column)
         if len(self.findings) == _MAX_FINDINGS - 1:
@@ -53,61 +67,65 @@ class Report:
         self.findings.append(finding(self.code, words, path=self.path, line=line, column=column, hint=hint))
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether no more is taken down."""
         return len(self.findings) >= _MAX_FINDINGS
 
 
-def read_yaml(data: bytes, report: Report) -> Form | None:
+def read_yaml_mapping(data: bytes, report: FindingCollector) -> MappingReader | None:
     """Read a YAML file that is a map; None where it is not, which is reported."""
-    node = _yaml(data, report)
-    return None if node is None else _top(node, report)
+    node = _parse_yaml(data, report)
+    return None if node is None else _top_level_mapping(node, report)
 
 
-def read_yaml_list(data: bytes, report: Report) -> list[Form]:
+def read_yaml_list(data: bytes, report: FindingCollector) -> list[MappingReader]:
     """Read a YAML file that is a list of maps; what is not is left out and reported."""
-    node = _yaml(data, report)
+    node = _parse_yaml(data, report)
     if node is None:
         return []
     if node.kind != "list":
-        report.say(f"the file is {_said(node)}, not a list", node, "begin each of its parts with a dash")
+        report.add(f"the file is {_describe_node(node)}, not a list", node, "begin each of its parts with a dash")
         return []
     forms = []
     for at, item in enumerate(node.items):
         if item.kind == "map":
-            forms.append(Form(item, report, f"[{at}]"))
+            forms.append(MappingReader(item, report, f"[{at}]"))
         else:
-            report.say(f"`[{at}]` is {_said(item)}, not `key: value` lines", item, "write `key: value` after its dash")
+            report.add(
+                f"`[{at}]` is {_describe_node(item)}, not `key: value` lines", item, "write `key: value` after its dash"
+            )
     return forms
 
 
-def _yaml(data: bytes, report: Report) -> Node | None:
+def _parse_yaml(data: bytes, report: FindingCollector) -> Node | None:
     """Read a YAML file; None where it is empty or cannot be read, which is reported."""
-    text = _decoded(data, report)
+    text = _decode_utf8(data, report)
     if text is None:
         return None
     if not text.isascii() or not text.isprintable():
-        bad = re.search(_FORBIDDEN, text)
+        bad = re.search(_NON_YAML_CHARACTER, text)
         if bad is not None:
             line = text.count("\n", 0, bad.start()) + 1
             column = bad.start() - text.rfind("\n", 0, bad.start())
             hint = "remove it, or write it as an escape between double quotes"
             words = f"the character U+{ord(bad[0]):04X} is not allowed in YAML"
-            report.say(words, Node(kind="text", line=line, column=column), hint)
+            report.add(words, Node(kind="text", line=line, column=column), hint)
             return None
     try:
-        node = read_node(text)
-    except NotYamlError as error:
+        node = parse_yaml_node(text)
+    except YamlSyntaxError as error:
         place = Node(kind="text", line=error.line + 1, column=error.column + 1)
         message = error.message.replace("the front matter", "the file", 1)
-        report.say(message, place, next((hint for words, hint in _HINTS if words in message), "mend the file there"))
+        report.add(
+            message, place, next((hint for words, hint in _HINTS_BY_MESSAGE if words in message), "mend the file there")
+        )
         return None
     if node is None:
-        report.say("the file is empty", hint="write into it, or remove it")
+        report.add("the file is empty", hint="write into it, or remove it")
     return node
 
 
-_HINTS = (
+_HINTS_BY_MESSAGE = (
     ("anchor or alias", "write the value out wherever it is meant, or put it in quotes"),
     ("the tag", "remove the tag, or put the value in quotes"),
     ("stands twice", "remove one of them"),
@@ -118,222 +136,230 @@ _HINTS = (
 """Words of a message, and what to do then."""
 
 
-def read_json(data: bytes, report: Report) -> Form | None:
+def read_json_mapping(data: bytes, report: FindingCollector) -> MappingReader | None:
     """Read a JSON file that is a map; None where it is not, which is reported."""
     import json
 
     report.is_json = True
-    text = _decoded(data, report)
+    text = _decode_utf8(data, report)
     if text is None:
         return None
     try:
-        node = _node(
-            json.loads(text, object_pairs_hook=_Pairs, parse_constant=_refused, parse_int=_Number, parse_float=_Number)
+        node = _json_node(
+            json.loads(
+                text,
+                object_pairs_hook=_JsonObject,
+                parse_constant=_reject_constant,
+                parse_int=_JsonNumber,
+                parse_float=_JsonNumber,
+            )
         )
     except json.JSONDecodeError as error:
         place = Node(kind="text", line=error.lineno, column=error.colno)
         words = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
-        report.say(f"the file is not JSON: {words}", place, "mend the file there")
+        report.add(f"the file is not JSON: {words}", place, "mend the file there")
         return None
     except RecursionError:
-        report.say("the file is not JSON: it nests too deep", hint="write it flatter")
+        report.add("the file is not JSON: it nests too deep", hint="write it flatter")
         return None
     except ValueError as error:
-        report.say(f"the file is not JSON: {error}", hint="mend it")
+        report.add(f"the file is not JSON: {error}", hint="mend it")
         return None
     try:
         # JSON is YAML, but for a few texts, and YAML's parser tells places. Without them it is just as right.
-        return _top(_placed(node, read_node(text)), report)
-    except NotYamlError:
-        return _top(node, report)
+        return _top_level_mapping(_with_positions(node, parse_yaml_node(text)), report)
+    except YamlSyntaxError:
+        return _top_level_mapping(node, report)
 
 
-def _placed(node: Node, twin: Node | None) -> Node:
+def _with_positions(node: Node, twin: Node | None) -> Node:
     """Give what JSON says the places of what YAML says."""
     if twin is None or len(node.items) != len(twin.items):
         return node
-    items = tuple(map(_placed, node.items, twin.items))
-    return node.but(items=items, keys=tuple(map(_placed, node.keys, twin.keys)), line=twin.line, column=twin.column)
+    items = tuple(map(_with_positions, node.items, twin.items))
+    return node.with_changes(
+        items=items, keys=tuple(map(_with_positions, node.keys, twin.keys)), line=twin.line, column=twin.column
+    )
 
 
-def _decoded(data: bytes, report: Report) -> str | None:
+def _decode_utf8(data: bytes, report: FindingCollector) -> str | None:
     if len(data) > MAX_BYTES:
-        report.say(f"the file is larger than {MAX_BYTES // 1024} KiB", hint="split it")
+        report.add(f"the file is larger than {MAX_BYTES // 1024} KiB", hint="split it")
         return None
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        report.say(f"byte {data[error.start]:#04x} at offset {error.start} is not UTF-8", hint="save the file as UTF-8")
+        report.add(f"byte {data[error.start]:#04x} at offset {error.start} is not UTF-8", hint="save the file as UTF-8")
         return None
 
 
-def _top(node: Node, report: Report) -> Form | None:
+def _top_level_mapping(node: Node, report: FindingCollector) -> MappingReader | None:
     if node.kind != "map":
         what = "an object" if report.is_json else "`key: value` lines"
-        report.say(f"the file is {_said(node)}, not {what}", node, f"write {what}")
+        report.add(f"the file is {_describe_node(node)}, not {what}", node, f"write {what}")
         return None
-    return Form(node, report)
+    return MappingReader(node, report)
 
 
-def _said(node: Node) -> str:
-    return _A[node.kind] if not node.text else f"{_A[node.kind]} ({quoted(node.text)})"
+def _describe_node(node: Node) -> str:
+    return _KIND_WORDS[node.kind] if not node.text else f"{_KIND_WORDS[node.kind]} ({quoted(node.text)})"
 
 
-class _Pairs(tuple):  # type: ignore[type-arg]
+class _JsonObject(tuple):  # type: ignore[type-arg]
     """What stands in a JSON object."""
 
     __slots__ = ()
 
 
-def _refused(word: str) -> str:
+def _reject_constant(word: str) -> str:
     raise ValueError(f"{word} is no value of JSON")
 
 
-class _Number(str):
+class _JsonNumber(str):
     """A number of JSON, as it is typed."""
 
     __slots__ = ()
 
 
-def _node(value: Any) -> Node:
+def _json_node(value: Any) -> Node:
     """Make nodes without places of what JSON says.
 
     Raises:
         ValueError: a key stands twice, or a text is none.
     """
-    if isinstance(value, _Pairs):
+    if isinstance(value, _JsonObject):
         names = [key for key, _ in value]
         seen: set[str] = set()
         for name in names:
             if name in seen:
                 raise ValueError(f"the key {quoted(name)} stands twice")
             seen.add(name)
-        keys = tuple(map(_text, names))
-        return Node(kind="map", keys=keys, items=tuple(_node(item) for _, item in value))
+        keys = tuple(map(_text_node, names))
+        return Node(kind="map", keys=keys, items=tuple(_json_node(item) for _, item in value))
     if isinstance(value, list):
-        return Node(kind="list", items=tuple(map(_node, value)))
+        return Node(kind="list", items=tuple(map(_json_node, value)))
     if value is None:
         return Node(kind="null", text="null", plain=True)
     if isinstance(value, bool):
         return Node(kind="bool", text=str(value).lower(), plain=True)
-    return Node(kind="number", text=str(value), plain=True) if isinstance(value, _Number) else _text(value)
+    return Node(kind="number", text=str(value), plain=True) if isinstance(value, _JsonNumber) else _text_node(value)
 
 
-def _text(text: str) -> Node:
+def _text_node(text: str) -> Node:
     if not text.isascii() and re.search("[\ud800-\udfff]", text):
         raise ValueError(f"{quoted(text)} holds half a character")
     return Node(kind="text", text=text)
 
 
-class Form:
+class MappingReader:
     """A map in a file, of which each key is asked for by its type."""
 
-    def __init__(self, node: Node, report: Report, where: str = "") -> None:
-        self.node, self.report, self.where = node, report, where
+    def __init__(self, node: Node, report: FindingCollector, where: str = "") -> None:
+        self.node, self.report, self.prefix = node, report, where
         self._values = dict(zip((key.text for key in node.keys), node.items, strict=True))
 
-    def only(self, *names: str) -> None:
+    def allow_only(self, *names: str) -> None:
         """Report keys other than these."""
         for key in self.node.keys:
-            if self.report.full:
+            if self.report.is_full:
                 break
             if key.text not in names:
-                near = near_names(key.text, names)
+                near = nearest_names(key.text, names)
                 hint = f"did you mean {quoted(near[0])}?" if near else f"the keys here are {', '.join(names)}"
-                self.report.say(f"the key {quoted(self.path(key.text))} is not known", key, hint)
+                self.report.add(f"the key {quoted(self.key_path(key.text))} is not known", key, hint)
 
-    def path(self, name: str) -> str:
+    def key_path(self, name: str) -> str:
         """Return the path of a key inside the file."""
-        return f"{self.where}.{name}" if self.where else name
+        return f"{self.prefix}.{name}" if self.prefix else name
 
-    def get(self, name: str, *, needed: bool = False, null: bool = True) -> Node | None:
+    def get(self, name: str, *, required: bool = False, null_is_missing: bool = True) -> Node | None:
         """Return what a key holds, None where it is not there.
 
         Args:
             name: of the key.
-            needed: whether it is reported as missing.
-            null: whether an empty value stands for none at all.
+            required: whether it is reported as missing.
+            null_is_missing: whether an empty value stands for none at all.
         """
         node = self._values.get(name)
-        if node is None or (null and node.kind == "null"):
-            if needed:
+        if node is None or (null_is_missing and node.kind == "null"):
+            if required:
                 hint = f'add `"{name}": ...`' if self.report.is_json else f"add `{name}: ...`"
-                self.report.say(f"there is no {quoted(self.path(name))}", node or self.node, hint)
+                self.report.add(f"there is no {quoted(self.key_path(name))}", node or self.node, hint)
             return None
         return node
 
-    def wrong(self, name: str, node: Node, wanted: str, hint: str | None = None) -> None:
+    def report_wrong_type(self, name: str, node: Node, wanted: str, hint: str | None = None) -> None:
         """Report a value of another type."""
-        self.report.say(f"{quoted(self.path(name))} is {_said(node)}, not {wanted}", node, hint)
+        self.report.add(f"{quoted(self.key_path(name))} is {_describe_node(node)}, not {wanted}", node, hint)
 
-    def filled(self, *names: str) -> None:
+    def report_empty(self, *names: str) -> None:
         """Report keys among these that have nothing behind them, not even `null`."""
         for name in names:
             node = self._values.get(name)
             if node is not None and node.kind == "null" and not node.text:
                 hint = "write its value, or remove the key; nothing is expected by it as it is"
-                self.report.say(f"{quoted(self.path(name))} is empty", node, hint)
+                self.report.add(f"{quoted(self.key_path(name))} is empty", node, hint)
 
-    def text(self, name: str, *, needed: bool = False) -> str | None:
+    def get_text(self, name: str, *, required: bool = False) -> str | None:
         """Return a text: any scalar, as it is typed."""
-        node = self.get(name, needed=needed)
+        node = self.get(name, required=required)
         if node is None:
             return None
         if node.kind in ("list", "map"):
-            self.wrong(name, node, "text", "put it in quotes")
+            self.report_wrong_type(name, node, "text", "put it in quotes")
             return None
         return node.text
 
-    def texts(self, name: str) -> tuple[str, ...]:
+    def get_texts(self, name: str) -> tuple[str, ...]:
         """Return a list of texts; empty where there is none."""
         node = self.get(name)
         if node is None:
             return ()
         if node.kind != "list":
-            self.wrong(name, node, "a list of texts", f"write it below `{name}:`, after a dash")
+            self.report_wrong_type(name, node, "a list of texts", f"write it below `{name}:`, after a dash")
             return ()
         for at, item in enumerate(node.items):
             if item.kind in ("list", "map") or (item.kind == "null" and not item.text):
-                self.wrong(f"{name}[{at}]", item, "text", "put it in quotes")
+                self.report_wrong_type(f"{name}[{at}]", item, "text", "put it in quotes")
         return tuple(item.text for item in node.items if item.kind not in ("list", "map"))
 
-    def texts_by_name(self, name: str) -> dict[str, str]:
+    def get_text_map(self, name: str) -> dict[str, str]:
         """Return a map of texts; empty where there is none."""
         node = self.get(name)
         if node is None:
             return {}
         if node.kind != "map":
-            self.wrong(name, node, "a map of texts")
+            self.report_wrong_type(name, node, "a map of texts")
             return {}
         found = {}
         for key, item in zip(node.keys, node.items, strict=True):
             if item.kind in ("list", "map", "null"):
-                self.wrong(f"{name}.{key.text}", item, "text", "put it in quotes")
+                self.report_wrong_type(f"{name}.{key.text}", item, "text", "put it in quotes")
             else:
                 found[key.text] = item.text
         return found
 
-    def truth(self, name: str) -> bool | None:
+    def get_bool(self, name: str) -> bool | None:
         """Return true or false; None where there is neither."""
         node = self.get(name)
         if node is None:
             return None
         if not node.plain or node.text not in ("true", "false"):
-            self.wrong(name, node, "true or false", "write it as `true` or `false`, without quotes")
+            self.report_wrong_type(name, node, "true or false", "write it as `true` or `false`, without quotes")
             return None
         return node.text == "true"
 
-    def integer(self, name: str, low: int, high: int) -> int | None:
+    def get_integer(self, name: str, low: int, high: int) -> int | None:
         """Return a whole number; None where there is none."""
         node = self.get(name)
         if node is None:
             return None
         if node.kind != "number" or not _INTEGER(node.text) or not low <= int(node.text) <= high:
-            self.wrong(name, node, f"a whole number from {low} to {high}", _unquoted(node))
+            self.report_wrong_type(name, node, f"a whole number from {low} to {high}", _unquote_hint(node))
             return None
         return int(node.text)
 
-    def number(self, name: str, *, above: float, most: float, closed: bool = False) -> float | None:
+    def get_number(self, name: str, *, above: float, most: float, closed: bool = False) -> float | None:
         """Return a number; None where there is none.
 
         Args:
@@ -354,22 +380,22 @@ class Form:
             wanted = (
                 f"a number from {above:g} to {most:g}" if closed else f"a number above {above:g} and at most {most:g}"
             )
-            self.wrong(name, node, wanted, _unquoted(node))
+            self.report_wrong_type(name, node, wanted, _unquote_hint(node))
             return None
         return value
 
-    def form(self, name: str, *, needed: bool = False) -> Form | None:
+    def get_mapping(self, name: str, *, required: bool = False) -> MappingReader | None:
         """Return the map below a key; None where there is none."""
-        node = self.get(name, needed=needed)
+        node = self.get(name, required=required)
         if node is None:
             return None
         if node.kind != "map":
-            self.wrong(name, node, "a map", f"write `key: value` lines below `{name}:`")
+            self.report_wrong_type(name, node, "a map", f"write `key: value` lines below `{name}:`")
             return None
-        return Form(node, self.report, self.path(name))
+        return MappingReader(node, self.report, self.key_path(name))
 
 
-def _unquoted(node: Node) -> str | None:
+def _unquote_hint(node: Node) -> str | None:
     return "write it without quotes" if node.kind == "text" and _NUMBER(node.text) else None
 
 
@@ -380,7 +406,7 @@ def json_value(node: Node, number: Callable[[str], Any] | None = None) -> Any:
 
     Args:
         node: the value.
-        number: makes a value of a number that is not whole, or has many digits; without, it is Python's, and what
+        get_number: makes a value of a number that is not whole, or has many digits; without, it is Python's, and what
             Python cannot hold is text.
     """
     if node.kind == "map":
@@ -388,8 +414,8 @@ def json_value(node: Node, number: Callable[[str], Any] | None = None) -> Any:
     if node.kind == "list":
         return [json_value(item, number) for item in node.items]
     if node.plain:
-        if node.text in _LITERALS:
-            return _LITERALS[node.text]
+        if node.text in _JSON_LITERALS:
+            return _JSON_LITERALS[node.text]
         if _INTEGER(node.text):
             return int(node.text)
         if _NUMBER(node.text):
@@ -397,7 +423,7 @@ def json_value(node: Node, number: Callable[[str], Any] | None = None) -> Any:
     return node.text
 
 
-_LITERALS = {"true": True, "false": False, "null": None}
+_JSON_LITERALS = {"true": True, "false": False, "null": None}
 
 
 def _python_number(text: str) -> float | str:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-__all__ = ["held"]
+__all__ = ["deferred_signals"]
 
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+_SIGNAL_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 @contextmanager
-def held() -> Iterator[Callable[[], None]]:
+def deferred_signals() -> Iterator[Callable[[], None]]:
     """Hold signals back; what is still to be answered in the end is raised then.
 
     Yields:
@@ -43,7 +43,7 @@ def held() -> Iterator[Callable[[], None]]:
             before[number](number, None)
 
     try:
-        for number in (getattr(signal, name) for name in _NAMES if hasattr(signal, name)):
+        for number in (getattr(signal, name) for name in _SIGNAL_NAMES if hasattr(signal, name)):
             handler = signal.getsignal(number)
             if handler is signal.SIG_DFL or callable(handler):  # not where it is ignored, or none of Python's
                 before[number] = handler

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT_HOST",
-    "DESCRIPTION_ON",
-    "NAME_ON",
+    "DESCRIPTION_ACTIONS",
+    "NAME_ACTIONS",
     "Budget",
-    "Description",
+    "DescriptionRules",
     "Flag",
     "Host",
-    "Isolated",
-    "Name",
-    "Reading",
+    "IsolatedLaunch",
+    "NameRules",
+    "ReadingRules",
     "Repair",
     "Root",
     "Setting",
@@ -37,13 +37,13 @@ __all__ = [
     "host_from_table",
     "host_names",
     "load_host",
-    "stated",
+    "raw_value",
 ]
 
 DEFAULT_HOST = "prowess"
-NAME_ON = {"missing": "folder", "null": "folder", "empty": "folder", "number": "text", "bool": "text"}
+NAME_ACTIONS = {"missing": "folder", "null": "folder", "empty": "folder", "number": "text", "bool": "text"}
 """What most clients do with a name that is not text; other kinds reject."""
-DESCRIPTION_ON = {"number": "text", "bool": "text"}
+DESCRIPTION_ACTIONS = {"number": "text", "bool": "text"}
 """The same for a description."""
 
 
@@ -114,7 +114,7 @@ class Repair(Frozen):
     """Whether the lines of block scalars are left alone."""
 
 
-class Reading(Frozen):
+class ReadingRules(Frozen):
     """What the client does about the reader's findings."""
 
     rejects: tuple[str, ...] = ()
@@ -146,7 +146,7 @@ class Reading(Frozen):
     """Whether a fault in the body matters too (so the whole file is read)."""
 
 
-class Name(Frozen):
+class NameRules(Frozen):
     """How the client names a skill."""
 
     identity: str = "name"
@@ -173,7 +173,7 @@ class Name(Frozen):
     """Where identity is the folder: names that match are shown as an alias."""
 
 
-class Description(Frozen):
+class DescriptionRules(Frozen):
     """How the client shows a description."""
 
     on: Mapping[str, str] = EMPTY
@@ -297,7 +297,7 @@ class Template(Frozen):
     """Characters written as XML entities."""
 
 
-class Isolated(Frozen):
+class IsolatedLaunch(Frozen):
     """How the client is started in a home of its own."""
 
     program: str = ""
@@ -335,17 +335,17 @@ class Host(Frozen):
     """Of skills with one name: `first` wins, `last` wins, `keep-all`, or `undefined` (a race)."""
     compare: str = "exact"
     """How names are compared: `exact`, or `folded` (NFKC and case folding)."""
-    name_rules: Name = Name()
+    name_rules: NameRules = NameRules()
     """A table of its own, below; so are the next seven."""
-    description_rules: Description = Description()
+    description_rules: DescriptionRules = DescriptionRules()
     """How descriptions are shown."""
-    reading: Reading = Reading()
+    reading: ReadingRules = ReadingRules()
     """What it does about the reader's findings."""
     budget: Budget = Budget()
     """What it does when there are many skills."""
     template: Template = Template()
     """What its model gets."""
-    isolated: Isolated = Isolated()
+    isolated: IsolatedLaunch = IsolatedLaunch()
     """How it is started in a home of its own."""
     flags: tuple[Flag, ...] = ()
     """What an author can set."""
@@ -382,12 +382,12 @@ class Host(Frozen):
 
 
 _SINGLE_TABLES: Mapping[str, Any] = {
-    "name_rules": Name,
-    "description_rules": Description,
-    "reading": Reading,
+    "name_rules": NameRules,
+    "description_rules": DescriptionRules,
+    "reading": ReadingRules,
     "budget": Budget,
     "template": Template,
-    "isolated": Isolated,
+    "isolated": IsolatedLaunch,
 }
 """Fields of `Host` that are one table each, and what is made of it."""
 
@@ -410,15 +410,15 @@ def load_host(name: str) -> Host:
     if not isinstance(given, str):
         raise HostNotFoundError(f"a host's name is text, not {type(given).__name__}", hint="`prowess hosts` lists them")
     if name not in names:
-        from .text import near_names
+        from .text import nearest_names
 
-        near = near_names(name, names)
+        near = nearest_names(name, names)
         hint = f"did you mean `{near[0]}`?" if near else "`prowess hosts` lists them"
         raise HostNotFoundError(f"there is no host `{name[:60]!s}`", hint=hint)
-    return _host(name, TABLES[name])
+    return _build_host(name, TABLES[name])
 
 
-def stated(name: str, key: str) -> Any:
+def raw_value(name: str, key: str) -> Any:
     """Return what a host's file says for one key, None where it says nothing, without making the host.
 
     Raises:
@@ -437,16 +437,16 @@ def host_from_table(name: str, table: Mapping[str, Any]) -> Host:
     Raises:
         TypeError: a key is not known, or one that is needed is missing.
     """
-    return _host(name, _with_tuples(table))
+    return _build_host(name, _lists_to_tuples(table))
 
 
-def _with_tuples(value: Any) -> Any:
+def _lists_to_tuples(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _with_tuples(item) for key, item in value.items()}
-    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
+        return {key: _lists_to_tuples(item) for key, item in value.items()}
+    return tuple(map(_lists_to_tuples, value)) if isinstance(value, list) else value
 
 
-def _host(name: str, table: Mapping[str, Any]) -> Host:
+def _build_host(name: str, table: Mapping[str, Any]) -> Host:
     made = dict(table)
     common = made.pop("walk", {})
     made["roots"] = tuple(Root(**{**common, **root}) for root in table.get("roots", ()))

@@ -16,26 +16,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["IGNORE_FILES", "Ignored"]
+__all__ = ["IGNORE_FILES", "IgnoreRules"]
 
 IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
-_MAX_BYTES = 64 * 1024
-_MAX_PATTERN = 256
+_MAX_IGNORE_FILE_BYTES = 64 * 1024
+_MAX_PATTERN_LENGTH = 256
 _MAX_STEPS = 1_000_000
 _MAX_RULES = 1000
 """Of one skills folder: what further lines say is not heeded, so that no file takes long."""
 
 
-def read_linked(path: str, limit: int) -> bytes:
+def read_following_links(path: str, limit: int) -> bytes:
     """Read a small file, links followed."""
     return read_file(path, limit, follow=True)
 
 
-class Ignored:
+class IgnoreRules:
     """The rules met so far on one walk; the last that fits a path decides."""
 
     def __init__(self) -> None:
-        self._left = _MAX_STEPS
+        self._steps_left = _MAX_STEPS
         """Comparisons of a rule with a path: when they are used up, no further path is left out."""
         self._rules: list[tuple[bool, bool, tuple[re.Pattern[str] | None, ...]]] = []
         """Negated; for folders only; a pattern for each part of the path, None for any number of parts."""
@@ -43,7 +43,7 @@ class Ignored:
     def __bool__(self) -> bool:
         return bool(self._rules)
 
-    def read(self, folder: str, relative: str, read: Callable[[str, int], bytes] = read_linked) -> None:
+    def read(self, folder: str, relative: str, read: Callable[[str, int], bytes] = read_following_links) -> None:
         """Take in the ignore files of a folder.
 
         Args:
@@ -53,14 +53,14 @@ class Ignored:
         """
         for name in IGNORE_FILES:
             try:
-                data = read(os.path.join(folder, name), _MAX_BYTES)
+                data = read(os.path.join(folder, name), _MAX_IGNORE_FILE_BYTES)
             except UnreadableError:
                 continue
             for line in data.decode(errors="replace").replace("\r\n", "\n").split("\n"):
                 if len(self._rules) < _MAX_RULES:
-                    self._add(line, f"{relative}/" if relative else "")
+                    self._add_rule(line, f"{relative}/" if relative else "")
 
-    def _add(self, line: str, prefix: str) -> None:
+    def _add_rule(self, line: str, prefix: str) -> None:
         if not line.strip() or line.strip().startswith("#"):
             return
         # pi drops the backslash of `\!`; in the root, with nothing before it, the `!` then negates after all.
@@ -69,7 +69,7 @@ class Ignored:
         # Blanks at the end count only where a backslash keeps them.
         bare = pattern.rstrip(" \t")
         pattern = pattern[: len(bare) + 1] if bare.endswith("\\") else bare
-        if len(pattern) > _MAX_PATTERN:
+        if len(pattern) > _MAX_PATTERN_LENGTH:
             return
         only_folders = pattern.endswith("/")
         parts = pattern.rstrip("/").split("/")
@@ -77,7 +77,9 @@ class Ignored:
             return
         if len(parts) == 1:
             parts = ["**", *parts]
-        self._rules.append((negated, only_folders, tuple(None if part == "**" else _glob(part) for part in parts)))
+        self._rules.append(
+            (negated, only_folders, tuple(None if part == "**" else _compile_glob(part) for part in parts))
+        )
 
     def __call__(self, relative: str, *, folder: bool) -> bool:
         """Say whether a path is left out: itself, or a folder it lies in.
@@ -89,19 +91,21 @@ class Ignored:
         if not self._rules:
             return False
         parts = relative.split("/")
-        return any(self._last(parts[:count], folder=folder or count < len(parts)) for count in range(1, len(parts) + 1))
+        return any(
+            self._is_ignored(parts[:count], folder=folder or count < len(parts)) for count in range(1, len(parts) + 1)
+        )
 
-    def _last(self, parts: list[str], *, folder: bool) -> bool:
+    def _is_ignored(self, parts: list[str], *, folder: bool) -> bool:
         for negated, only_folders, patterns in reversed(self._rules):
-            self._left -= len(patterns) + len(parts)
-            if self._left < 0:
+            self._steps_left -= len(patterns) + len(parts)
+            if self._steps_left < 0:
                 return False
-            if (folder or not only_folders) and _fits(patterns, parts):
+            if (folder or not only_folders) and _matches_parts(patterns, parts):
                 return not negated
         return False
 
 
-def _fits(patterns: tuple[re.Pattern[str] | None, ...], parts: list[str]) -> bool:
+def _matches_parts(patterns: tuple[re.Pattern[str] | None, ...], parts: list[str]) -> bool:
     """Match part by part. Where it fails, the last `**` takes one part more; earlier ones never need to."""
     at = here = 0
     again: tuple[int, int] | None = None
@@ -122,7 +126,7 @@ def _fits(patterns: tuple[re.Pattern[str] | None, ...], parts: list[str]) -> boo
 
 
 @lru_cache(maxsize=1024)
-def _glob(part: str) -> re.Pattern[str]:
+def _compile_glob(part: str) -> re.Pattern[str]:
     """Compile one part; a backslash keeps the character after it plain."""
     from fnmatch import translate
 

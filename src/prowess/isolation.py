@@ -15,13 +15,13 @@ import os
 from collections.abc import Mapping
 
 from ._frozen import Frozen
-from .client_env import environment, variable_problems
+from .client_env import build_environment, variable_problems
 from .client_settings import NetworkPolicy, SandboxConfig, policy_problems, settings_files
-from .errors import ConfigError, ProwessError, SkillMountError, joined
+from .errors import ConfigError, ProwessError, SkillMountError, combine_errors
 from .host import load_host
-from .lodging import Lodging, place_for
+from .lodging import TemporaryDirectory, temporary_directory_root
 from .mount import MountReport, SkillConfig, apply, plan, skills_root
-from .text import neutral, quoted, words_of
+from .text import describe_os_error, neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EphemeralHome", "IsolationConfig", "NetworkPolicy", "SandboxConfig"]
 
-PREFIX = "prowess-home-"
+HOME_PREFIX = "prowess-home-"
 """How the folders of homes are called."""
 
 
@@ -103,20 +103,20 @@ class EphemeralHome:
             problems.append(ConfigError("`include_host_env` is neither true nor false", hint="write `True` or `False`"))
         try:
             # The name of the home is not known yet, and does not matter: nothing is there that could be in the way.
-            there = os.path.join(place_for(), f"{PREFIX}{os.urandom(8).hex()}")
+            there = os.path.join(temporary_directory_root(), f"{HOME_PREFIX}{os.urandom(8).hex()}")
             made = plan(SkillConfig() if config.skills is None else config.skills, there, host=host)
         except ProwessError as error:
             problems.append(error)
         if problems:
-            raise joined(problems, "no home was made")
-        top = place_for()
+            raise combine_errors(problems, "no home was made")
+        top = temporary_directory_root()
         try:
-            self._lodging = Lodging(PREFIX, top)
+            self._tempdir = TemporaryDirectory(HOME_PREFIX, top)
         except OSError as error:
-            words = f"no folder can be made in {quoted(top, 200)}: {words_of(error)}"
+            words = f"no folder can be made in {quoted(top, 200)}: {describe_os_error(error)}"
             raise ConfigError(words, hint="set TMPDIR to a folder that you can write to") from None
         try:
-            base = Path(self._lodging.path)
+            base = Path(self._tempdir.path)
             self.path, self.workdir = base / "home", base / "work"
             for folder in (self.path, base / "tmp", self.workdir):
                 folder.mkdir(0o700)
@@ -125,8 +125,8 @@ class EphemeralHome:
                 file = self.path / name
                 file.parent.mkdir(0o700, parents=True, exist_ok=True)
                 file.write_text(text, encoding="utf-8")
-            self.report = apply(made.but(home=str(self.path)))
-            self.env = environment(
+            self.report = apply(made.with_changes(home=str(self.path)))
+            self.env = build_environment(
                 self.host, config.env, config.api_key, include_host_env=config.include_host_env, base=str(base)
             )
         except BaseException:
@@ -164,7 +164,7 @@ class EphemeralHome:
 
         if "env" in options:
             raise ConfigError("a client starts with the environment of its home", hint="use `IsolationConfig.env`")
-        if not self._lodging.close.alive:  # its descriptor may be another file's by now
+        if not self._tempdir.close.alive:  # its descriptor may be another file's by now
             raise ConfigError("the home is closed", hint="start the client inside the `with` block")
         words: Any = argv
         if isinstance(words, str | bytes | os.PathLike):
@@ -174,12 +174,12 @@ class EphemeralHome:
             raise ConfigError("there is no command to start", hint="name a program and its arguments")
         if os.name == "posix":
             # As long as the client lives its home is in use, even if this process is killed.
-            options["pass_fds"] = (*options.get("pass_fds", ()), self._lodging.mark)
+            options["pass_fds"] = (*options.get("pass_fds", ()), self._tempdir.lock_fd)
         program = self.program(command[0])
         try:
             return subprocess.Popen([program, *command[1:]], env={**self.env}, **options)
         except (OSError, ValueError) as error:
-            words = f"{quoted(command[0], 200)} cannot be started: {neutral(words_of(error))}"
+            words = f"{quoted(command[0], 200)} cannot be started: {neutral(describe_os_error(error))}"
             raise ConfigError(words, hint="see whether it runs in a terminal") from None
 
     def program(self, name: str) -> str:
@@ -203,9 +203,9 @@ class EphemeralHome:
             SkillMountError: something of it cannot be removed.
         """
         try:
-            self._lodging.close()
+            self._tempdir.close()
         except OSError:
-            words = f"{quoted(self._lodging.path, 200)} cannot be removed"
+            words = f"{quoted(self._tempdir.path, 200)} cannot be removed"
             raise SkillMountError(words, hint="see what still writes into it") from None
 
     def __enter__(self) -> Self:
@@ -216,7 +216,7 @@ class EphemeralHome:
             for name in ("SIGTERM", "SIGHUP"):
                 number = getattr(signal, name, None)
                 if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                    self._handlers[number] = signal.signal(number, _ended)
+                    self._handlers[number] = signal.signal(number, _exit_on_signal)
         return self
 
     def __exit__(
@@ -232,6 +232,6 @@ class EphemeralHome:
             self._handlers = {}
 
 
-def _ended(number: int, _frame: FrameType | None) -> None:
+def _exit_on_signal(number: int, _frame: FrameType | None) -> None:
     """Unwind the process as Ctrl-C does, so that what it holds is removed."""
     raise SystemExit(128 + number)

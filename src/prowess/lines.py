@@ -14,9 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["NOT_YAML", "second_fields"]
+__all__ = ["INVALID_YAML_CODES", "parse_fallback_fields"]
 
-NOT_YAML = frozenset(
+INVALID_YAML_CODES = frozenset(
     (
         "yaml-syntax",
         "yaml-duplicate-key",
@@ -29,11 +29,11 @@ NOT_YAML = frozenset(
 )
 """Findings with which a YAML parser would have given up."""
 
-_RAW = r"\s*(name|description):\s*(.*)$"
+_RAW_FIELD = r"\s*(name|description):\s*(.*)$"
 _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|0[xX][0-9a-fA-F]+"
 
 
-def second_fields(document: Document, parser: str) -> Mapping[str, Field]:
+def parse_fallback_fields(document: Document, parser: str) -> Mapping[str, Field]:
     """Read the front matter with a client's second parser.
 
     Args:
@@ -43,15 +43,15 @@ def second_fields(document: Document, parser: str) -> Mapping[str, Field]:
     lines = document.text.split("\n")[1 : document.body_line - 1]
     while lines and not re.fullmatch(r"-{3,}[ \t]*", lines[-1]):
         lines.pop()
-    return _raw(lines[:-1]) if parser == "raw" else _values(lines[:-1])
+    return _parse_raw(lines[:-1]) if parser == "raw" else _parse_values(lines[:-1])
 
 
-def _raw(lines: list[str]) -> dict[str, Field]:
+def _parse_raw(lines: list[str]) -> dict[str, Field]:
     """`name` and `description` wherever they stand, the last of each; indented lines below a description are its."""
     fields: dict[str, Field] = {}
     number = 0
     while number < len(lines):
-        match = re.match(_RAW, lines[number])
+        match = re.match(_RAW_FIELD, lines[number])
         start = number
         number += 1
         if match is None:
@@ -64,7 +64,7 @@ def _raw(lines: list[str]) -> dict[str, Field]:
     return fields
 
 
-def _values(lines: list[str]) -> dict[str, Field]:
+def _parse_values(lines: list[str]) -> dict[str, Field]:
     """One line a field; below a bare key, lines of two blanks and a dash are a list, others of two blanks a map."""
     fields: dict[str, Field] = {}
     kept = [(number, line) for number, line in enumerate(lines) if line.strip() and not line.strip().startswith("#")]
@@ -73,14 +73,14 @@ def _values(lines: list[str]) -> dict[str, Field]:
     table: dict[str, Value] | None = None
     for index, (number, line) in enumerate(kept):
         if line.startswith("  - ") and key and table is None:
-            items = [*(items or []), _value(line[4:].strip())[0]]
+            items = [*(items or []), _parse_value(line[4:].strip())[0]]
             fields[key] = Field(value=tuple(items), kind="list", line=number + 2, column=1)
             continue
         if items is not None:
             key, items = "", None
         if table is not None and line.startswith("  "):
             name, _, value = line.strip().partition(":")
-            table[name.strip()] = _value(value.strip())[0]
+            table[name.strip()] = _parse_value(value.strip())[0]
             continue
         table = None
         name, colon, text = line.partition(":")
@@ -88,7 +88,7 @@ def _values(lines: list[str]) -> dict[str, Field]:
             continue
         key, text = name.strip(), text.strip()
         if text:
-            typed, kind = _value(text)
+            typed, kind = _parse_value(text)
             if kind != "null":
                 fields[key] = Field(value=typed, kind=kind, line=number + 2, column=1)
         else:
@@ -99,7 +99,7 @@ def _values(lines: list[str]) -> dict[str, Field]:
     return fields
 
 
-def _value(text: str) -> tuple[Value, str]:
+def _parse_value(text: str) -> tuple[Value, str]:
     if text in ("true", "false"):
         return text, "bool"
     if text == "null":

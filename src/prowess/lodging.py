@@ -12,24 +12,24 @@ import os
 import stat
 from contextlib import suppress
 
-from .held import held
-from .removal import remove
+from .held import deferred_signals
+from .removal import remove_tree
 
-__all__ = ["IN_USE", "Lodging", "place_for"]
+__all__ = ["IN_USE_FILE", "TemporaryDirectory", "temporary_directory_root"]
 
-IN_USE = "in-use"
+IN_USE_FILE = "in-use"
 """The file, in the folder."""
-STALE = 60.0
+STALE_SECONDS = 60.0
 """Seconds after which a folder that nobody holds was left behind."""
-_FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-class Lodging:
+class TemporaryDirectory:
     """A temporary folder of this process, which is removed when it is closed, and at the end of the process.
 
     Attributes:
         path: absolute.
-        mark: the descriptor of the file that shows that it is in use.
+        lock_fd: the descriptor of the file that shows that it is in use.
 
     Raises:
         OSError: it cannot be created.
@@ -39,23 +39,23 @@ class Lodging:
         import tempfile
         import weakref
 
-        _sweep(top, prefix)
-        with held():
+        _remove_stale_directories(top, prefix)
+        with deferred_signals():
             self.path = tempfile.mkdtemp(prefix=prefix, dir=top)
-            self.mark = os.open(os.path.join(self.path, IN_USE), _FILE | os.O_CREAT | os.O_EXCL, 0o600)
-            _lock(self.mark, exclusive=False)
-            self.close = weakref.finalize(self, _close, self.path, self.mark, os.getpid())
+            self.lock_fd = os.open(os.path.join(self.path, IN_USE_FILE), _OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+            _try_lock(self.lock_fd, exclusive=False)
+            self.close = weakref.finalize(self, _remove_and_unlock, self.path, self.lock_fd, os.getpid())
             """Removes the folder; once closed it stays so."""
 
 
-def place_for() -> str:
+def temporary_directory_root() -> str:
     """Return the folder that temporary folders are made in; `TMPDIR` counts even if it is none."""
     import tempfile
 
     return os.path.abspath(os.fsdecode(tempfile.tempdir or os.environ.get("TMPDIR") or tempfile.gettempdir()))
 
 
-def _lock(fd: int, *, exclusive: bool) -> bool:
+def _try_lock(fd: int, *, exclusive: bool) -> bool:
     """Hold an open file, and say whether that was possible."""
     try:
         import fcntl
@@ -66,7 +66,7 @@ def _lock(fd: int, *, exclusive: bool) -> bool:
     return True
 
 
-def _close(path: str, mark: int, owner: int) -> None:
+def _remove_and_unlock(path: str, lock_fd: int, owner: int) -> None:
     """Remove a folder, but not in a process that was forked from its owner.
 
     Raises:
@@ -74,15 +74,15 @@ def _close(path: str, mark: int, owner: int) -> None:
     """
     if os.getpid() != owner:
         return
-    with held():
+    with deferred_signals():
         try:
-            _remove(path)
+            _remove_with_retries(path)
         finally:
             with suppress(OSError):
-                os.close(mark)
+                os.close(lock_fd)
 
 
-def _remove(path: str) -> None:
+def _remove_with_retries(path: str) -> None:
     """Remove a folder with all that is in it.
 
     Raises:
@@ -93,35 +93,39 @@ def _remove(path: str) -> None:
     # What was started there may still be writing.
     for pause in (0.0, 0.05, 0.2, 0.5, 1.0):
         sleep(pause)
-        remove(path)
+        remove_tree(path)
         if not os.path.lexists(path):
             return
     raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
 
 
-def _sweep(top: str, prefix: str) -> None:
+def _remove_stale_directories(top: str, prefix: str) -> None:
     """Remove folders that nobody holds any more."""
     with suppress(OSError), os.scandir(top) as entries:
         for entry in entries:
             if entry.name.startswith(prefix):
                 with suppress(OSError):
-                    _sweep_one(entry.path)
+                    _remove_if_stale(entry.path)
 
 
-def _sweep_one(path: str) -> None:
+def _remove_if_stale(path: str) -> None:
     """Remove a folder if its process was killed."""
     from time import time
 
     status = os.lstat(path)
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or abs(time() - status.st_mtime) < STALE:
+    if (
+        not stat.S_ISDIR(status.st_mode)
+        or status.st_uid != os.geteuid()
+        or abs(time() - status.st_mtime) < STALE_SECONDS
+    ):
         return
     try:
-        fd = os.open(os.path.join(path, IN_USE), _FILE)
+        fd = os.open(os.path.join(path, IN_USE_FILE), _OPEN_FLAGS)
     except FileNotFoundError:  # the process was killed before it made the file
-        _remove(path)
+        _remove_with_retries(path)
         return
     try:
-        if _lock(fd, exclusive=True):
-            _remove(path)
+        if _try_lock(fd, exclusive=True):
+            _remove_with_retries(path)
     finally:
         os.close(fd)

@@ -16,16 +16,26 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["GONE", "MARK_BYTES", "Looks", "kind", "link_kind", "mark", "mark_of", "marks", "newest"]
+__all__ = [
+    "NOT_FOUND_ERRORS",
+    "FINGERPRINT_BYTES",
+    "Fingerprints",
+    "kind",
+    "link_kind",
+    "fingerprint",
+    "fingerprint_path",
+    "fingerprint_paths",
+    "newest_time",
+]
 
-_STATE = attrgetter("st_mode", "st_ino", "st_dev", "st_size", "st_mtime_ns", "st_ctime_ns")
+_STAT_FIELDS = attrgetter("st_mode", "st_ino", "st_dev", "st_size", "st_mtime_ns", "st_ctime_ns")
 """What a mark is made of: six numbers of eight bytes, the times last."""
-MARK_BYTES = 8 * 6
-GONE = (FileNotFoundError, NotADirectoryError)
+FINGERPRINT_BYTES = 8 * 6
+NOT_FOUND_ERRORS = (FileNotFoundError, NotADirectoryError)
 """What the system says where there is nothing."""
 
 
-class Looks:
+class Fingerprints:
     """What was looked at: each mapping by path."""
 
     def __init__(self) -> None:
@@ -37,33 +47,33 @@ class Looks:
         """What `kind` said."""
         self.links: dict[str, str] = {}
         """What `link_kind` said."""
-        self.reals: dict[str, str] = {}
+        self.real_paths: dict[str, str] = {}
         """The path without links."""
         self.complete = True
         """Whether all was noted: of what may not be looked at, nothing tells when it may."""
 
 
-def mark(status: os.stat_result) -> bytes:
+def fingerprint(status: os.stat_result) -> bytes:
     """Return what marks a state; empty where it cannot be told."""
     try:
-        return array("q", _STATE(status)).tobytes()
+        return array("q", _STAT_FIELDS(status)).tobytes()
     except OverflowError:
         return b""
 
 
-def mark_of(path: str, look: Callable[[str], os.stat_result] = os.lstat) -> bytes:
+def fingerprint_path(path: str, stat_path: Callable[[str], os.stat_result] = os.lstat) -> bytes:
     """Return what marks the state of a path; empty where there is nothing.
 
     Raises:
         OSError: it may not be looked at.
     """
     try:
-        return mark(look(path))
-    except (*GONE, ValueError):
+        return fingerprint(stat_path(path))
+    except (*NOT_FOUND_ERRORS, ValueError):
         return b""
 
 
-def marks(paths: Iterable[str], look: Callable[[str], os.stat_result] = os.lstat) -> bytes:
+def fingerprint_paths(paths: Iterable[str], stat_path: Callable[[str], os.stat_result] = os.lstat) -> bytes:
     """Return the marks of many paths, one after the other, as fast as may be.
 
     Raises:
@@ -71,17 +81,17 @@ def marks(paths: Iterable[str], look: Callable[[str], os.stat_result] = os.lstat
         ValueError: one is no path.
         OverflowError: one has no mark.
     """
-    return array("q", chain.from_iterable(map(_STATE, map(look, paths)))).tobytes()
+    return array("q", chain.from_iterable(map(_STAT_FIELDS, map(stat_path, paths)))).tobytes()
 
 
-def newest(marks: bytes) -> int:
+def newest_time(data: bytes) -> int:
     """Return the latest time in marks, in nanoseconds of the system's clock; 0 where there are none."""
     numbers = array("q")
-    numbers.frombytes(marks)
+    numbers.frombytes(data)
     return max(chain(numbers[4::6], numbers[5::6]), default=0)
 
 
-def _letter(mode: int) -> str:
+def _kind_of_mode(mode: int) -> str:
     """Return `d` for a folder, `f` for a regular file, `l` for a link, `?` for anything else."""
     if stat.S_ISLNK(mode):
         return "l"
@@ -106,8 +116,8 @@ def link_kind(path: str) -> str:
     return _kind(path, os.lstat)
 
 
-def _kind(path: str, look: Callable[[str], os.stat_result]) -> str:
+def _kind(path: str, stat_path: Callable[[str], os.stat_result]) -> str:
     try:
-        return _letter(look(path).st_mode)
-    except (*GONE, ValueError):
+        return _kind_of_mode(stat_path(path).st_mode)
+    except (*NOT_FOUND_ERRORS, ValueError):
         return ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 
-from ._frontmatter import read
+from ._frontmatter import parse_frontmatter
 from ._frozen import EMPTY, Frozen
 from .errors import (
     ConfigError,
@@ -18,18 +18,18 @@ from .errors import (
     SkillMountError,
     SkillNotFoundError,
     SkillValidationError,
-    joined,
+    combine_errors,
 )
 from .files import SKILL_FILE, UnreadableError, read_file
-from .fix import renamed
+from .fix import change_name
 from .host import DEFAULT_HOST, load_host
-from .mountable import path_of, skill_file, validate_skill, validate_skill_name
-from .mounted import Mounted, read_record
-from .seal import seal
+from .mountable import path_text, skill_file, validate_skill, validate_skill_name
+from .mounted import RecordedMount, read_record
+from .seal import integrity_digest
 from .skill import from_document
-from .text import near_names, neutral, quoted
-from .transaction import Place, locked, see_way
-from .tree import Tree, copy, measure, measure_file
+from .text import nearest_names, neutral, quoted
+from .transaction import LockedSkillsFolder, check_skills_path, lock_skills_folder
+from .tree import MeasuredTree, copy_tree, measure_file, measure_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Path = str | os.PathLike[str]
 
 __all__ = [
-    "Copy",
+    "PlannedCopy",
     "MountReport",
     "MountedSkill",
     "Plan",
@@ -53,8 +53,8 @@ __all__ = [
     "unmount",
 ]
 
-_SHOWN = 200
-_MEASURED = ("file-is-link", "file-not-regular", "file-too-large")
+_MAX_SHOWN = 200
+_CODES_FROM_MEASURING = ("file-is-link", "file-not-regular", "file-too-large")
 """What measuring tells, of every file."""
 
 
@@ -112,13 +112,13 @@ class MountReport(Frozen):
         return {"home": self.home, "skills": [skill.as_dict() for skill in self.skills]}
 
 
-class Copy(Frozen):
+class PlannedCopy(Frozen):
     """One skill of a plan."""
 
     name: str
     source: str
-    tree: Tree
-    instead: Mapping[str, bytes] = EMPTY
+    tree: MeasuredTree
+    overrides: Mapping[str, bytes] = EMPTY
     renamed_from: str | None = None
 
 
@@ -129,7 +129,7 @@ class Plan(Frozen):
     host: str
     root: str
     """The skills folder, relative to the home, with `/`."""
-    copies: tuple[Copy, ...] = ()
+    copies: tuple[PlannedCopy, ...] = ()
 
 
 # ── names and rules ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -189,29 +189,29 @@ def plan(config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = 
         HostNotFoundError: there is no such host.
         ConfigError: it has no folder for its user's skills.
     """
-    root, home = skills_root(host), _home(home)
+    root, home = skills_root(host), _absolute_home(home)
     problems: list[SkillError] = []
     validate = config.validate_on_mount if isinstance(config, SkillConfig) else True
-    items = _listed(config.skills if isinstance(config, SkillConfig) else config, "`skills`", "`[SkillMount(...)]`")
-    copies: list[Copy] = []
+    items = _as_tuple(config.skills if isinstance(config, SkillConfig) else config, "`skills`", "`[SkillMount(...)]`")
+    copies: list[PlannedCopy] = []
     names: dict[str, str] = {}
-    free = _Free(home, root)
-    with _noted(problems):
-        free.look()
+    free = _TargetCheck(home, root)
+    with _collect_problems(problems):
+        free.load()
     for item in items:
-        with _noted(problems):
+        with _collect_problems(problems):
             if not isinstance(item, SkillMount):
                 words = f"`skills` holds {quoted(repr(item))}, which is no SkillMount"
                 raise SkillMountError(words, hint="write `SkillMount(PATH)`")
             if item.enabled:
-                path_of(item.source, "the source of a skill")
-                copies += _examined(item, validate, free, names, problems)
+                path_text(item.source, "the source of a skill")
+                copies += _plan_skill(item, validate, free, names, problems)
     if problems:
-        raise joined(problems, "nothing was mounted")
+        raise combine_errors(problems, "nothing was mounted")
     return Plan(home=home, host=host, root=root, copies=tuple(copies))
 
 
-def _listed(given: Any, what: str, example: str) -> tuple[Any, ...]:
+def _as_tuple(given: Any, what: str, example: str) -> tuple[Any, ...]:
     """Return what a list holds; a text is none, though Python would take it apart.
 
     Raises:
@@ -223,81 +223,81 @@ def _listed(given: Any, what: str, example: str) -> tuple[Any, ...]:
     raise SkillMountError(f"{what} is a list, not {type(given).__name__}", hint=f"write {example}")
 
 
-def _home(given: Any) -> str:
+def _absolute_home(given: Any) -> str:
     """Return a home's path, absolute.
 
     Raises:
         SkillMountError: it is none.
     """
-    path = path_of(given, "the home")
+    path = path_text(given, "the home")
     try:
         if b"\0" not in os.fsencode(path):
             return os.path.abspath(path)
     except UnicodeEncodeError:
         pass
-    raise SkillMountError(f"{quoted(path, _SHOWN)} can be no path", hint="leave out what no file may be called")
+    raise SkillMountError(f"{quoted(path, _MAX_SHOWN)} can be no path", hint="leave out what no file may be called")
 
 
-def _examined(
+def _plan_skill(
     item: SkillMount,
     validate: bool,
-    free: _Free,
+    free: _TargetCheck,
     names: dict[str, str],
     problems: list[SkillError],
-) -> Iterator[Copy]:
+) -> Iterator[PlannedCopy]:
     """Take one skill into a plan, or add to its problems all that is wrong with it."""
     path = source = os.path.abspath(os.fspath(item.source))
     name = resolve_skill_name(item)
     try:
         skill_file(source)
-        _refuse_link(source)
+        _reject_link(source)
     except SkillError as error:
         problems.append(error)
         if item.name is None:
             return  # the name says no more than the path that is wrong
         source = ""
     before = len(problems)
-    with _noted(problems, about=source):
+    with _collect_problems(problems, about=source):
         validate_skill_name(name)
         if name in names:
             words = f"two skills are called {quoted(name)}: {neutral(names[name])} is the other"
             raise SkillMountError(words, hint="give one of them another name")
         names[name] = path
-        free.see(name)
+        free.check_free(name)
     fit = len(problems) == before
     if source:
         try:
             if validate:
                 validate_skill(source)
         except SkillValidationError as error:
-            if not any(item.code in _MEASURED for item in error.findings):
+            if not any(item.code in _CODES_FROM_MEASURING for item in error.findings):
                 problems.append(error)
-        with _noted(problems, about=source):
-            _refuse_inside(source, free.root)
-            made = _copy(source, name if fit else "")
+        with _collect_problems(problems, about=source):
+            _reject_copy_into_itself(source, free.root)
+            made = _plan_copy(source, name if fit else "")
             yield made
-            problems += (_about(source, problem) for problem in made.tree.problems)
+            problems += (_with_source(source, problem) for problem in made.tree.problems)
 
 
-class _Free:
+class _TargetCheck:
     """Asks whether the place of a skill is free, or may be made so."""
 
     def __init__(self, home: str, inner: str) -> None:
         self.home, self.inner = home, inner
         self.root = os.path.join(home, inner)
-        self.mounted: dict[str, Mounted] | None = None
+        self.mounted: dict[str, RecordedMount] | None = None
         """What is on record; None where nothing can be said."""
 
-    def look(self) -> None:
+    def load(self) -> None:
         """Read what is on record.
 
         Raises:
             SkillMountError: no skill can be put there.
         """
-        see_way(self.home, self.inner)
+        check_skills_path(self.home, self.inner)
         self.mounted = {row.name: row for row in read_record(self.home, self.inner).skills}
 
-    def see(self, name: str) -> None:
+    def check_free(self, name: str) -> None:
         """See that nothing would be lost.
 
         Raises:
@@ -306,37 +306,37 @@ class _Free:
         if self.mounted is None:
             return
         try:
-            _in_the_way(os.path.join(self.root, name), self.mounted.get(name))
+            _check_target_free(os.path.join(self.root, name), self.mounted.get(name))
         except SkillMountError:
             # Another process may be just about it, or was killed while it was: that is waited for, and settled.
-            with suppress(SkillNotFoundError), locked(self.home, self.inner, make=False) as place:
+            with suppress(SkillNotFoundError), lock_skills_folder(self.home, self.inner, make=False) as place:
                 rows = {row.name: row for row in place.record.skills}
-                _in_the_way(os.path.join(self.root, name), rows.get(name))
+                _check_target_free(os.path.join(self.root, name), rows.get(name))
 
 
 @contextmanager
-def _noted(problems: list[SkillError], about: str = "") -> Iterator[None]:
+def _collect_problems(problems: list[SkillError], about: str = "") -> Iterator[None]:
     """Add what is raised to the problems, and go on."""
     try:
         yield
     except SkillError as error:
-        problems.append(_about(about, error) if about else error)
+        problems.append(_with_source(about, error) if about else error)
 
 
-def _refuse_link(source: str) -> None:
+def _reject_link(source: str) -> None:
     if os.path.islink(source):
         hint = f"name what it leads to: {neutral(os.path.realpath(source))}"
-        raise SkillMountError(f"{quoted(source, _SHOWN)} is a link", hint=hint)
+        raise SkillMountError(f"{quoted(source, _MAX_SHOWN)} is a link", hint=hint)
 
 
-def _about(source: str, error: SkillError) -> SkillError:
+def _with_source(source: str, error: SkillError) -> SkillError:
     """Say of which skill a problem is told."""
     if isinstance(error, SkillValidationError):
         return SkillValidationError(f"{neutral(source)}: {error}", findings=error.findings, hint=error.hint)
     return type(error)(f"{neutral(source)}: {error}", hint=error.hint)
 
 
-def _in_the_way(target: str, row: Mounted | None) -> None:
+def _check_target_free(target: str, row: RecordedMount | None) -> None:
     """See that nothing would be lost where a skill is put.
 
     Raises:
@@ -345,23 +345,23 @@ def _in_the_way(target: str, row: Mounted | None) -> None:
     if not os.path.lexists(target):
         return
     if row is None:
-        words = f"{quoted(target, _SHOWN)} is there already, and Prowess did not mount it"
+        words = f"{quoted(target, _MAX_SHOWN)} is there already, and Prowess did not mount it"
         raise SkillMountError(words, hint="move it away, or mount the skill under another name: `NAME=PATH`")
-    _unchanged(target, row)
+    _check_unchanged(target, row)
 
 
-def _unchanged(target: str, row: Mounted) -> None:
+def _check_unchanged(target: str, row: RecordedMount) -> None:
     """See that a mounted skill is as it was mounted.
 
     Raises:
         SkillMountError: it is not.
     """
-    if os.path.islink(target) or seal(target) != row.seal:
-        words = f"{quoted(target, _SHOWN)} has changed since it was mounted"
+    if os.path.islink(target) or integrity_digest(target) != row.seal:
+        words = f"{quoted(target, _MAX_SHOWN)} has changed since it was mounted"
         raise SkillMountError(words, hint="keep elsewhere what you need of it, then remove the folder")
 
 
-def _refuse_inside(source: str, root: str) -> None:
+def _reject_copy_into_itself(source: str, root: str) -> None:
     """See that a skill is not copied into itself.
 
     Raises:
@@ -369,33 +369,33 @@ def _refuse_inside(source: str, root: str) -> None:
     """
     real, inner = os.path.realpath(source), os.path.realpath(root)
     if os.path.isdir(real) and os.path.commonpath((real, inner)) == real:
-        words = f"{quoted(root, _SHOWN)} lies inside the skill {quoted(source, _SHOWN)}"
+        words = f"{quoted(root, _MAX_SHOWN)} lies inside the skill {quoted(source, _MAX_SHOWN)}"
         raise SkillMountError(words, hint="mount elsewhere")
 
 
-def _copy(source: str, name: str) -> Copy:
+def _plan_copy(source: str, name: str) -> PlannedCopy:
     """Measure one skill, and read what must be rewritten where it is to have a name.
 
     Raises:
         SkillError: it cannot be measured, or not be given its name.
     """
     folder = os.path.isdir(source)
-    tree = measure(source) if folder else measure_file(source, SKILL_FILE)
+    tree = measure_folder(source) if folder else measure_file(source, SKILL_FILE)
     if tree.problems:
-        return Copy(name=name, source=source, tree=tree)
+        return PlannedCopy(name=name, source=source, tree=tree)
     path = os.path.join(source, SKILL_FILE) if folder else source
     try:
         data = read_file(path)
     except UnreadableError as error:
-        raise SkillValidationError(f"{quoted(path, _SHOWN)}: {error}", hint=error.hint) from None
-    before = from_document(read(data, path), path).name
+        raise SkillValidationError(f"{quoted(path, _MAX_SHOWN)}: {error}", hint=error.hint) from None
+    before = from_document(parse_frontmatter(data, path), path).name
     if before is None or before == name or not name:
-        return Copy(name=name, source=source, tree=tree)
-    new = renamed(data, name)
+        return PlannedCopy(name=name, source=source, tree=tree)
+    new = change_name(data, name)
     if new is None:
-        words = f"{quoted(path, _SHOWN)}: its `name` cannot be rewritten as {quoted(name)}"
+        words = f"{quoted(path, _MAX_SHOWN)}: its `name` cannot be rewritten as {quoted(name)}"
         raise SkillValidationError(words, hint=f"write `name: {name}` in it, or mount it as {quoted(before)}")
-    return Copy(name=name, source=source, tree=tree, instead={SKILL_FILE: new}, renamed_from=before)
+    return PlannedCopy(name=name, source=source, tree=tree, overrides={SKILL_FILE: new}, renamed_from=before)
 
 
 # ── applying ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -428,19 +428,19 @@ def apply(plan: Plan) -> MountReport:
     if not plan.copies:
         return MountReport(home=plan.home, host=plan.host)
     done: list[MountedSkill] = []
-    rows: list[Mounted] = []
-    with locked(plan.home, plan.root) as place:
+    rows: list[RecordedMount] = []
+    with lock_skills_folder(plan.home, plan.root) as place:
         mounted = {row.name: row for row in place.record.skills}
         with place.staging() as staging:
             for item in plan.copies:
-                place.answer()
+                place.deliver_signals()
                 target = os.path.join(plan.home, plan.root, item.name)
-                _in_the_way(target, mounted.get(item.name))
+                _check_target_free(target, mounted.get(item.name))
                 try:
-                    copied = copy(item.tree, staging.new, item.name, item.instead)
+                    copied = copy_tree(item.tree, staging.new, item.name, item.overrides)
                 except SkillMountError as error:
-                    raise _about(item.source, error) from None
-                rows.append(Mounted(name=item.name, source=item.source, seal=copied.seal))
+                    raise _with_source(item.source, error) from None
+                rows.append(RecordedMount(name=item.name, source=item.source, seal=copied.seal))
                 done.append(
                     MountedSkill(
                         name=item.name,
@@ -470,43 +470,45 @@ def unmount(names: Iterable[str] | None, home: Path, *, host: str = DEFAULT_HOST
         SkillNotFoundError: a name was not mounted there.
         SkillMountError: a name is no text, or a skill was changed since it was mounted; nothing is taken away.
     """
-    root, home = skills_root(host), _home(home)
-    wanted = None if names is None else _listed(names, "`names`", "`[NAME]`")
+    root, home = skills_root(host), _absolute_home(home)
+    wanted = None if names is None else _as_tuple(names, "`names`", "`[NAME]`")
     for name in wanted or ():
         if not isinstance(name, str):
             raise SkillMountError(f"a name is text, not {type(name).__name__}", hint="give it as text")
     wanted = wanted and tuple(dict.fromkeys(wanted))
     if not os.path.isdir(os.path.join(home, os.path.dirname(root))):
-        _known({}, wanted or (), home, root)
+        _recorded_mounts({}, wanted or (), home, root)
         return ()
     try:
-        with locked(home, root, make=False) as place:
-            return _taken_away(place, wanted)
+        with lock_skills_folder(home, root, make=False) as place:
+            return _unmount_locked(place, wanted)
     except SkillNotFoundError:
         if wanted:
             raise
         return ()  # another process took away the last one
 
 
-def _taken_away(place: Place, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
+def _unmount_locked(place: LockedSkillsFolder, wanted: tuple[str, ...] | None) -> tuple[str, ...]:
     home, root = place.home, place.root
     known = {row.name: row for row in place.record.skills}
-    chosen = _known(known, known if wanted is None else wanted, home, root)
+    chosen = _recorded_mounts(known, known if wanted is None else wanted, home, root)
     problems: list[SkillError] = []
     for row in chosen:
         path = os.path.join(home, root, row.name)
-        with _noted(problems):
+        with _collect_problems(problems):
             if os.path.lexists(path):
-                _unchanged(path, row)
+                _check_unchanged(path, row)
     if problems:
-        raise joined(problems, "nothing was taken away")
+        raise combine_errors(problems, "nothing was taken away")
     if chosen:
         with place.staging() as staging:
             staging.commit((), tuple(row.name for row in chosen))
     return tuple(os.path.join(home, root, row.name) for row in chosen)
 
 
-def _known(known: Mapping[str, Mounted], wanted: Iterable[str], home: str, root: str) -> list[Mounted]:
+def _recorded_mounts(
+    known: Mapping[str, RecordedMount], wanted: Iterable[str], home: str, root: str
+) -> list[RecordedMount]:
     """Return what is on record under names.
 
     Raises:
@@ -515,10 +517,10 @@ def _known(known: Mapping[str, Mounted], wanted: Iterable[str], home: str, root:
     problems: list[SkillError] = []
     for name in wanted:
         if name not in known:
-            near = near_names(name, known)
+            near = nearest_names(name, known)
             hint = f"did you mean {quoted(near[0])}?" if near else "only what was mounted is taken away"
             where = neutral(os.path.join(home, root))
             problems.append(SkillNotFoundError(f"{quoted(name)} was not mounted in {where}", hint=hint))
     if problems:
-        raise joined(problems, "nothing was taken away")
+        raise combine_errors(problems, "nothing was taken away")
     return [known[name] for name in wanted]

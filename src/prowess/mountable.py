@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import re
 
-from ._frontmatter import read
+from ._frontmatter import parse_frontmatter
 from .errors import SkillMountError, SkillNotFoundError, SkillValidationError
 from .files import SKILL_FILE, UnreadableError, read_file
 from .findings import CODES, Severity
 from .host import load_host
 from .rules import MAX_NAME, check_skill
-from .skill import from_document, unreadable
-from .text import neutral, quoted, words_of
+from .skill import from_document, unreadable_skill
+from .text import describe_os_error, neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["path_of", "skill_file", "validate_skill", "validate_skill_name"]
+__all__ = ["path_text", "skill_file", "validate_skill", "validate_skill_name"]
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
-_SHOWN = 200
+_MAX_SHOWN = 200
 
 
 def validate_skill_name(name: str) -> None:
@@ -60,8 +60,8 @@ def validate_skill(source: Path) -> None:
         SkillNotFoundError: there is no such path.
         SkillValidationError: it breaks a rule; `findings` has all of them.
     """
-    source = os.path.abspath(path_of(source, "the source of a skill"))
-    found = _found(source)
+    source = os.path.abspath(path_text(source, "the source of a skill"))
+    found = _blocking_findings(source)
     if not found:
         return
     first, more = found[0], len(found) - 1
@@ -70,7 +70,7 @@ def validate_skill(source: Path) -> None:
     raise SkillValidationError(f"{where}: {words}", findings=found, hint=first.hint)
 
 
-def _found(source: str) -> tuple[Finding, ...]:
+def _blocking_findings(source: str) -> tuple[Finding, ...]:
     """Return what WINK does not mount.
 
     Raises:
@@ -81,10 +81,10 @@ def _found(source: str) -> tuple[Finding, ...]:
     try:
         data = read_file(path)
     except UnreadableError as error:
-        skill = unreadable(path, error)
+        skill = unreadable_skill(path, error)
     else:
-        skill = from_document(read(data, path), path)
-    refused = {*load_host("wink").reading.rejects, *_TYPES}
+        skill = from_document(parse_frontmatter(data, path), path)
+    refused = {*load_host("wink").reading.rejects, *_TYPE_CODES}
     return tuple(
         item
         for item in check_skill(skill)
@@ -94,7 +94,7 @@ def _found(source: str) -> tuple[Finding, ...]:
     )
 
 
-_TYPES = ("name-type", "description-type", "field-type")
+_TYPE_CODES = ("name-type", "description-type", "field-type")
 """Values of a wrong type, which a YAML parser does not give as text."""
 
 
@@ -106,25 +106,25 @@ def skill_file(source: str) -> str:
         SkillValidationError: there is none.
     """
     if "\0" in source or not os.path.lexists(source):
-        raise SkillNotFoundError(f"there is no {quoted(source, _SHOWN)}", hint="check the path")
+        raise SkillNotFoundError(f"there is no {quoted(source, _MAX_SHOWN)}", hint="check the path")
     if not os.path.isdir(source):
         if not source.lower().endswith(".md"):
-            words = f"{quoted(source, _SHOWN)} is not a Markdown file"
+            words = f"{quoted(source, _MAX_SHOWN)} is not a Markdown file"
             raise SkillValidationError(words, hint="name a skill's folder, or a file that ends in `.md`")
         return source
     try:
         names = os.listdir(source)
     except OSError as error:
-        words = f"{quoted(source, _SHOWN)} cannot be listed: {words_of(error)}"
+        words = f"{quoted(source, _MAX_SHOWN)} cannot be listed: {describe_os_error(error)}"
         raise SkillValidationError(words, hint="mend its permissions") from None
     if SKILL_FILE not in names:
         near = [name for name in names if name.lower() == SKILL_FILE.lower()]
         hint = f"rename {quoted(near[0])}" if near else "name the folder that holds it"
-        raise SkillValidationError(f"{quoted(source, _SHOWN)} holds no {SKILL_FILE}", hint=hint)
+        raise SkillValidationError(f"{quoted(source, _MAX_SHOWN)} holds no {SKILL_FILE}", hint=hint)
     return os.path.join(source, SKILL_FILE)
 
 
-def path_of(given: Any, what: str) -> str:
+def path_text(given: Any, what: str) -> str:
     """Return a path as text.
 
     Raises:

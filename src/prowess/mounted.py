@@ -13,30 +13,30 @@ import stat
 
 from ._frozen import Frozen
 from .errors import SkillMountError
-from .text import neutral, words_of
+from .text import describe_os_error, neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "Mounted",
-    "Record",
-    "is_name",
-    "json_of",
+    "RecordedMount",
+    "MountRecord",
+    "is_file_name",
+    "parse_json",
     "read_record",
-    "record_file",
-    "record_in",
-    "record_of",
-    "small_file",
+    "record_file_name",
+    "read_record_at",
+    "parse_record",
+    "read_small_file",
 ]
 
-_MAX_RECORD = 4 * 1024 * 1024
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_MAX_RECORD_BYTES = 4 * 1024 * 1024
+_FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FILE_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-class Mounted(Frozen):
+class RecordedMount(Frozen):
     """One row of the record."""
 
     name: str
@@ -50,10 +50,10 @@ class Mounted(Frozen):
         return {"name": self.name, "source": self.source, "seal": self.seal}
 
 
-class Record(Frozen):
+class MountRecord(Frozen):
     """What was mounted into one skills folder."""
 
-    skills: tuple[Mounted, ...] = ()
+    skills: tuple[RecordedMount, ...] = ()
     made: tuple[str, ...] = ()
     """Folders that were made for it, relative to the home, the outermost first."""
 
@@ -62,12 +62,12 @@ class Record(Frozen):
         return {"version": 1, "made": [*self.made], "skills": [row.as_dict() for row in self.skills]}
 
 
-def record_file(root: str) -> str:
+def record_file_name(root: str) -> str:
     """Return the name of the record of a skills folder; it lies beside it."""
     return f".prowess-{os.path.basename(root)}.json"
 
 
-def read_record(home: str, root: str) -> Record:
+def read_record(home: str, root: str) -> MountRecord:
     """Return what was mounted into a skills folder, as its record says.
 
     Raises:
@@ -75,16 +75,16 @@ def read_record(home: str, root: str) -> Record:
     """
     above = os.path.join(home, os.path.dirname(root))
     try:
-        fd = os.open(above, _FOLDER)
+        fd = os.open(above, _FOLDER_FLAGS)
     except OSError:
-        return Record()
+        return MountRecord()
     try:
-        return record_in(fd, record_file(root), above)
+        return read_record_at(fd, record_file_name(root), above)
     finally:
         os.close(fd)
 
 
-def record_in(above: int, name: str, shown: str) -> Record:
+def read_record_at(above: int, name: str, shown: str) -> MountRecord:
     """Return what a record says; an empty one where there is none.
 
     Args:
@@ -95,47 +95,47 @@ def record_in(above: int, name: str, shown: str) -> Record:
     Raises:
         SkillMountError: it cannot be believed.
     """
-    data = small_file(above, name, os.path.join(shown, name))
+    data = read_small_file(above, name, os.path.join(shown, name))
     try:
-        return Record() if data is None else record_of(json_of(data))
+        return MountRecord() if data is None else parse_record(parse_json(data))
     except (ValueError, RecursionError) as error:
-        raise _unbelievable(os.path.join(shown, name), f"it is no record of mounts ({error})") from None
+        raise _invalid_record(os.path.join(shown, name), f"it is no record of mounts ({error})") from None
 
 
-def _unbelievable(path: str, why: str) -> SkillMountError:
+def _invalid_record(path: str, why: str) -> SkillMountError:
     words = f"the record of what was mounted cannot be believed: {neutral(path)}: {why}"
     return SkillMountError(words, hint="remove it: what was mounted then counts as made by hand")
 
 
-def small_file(above: int, name: str, shown: str) -> bytes | None:
+def read_small_file(above: int, name: str, shown: str) -> bytes | None:
     """Return what a small file holds, None where there is none.
 
     Raises:
         SkillMountError: it is not a file, or too large.
     """
     try:
-        fd = os.open(name, _FILE, dir_fd=above)
+        fd = os.open(name, _FILE_FLAGS, dir_fd=above)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _unbelievable(shown, words_of(error)) from None
+        raise _invalid_record(shown, describe_os_error(error)) from None
     try:
         status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_RECORD:
-            raise _unbelievable(shown, "it is not a regular file of at most 4 MiB")
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_RECORD_BYTES:
+            raise _invalid_record(shown, "it is not a regular file of at most 4 MiB")
         data = b""
-        while len(data) <= _MAX_RECORD and (part := os.read(fd, 1 << 20)):
+        while len(data) <= _MAX_RECORD_BYTES and (part := os.read(fd, 1 << 20)):
             data += part
     except SkillMountError:
         raise
     except OSError as error:
-        raise _unbelievable(shown, words_of(error)) from None
+        raise _invalid_record(shown, describe_os_error(error)) from None
     finally:
         os.close(fd)
     return data
 
 
-def json_of(data: bytes) -> Any:
+def parse_json(data: bytes) -> Any:
     """Return what JSON says.
 
     Raises:
@@ -146,7 +146,7 @@ def json_of(data: bytes) -> Any:
     return json.loads(data.decode())
 
 
-def record_of(table: Any) -> Record:
+def parse_record(table: Any) -> MountRecord:
     """Make a record of what its file says.
 
     Raises:
@@ -155,20 +155,20 @@ def record_of(table: Any) -> Record:
     if not isinstance(table, dict) or table.get("version") != 1:
         raise ValueError("its version is not 1")
     made, rows = table.get("made"), table.get("skills")
-    if not isinstance(made, list) or not all(isinstance(path, str) and _is_inside(path) for path in made):
+    if not isinstance(made, list) or not all(isinstance(path, str) and _is_relative_path(path) for path in made):
         raise ValueError("`made` is not a list of folders")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ValueError("`skills` is not a list of tables")
     skills = []
     for row in rows:
         values = [row.get(key) for key in ("name", "source", "seal")]
-        if not all(isinstance(value, str) for value in values) or not is_name(values[0]):
+        if not all(isinstance(value, str) for value in values) or not is_file_name(values[0]):
             raise ValueError("a skill has no `name`, `source` or `seal`")
-        skills.append(Mounted(name=values[0], source=values[1], seal=values[2]))
-    return Record(skills=tuple(skills), made=tuple(made))
+        skills.append(RecordedMount(name=values[0], source=values[1], seal=values[2]))
+    return MountRecord(skills=tuple(skills), made=tuple(made))
 
 
-def is_name(text: Any) -> bool:
+def is_file_name(text: Any) -> bool:
     """Say whether a text names something in a folder, and nothing elsewhere."""
     if not isinstance(text, str) or text in ("", ".", "..") or "/" in text or "\0" in text:
         return False
@@ -179,5 +179,5 @@ def is_name(text: Any) -> bool:
     return True
 
 
-def _is_inside(path: str) -> bool:
-    return all(map(is_name, path.split("/")))
+def _is_relative_path(path: str) -> bool:
+    return all(map(is_file_name, path.split("/")))

@@ -17,49 +17,49 @@ from contextlib import suppress
 from time import time
 
 from .errors import SandboxError
-from .removal import remove
-from .text import quoted, words_of
+from .removal import remove_tree
+from .text import describe_os_error, quoted
 
-__all__ = ["clear", "new_folder", "outfit", "remove"]
+__all__ = ["remove_runtime_folder", "make_temp_folder", "runtime_folder", "remove_tree"]
 
-_IS_OURS = re.compile("prowess-[a-z]+-[0-9a-f]{16}").fullmatch
-_OLD = 2 * 86_400.0
+_IS_TEMP_NAME = re.compile("prowess-[a-z]+-[0-9a-f]{16}").fullmatch
+_MAX_AGE = 2 * 86_400.0
 """Seconds after which a folder was left behind."""
-_made: dict[int, str] = {}
+_folders: dict[int, str] = {}
 """Process to its folder: a process that was forked makes one of its own."""
 _USERS = "root:x:0:0:root:/:/bin/sh\n{user}nobody:x:65534:65534:nobody:/:/bin/false\n"
 _GROUPS = "root:x:0:\n{group}nogroup:x:65534:\n"
 _HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 
 
-def outfit() -> str:
+def runtime_folder() -> str:
     """Return the folder, without links.
 
     Raises:
         SandboxError: it cannot be made, or cannot be on `PATH`.
     """
-    folder = _made.get(os.getpid())
+    folder = _folders.get(os.getpid())
     if folder is None or not os.path.lexists(os.path.join(folder, "etc/hosts")):
-        folder = new_folder("outfit")
-        _sweep(os.path.dirname(folder))
+        folder = make_temp_folder("outfit")
+        _remove_stale(os.path.dirname(folder))
         if ":" in folder:
-            remove(folder)
+            remove_tree(folder)
             words = (
                 f"commands find no `python` in {quoted(os.path.dirname(folder), 200)}: `:` separates folders on PATH"
             )
             raise SandboxError(words, hint="point `TMPDIR` at a folder without `:` in its path")
-        _fill(folder)
+        _write_runtime_files(folder)
         # Where two threads make one at the same time, the first stays and the other goes unused until the end.
-        kept = _made.setdefault(os.getpid(), folder)
+        kept = _folders.setdefault(os.getpid(), folder)
         if kept != folder and os.path.lexists(os.path.join(kept, "etc/hosts")):
-            remove(folder)
+            remove_tree(folder)
             return kept
-        _made[os.getpid()] = folder
-        _at_end(folder)
+        _folders[os.getpid()] = folder
+        _remove_at_exit(folder)
     return folder
 
 
-def new_folder(name: str) -> str:
+def make_temp_folder(name: str) -> str:
     """Make a new folder for temporary files, which only this user can see into; return its path without links.
 
     Raises:
@@ -70,31 +70,31 @@ def new_folder(name: str) -> str:
     try:
         os.mkdir(path, 0o700)
     except OSError as error:
-        words = f"no folder for temporary files can be made: {words_of(error)}"
+        words = f"no folder for temporary files can be made: {describe_os_error(error)}"
         raise SandboxError(words, hint="point `TMPDIR` at a folder you may write to") from None
     return path
 
 
-def _sweep(base: str) -> None:
+def _remove_stale(base: str) -> None:
     """Remove folders that processes left which were killed; nothing that is made here is needed for days."""
     with suppress(OSError), os.scandir(base) as entries:
         for entry in entries:
-            if _IS_OURS(entry.name):
+            if _IS_TEMP_NAME(entry.name):
                 with suppress(OSError):
                     status = entry.stat(follow_symlinks=False)
-                    old = time() - status.st_mtime > _OLD
+                    old = time() - status.st_mtime > _MAX_AGE
                     if old and stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
-                        remove(entry.path)
+                        remove_tree(entry.path)
 
 
-def clear() -> None:
+def remove_runtime_folder() -> None:
     """Remove this process's folder now, for who ends it without Python's own end."""
-    folder = _made.pop(os.getpid(), None)
+    folder = _folders.pop(os.getpid(), None)
     if folder is not None:
-        remove(folder)
+        remove_tree(folder)
 
 
-def _fill(folder: str) -> None:
+def _write_runtime_files(folder: str) -> None:
     user, group = os.getuid(), os.getgid()
     files = {
         "etc/passwd": _USERS.format(user=f"user:x:{user}:{group}:user:/:/bin/sh\n" if user else ""),
@@ -114,18 +114,18 @@ def _fill(folder: str) -> None:
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
     except OSError as error:
-        remove(folder)
-        words = f"the folder with `python` cannot be made: {words_of(error)}"
+        remove_tree(folder)
+        words = f"the folder with `python` cannot be made: {describe_os_error(error)}"
         raise SandboxError(words, hint="see whether the disk is full") from None
 
 
-def _at_end(folder: str) -> None:
+def _remove_at_exit(folder: str) -> None:
     import atexit
 
     owner = os.getpid()
 
     def go() -> None:
         if os.getpid() == owner:
-            remove(folder)
+            remove_tree(folder)
 
     atexit.register(go)

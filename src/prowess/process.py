@@ -14,26 +14,26 @@ from time import monotonic, sleep
 
 from .errors import SandboxError
 from .files import package_folder
-from .text import words_of
+from .text import describe_os_error
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._tree import Reply, Request
 
-__all__ = ["ended", "stop"]
+__all__ = ["run_supervised", "stop"]
 
-_KEPT = 8
+_MAX_IDLE = 8
 """Supervisors that wait for the next command at most."""
-_LATE = 10.0
+_HANG_TIMEOUT = 10.0
 """Seconds after a command's limit when its supervisor is taken to hang."""
-_END = 3.0
+_END_TIMEOUT = 3.0
 """Seconds a supervisor has to end all and itself."""
-_CODE = "import sys; sys.path.append(sys.argv[1]); from prowess._supervisor import main; main()"
+_SUPERVISOR_CODE = "import sys; sys.path.append(sys.argv[1]); from prowess._supervisor import main; main()"
 _IDLE: list[_Supervisor] = []
 _ALL: set[_Supervisor] = set()
 
 
-def ended(request: Request, mark: bytes) -> Reply:
+def run_supervised(request: Request, mark: bytes) -> Reply:
     """Run a command to its end, and return once nothing of it is left.
 
     Args:
@@ -50,7 +50,7 @@ def ended(request: Request, mark: bytes) -> Reply:
             supervisor = _Supervisor()
             fresh = True
         try:
-            supervisor.ask(request)
+            supervisor.send(request)
             break
         except BrokenPipeError:  # it was killed while it waited
             supervisor.end(mark)
@@ -63,15 +63,15 @@ def ended(request: Request, mark: bytes) -> Reply:
             supervisor.end(mark)
             raise
     try:
-        reply = supervisor.reply(request["timeout"] + _LATE)
+        reply = supervisor.reply(request["timeout"] + _HANG_TIMEOUT)
     except BaseException:
         supervisor.end(mark)
         raise
     if reply is None:
         supervisor.end(mark)
         raise SandboxError("the command was stopped, and all it had started", hint="run it again")
-    if reply["left"] or len(_IDLE) >= _KEPT:
-        supervisor.leave()
+    if reply["left"] or len(_IDLE) >= _MAX_IDLE:
+        supervisor.release()
     else:
         _IDLE.append(supervisor)
     return reply
@@ -84,7 +84,7 @@ def stop() -> None:
     """
     with suppress(IndexError):
         while True:
-            _IDLE.pop().leave()
+            _IDLE.pop().release()
     for supervisor in tuple(_ALL):
         supervisor.stop()
 
@@ -95,9 +95,9 @@ class _Supervisor:
     def __init__(self) -> None:
         if not sys.executable:
             raise SandboxError("nothing tells where this Python is", hint="start Prowess with a `python3` command")
-        (taken, self._to), (self._from, given) = _pipe(), _pipe()
+        (taken, self._request_fd), (self._reply_fd, given) = _pipe(), _pipe()
         env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
-        argv = [sys.executable, "-I", "-S", "-c", _CODE, os.path.dirname(package_folder())]
+        argv = [sys.executable, "-I", "-S", "-c", _SUPERVISOR_CODE, os.path.dirname(package_folder())]
         actions = [
             (os.POSIX_SPAWN_DUP2, taken, 0),
             (os.POSIX_SPAWN_DUP2, given, 1),
@@ -109,14 +109,14 @@ class _Supervisor:
             )
         except OSError as error:
             self._close()
-            words = f"the process that watches over commands cannot be started: {words_of(error)}"
+            words = f"the process that watches over commands cannot be started: {describe_os_error(error)}"
             raise SandboxError(words, hint=f"see whether `{sys.executable} -I -c pass` works") from None
         finally:
             os.close(taken)
             os.close(given)
         _ALL.add(self)
 
-    def ask(self, request: Request) -> None:
+    def send(self, request: Request) -> None:
         """Have a command started.
 
         Raises:
@@ -127,7 +127,7 @@ class _Supervisor:
         data = marshal.dumps(dict(request))
         left = memoryview(len(data).to_bytes(8, "big") + data)
         while left:
-            left = left[os.write(self._to, left) :]
+            left = left[os.write(self._request_fd, left) :]
 
     def reply(self, timeout: float) -> Reply | None:
         """Wait for the answer; None if there will be none."""
@@ -135,7 +135,7 @@ class _Supervisor:
         import select
 
         poll = select.poll()
-        poll.register(self._from, select.POLLIN)
+        poll.register(self._reply_fd, select.POLLIN)
         until = monotonic() + timeout
         data, size = bytearray(), 8
         while len(data) < size:
@@ -145,7 +145,7 @@ class _Supervisor:
                 if left <= 0:
                     return None
                 continue
-            part = os.read(self._from, 1 << 20)
+            part = os.read(self._reply_fd, 1 << 20)
             if not part:
                 return None
             data += part
@@ -166,22 +166,22 @@ class _Supervisor:
 
         try:
             self.stop()
-            os.close(self._to)
-            self._to = -1
+            os.close(self._request_fd)
+            self._request_fd = -1
             poll = select.poll()
-            poll.register(self._from, select.POLLIN)
-            until = monotonic() + _END
+            poll.register(self._reply_fd, select.POLLIN)
+            until = monotonic() + _END_TIMEOUT
             while (left := until - monotonic()) > 0:
-                if poll.poll(left * 1000) and not os.read(self._from, 1 << 20):
+                if poll.poll(left * 1000) and not os.read(self._reply_fd, 1 << 20):
                     break
             else:
                 with suppress(OSError):
                     os.kill(self._pid, 9)
         finally:
-            self.leave()
-            _sweep(mark)
+            self.release()
+            _kill_marked(mark)
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Let go of one that has ended, or is about to."""
         _ALL.discard(self)
         self._close()
@@ -189,25 +189,25 @@ class _Supervisor:
             os.waitpid(self._pid, 0)
 
     def _close(self) -> None:
-        for fd in (self._to, self._from):
+        for fd in (self._request_fd, self._reply_fd):
             if fd >= 0:
                 os.close(fd)
-        self._to = self._from = -1
+        self._request_fd = self._reply_fd = -1
 
-    def forget(self) -> None:
+    def close_after_fork(self) -> None:
         """Let go of one that belongs to the process this one was forked from."""
         self._close()
 
 
-def _forget_all() -> None:
+def _close_all_after_fork() -> None:
     for supervisor in tuple(_ALL):
-        supervisor.forget()
+        supervisor.close_after_fork()
     _ALL.clear()
     _IDLE.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
+    os.register_at_fork(after_in_child=_close_all_after_fork)
 
 
 def _pipe() -> tuple[int, int]:
@@ -223,7 +223,7 @@ def _pipe() -> tuple[int, int]:
     return moved
 
 
-def _sweep(mark: bytes) -> None:
+def _kill_marked(mark: bytes) -> None:
     """Kill whatever has a mark in its environment: all that can be told when a supervisor was killed."""
     for _ in range(20):
         found = False

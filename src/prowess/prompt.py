@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from ._frozen import Frozen
 from .errors import ConfigError
-from .template import Roots, cleaned, fill
+from .template import RootAliases, clean_description, fill_template
 from .text import neutral, without_hidden
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .catalog import Catalog
     from .entry import Entry
 
-__all__ = ["FORMATS", "LEVELS", "Prompt", "render", "tokens"]
+__all__ = ["FORMATS", "LEVELS", "Prompt", "estimate_tokens", "render"]
 
 FORMATS = ("xml", "markdown", "json")
 LEVELS = ("off", "name-only", "short", "full", "pin")
@@ -63,7 +63,7 @@ class Prompt(Frozen):
         }
 
 
-def tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text: one for four bytes of UTF-8, rounded up. No model's tokenizer is asked."""
     return -(-len(text.encode("utf-8", "replace")) // 4)
 
@@ -109,9 +109,9 @@ def render(
         write: Writer = _host_writer(catalog)
     else:
         write = _WRITERS[format or "xml"]
-    ceilings = [_ceiling(levels.get(entry.name, "full")) for entry in entries]
+    ceilings = [_highest_level(levels.get(entry.name, "full")) for entry in entries]
     pinned = [levels.get(entry.name) == "pin" for entry in entries]
-    plan = _plan(entries, ceilings, pinned, write, budget, tokens if unit == "tokens" else len)
+    plan = _plan_levels(entries, ceilings, pinned, write, budget, estimate_tokens if unit == "tokens" else len)
     text = write(entries, plan)
     prompt = Prompt(
         text=text,
@@ -119,26 +119,26 @@ def render(
         shortened=tuple(
             entry.name
             for entry, level in zip(entries, plan, strict=True)
-            if level and (_lessened(entry, level) or (catalog.host.budget.limit and entry.rule == "budget"))
+            if level and (_is_shortened(entry, level) or (catalog.host.budget.limit and entry.rule == "budget"))
         ),
         omitted=tuple(entry.name for entry, level in zip(entries, plan, strict=True) if not level),
         chars=len(text),
-        tokens=tokens(text),
+        tokens=estimate_tokens(text),
     )
     # What was kept for the plan may be large, and has no use after it.
-    _words.cache_clear()
-    cleaned.cache_clear()
+    _visible_description.cache_clear()
+    clean_description.cache_clear()
     return prompt
 
 
 Writer = Callable[[Sequence["Entry"], Sequence[int]], str]
 
 
-def _ceiling(level: str) -> int:
+def _highest_level(level: str) -> int:
     return min(LEVELS.index(level), _FULL)
 
 
-def _plan(
+def _plan_levels(
     entries: Sequence[Entry],
     ceilings: Sequence[int],
     pinned: Sequence[bool],
@@ -185,7 +185,7 @@ def _plan(
     return plan(low)
 
 
-def _cut(description: str, level: int) -> str:
+def _shorten(description: str, level: int) -> str:
     """Return what a level shows of a description: all, its first sentence or 120 characters, or nothing."""
     if level >= _FULL:
         return description
@@ -202,45 +202,49 @@ def _cut(description: str, level: int) -> str:
 
 
 @lru_cache(maxsize=16384)
-def _words(description: str, level: int) -> str:
+def _visible_description(description: str, level: int) -> str:
     """Return what a level shows of a description without what does not show; planning asks for it many times."""
-    return _cut(without_hidden(description), level)
+    return _shorten(without_hidden(description), level)
 
 
-def _lessened(entry: Entry, level: int) -> bool:
+def _is_shortened(entry: Entry, level: int) -> bool:
     """Say whether a level shows less than all of a skill's description."""
-    return level < _FULL and _words(entry.description, level) != _words(entry.description, _FULL)
+    return level < _FULL and _visible_description(entry.description, level) != _visible_description(
+        entry.description, _FULL
+    )
 
 
-def _rest(entries: Sequence[Entry], plan: Sequence[int]) -> str:
+def _omission_note(entries: Sequence[Entry], plan: Sequence[int]) -> str:
     """Say, for the model, that there is more than it is shown."""
     omitted = sum(level == _OFF for level in plan)
-    shortened = sum(level > _OFF and _lessened(entry, level) for entry, level in zip(entries, plan, strict=True))
+    shortened = sum(level > _OFF and _is_shortened(entry, level) for entry, level in zip(entries, plan, strict=True))
     if not omitted and not shortened:
         return ""
     counts = f"Skills shortened: {shortened}; left out: {omitted}"
     return f"{counts}; find them with search_skills, or list the folders above"
 
 
-def _xml(entries: Sequence[Entry], plan: Sequence[int]) -> str:
+def _write_xml(entries: Sequence[Entry], plan: Sequence[int]) -> str:
     skills = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
             name, path, text = entry.name, entry.path, entry.description
             # Most texts are shown as they are, and to see that of all at once is quicker than to clean each.
-            if not _as_they_are(f"{name}\n{path}\n{text}") or level < _FULL or "  " in text:
+            if not _match_plain_ascii(f"{name}\n{path}\n{text}") or level < _FULL or "  " in text:
                 name, path = _xml_text(without_hidden(name)), _xml_text(neutral(path))
-                text = _xml_text(_words(text, level))
+                text = _xml_text(_visible_description(text, level))
             shown = f"    <description>{text}</description>\n" if text else ""
             skills.append(f"  <skill>\n    <name>{name}</name>\n{shown}    <location>{path}</location>\n  </skill>\n")
     if not skills:
         return ""
-    rest = _rest(entries, plan)
+    rest = _omission_note(entries, plan)
     last = f"<!-- {rest} -->\n" if rest else ""
     return f"<available_skills>\n{''.join(skills)}</available_skills>\n{last}"
 
 
-_as_they_are = re.compile(r"[!#-%'-;=?-~]+\n[!#-%'-;=?-~]+\n(?:[!#-%'-;=?-~][ !#-%'-;=?-~]*[!#-%'-;=?-~])?").fullmatch
+_match_plain_ascii = re.compile(
+    r"[!#-%'-;=?-~]+\n[!#-%'-;=?-~]+\n(?:[!#-%'-;=?-~][ !#-%'-;=?-~]*[!#-%'-;=?-~])?"
+).fullmatch
 """Name, path and description of printable ASCII, without what XML reserves, and without blanks around them."""
 
 
@@ -248,83 +252,83 @@ def _xml_text(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~&])")
+_MARKDOWN_SPECIALS = re.compile(r"([\\`*_\[\]<>#|~&])")
 
 
-def _marked_down(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", text)
+def _markdown_text(text: str) -> str:
+    return _MARKDOWN_SPECIALS.sub(r"\\\1", text)
 
 
-def _markdown(entries: Sequence[Entry], plan: Sequence[int]) -> str:
+def _write_markdown(entries: Sequence[Entry], plan: Sequence[int]) -> str:
     lines = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
-            text = _marked_down(_words(entry.description, level))
-            name = _marked_down(without_hidden(entry.name))
+            text = _markdown_text(_visible_description(entry.description, level))
+            name = _markdown_text(without_hidden(entry.name))
             lines.append(f"- **{name}**: {text}" if text else f"- **{name}**")
-            lines.append(f"  - location: {_marked_down(neutral(entry.path))}")
+            lines.append(f"  - location: {_markdown_text(neutral(entry.path))}")
     if not lines:
         return ""
-    rest = _rest(entries, plan)
+    rest = _omission_note(entries, plan)
     return "\n".join(["## Available skills", "", *lines, *(["", rest] if rest else []), ""])
 
 
-def _json(entries: Sequence[Entry], plan: Sequence[int]) -> str:
+def _write_json(entries: Sequence[Entry], plan: Sequence[int]) -> str:
     import json
 
     skills = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
-            text = _words(entry.description, level)
+            text = _visible_description(entry.description, level)
             skill = {"name": without_hidden(entry.name), "description": text, "location": neutral(entry.path)}
             skills.append({key: value for key, value in skill.items() if value or key == "name"})
     if not skills:
         return ""
-    rest = _rest(entries, plan)
+    rest = _omission_note(entries, plan)
     note = {"note": rest} if rest else {}
     return json.dumps({"available_skills": skills, **note}, ensure_ascii=False) + "\n"
 
 
-_WRITERS: Mapping[str, Writer] = {"xml": _xml, "markdown": _markdown, "json": _json}
+_WRITERS: Mapping[str, Writer] = {"xml": _write_xml, "markdown": _write_markdown, "json": _write_json}
 
 
-_TAGS = ("available_skills", "skill", "skills", "system-reminder")
+_RESERVED_TAGS = ("available_skills", "skill", "skills", "system-reminder")
 """What the blocks are wrapped in that clients show their models."""
 
 # Its lines have no blanks around them. A run is tried from its beginning only, or a text of line ends takes for ever.
-_BEFORE_MARK = re.compile(r"(?<!\n)\n+(?=[-*+#<])")
+_NEWLINES_BEFORE_MARKUP = re.compile(r"(?<!\n)\n+(?=[-*+#<])")
 
 
 def _host_writer(catalog: Catalog) -> Writer:
     """Write as the host's own template does. The host's budget is in the descriptions already."""
     template = catalog.host.template
-    tags = {*_TAGS, *re.findall(r"</?([a-z_-]+)", template.header + template.entry + template.footer)}
+    tags = {*_RESERVED_TAGS, *re.findall(r"</?([a-z_-]+)", template.header + template.entry + template.footer)}
     forged = re.compile(rf"<(?=\s*(?:/\s*)?(?:{'|'.join(sorted(tags))})\b)", re.IGNORECASE)
 
     def harmless(text: str) -> str:
         """Keep foreign text from looking like an entry, also where the client itself lets it."""
         if template.escape:
             return text
-        return _BEFORE_MARK.sub(lambda run: " " * len(run[0]), forged.sub("&lt;", text))
+        return _NEWLINES_BEFORE_MARKUP.sub(lambda run: " " * len(run[0]), forged.sub("&lt;", text))
 
     def write(entries: Sequence[Entry], plan: Sequence[int]) -> str:
         chosen = [(entry, level) for entry, level in zip(entries, plan, strict=True) if level]
         if not chosen:
             return ""
-        roots = Roots(entry.root for entry, _ in chosen)
+        roots = RootAliases(entry.root for entry, _ in chosen)
         lines, named = [], []
         for entry, level in chosen:
-            values = entry.values(catalog.host, roots)
+            values = entry.template_values(catalog.host, roots)
             values["name"] = harmless(values["name"])
-            values["description"] = harmless(_cut(values["description"], level))
+            values["description"] = harmless(_shorten(values["description"], level))
             if not entry.description and template.rest and entry.rule in ("budget", "name-only"):
                 named.append(values["name"])
             else:
                 pattern = template.entry if values["description"] else template.name_only or template.entry
-                lines.append(fill(pattern, values, template.escape))
+                lines.append(fill_template(pattern, values, template.escape))
         if named:
-            lines.append(fill(template.rest, {"names": ", ".join(named)}, template.escape))
-        rest = _rest(entries, plan)
+            lines.append(fill_template(template.rest, {"names": ", ".join(named)}, template.escape))
+        rest = _omission_note(entries, plan)
         header = template.header.replace("{roots}", roots.table())
         return header + "".join(lines) + template.footer + (f"{rest}\n" if rest else "")
 

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
     from typing import Any
 
-    from .cache import Answer
-    from .decision import Decided
+    from .cache import CachedResult
+    from .decision import ResolvedSkills
 
-__all__ = ["Recalled", "code_state", "columns_of"]
+__all__ = ["CachedCatalog", "code_fingerprint", "encode_columns"]
 
-_ODD = ("alias", "frontmatter_name", "real", "state", "reason", "rule", "shadowed_by")
+_UNUSUAL_ATTRIBUTES = ("alias", "frontmatter_name", "real", "state", "reason", "rule", "shadowed_by")
 """Attributes that are kept where they are not what they are with most skills."""
 _TEXT: frozenset[object] = frozenset((str,))
 _TEXT_OR_NONE, _NUMBER = frozenset((str, type(None))), frozenset((int, type(None)))
-_ODD_KINDS: Mapping[str, Collection[object]] = {
+_UNUSUAL_TYPES: Mapping[str, Collection[object]] = {
     "name": _TEXT,
     "description": _TEXT,
     "requirements": frozenset((dict,)),
@@ -47,12 +47,12 @@ _ODD_KINDS: Mapping[str, Collection[object]] = {
     "shadowed_by": _TEXT_OR_NONE,
     "findings": frozenset((list,)),
 }
-_DENSE = ("name", "description")
+_COLUMN_ATTRIBUTES = ("name", "description")
 """Attributes that have a column of their own, but for a text that a column cannot hold."""
-_USUAL: Mapping[str, Any] = {}
-_NO_NEEDS: dict[str, list[str]] = {"env": [], "bins": [], "packages": []}
-_STATES, _SEVERITIES, _CLEAN = frozenset(State), frozenset(Severity), frozenset(("", "0", "1"))
-_FINDING_KINDS: Mapping[str, Collection[object]] = {
+_NOTHING_UNUSUAL: Mapping[str, Any] = {}
+_EMPTY_REQUIREMENTS: dict[str, list[str]] = {"env": [], "bins": [], "packages": []}
+_STATES, _SEVERITIES, _CLEAN_FLAGS = frozenset(State), frozenset(Severity), frozenset(("", "0", "1"))
+_FINDING_TYPES: Mapping[str, Collection[object]] = {
     "code": _TEXT,
     "severity": _TEXT,
     "path": _TEXT_OR_NONE,
@@ -63,7 +63,7 @@ _FINDING_KINDS: Mapping[str, Collection[object]] = {
 }
 
 
-def _state_of_code() -> str:
+def _fingerprint_code() -> str:
     """Return the state of the source files of this package, at any depth, and of PyYAML's folder; empty if unknown."""
     states = []
     folders = [package_folder()]
@@ -74,171 +74,176 @@ def _state_of_code() -> str:
                     if entry.is_dir():
                         folders.append(entry.path)
                     elif entry.name.endswith((".py", ".pyc")) and not folder.endswith("__pycache__"):
-                        states.append(f"{entry.path}:{_state(entry.stat())}")
+                        states.append(f"{entry.path}:{_fingerprint_status(entry.stat())}")
     except OSError:
         return ""
-    yaml = [_state_of(os.path.join(path, "yaml")) for path in sys.path]
+    yaml = [_fingerprint_path(os.path.join(path, "yaml")) for path in sys.path]
     about = [folders[0], sys.version, sys.getfilesystemencoding(), *filter(None, yaml)]
     return " ".join([*about, *sorted(states)]) if states else ""
 
 
-def _state_of(path: str) -> str:
+def _fingerprint_path(path: str) -> str:
     try:
-        return _state(os.stat(path))
+        return _fingerprint_status(os.stat(path))
     except (OSError, ValueError):
         return ""
 
 
-def _state(status: os.stat_result) -> str:
+def _fingerprint_status(status: os.stat_result) -> str:
     return f"{status.st_ino}:{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}"
 
 
-_CODE_STATE = _state_of_code()
+_CODE_FINGERPRINT = _fingerprint_code()
 """Of when this was imported: the code that runs goes on as it was if its files are replaced."""
 
 
-def code_state() -> str:
+def code_fingerprint() -> str:
     """Return what changes whenever this package, PyYAML or Python does: answers of other code are not believed.
 
     Empty where that cannot be told, as in a package that is run from an archive.
     """
-    return _CODE_STATE
+    return _CODE_FINGERPRINT
 
 
-def columns_of(decided: Decided, files: list[str]) -> tuple[list[list[str]], bytes]:
+def encode_columns(resolved: ResolvedSkills, files: list[str]) -> tuple[list[list[str]], bytes]:
     """Take apart what a host saw.
 
     Args:
-        decided: what it saw.
+        resolved: what it saw.
         files: paths of all files that were opened; mostly just the skills', which then need not be kept twice.
 
     Returns:
         What `Cache.keep` takes: the columns, and what belongs to none of them.
     """
-    skills = decided.skills
-    places: dict[tuple[str, str, str | None], int] = {}
-    numbers, clean, odd = [], [], {}
+    skills = resolved.skills
+    scan_roots: dict[tuple[str, str, str | None], int] = {}
+    root_numbers, clean_flags, unusual = [], [], {}
     for at, entry in enumerate(skills):
-        place = (entry.root, entry.scope, entry.namespace)
-        numbers.append(str(places.setdefault(place, len(places))))
-        found = entry.known("findings")
+        scan_root = (entry.root, entry.scope, entry.namespace)
+        root_numbers.append(str(scan_roots.setdefault(scan_root, len(scan_roots))))
+        found = entry.get_if_loaded("findings")
         if found is None:
-            teller, about = entry.source
-            found = teller.findings_known(about)
-        clean.append("" if found is None else "0" if found else "1")
-        rare = {name: value for name in _ODD if (value := getattr(entry, name)) != _usual(entry, name)}
+            loader, about = entry.source
+            found = loader.known_findings(about)
+        clean_flags.append("" if found is None else "0" if found else "1")
+        rare = {
+            name: value for name in _UNUSUAL_ATTRIBUTES if (value := getattr(entry, name)) != _usual_value(entry, name)
+        }
         # A column cannot hold a NUL.
-        rare.update((name, value) for name in _DENSE if "\0" in (value := getattr(entry, name)))
-        if (needs := entry.requirements.as_dict()) != _NO_NEEDS:
+        rare.update((name, value) for name in _COLUMN_ATTRIBUTES if "\0" in (value := getattr(entry, name)))
+        if (needs := entry.requirements.as_dict()) != _EMPTY_REQUIREMENTS:
             rare["requirements"] = needs
         if found:
             rare["findings"] = [item.as_dict() for item in found]
         if rare:
-            odd[at] = rare
+            unusual[at] = rare
     paths = [entry.path for entry in skills]
     columns = [
         [entry.name.replace("\0", "") for entry in skills],
         [entry.description.replace("\0", "") for entry in skills],
         [] if paths == files else paths,
-        numbers,
-        clean,
-        [part or "" for place in places for part in place],
+        root_numbers,
+        clean_flags,
+        [part or "" for scan_root in scan_roots for part in scan_root],
     ]
-    more = b""
-    if odd or decided.findings:
+    extra = b""
+    if unusual or resolved.findings:
         import json
 
-        general = [item.as_dict() for item in decided.findings]
-        more = json.dumps({"odd": odd, "findings": general}).encode()
-    return columns, more
+        general = [item.as_dict() for item in resolved.findings]
+        extra = json.dumps({"odd": unusual, "findings": general}).encode()
+    return columns, extra
 
 
-def _usual(entry: Entry, name: str) -> object:
+def _usual_value(entry: Entry, name: str) -> object:
     """Return what an attribute is with most skills."""
     if name == "frontmatter_name":
-        return _bare(entry.name, entry.namespace)
+        return _without_namespace(entry.name, entry.namespace)
     return {"real": entry.path, "state": State.ACTIVE, "rule": "found"}.get(name)
 
 
-def _bare(name: str, namespace: str | None) -> str:
+def _without_namespace(name: str, namespace: str | None) -> str:
     """Return a name without its namespace."""
     return name if namespace is None else name.removeprefix(f"{namespace}:")
 
 
-class Recalled:
+class CachedCatalog:
     """What a host saw, from the cache.
 
     Args:
-        answer: the cache's.
+        cached: the cache's.
         host: its name.
-        live: looks at the disk after all.
+        resolve_now: looks at the disk after all.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError, RecursionError: the answer is not what `columns_of` makes.
     """
 
-    def __init__(self, answer: Answer, host: str, live: Callable[[], Decided]) -> None:
-        if len(answer.sizes) != 6:
+    def __init__(self, cached: CachedResult, host: str, resolve_now: Callable[[], ResolvedSkills]) -> None:
+        if len(cached.column_lengths) != 6:
             raise ValueError("another number of columns")
-        self.names, paths, self.numbers, self.clean, places = map(answer.column, (0, 2, 3, 4, 5))
-        self.paths = paths or list(answer.files if self.names else ())
-        if len({answer.sizes[1], *map(len, (self.names, self.paths, self.numbers, self.clean))}) != 1:
+        self.names, paths, self.root_numbers, self.clean_flags, scan_roots = map(cached.column, (0, 2, 3, 4, 5))
+        self.paths = paths or list(cached.files if self.names else ())
+        if (
+            len({cached.column_lengths[1], *map(len, (self.names, self.paths, self.root_numbers, self.clean_flags))})
+            != 1
+        ):
             raise ValueError("columns of different length")
-        self._answer = answer
+        self._answer = cached
         self._descriptions: list[str] = []
-        self._made: list[Entry] = []
-        rows = zip(places[::3], places[1::3], places[2::3], strict=True)
-        self.places = {str(at): place for at, place in enumerate(rows)}
-        self._host, self._live = host, live
-        self._now: Decided | None = None
+        self._without_description: list[Entry] = []
+        rows = zip(scan_roots[::3], scan_roots[1::3], scan_roots[2::3], strict=True)
+        self.scan_roots = {str(at): scan_root for at, scan_root in enumerate(rows)}
+        self._host, self._resolve_now = host, resolve_now
+        self._current: ResolvedSkills | None = None
         self._entries: dict[str, Entry] = {}
-        self.odd: dict[int, dict[str, Any]] = {}
+        self.unusual: dict[int, dict[str, Any]] = {}
         self.findings: tuple[Finding, ...] = ()
-        if answer.more:
+        if cached.extra:
             import json
 
-            table = json.loads(answer.more)
-            _check(table, {"odd": frozenset((dict,)), "findings": frozenset((list,))})
-            self.odd = {int(at): rare for at, rare in table["odd"].items()}
+            table = json.loads(cached.extra)
+            _check_row(table, {"odd": frozenset((dict,)), "findings": frozenset((list,))})
+            self.unusual = {int(at): rare for at, rare in table["odd"].items()}
             for row in table["findings"]:
                 _check_finding(row)
             self.findings = tuple(map(_finding, table["findings"]))
-        self._check()
+        self._validate()
 
-    def _check(self) -> None:
+    def _validate(self) -> None:
         """Look through all of it now: whoever asks for an attribute later is not told that there is none.
 
         Raises:
             ValueError, KeyError, TypeError, AttributeError: something is not as `columns_of` makes it.
         """
         count = len(self.names)
-        if not self.places.keys() >= set(self.numbers) or not set(self.clean) <= _CLEAN:
+        if not self.scan_roots.keys() >= set(self.root_numbers) or not set(self.clean_flags) <= _CLEAN_FLAGS:
             raise ValueError("a place or a mark that is none")
         told = 0
-        for at, rare in self.odd.items():
+        for at, rare in self.unusual.items():
             if not 0 <= at < count or rare.get("state", "active") not in _STATES:
                 raise ValueError("a skill or a state that is none")
-            _check(rare, {name: _ODD_KINDS[name] for name in rare})
-            for needs in rare.get("requirements", _NO_NEEDS).values():
+            _check_row(rare, {name: _UNUSUAL_TYPES[name] for name in rare})
+            for needs in rare.get("requirements", _EMPTY_REQUIREMENTS).values():
                 if type(needs) is not list or not all(type(need) is str for need in needs):
                     raise ValueError("other requirements")
             found = rare.get("findings", ())
-            if bool(found) != (self.clean[at] == "0"):
+            if bool(found) != (self.clean_flags[at] == "0"):
                 raise ValueError("findings of a clean skill")
             told += bool(found)
             for row in found:
                 _check_finding(row)
-        if told != self.clean.count("0"):
+        if told != self.clean_flags.count("0"):
             raise ValueError("no findings of a skill that has some")
 
     def skills(self) -> tuple[Entry, ...]:
         """Return the entries."""
-        active, odd = State.ACTIVE, self.odd
-        entries = [Entry.active(self, at, name) for at, name in enumerate(self.names)]
-        for at, rare in odd.items():
+        active, unusual = State.ACTIVE, self.unusual
+        entries = [Entry.lazily_active(self, at, name) for at, name in enumerate(self.names)]
+        for at, rare in unusual.items():
             state = State(rare["state"]) if "state" in rare else active
-            entries[at] = Entry.later(self, at, name=rare.get("name", self.names[at]), state=state)
-        self._made = entries
+            entries[at] = Entry.from_loader(self, at, name=rare.get("name", self.names[at]), state=state)
+        self._without_description = entries
         return tuple(entries)
 
     @property
@@ -250,43 +255,47 @@ class Recalled:
             except ValueError:  # somebody wrote it by hand, with a right checksum
                 self._descriptions = [""] * len(self.names)
             # Whoever asks for one mostly asks for all: they are told at once.
-            for at, entry in enumerate(self._made):
-                _put(entry, "description", self.odd.get(at, _USUAL).get("description", self._descriptions[at]))
-            self._made = []
+            for at, entry in enumerate(self._without_description):
+                _set_attribute(
+                    entry,
+                    "description",
+                    self.unusual.get(at, _NOTHING_UNUSUAL).get("description", self._descriptions[at]),
+                )
+            self._without_description = []
         return self._descriptions
 
-    def tell(self, about: int | None, name: str) -> Any:
+    def load_field(self, about: int | None, name: str) -> Any:
         """Return a field of the catalog, or of the skill of that number."""
         if about is not None:
-            return self._of(about, name)
+            return self._attribute_of(about, name)
         if name == "host":
             from .host import load_host
 
             return load_host(self._host)
-        return getattr(self.now, name)
+        return getattr(self.current, name)
 
     @property
-    def now(self) -> Decided:
+    def current(self) -> ResolvedSkills:
         """What the host sees now."""
-        if self._now is None:
-            self._now = self._live()
-        return self._now
+        if self._current is None:
+            self._current = self._resolve_now()
+        return self._current
 
-    def entry(self, path: str) -> Entry | None:
+    def current_entry(self, path: str) -> Entry | None:
         """Return the entry of a skill as the host sees it now."""
         if not self._entries:
-            self._entries = {entry.path: entry for entry in self.now.skills}
+            self._entries = {entry.path: entry for entry in self.current.skills}
         return self._entries.get(path)
 
-    def _of(self, at: int, name: str) -> Any:
+    def _attribute_of(self, at: int, name: str) -> Any:
         """Return an attribute of a skill's entry."""
         if name == "path":
             return self.paths[at]
-        rare = self.odd.get(at, {})
+        rare = self.unusual.get(at, {})
         if name == "description":
             return rare[name] if name in rare else self.descriptions[at]
         if name in ("root", "scope", "namespace"):
-            root, scope, namespace = self.places[self.numbers[at]]
+            root, scope, namespace = self.scan_roots[self.root_numbers[at]]
             return {"root": root, "scope": scope, "namespace": namespace or None}[name]
         if name == "folder":
             return os.path.basename(os.path.dirname(self.paths[at]))
@@ -297,20 +306,20 @@ class Recalled:
 
             needs = rare.get(name, {})
             return Requirements(**{key: tuple(texts) for key, texts in needs.items()})
-        if name == "findings" and self.clean[at]:
+        if name == "findings" and self.clean_flags[at]:
             return tuple(map(_finding, rare.get("findings", ())))
-        if name in _ODD:
+        if name in _UNUSUAL_ATTRIBUTES:
             if name in rare:
                 return rare[name]
             if name == "frontmatter_name":
-                return _bare(self.names[at], self._of(at, "namespace"))
+                return _without_namespace(self.names[at], self._attribute_of(at, "namespace"))
             return {"real": self.paths[at], "rule": "found"}.get(name)
-        entry = self.entry(self.paths[at])
+        entry = self.current_entry(self.paths[at])
         if entry is not None:
             return getattr(entry, name)
-        return self._gone(at, name)
+        return self._read_removed(at, name)
 
-    def _gone(self, at: int, name: str) -> Any:
+    def _read_removed(self, at: int, name: str) -> Any:
         """Tell the skill, or the findings, of one that was removed since its answer was found to be still so."""
         from .skill import load
 
@@ -318,7 +327,7 @@ class Recalled:
         return skill if name == "skill" else skill.findings
 
 
-def _check(row: dict[str, Any], kinds: Mapping[str, Collection[object]]) -> None:
+def _check_row(row: dict[str, Any], kinds: Mapping[str, Collection[object]]) -> None:
     """Look whether a row has these keys, with values of these types.
 
     Raises:
@@ -332,12 +341,12 @@ def _check(row: dict[str, Any], kinds: Mapping[str, Collection[object]]) -> None
 
 
 def _check_finding(row: dict[str, Any]) -> None:
-    _check(row, _FINDING_KINDS)
-    places = (row["line"], row["column"])
+    _check_row(row, _FINDING_TYPES)
+    positions = (row["line"], row["column"])
     if (
         row["code"] not in CODES
         or row["severity"] not in _SEVERITIES
-        or any(at is not None and at < 1 for at in places)
+        or any(at is not None and at < 1 for at in positions)
     ):
         raise ValueError("another finding")
 
@@ -346,4 +355,4 @@ def _finding(row: dict[str, Any]) -> Finding:
     return Finding(**{**row, "severity": Severity(row["severity"])})
 
 
-_put = object.__setattr__
+_set_attribute = object.__setattr__

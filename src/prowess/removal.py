@@ -12,24 +12,24 @@ import os
 import stat
 from contextlib import suppress
 
-__all__ = ["remove", "remove_in"]
+__all__ = ["remove_tree", "remove_tree_at"]
 
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_DIRECTORY_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
-def remove(path: str) -> None:
+def remove_tree(path: str) -> None:
     """Remove a folder with all that is in it, following links on the way to it only; what cannot be removed stays."""
     above, name = os.path.split(path)
     with suppress(OSError):
-        fd = os.open(above, _FOLDER)
+        fd = os.open(above, _DIRECTORY_FLAGS)
         try:
-            remove_in(name, fd)
+            remove_tree_at(name, fd)
         finally:
             os.close(fd)
 
 
-def remove_in(name: str, above: int) -> None:
+def remove_tree_at(name: str, above: int) -> None:
     """Remove a folder with all that is in it; what cannot be removed stays.
 
     Args:
@@ -37,35 +37,35 @@ def remove_in(name: str, above: int) -> None:
         above: a descriptor of the folder in which it is.
     """
     with suppress(OSError):
-        _empty(name, above)
+        _empty_directory(name, above)
         os.rmdir(name, dir_fd=above)
 
 
-def _empty(name: str, above: int) -> None:
+def _empty_directory(name: str, above: int) -> None:
     """Remove what is in a folder. However deep it is, no more than two descriptors are open.
 
     Raises:
         OSError: it cannot be opened or listed.
     """
-    top = _opened(name, above)
+    top = _open_directory(name, above)
     try:
         moved = 0
         own: set[str] = set()
-        while inner := _folders_left(top):
+        while inner := _unlink_files(top):
             before = moved
             for found in inner:
                 with suppress(OSError):
                     one = found
                     if one not in own:  # what something is mounted on cannot be moved: what is in it lies elsewhere
-                        one = _moved(one, top, top)
+                        one = _rename_randomly(one, top, top)
                         own.add(one)
-                    fd = _opened(one, top)
+                    fd = _open_directory(one, top)
                     try:
-                        for below in _folders_left(fd):
+                        for below in _unlink_files(fd):
                             with suppress(OSError):
                                 # Who may not write to a folder may not move it.
                                 os.chmod(below, 0o700, dir_fd=fd)
-                                own.add(_moved(below, fd, top))
+                                own.add(_rename_randomly(below, fd, top))
                                 moved += 1
                     finally:
                         os.close(fd)
@@ -76,7 +76,7 @@ def _empty(name: str, above: int) -> None:
         os.close(top)
 
 
-def _moved(name: str, above: int, into: int) -> str:
+def _rename_randomly(name: str, above: int, into: int) -> str:
     """Give a folder a new name, and return it.
 
     Raises:
@@ -87,25 +87,25 @@ def _moved(name: str, above: int, into: int) -> str:
     return new
 
 
-def _opened(name: str, above: int) -> int:
+def _open_directory(name: str, above: int) -> int:
     """Open a folder, also one that nobody may look into.
 
     Raises:
         OSError: it is none, or another's.
     """
     try:
-        fd = os.open(name, _FOLDER | _NO_LINK, dir_fd=above)
+        fd = os.open(name, _DIRECTORY_FLAGS | _NOFOLLOW, dir_fd=above)
     except PermissionError:
         if not stat.S_ISDIR(os.lstat(name, dir_fd=above).st_mode):
             raise
         os.chmod(name, 0o700, dir_fd=above)
-        fd = os.open(name, _FOLDER | _NO_LINK, dir_fd=above)
+        fd = os.open(name, _DIRECTORY_FLAGS | _NOFOLLOW, dir_fd=above)
     with suppress(OSError):  # another's may be empty, and then goes all the same
         os.fchmod(fd, 0o700)
     return fd
 
 
-def _folders_left(fd: int) -> list[str]:
+def _unlink_files(fd: int) -> list[str]:
     """Remove what is not a folder from an open one; return the names of the others."""
     with os.scandir(fd) as entries:
         rows = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]

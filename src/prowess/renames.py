@@ -15,15 +15,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["exchange", "rename"]
+__all__ = ["exchange_names", "rename_no_replace"]
 
 # renameat2(2), Linux 3.15; renameatx_np(2), macOS 10.12.
-_NO_REPLACE, _EXCHANGE = (4, 2) if sys.platform == "darwin" else (1, 2)
-_UNKNOWN = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+_NO_REPLACE_FLAG, _EXCHANGE_FLAG = (4, 2) if sys.platform == "darwin" else (1, 2)
+_UNSUPPORTED_ERRNOS = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 
 @cache
-def _function() -> Callable[..., int] | None:
+def _renameat2() -> Callable[..., int] | None:
     import ctypes
 
     try:
@@ -36,13 +36,13 @@ def _function() -> Callable[..., int] | None:
     return function
 
 
-def _renamed(source: int, old: str, target: int, new: str, flags: int) -> bool:
+def _rename_with_flags(source: int, old: str, target: int, new: str, flags: int) -> bool:
     """Rename with flags, and say whether that is possible here.
 
     Raises:
         OSError: it is, but it failed.
     """
-    function = _function()
+    function = _renameat2()
     if function is None:
         return False
     import ctypes
@@ -50,27 +50,27 @@ def _renamed(source: int, old: str, target: int, new: str, flags: int) -> bool:
     if function(source, os.fsencode(old), target, os.fsencode(new), flags) == 0:
         return True
     number = ctypes.get_errno()
-    if number in _UNKNOWN:
+    if number in _UNSUPPORTED_ERRNOS:
         return False
     raise OSError(number, os.strerror(number), old)
 
 
-def exchange(source: int, old: str, target: int, new: str) -> bool:
+def exchange_names(source: int, old: str, target: int, new: str) -> bool:
     """Let two things change places, each a name in an open folder, and say whether that is possible here.
 
     Raises:
         OSError: it is, but it failed.
     """
-    return _renamed(source, old, target, new, _EXCHANGE)
+    return _rename_with_flags(source, old, target, new, _EXCHANGE_FLAG)
 
 
-def rename(source: int, old: str, target: int, new: str) -> None:
+def rename_no_replace(source: int, old: str, target: int, new: str) -> None:
     """Rename, from one open folder into another, where nothing has the new name.
 
     Raises:
         OSError: something has; or it failed.
     """
-    if _renamed(source, old, target, new, _NO_REPLACE):
+    if _rename_with_flags(source, old, target, new, _NO_REPLACE_FLAG):
         return
     try:
         os.stat(new, dir_fd=target, follow_symlinks=False)

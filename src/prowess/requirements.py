@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from .skill import Requirements
 
-__all__ = ["Missing", "missing"]
+__all__ = ["MissingRequirement", "find_missing"]
 
 
-class Missing(Frozen):
+class MissingRequirement(Frozen):
     """One thing that a skill needs and this machine does not have."""
 
     kind: str
@@ -35,7 +35,7 @@ class Missing(Frozen):
     hint: str | None = None
 
 
-def missing(requirements: Requirements, *, env: Mapping[str, str] | None = None) -> tuple[Missing, ...]:
+def find_missing(requirements: Requirements, *, env: Mapping[str, str] | None = None) -> tuple[MissingRequirement, ...]:
     """Return what is missing, in the order of the skill: variables, programs, packages; each once. Never raises.
 
     Args:
@@ -44,9 +44,9 @@ def missing(requirements: Requirements, *, env: Mapping[str, str] | None = None)
     """
     env = os.environ if env is None else env
     found = [
-        *_variables(dict.fromkeys(requirements.env), env),
-        *_programs(dict.fromkeys(requirements.bins), env),
-        *_packages(dict.fromkeys(requirements.packages)),
+        *_missing_variables(dict.fromkeys(requirements.env), env),
+        *_missing_programs(dict.fromkeys(requirements.bins), env),
+        *_missing_packages(dict.fromkeys(requirements.packages)),
     ]
     return tuple(found)
 
@@ -57,19 +57,23 @@ _MAX_REQUIREMENT = 1000
 """Characters of a Python requirement; all real ones are shorter, and reading it takes its length squared."""
 
 
-def _variables(names: dict[str, None], env: Mapping[str, str]) -> Iterator[Missing]:
+def _missing_variables(names: dict[str, None], env: Mapping[str, str]) -> Iterator[MissingRequirement]:
     for name in names:
         if not name or "=" in name or "\0" in name or len(name) > _MAX_NAME:
-            yield Missing(kind="env", name=name, message=f"{quoted(name)} is no name of an environment variable")
+            yield MissingRequirement(
+                kind="env", name=name, message=f"{quoted(name)} is no name of an environment variable"
+            )
             continue
         value = env.get(name)
         if value is None or not value.strip():
             what = "not set" if value is None else "empty"
             message = f"the environment variable {quoted(name)} is {what}"
-            yield Missing(kind="env", name=name, message=message, hint=f"set {quoted(name)} before you start the agent")
+            yield MissingRequirement(
+                kind="env", name=name, message=message, hint=f"set {quoted(name)} before you start the agent"
+            )
 
 
-def _programs(names: dict[str, None], env: Mapping[str, str]) -> Iterator[Missing]:
+def _missing_programs(names: dict[str, None], env: Mapping[str, str]) -> Iterator[MissingRequirement]:
     if not names:
         return
     # A relative or empty entry would find a program in whatever folder the agent works in.
@@ -77,11 +81,13 @@ def _programs(names: dict[str, None], env: Mapping[str, str]) -> Iterator[Missin
     for name in names:
         if name in ("", ".", "..") or len(name) > _MAX_NAME or any(c in "/\\\0" for c in name):
             message = f"{quoted(name)} is no name of a program"
-            yield Missing(kind="bin", name=name, message=message, hint="a program is named without its folder")
+            yield MissingRequirement(
+                kind="bin", name=name, message=message, hint="a program is named without its folder"
+            )
         elif not _on_path(name, folders):
             message = f"the program {quoted(name)} is not on PATH"
             hint = f"install {quoted(name)}, or add its folder to PATH"
-            yield Missing(kind="bin", name=name, message=message, hint=hint)
+            yield MissingRequirement(kind="bin", name=name, message=message, hint=hint)
 
 
 def _on_path(name: str, folders: str) -> bool:
@@ -93,27 +99,27 @@ def _on_path(name: str, folders: str) -> bool:
         return False
 
 
-def _packages(wanted: dict[str, None]) -> Iterator[Missing]:
+def _missing_packages(wanted: dict[str, None]) -> Iterator[MissingRequirement]:
     if not wanted:
         return
-    read = _reader()
+    read = _requirement_parser()
     for text in wanted:
         if len(text) > _MAX_REQUIREMENT:
             message = f"{quoted(text)} is no Python requirement: it is longer than {_MAX_REQUIREMENT:,} characters"
-            yield Missing(kind="package", name=text, message=message)
+            yield MissingRequirement(kind="package", name=text, message=message)
             continue
         try:
             item = read(text)
         except _UncheckableError:
             message = f"{quoted(text)} cannot be checked without the package `packaging`"
-            yield Missing(kind="package", name=text, message=message, hint="`pip install packaging`")
+            yield MissingRequirement(kind="package", name=text, message=message, hint="`pip install packaging`")
             continue
         except (ValueError, RecursionError):
             message = f"{quoted(text)} is no Python requirement"
             hint = "write it as `pip` takes it, for example `pypdf>=5,<6`"
-            yield Missing(kind="package", name=text, message=message, hint=hint)
+            yield MissingRequirement(kind="package", name=text, message=message, hint=hint)
             continue
-        if item is not None and (found := item.missing(text)):
+        if item is not None and (found := item.find_missing(text)):
             yield found
 
 
@@ -121,56 +127,58 @@ class _UncheckableError(Exception):
     """A requirement may be right, but only `packaging` can tell."""
 
 
-class _Wanted:
+class _PythonRequirement:
     """A requirement that applies to this machine."""
 
-    def __init__(self, name: str, wants: str, allows: Allows, extras: frozenset[str] = frozenset()) -> None:
-        self.name, self.wants, self.allows, self.extras = name, wants, allows, extras
+    def __init__(
+        self, name: str, specifiers: str, accepts_version: VersionTest, extras: frozenset[str] = frozenset()
+    ) -> None:
+        self.name, self.specifiers, self.accepts_version, self.extras = name, specifiers, accepts_version, extras
 
-    def missing(self, text: str) -> Missing | None:
+    def find_missing(self, text: str) -> MissingRequirement | None:
         """Compare it with what is installed."""
-        if _canonical(self.name) == "python":
+        if _canonical_name(self.name) == "python":
             return self._python(text)
-        short = self.name + (f"[{','.join(sorted(self.extras))}]" if self.extras else "") + self.wants
-        hint = f"`pip install {_shell(neutral(short))}`" if len(short) <= 120 and "'" not in short else None
-        installed = _installed(self.name)
+        short = self.name + (f"[{','.join(sorted(self.extras))}]" if self.extras else "") + self.specifiers
+        hint = f"`pip install {_shell_quote(neutral(short))}`" if len(short) <= 120 and "'" not in short else None
+        installed = _installed_version(self.name)
         if installed is None:
             message = f"the Python package {quoted(self.name)} is not installed"
-            return Missing(kind="package", name=text, message=message, hint=hint)
-        if not self.wants or self.allows(installed):
+            return MissingRequirement(kind="package", name=text, message=message, hint=hint)
+        if not self.specifiers or self.accepts_version(installed):
             return None
-        message = f"{quoted(self.name + self.wants)} is wanted, {_version(installed)} is installed"
-        return Missing(kind="package", name=text, message=message, hint=hint)
+        message = f"{quoted(self.name + self.specifiers)} is wanted, {_display_version(installed)} is installed"
+        return MissingRequirement(kind="package", name=text, message=message, hint=hint)
 
-    def _python(self, text: str) -> Missing | None:
+    def _python(self, text: str) -> MissingRequirement | None:
         this = ".".join(map(str, sys.version_info[:3]))
-        if not self.wants or self.allows(this):
+        if not self.specifiers or self.accepts_version(this):
             return None
-        simple = re.fullmatch(r">=[ \t]*([0-9.]{1,20})", self.wants)
-        what = f"Python {simple[1]} or newer" if simple else quoted(f"python{self.wants}")
-        return Missing(kind="python", name=text, message=f"{what} is wanted, this is {this}")
+        simple = re.fullmatch(r">=[ \t]*([0-9.]{1,20})", self.specifiers)
+        what = f"Python {simple[1]} or newer" if simple else quoted(f"python{self.specifiers}")
+        return MissingRequirement(kind="python", name=text, message=f"{what} is wanted, this is {this}")
 
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Allows = Callable[[str], bool]
-    Reader = Callable[[str], "_Wanted | None"]
+    VersionTest = Callable[[str], bool]
+    RequirementParser = Callable[[str], "_PythonRequirement | None"]
 
 
-def _canonical(name: str) -> str:
+def _canonical_name(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _shell(text: str) -> str:
+def _shell_quote(text: str) -> str:
     return text if re.fullmatch(r"[A-Za-z0-9._=~,-]+", text) else f"'{text}'"
 
 
-def _version(text: str) -> str:
+def _display_version(text: str) -> str:
     return quoted(text)[1:-1]
 
 
-def _installed(name: str) -> str | None:
+def _installed_version(name: str) -> str | None:
     """Return the version of an installed package, as it says itself."""
     from importlib import metadata
 
@@ -180,61 +188,63 @@ def _installed(name: str) -> str | None:
         return None
 
 
-def _reader() -> Reader:
+def _requirement_parser() -> RequirementParser:
     try:
         from packaging.requirements import Requirement
     except ImportError:
-        return _simple
+        return _parse_simple_requirement
 
-    def read(text: str) -> _Wanted | None:
+    def read(text: str) -> _PythonRequirement | None:
         item = Requirement(text)
         if item.marker is not None and not item.marker.evaluate({"extra": ""}):
             return None
         specifiers = item.specifier
 
-        def allows(version: str) -> bool:
+        def accepts_version(version: str) -> bool:
             try:
                 return specifiers.contains(version, prereleases=True)
             except ValueError:
                 return False
 
-        return _Wanted(item.name, str(specifiers), allows, frozenset(item.extras))
+        return _PythonRequirement(item.name, str(specifiers), accepts_version, frozenset(item.extras))
 
     return read
 
 
-_SIMPLE = re.compile(r"[ \t]*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)[ \t]*([^A-Za-z0-9._ \t-].*)?", re.DOTALL)
+_SIMPLE_REQUIREMENT = re.compile(
+    r"[ \t]*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)[ \t]*([^A-Za-z0-9._ \t-].*)?", re.DOTALL
+)
 _COMPARISON = re.compile(r"[ \t]*(===|==|!=|>=|<=|~=|>|<)[ \t]*([^ \t]*)[ \t]*")
-_DOTTED = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})*")
+_DOTTED_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})*")
 
 
-def _simple(text: str) -> _Wanted | None:
+def _parse_simple_requirement(text: str) -> _PythonRequirement | None:
     """Read what needs no `packaging`: a name and comparisons with dotted numbers."""
-    match = _SIMPLE.fullmatch(text)
+    match = _SIMPLE_REQUIREMENT.fullmatch(text)
     if match is None:
         raise ValueError(text)
     name, rest = match[1], (match[2] or "").strip(" \t")
     tests: list[tuple[str, list[int]]] = []
     for part in rest.split(",") if rest else ():
         comparison = _COMPARISON.fullmatch(part)
-        if comparison is None or comparison[1] in ("===", "~=") or not _DOTTED.fullmatch(comparison[2]):
+        if comparison is None or comparison[1] in ("===", "~=") or not _DOTTED_VERSION.fullmatch(comparison[2]):
             raise _UncheckableError
-        tests.append((comparison[1], _numbers(comparison[2])))
+        tests.append((comparison[1], _version_numbers(comparison[2])))
 
-    def allows(version: str) -> bool:
-        if not _DOTTED.fullmatch(version):
+    def accepts_version(version: str) -> bool:
+        if not _DOTTED_VERSION.fullmatch(version):
             raise _UncheckableError
-        mine = _numbers(version)
-        return all(_COMPARE[sign](mine, other) for sign, other in tests)
+        mine = _version_numbers(version)
+        return all(_COMPARISON_FUNCTIONS[sign](mine, other) for sign, other in tests)
 
-    if rest and _canonical(name) != "python":
-        installed = _installed(name)
-        if installed is not None and not _DOTTED.fullmatch(installed):
+    if rest and _canonical_name(name) != "python":
+        installed = _installed_version(name)
+        if installed is not None and not _DOTTED_VERSION.fullmatch(installed):
             raise _UncheckableError
-    return _Wanted(name, rest, allows)
+    return _PythonRequirement(name, rest, accepts_version)
 
 
-def _numbers(text: str) -> list[int]:
+def _version_numbers(text: str) -> list[int]:
     """Split a version at its dots; noughts at its end say nothing."""
     numbers = [int(part) for part in text.split(".")]
     while numbers and not numbers[-1]:
@@ -242,7 +252,7 @@ def _numbers(text: str) -> list[int]:
     return numbers
 
 
-_COMPARE: Mapping[str, Callable[[list[int], list[int]], bool]] = {
+_COMPARISON_FUNCTIONS: Mapping[str, Callable[[list[int], list[int]], bool]] = {
     "==": lambda mine, other: mine == other,
     "!=": lambda mine, other: mine != other,
     ">=": lambda mine, other: mine >= other,

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import re
 
-from ._frontmatter import read
+from ._frontmatter import parse_frontmatter
 from .findings import finding
-from .lines import NOT_YAML
+from .lines import INVALID_YAML_CODES
 from .skill import from_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .host import Reading, Repair
+    from .host import ReadingRules, Repair
     from .skill import Skill
 
-__all__ = ["reread"]
+__all__ = ["apply_dialect"]
 
-_FRAMING = frozenset(
+_FENCE_CODES = frozenset(
     (
         "frontmatter-missing",
         "frontmatter-not-first",
@@ -33,10 +33,10 @@ _FRAMING = frozenset(
         "newline-cr",
     )
 )
-_REPAIRABLE = NOT_YAML - {"yaml-duplicate-key"}
+_REPAIRABLE_CODES = INVALID_YAML_CODES - {"yaml-duplicate-key"}
 
 
-def reread(skill: Skill, path: str, reading: Reading, text: Callable[[], str]) -> Skill:
+def apply_dialect(skill: Skill, path: str, reading: ReadingRules, text: Callable[[], str]) -> Skill:
     """Read a skill as a host does, from the text of its file.
 
     Args:
@@ -49,54 +49,62 @@ def reread(skill: Skill, path: str, reading: Reading, text: Callable[[], str]) -
     if document is None:
         return skill
     codes = {item.code for item in skill.findings}
-    front = document.front or ""
-    if reading.opening and (codes & _FRAMING or "---" in front or not front.strip()) and codes.isdisjoint(_TOO_MUCH):
+    front = document.frontmatter or ""
+    if (
+        reading.opening
+        and (codes & _FENCE_CODES or "---" in front or not front.strip())
+        and codes.isdisjoint(_UNREADABLE_CODES)
+    ):
         whole = text().replace("\r\n", "\n")
         opening = re.match(reading.opening, whole)
         closing = opening and re.compile(reading.closing).search(whole, opening.end())
         if opening is None or closing is None:
-            if codes & _FRAMING:
+            if codes & _FENCE_CODES:
                 return skill
             code = "frontmatter-missing" if opening is None else "frontmatter-unclosed"
             problem = finding(code, "the client sees no front matter here", path=path)
-            return skill.but(findings=(*skill.findings, problem))
-        skill = _between(skill, path, whole[opening.end() : closing.start()], whole[closing.end() :])
+            return skill.with_changes(findings=(*skill.findings, problem))
+        skill = _read_between_fences(skill, path, whole[opening.end() : closing.start()], whole[closing.end() :])
         codes = {item.code for item in skill.findings}
-    skill = _refused(skill, path, reading)
+    skill = _with_parser_refusal(skill, path, reading)
     codes = {item.code for item in skill.findings}
-    if reading.repair is not None and (codes & _REPAIRABLE or (reading.repair.types and _wrong_types(skill))):
+    if reading.repair is not None and (codes & _REPAIRABLE_CODES or (reading.repair.types and _wrong_types(skill))):
         document = skill.document
-        if document is not None and document.front is not None:
+        if document is not None and document.frontmatter is not None:
             lines = document.text.split("\n")[1 : document.body_line - 1]
             while lines and not lines[-1].startswith("---"):
                 lines.pop()
-            mended = _mended(lines[:-1], reading.repair)
+            mended = _repair_lines(lines[:-1], reading.repair)
             if mended != lines[:-1]:
-                again = _refused(_between(skill, path, "\n".join(mended), document.body), path, reading)
-                if codes.isdisjoint(_REPAIRABLE) or _REPAIRABLE.isdisjoint(item.code for item in again.findings):
+                again = _with_parser_refusal(
+                    _read_between_fences(skill, path, "\n".join(mended), document.body), path, reading
+                )
+                if codes.isdisjoint(_REPAIRABLE_CODES) or _REPAIRABLE_CODES.isdisjoint(
+                    item.code for item in again.findings
+                ):
                     return again
     return skill
 
 
-_TOO_MUCH = frozenset(("frontmatter-too-large", "encoding-utf16"))
+_UNREADABLE_CODES = frozenset(("frontmatter-too-large", "encoding-utf16"))
 
 
-def _between(skill: Skill, path: str, front: str, body: str) -> Skill:
+def _read_between_fences(skill: Skill, path: str, front: str, body: str) -> Skill:
     """Read a front matter again, between plain fences."""
     front = front.replace("\r", "\n").strip("\n").removeprefix("---\n")
     data = f"---\n{front}\n---\n{body.removeprefix(chr(10))}".encode(errors="replace")
-    again = from_document(read(data, path), path)
+    again = from_document(parse_frontmatter(data, path), path)
     kept = tuple(item for item in skill.findings if item.code.startswith("encoding-"))
-    return again.but(findings=(*kept, *again.findings))
+    return again.with_changes(findings=(*kept, *again.findings))
 
 
-def _refused(skill: Skill, path: str, reading: Reading) -> Skill:
+def _with_parser_refusal(skill: Skill, path: str, reading: ReadingRules) -> Skill:
     """Add what the client's parser does not take, though the reader does."""
-    front = skill.document.front if skill.document is not None else None
+    front = skill.document.frontmatter if skill.document is not None else None
     if front is None or not any(re.search(pattern, front) for pattern in reading.refuses):
         return skill
     problem = finding("yaml-syntax", "the client's YAML parser does not take this front matter", path=path)
-    return skill.but(findings=(*skill.findings, problem))
+    return skill.with_changes(findings=(*skill.findings, problem))
 
 
 def _wrong_types(skill: Skill) -> bool:
@@ -104,7 +112,7 @@ def _wrong_types(skill: Skill) -> bool:
     return any(field is not None and field.kind in ("list", "map") for field in fields)
 
 
-def _mended(lines: list[str], rule: Repair) -> list[str]:
+def _repair_lines(lines: list[str], rule: Repair) -> list[str]:
     """Put values in quotes, line by line."""
     pattern, when, unless = re.compile(rule.line), re.compile(rule.when), re.compile(rule.unless)
     result = []
@@ -122,12 +130,12 @@ def _mended(lines: list[str], rule: Repair) -> list[str]:
                 block = indent
             elif when.search(value) and not unless.search(value):
                 rest = match.groupdict().get("rest") or ""
-                line = f"{match['key']}{match['gap'] or ' '}{_quoted(value, rule.quote)}{rest}"
+                line = f"{match['key']}{match['gap'] or ' '}{_quote_value(value, rule.quote)}{rest}"
         result += line.split("\n")
     return result
 
 
-def _quoted(value: str, style: str) -> str:
+def _quote_value(value: str, style: str) -> str:
     if style == "single":
         return "'" + value.replace("'", "''") + "'"
     if style == "double":

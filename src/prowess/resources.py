@@ -12,28 +12,28 @@ import stat
 from ._frozen import Frozen
 from .errors import SkillFileError
 from .files import skill_files
-from .text import near_names, quoted, words_of
+from .text import describe_os_error, nearest_names, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .entry import Entry
 
-__all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "Text", "files_of", "read_text"]
+__all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "FileText", "resource_folder", "read_text"]
 
 DEFAULT_LIMIT = 32 * 1024
 """Bytes that are read where nobody says how many."""
 MAX_LIMIT = 1024 * 1024
 """Bytes that are read at most at once."""
 _MAX_PATH = 4096
-_MAX_SHOWN = 200
+_MAX_HINT_PATH = 200
 """Characters of a path in a hint, which is to be typed."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_FOLDER = _FLAGS | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
-_FILE = _FLAGS | getattr(os, "O_NOFOLLOW", 0)
-_BY_DESCRIPTOR = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+_FOLDER_FLAGS = _FLAGS | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_FILE_FLAGS = _FLAGS | getattr(os, "O_NOFOLLOW", 0)
+_HAS_DIR_FD = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 
 
-class Text(Frozen):
+class FileText(Frozen):
     """A part of a file."""
 
     path: str
@@ -58,7 +58,7 @@ class Text(Frozen):
         }
 
 
-def files_of(entry: Entry) -> str | None:
+def resource_folder(entry: Entry) -> str | None:
     """Return the folder whose files belong to a skill, without links; None for a single file among others, or no file.
 
     Where its SKILL.md is a link, the folder is the one that the link lies in.
@@ -71,7 +71,7 @@ def files_of(entry: Entry) -> str | None:
     return os.path.dirname(entry.real)
 
 
-def read_text(folder: str | None, path: str, *, offset: int = 0, limit: int | None = None) -> Text:
+def read_text(folder: str | None, path: str, *, offset: int = 0, limit: int | None = None) -> FileText:
     """Read a text file of a skill.
 
     Args:
@@ -86,24 +86,26 @@ def read_text(folder: str | None, path: str, *, offset: int = 0, limit: int | No
     """
     if folder is None:
         raise SkillFileError("the skill has no files of its own", hint="all there is of it are its instructions")
-    parts = _parts(path)
+    parts = _split_path(path)
     limit = DEFAULT_LIMIT if limit is None else limit
     if offset < 0 or limit < 1:
         raise SkillFileError(
             "`offset` must be 0 or more and `limit` 1 or more", hint="leave them out to read from the top"
         )
-    fd = _opened(folder, parts, path)
+    fd = _open_inside(folder, parts, path)
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode):
             kind = "a folder" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-            raise SkillFileError(f"{quoted(path)} is {kind}", hint=_names(folder, path))
+            raise SkillFileError(f"{quoted(path)} is {kind}", hint=_file_names_hint(folder, path))
         os.lseek(fd, min(offset, status.st_size), os.SEEK_SET)
         data = os.read(fd, min(limit, MAX_LIMIT))
     except OSError as error:
         if isinstance(error, SkillFileError):
             raise
-        raise SkillFileError(f"{quoted(path)} cannot be read: {words_of(error)}", hint="go on without it") from None
+        raise SkillFileError(
+            f"{quoted(path)} cannot be read: {describe_os_error(error)}", hint="go on without it"
+        ) from None
     finally:
         os.close(fd)
     end = offset + len(data)
@@ -116,7 +118,7 @@ def read_text(folder: str | None, path: str, *, offset: int = 0, limit: int | No
         if cut and data[-cut] >= 0xC0 and cut < (2 if data[-cut] < 0xE0 else 3 if data[-cut] < 0xF0 else 4):
             data, end = data[:-cut], end - cut
     text = data.decode("utf-8", "replace")
-    return Text(
+    return FileText(
         path="/".join(parts),
         text=text.removeprefix("\ufeff") if not offset else text,
         offset=offset,
@@ -125,7 +127,7 @@ def read_text(folder: str | None, path: str, *, offset: int = 0, limit: int | No
     )
 
 
-def _parts(path: str) -> list[str]:
+def _split_path(path: str) -> list[str]:
     """Take a path apart.
 
     Raises:
@@ -143,37 +145,39 @@ def _parts(path: str) -> list[str]:
     return parts
 
 
-def _opened(folder: str, parts: list[str], path: str) -> int:
+def _open_inside(folder: str, parts: list[str], path: str) -> int:
     """Open a file part by part.
 
     Raises:
         SkillFileError: there is none, or a link is on the way.
     """
-    if not _BY_DESCRIPTOR:
+    if not _HAS_DIR_FD:
         at = folder
         for part in parts:
             at = os.path.join(at, part)
             if os.path.islink(at):
-                raise SkillFileError(f"{quoted(path)} is a link, which is not followed", hint=_names(folder, path))
+                raise SkillFileError(
+                    f"{quoted(path)} is a link, which is not followed", hint=_file_names_hint(folder, path)
+                )
         try:
-            return os.open(at, _FILE)
+            return os.open(at, _FILE_FLAGS)
         except (OSError, ValueError) as error:
-            raise _not_there(folder, path, error) from None
+            raise _open_error(folder, path, error) from None
     fd = -1
     try:
-        fd = os.open(folder, _FOLDER)
+        fd = os.open(folder, _FOLDER_FLAGS)
         for number, part in enumerate(parts):
-            inner = os.open(part, _FILE if number == len(parts) - 1 else _FOLDER, dir_fd=fd)
+            inner = os.open(part, _FILE_FLAGS if number == len(parts) - 1 else _FOLDER_FLAGS, dir_fd=fd)
             os.close(fd)
             fd = inner
     except (OSError, ValueError) as error:
         if fd >= 0:
             os.close(fd)
-        raise _not_there(folder, path, error) from None
+        raise _open_error(folder, path, error) from None
     return fd
 
 
-def _not_there(folder: str, path: str, error: Exception) -> SkillFileError:
+def _open_error(folder: str, path: str, error: Exception) -> SkillFileError:
     import errno
 
     number = error.errno if isinstance(error, OSError) else None
@@ -181,13 +185,13 @@ def _not_there(folder: str, path: str, error: Exception) -> SkillFileError:
         return SkillFileError("the skill's folder is gone", hint="go on without the skill")
     if number in (errno.ELOOP, errno.EMLINK) or (number == errno.ENOTDIR and _has_link(folder, path)):
         return SkillFileError(
-            f"{quoted(path)} is a link, or lies behind one, which is not followed", hint=_names(folder, path)
+            f"{quoted(path)} is a link, or lies behind one, which is not followed", hint=_file_names_hint(folder, path)
         )
     if number in (errno.EACCES, errno.EPERM):
         return SkillFileError(f"{quoted(path)} may not be read", hint="mend its permissions")
     if number == errno.ENXIO:
-        return SkillFileError(f"{quoted(path)} is not a regular file", hint=_names(folder, path))
-    return SkillFileError(f"the skill has no file {quoted(path)}", hint=_names(folder, path))
+        return SkillFileError(f"{quoted(path)} is not a regular file", hint=_file_names_hint(folder, path))
+    return SkillFileError(f"the skill has no file {quoted(path)}", hint=_file_names_hint(folder, path))
 
 
 def _has_link(folder: str, path: str) -> bool:
@@ -199,13 +203,13 @@ def _has_link(folder: str, path: str) -> bool:
     return False
 
 
-def _names(folder: str, path: str) -> str:
+def _file_names_hint(folder: str, path: str) -> str:
     """Name files that are called almost as what was asked for, else the first ones."""
     names = [name for name, _ in skill_files(folder)[:1000]]
-    near = near_names(path[:200], names, cutoff=0.5)
+    near = nearest_names(path[:200], names, cutoff=0.5)
     if near:
-        return "did you mean " + " or ".join(quoted(name, _MAX_SHOWN) for name in near) + "?"
+        return "did you mean " + " or ".join(quoted(name, _MAX_HINT_PATH) for name in near) + "?"
     if not names:
         return "no file of it can be seen"
-    shown = ", ".join(quoted(name, _MAX_SHOWN) for name in names[:8])
+    shown = ", ".join(quoted(name, _MAX_HINT_PATH) for name in names[:8])
     return f"its files are {shown}{' and others' if len(names) > 8 else ''}"

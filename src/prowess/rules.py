@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from .findings import Finding, finding
 from .skill import FIELDS, SPEC_FIELDS, Skill
-from .text import hidden, quoted
+from .text import hidden_characters, quoted
 
 __all__ = [
     "MAX_COMPATIBILITY",
@@ -21,7 +21,7 @@ __all__ = [
     "MAX_LINES",
     "MAX_NAME",
     "RESERVED_WORDS",
-    "body_links",
+    "find_body_links",
     "check_skill",
 ]
 
@@ -36,22 +36,28 @@ MAX_LINES = 500
 RESERVED_WORDS = ("infer", "claude", "anthropic", "gemini", "openai")
 """Not allowed in a name by the `infer` CLI; Anthropic's limits forbid two of them, and Anthropic ships `claude-api`."""
 
-_KNOWN = frozenset((*FIELDS, "allowed_tools", "when_to_use", "hooks", "effort", "shell"))
+_KNOWN_FIELDS = frozenset((*FIELDS, "allowed_tools", "when_to_use", "hooks", "effort", "shell"))
 
 
 def check_skill(skill: Skill) -> tuple[Finding, ...]:
     """Return what is wrong with a skill, reader's findings first, with severities of the `guide` policy."""
-    if skill.document is None or skill.document.front is None:
+    if skill.document is None or skill.document.frontmatter is None:
         # A file that could not be opened, or has no front matter: everything after that would be an echo.
         return skill.findings
-    return (*skill.findings, *_name(skill), *_description(skill), *_few(_optional(skill)), *_few(_unknown(skill)))
+    return (
+        *skill.findings,
+        *_check_name(skill),
+        *_check_description(skill),
+        *_limit_per_code(_check_optional_fields(skill)),
+        *_limit_per_code(_check_unknown_fields(skill)),
+    )
 
 
 _MAX_REPORTED = 20
 """Findings of one code in one file."""
 
 
-def _few(found: Iterator[Finding]) -> Iterator[Finding]:
+def _limit_per_code(found: Iterator[Finding]) -> Iterator[Finding]:
     counts: Counter[str] = Counter()
     for item in found:
         counts[item.code] += 1
@@ -59,18 +65,18 @@ def _few(found: Iterator[Finding]) -> Iterator[Finding]:
             yield item
 
 
-def _at(skill: Skill, key: str, code: str, message: str, hint: str | None = None) -> Finding:
+def _field_finding(skill: Skill, key: str, code: str, message: str, hint: str | None = None) -> Finding:
     """Make a finding that points at a field."""
     entry = skill.fields.get(key)
     line, column = (entry.line, entry.column) if entry else (1, 1)
     return finding(code, message, path=skill.path, line=line, column=column, hint=hint)
 
 
-def _name(skill: Skill) -> Iterator[Finding]:
+def _check_name(skill: Skill) -> Iterator[Finding]:
     """Specification, "name field"."""
 
     def at(code: str, message: str, hint: str | None = None) -> Finding:
-        return _at(skill, "name", code, message, hint)
+        return _field_finding(skill, "name", code, message, hint)
 
     folder = skill.folder
     entry = skill.fields.get("name")
@@ -80,7 +86,9 @@ def _name(skill: Skill) -> Iterator[Finding]:
     name = skill.name
     if name is None:
         yield at(
-            "name-not-text", f"the name is {_a(entry.kind)}, not text", f"write `name: {folder}`" if folder else None
+            "name-not-text",
+            f"the name is {_describe_kind(entry.kind)}, not text",
+            f"write `name: {folder}`" if folder else None,
         )
         return
     if not name.strip():
@@ -88,10 +96,12 @@ def _name(skill: Skill) -> Iterator[Finding]:
         return
     if entry.kind != "text":
         yield at(
-            "name-type", f"{quoted(name)} is {_a(entry.kind)} to a YAML parser, not text", f'write `name: "{name}"`'
+            "name-type",
+            f"{quoted(name)} is {_describe_kind(entry.kind)} to a YAML parser, not text",
+            f'write `name: "{name}"`',
         )
     name = name.strip()
-    name = _composed(name)
+    name = _nfkc(name)
     if len(name) > MAX_NAME:
         yield at("name-too-long", f"the name has {len(name)} characters; at most {MAX_NAME} are allowed", "shorten it")
     if name != name.lower():
@@ -107,7 +117,7 @@ def _name(skill: Skill) -> Iterator[Finding]:
     if name[0] == "-" or name[-1] == "-" or "--" in name:
         hint = "put single hyphens between words"
         yield at("name-hyphens", f"the name {quoted(name)} begins or ends with a hyphen, or has two in a row", hint)
-    if folder and name != _composed(folder):
+    if folder and name != _nfkc(folder):
         what = "folder" if os.path.basename(os.path.dirname(skill.path or "")) == folder else "file"
         hint = f"rename the {what}, or write `name: {folder}`"
         yield at("name-not-folder", f"the name {quoted(name)} is not the {what}'s name {quoted(folder)}", hint)
@@ -118,7 +128,7 @@ def _name(skill: Skill) -> Iterator[Finding]:
         )
 
 
-def _composed(name: str) -> str:
+def _nfkc(name: str) -> str:
     """Return a name in NFKC."""
     if name.isascii():
         return name
@@ -127,11 +137,11 @@ def _composed(name: str) -> str:
     return unicodedata.normalize("NFKC", name)
 
 
-def _description(skill: Skill) -> Iterator[Finding]:
+def _check_description(skill: Skill) -> Iterator[Finding]:
     """Specification, "description field"."""
 
     def at(code: str, message: str, hint: str | None = None) -> Finding:
-        return _at(skill, "description", code, message, hint)
+        return _field_finding(skill, "description", code, message, hint)
 
     entry = skill.fields.get("description")
     say = "say what the skill does and when to use it"
@@ -140,17 +150,19 @@ def _description(skill: Skill) -> Iterator[Finding]:
         return
     text = skill.description
     if text is None:
-        yield at("description-not-text", f"the description is {_a(entry.kind)}, not text", "write it as one text")
+        yield at(
+            "description-not-text", f"the description is {_describe_kind(entry.kind)}, not text", "write it as one text"
+        )
         return
     if not text.strip():
         yield at("description-empty", "the description is empty", say)
         return
     if entry.kind != "text":
-        yield at("description-type", f"{quoted(text)} is {_a(entry.kind)} to a YAML parser, not text", say)
+        yield at("description-type", f"{quoted(text)} is {_describe_kind(entry.kind)} to a YAML parser, not text", say)
     if len(text) > MAX_DESCRIPTION:
         size = f"the description has {len(text):,} characters; at most {MAX_DESCRIPTION:,} are allowed"
         yield at("description-too-long", size, "shorten it; move detail into the body")
-    unseen = hidden(text)
+    unseen = hidden_characters(text)
     if unseen:
         shown = " ".join(f"U+{ord(c):04X}" for c in unseen[:8])
         yield at("description-hidden", f"the description holds characters that do not show: {shown}", "remove them")
@@ -159,48 +171,60 @@ def _description(skill: Skill) -> Iterator[Finding]:
         yield at("description-markup", "the description holds `<` or `>`", hint)
 
 
-def _optional(skill: Skill) -> Iterator[Finding]:
+def _check_optional_fields(skill: Skill) -> Iterator[Finding]:
     """Specification, "license" to "allowed-tools" fields; the fields of single clients."""
     entry = skill.fields.get("license")
     if entry is not None and skill.license is None:
-        yield _at(skill, "license", "license-type", f"the licence is {_a(entry.kind)}, not text", "write its SPDX name")
+        yield _field_finding(
+            skill,
+            "license",
+            "license-type",
+            f"the licence is {_describe_kind(entry.kind)}, not text",
+            "write its SPDX name",
+        )
     entry = skill.fields.get("compatibility")
     if entry is not None:
         text = skill.compatibility
         if text is None:
             known = "; its `requires:` list is read" if skill.requirements.packages else ""
-            message = f"the compatibility note is {_a(entry.kind)}, not text{known}"
-            yield _at(skill, "compatibility", "compatibility-type", message, "write it as one text")
+            message = f"the compatibility note is {_describe_kind(entry.kind)}, not text{known}"
+            yield _field_finding(skill, "compatibility", "compatibility-type", message, "write it as one text")
         elif not text.strip():
-            yield _at(skill, "compatibility", "compatibility-empty", "the compatibility note is empty", "remove it")
+            yield _field_finding(
+                skill, "compatibility", "compatibility-empty", "the compatibility note is empty", "remove it"
+            )
         elif len(text) > MAX_COMPATIBILITY:
             message = f"the compatibility note has {len(text):,} characters; at most {MAX_COMPATIBILITY} are allowed"
-            yield _at(skill, "compatibility", "compatibility-too-long", message, "shorten it")
+            yield _field_finding(skill, "compatibility", "compatibility-too-long", message, "shorten it")
     if "metadata" in skill.extra:
-        message = f"the metadata is {_a(skill.fields['metadata'].kind)}, not a map"
-        yield _at(skill, "metadata", "metadata-type", message, "write `key: value` lines below it")
+        message = f"the metadata is {_describe_kind(skill.fields['metadata'].kind)}, not a map"
+        yield _field_finding(skill, "metadata", "metadata-type", message, "write `key: value` lines below it")
     for key, value in skill.metadata.items():
         if not isinstance(value, str):
             kind = "map" if isinstance(value, Mapping) else "list"
             message = f"the metadata value {quoted(key)} is a {kind}, not text"
-            yield _at(skill, "metadata", "metadata-nested", message, "write it as one text")
+            yield _field_finding(skill, "metadata", "metadata-nested", message, "write it as one text")
     for key in ("allowed-tools", "allowed_tools"):
         entry = skill.fields.get(key)
         if entry is not None and entry.kind != "text":
             message, hint = (
-                f"`{key}` is {_a(entry.kind)}, not one line of text",
+                f"`{key}` is {_describe_kind(entry.kind)}, not one line of text",
                 "write `allowed-tools: Read Grep Bash(git:*)` on one line",
             )
-            yield _at(skill, key, "allowed-tools-type", message, hint)
+            yield _field_finding(skill, key, "allowed-tools-type", message, hint)
     for key in FIELDS[len(SPEC_FIELDS) :]:
         entry = skill.fields.get(key)
         if entry is not None and key in skill.extra and entry.kind != "null":
-            yield _at(
-                skill, key, "field-type", f"{quoted(_short(skill.extra[key]))} is not what `{key}` takes", _TAKES[key]
+            yield _field_finding(
+                skill,
+                key,
+                "field-type",
+                f"{quoted(_describe_value(skill.extra[key]))} is not what `{key}` takes",
+                _FIELD_HINTS[key],
             )
 
 
-_TAKES = {
+_FIELD_HINTS = {
     "disable-model-invocation": "write `true` or `false`",
     "user-invocable": "write `true` or `false`",
     "context": "write one word of text",
@@ -213,28 +237,28 @@ _TAKES = {
 }
 
 
-def _a(kind: str) -> str:
+def _describe_kind(kind: str) -> str:
     """Say what YAML makes of a value."""
     return {"null": "empty", "bool": "true or false", "text": "text"}.get(kind, f"a {kind}")
 
 
-def _short(value: object) -> str:
+def _describe_value(value: object) -> str:
     return value if isinstance(value, str) else "a map" if isinstance(value, Mapping) else "a list"
 
 
-def _unknown(skill: Skill) -> Iterator[Finding]:
+def _check_unknown_fields(skill: Skill) -> Iterator[Finding]:
     """Fields outside the specification: kept, and an error only to the letter of it."""
     for key in skill.fields:
         if key not in SPEC_FIELDS:
-            words = "is not a field of the specification" if key in _KNOWN else "is not known"
+            words = "is not a field of the specification" if key in _KNOWN_FIELDS else "is not known"
             hint = "write `allowed-tools`" if key == "allowed_tools" else "put values of your own below `metadata:`"
-            yield _at(skill, key, "field-unknown", f"the field {quoted(key)} {words}", hint)
+            yield _field_finding(skill, key, "field-unknown", f"the field {quoted(key)} {words}", hint)
 
 
 def check_body(skill: Skill) -> Iterator[Finding]:
     """Rules that need the whole file: specification, "Body content" and "Progressive disclosure"."""
     document = skill.document
-    if document is None or document.front is None:
+    if document is None or document.frontmatter is None:
         return
     if not skill.body.strip():
         yield finding(
@@ -254,8 +278,8 @@ def check_body(skill: Skill) -> Iterator[Finding]:
         )
 
 
-_LINK = r"(?<!!)\[[^\[\]\n]{0,200}\]\(\s*<?(?P<target>[^()\s<>\"]{1,300})>?(?:\s+\"[^\"\n]{0,200}\")?\s*\)"
-_FENCED = r"^ {0,3}(```+|~~~+)"
+_LINK_PATTERN = r"(?<!!)\[[^\[\]\n]{0,200}\]\(\s*<?(?P<target>[^()\s<>\"]{1,300})>?(?:\s+\"[^\"\n]{0,200}\")?\s*\)"
+_CODE_FENCE_PATTERN = r"^ {0,3}(```+|~~~+)"
 
 
 def _without_code(line: str) -> str:
@@ -280,7 +304,7 @@ def _without_code(line: str) -> str:
     return "".join([*parts, line[at:]])
 
 
-def body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
+def find_body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
     """Yield the relative links of the body outside code: target, line, column.
 
     The target is a path relative to the skill's folder; it may not be there and may lead out of it.
@@ -288,7 +312,7 @@ def body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
     if skill.document is None:
         return
     # Compiled here: only a check looks into bodies.
-    link, fenced = re.compile(_LINK), re.compile(_FENCED)
+    link, fenced = re.compile(_LINK_PATTERN), re.compile(_CODE_FENCE_PATTERN)
     fence = ""
     for number, line in enumerate(skill.body.split("\n"), skill.document.body_line):
         if mark := fenced.match(line):
@@ -314,7 +338,7 @@ _MAX_LINKS = 1000
 """Files that are looked for because one body links to them."""
 
 
-def link_findings(skill: Skill, exists: Callable[[str], bool]) -> Iterator[Finding]:
+def check_links(skill: Skill, exists: Callable[[str], bool]) -> Iterator[Finding]:
     """Specification, "File references": a link of the body leads to a file of the skill.
 
     Args:
@@ -323,7 +347,7 @@ def link_findings(skill: Skill, exists: Callable[[str], bool]) -> Iterator[Findi
     """
     counts: Counter[str] = Counter()
     known: dict[str, bool] = {}
-    for target, line, column in body_links(skill):
+    for target, line, column in find_body_links(skill):
         path = os.path.normpath(target)
         if os.path.isabs(path) or path == ".." or path.startswith(".." + os.sep):
             code, message = "link-escapes", f"the link {quoted(target)} leads out of the skill's folder"

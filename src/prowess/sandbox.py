@@ -11,12 +11,12 @@ import os
 from contextlib import suppress
 
 from ._frozen import EMPTY, Frozen
-from .backend import CHOICES, Backend, backend, forget
-from .confine import Walls
+from .backend import CHOICES, Backend, find_backend, forget_probe
+from .confine import Confinement
 from .errors import SandboxError
-from .outfit import new_folder, outfit
-from .process import ended, stop
-from .removal import remove
+from .outfit import make_temp_folder, runtime_folder
+from .process import run_supervised, stop
+from .removal import remove_tree
 from .text import neutral, quoted
 
 TYPE_CHECKING = False
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["CHOICES", "SYSTEM_PATH", "Backend", "Limits", "Result", "backend", "run", "stop"]
+__all__ = ["CHOICES", "SYSTEM_PATH", "Backend", "Limits", "Result", "find_backend", "run", "stop"]
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where commands are looked for, after `python` and `python3`."""
 _MIB = 1024 * 1024
-_MOST = 2**62
+_MAX_LIMIT = 2**62
 """Of any limit: what the system can count."""
-_LONGEST = 10_000_000
+_MAX_TIMEOUT = 10_000_000
 """Seconds, some four months."""
-_SHOWN = 200
+_MAX_SHOWN = 200
 """Characters of a path in a message."""
 _HINTS = {
     errno.ENOENT: "see its first line: the program after `#!` is not there",
@@ -123,23 +123,23 @@ def run(
         SandboxError: nothing contains it here, it cannot be started, or an argument makes no sense.
     """
     limits = Limits() if limits is None else limits
-    words, more, numbers = _words(argv), _variables(env), _numbers(limits)
+    words, more, numbers = _check_argv(argv), _check_env(env), _system_limits(limits)
     if stdin is not None and not isinstance(stdin, bytes):
         raise SandboxError("`stdin` must be bytes", hint="encode it: `text.encode()`")
-    folder = _there(cwd, "the working directory")
+    folder = _existing_path(cwd, "the working directory")
     if not os.path.isdir(folder):
-        raise SandboxError(f"the working directory {quoted(folder, _SHOWN)} is not a folder", hint="name a folder")
-    read = (folder, *(_there(path, "what is to be readable") for path in readable))
-    write = tuple(_there(path, "what is to be writable") for path in writable)
-    chosen = sandbox if isinstance(sandbox, Backend) else backend(sandbox, trusted=trusted)
-    place = new_folder("run") if scratch is None else _there(scratch, "the scratch folder")
+        raise SandboxError(f"the working directory {quoted(folder, _MAX_SHOWN)} is not a folder", hint="name a folder")
+    read = (folder, *(_existing_path(path, "what is to be readable") for path in readable))
+    write = tuple(_existing_path(path, "what is to be writable") for path in writable)
+    chosen = sandbox if isinstance(sandbox, Backend) else find_backend(sandbox, trusted=trusted)
+    place = make_temp_folder("run") if scratch is None else _existing_path(scratch, "the scratch folder")
     variables = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "HOME": place, "TMPDIR": place, **more}
     try:
         if python:
-            variables["PATH"] = f"{outfit()}/bin:{variables['PATH']}"
-        program = _program(words[0], folder, variables["PATH"])
-        walls = Walls(cwd=folder, env=variables, readable=read, writable=(place, *write), network=network)
-        told, args = chosen.words(walls, [program, *words[1:]])
+            variables["PATH"] = f"{runtime_folder()}/bin:{variables['PATH']}"
+        program = _find_program(words[0], folder, variables["PATH"])
+        confinement = Confinement(cwd=folder, env=variables, readable=read, writable=(place, *write), network=network)
+        told, args = chosen.command_words(confinement, [program, *words[1:]])
         walled = chosen.name == "bwrap"
         if walled:
             # LD_PRELOAD would reach bwrap before there is a wall; what is inside gets its variables from `args`.
@@ -158,10 +158,10 @@ def run(
             "output": limits.output,
             "contained": walled,
         }
-        reply = ended(request, b"HOME=" + os.fsencode(place) + b"\0")
+        reply = run_supervised(request, b"HOME=" + os.fsencode(place) + b"\0")
     finally:
         if scratch is None:
-            _clear(place)
+            _remove_scratch(place)
     return _result(words[0], chosen, reply)
 
 
@@ -182,7 +182,7 @@ def _result(name: str, chosen: Backend, reply: Reply) -> Result:
         if said.startswith("execvp "):
             hint = "name the folders it needs as readable, and see its first line for a program that is not there"
             raise SandboxError(f"{quoted(name)} cannot be started where it is contained: {said}", hint=hint)
-        forget(chosen)
+        forget_probe(chosen)
         raise SandboxError(f"`bwrap` could not contain {quoted(name)}: {said}", hint="see whether all paths are there")
     return Result(
         exit_code=None if timed_out else 128 - status if status < 0 else status,
@@ -197,19 +197,19 @@ def _result(name: str, chosen: Backend, reply: Reply) -> Result:
     )
 
 
-def _clear(place: str) -> None:
+def _remove_scratch(place: str) -> None:
     """Remove a scratch folder; mostly nothing is in it."""
     try:
         os.rmdir(place)
     except OSError:
         with suppress(OSError):
-            remove(place)
+            remove_tree(place)
 
 
 # ── arguments ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _words(argv: Sequence[Path]) -> list[str]:
+def _check_argv(argv: Sequence[Path]) -> list[str]:
     if isinstance(argv, (str, bytes, os.PathLike)):
         raise SandboxError(
             "a command must be a list of words", hint='for a command line give `["/bin/sh", "-c", line]`'
@@ -218,22 +218,22 @@ def _words(argv: Sequence[Path]) -> list[str]:
     if not words or not words[0]:
         raise SandboxError("there is no command", hint="name a program, as in `python3 scripts/run.py`")
     for word in words:
-        _text(word, "a word of the command")
+        _check_text(word, "a word of the command")
     return words
 
 
-def _variables(env: Mapping[str, str]) -> dict[str, str]:
+def _check_env(env: Mapping[str, str]) -> dict[str, str]:
     for name, value in env.items():
-        _text(name, "the name of a variable")
+        _check_text(name, "the name of a variable")
         if not name or "=" in name:
             raise SandboxError(
                 f"{quoted(name)} cannot be the name of a variable", hint="leave out `=`; one letter is the least"
             )
-        _text(value, f"the variable {quoted(name)}")
+        _check_text(value, f"the variable {quoted(name)}")
     return dict(env)
 
 
-def _text(value: object, what: str) -> None:
+def _check_text(value: object, what: str) -> None:
     """See to it that a text can be handed to a program.
 
     Raises:
@@ -249,14 +249,14 @@ def _text(value: object, what: str) -> None:
         raise SandboxError(f"{what} holds half a character", hint="remove the lone surrogate") from None
 
 
-def _numbers(limits: Limits) -> dict[str, int]:
+def _system_limits(limits: Limits) -> dict[str, int]:
     """Return the limits the system is to keep.
 
     Raises:
         SandboxError: one of all limits is no number, or makes no sense.
     """
     timeout: object = limits.timeout
-    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < _LONGEST:
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < _MAX_TIMEOUT:
         raise SandboxError(
             f"`timeout` cannot be {neutral(repr(timeout)[:40])}", hint="give a number of seconds above 0, as in 30"
         )
@@ -265,7 +265,7 @@ def _numbers(limits: Limits) -> dict[str, int]:
         value = getattr(limits, name)
         if value is None and name != "output":
             continue
-        if isinstance(value, bool) or not isinstance(value, int) or not (name != "output") <= value < _MOST:
+        if isinstance(value, bool) or not isinstance(value, int) or not (name != "output") <= value < _MAX_LIMIT:
             hint = "give a whole number above 0" + (", or None for no limit" if name != "output" else "")
             raise SandboxError(f"`{name}` cannot be {neutral(repr(value)[:40])}", hint=hint)
         if name != "output":
@@ -273,23 +273,25 @@ def _numbers(limits: Limits) -> dict[str, int]:
     return numbers
 
 
-def _there(path: Path, what: str) -> str:
+def _existing_path(path: Path, what: str) -> str:
     """Return a path as it is from the root.
 
     Raises:
         SandboxError: nothing is there, or it would be all there is.
     """
     text = os.fspath(path)
-    _text(text, what)
+    _check_text(text, what)
     found = os.path.abspath(text)
     if not os.path.exists(found):
-        raise SandboxError(f"{what} is not there: {quoted(found, _SHOWN)}", hint="see whether it was moved or misspelt")
+        raise SandboxError(
+            f"{what} is not there: {quoted(found, _MAX_SHOWN)}", hint="see whether it was moved or misspelt"
+        )
     if os.path.realpath(found) == "/":
         raise SandboxError(f"{what} cannot be `/`", hint="name the folder that is needed")
     return found
 
 
-def _program(name: str, cwd: str, path: str) -> str:
+def _find_program(name: str, cwd: str, path: str) -> str:
     """Find the program of a command.
 
     Raises:
@@ -304,12 +306,12 @@ def _program(name: str, cwd: str, path: str) -> str:
         if os.access(place, os.X_OK):
             return place
     if files:
-        words = f"{quoted(name, _SHOWN)} may not be run"
+        words = f"{quoted(name, _MAX_SHOWN)} may not be run"
         raise SandboxError(words, hint="type `chmod +x` for it, or name its interpreter, as in `python3 FILE`")
     if "/" in name:
         raise SandboxError(
-            f"there is no program {quoted(name, _SHOWN)}", hint="its path begins in the working directory"
+            f"there is no program {quoted(name, _MAX_SHOWN)}", hint="its path begins in the working directory"
         )
     raise SandboxError(
-        f"there is no command {quoted(name, _SHOWN)} on PATH", hint="install it, or name it with its path"
+        f"there is no command {quoted(name, _MAX_SHOWN)} on PATH", hint="install it, or name it with its path"
     )

@@ -10,16 +10,16 @@ import os
 import re
 from contextlib import suppress
 
-from ._frontmatter import read
-from .check import judged
-from .disk import Disk
+from ._frontmatter import parse_frontmatter
+from .check import evaluate_path
+from .disk import Filesystem
 from .errors import ConfigError, ProwessError, SkillValidationError
 from .files import SKILL_FILE
-from .findings import Severity, under_policy
+from .findings import Severity, apply_policy
 from .places import git_root
 from .rules import MAX_NAME, check_skill
 from .skill import Skill, from_document, render
-from .text import neutral, words_of
+from .text import describe_os_error, neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from .host import Host
 
-__all__ = ["check_name", "proposed", "skill_text", "skills_folder", "write_skill"]
+__all__ = ["check_name", "suggest_name", "skill_text", "skills_folder", "write_skill"]
 
 DEFAULT_FOLDER = os.path.join(".agents", "skills")
 """The folder most agents share."""
@@ -54,7 +54,7 @@ def skills_folder(cwd: str, host: Host | None = None) -> str:
     raise ConfigError(f"{host.title} keeps no skills in a project", hint="name a folder with `--dir`")
 
 
-def proposed(name: str) -> str:
+def suggest_name(name: str) -> str:
     """Return the correct name that is nearest to one that is not; empty if nothing is left of it."""
     import unicodedata
 
@@ -72,10 +72,10 @@ def check_name(name: str) -> None:
     """
     # As if the folder had that name: what is wrong is then the name itself, not where it lies.
     data = render(Skill(name=name, description="x")).encode("utf-8", "replace")
-    skill = from_document(read(data))
-    found = [item for item in under_policy(check_skill(skill), "spec") if item.severity is Severity.ERROR]
+    skill = from_document(parse_frontmatter(data))
+    found = [item for item in apply_policy(check_skill(skill), "spec") if item.severity is Severity.ERROR]
     if found:
-        better = proposed(name)
+        better = suggest_name(name)
         hint = f"`{better}` would do" if better else "use letters, digits and single hyphens"
         raise SkillValidationError(neutral("; ".join(item.message for item in found)), findings=found, hint=hint)
 
@@ -87,8 +87,8 @@ def skill_text(name: str, description: str, body: str) -> str:
         SkillValidationError: the description breaks the specification.
     """
     text = render(Skill(name=name, description=description, body=body))
-    skill = from_document(read(text.encode("utf-8", "replace")))
-    found = [item for item in under_policy(check_skill(skill), "spec") if item.code.startswith("description-")]
+    skill = from_document(parse_frontmatter(text.encode("utf-8", "replace")))
+    found = [item for item in apply_policy(check_skill(skill), "spec") if item.code.startswith("description-")]
     if found and found[0].severity is not Severity.INFO:
         raise SkillValidationError(found[0].message, findings=found, hint=found[0].hint)
     return text
@@ -112,7 +112,7 @@ def write_skill(folder: str, name: str, files: Mapping[str, str], host: Host | N
     """
     target = os.path.join(folder, name)
     if host is not None:
-        _accepted(target, files[SKILL_FILE], host)
+        _check_host_accepts(target, files[SKILL_FILE], host)
     if os.path.lexists(target):
         raise ProwessError(f"{neutral(target)} is there already", hint="choose another name, or remove it first")
     beside = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
@@ -127,26 +127,26 @@ def write_skill(folder: str, name: str, files: Mapping[str, str], host: Host | N
             _remove(beside)
             raise
     except OSError as error:
-        reason = neutral(words_of(error))
+        reason = neutral(describe_os_error(error))
         hint = "mend the permissions, make room on the disk, or name another folder with `--dir`"
         raise ProwessError(f"{neutral(target)} cannot be written: {reason}", hint=hint) from None
     return os.path.join(target, SKILL_FILE)
 
 
-def _accepted(target: str, text: str, host: Host) -> None:
+def _check_host_accepts(target: str, text: str, host: Host) -> None:
     path = os.path.join(target, SKILL_FILE)
-    entry = judged(path, host.name, disk=_Written(path, text))
+    entry = evaluate_path(path, host.name, filesystem=_UnwrittenSkillFilesystem(path, text))
     if entry.state == "rejected":
         words = f"{host.title} would reject it: {entry.reason}"
         raise SkillValidationError(words, findings=entry.findings, hint="choose another name")
 
 
-class _Written(Disk):
+class _UnwrittenSkillFilesystem(Filesystem):
     """Shows a file that is about to be written."""
 
     def __init__(self, path: str, text: str) -> None:
         super().__init__()
-        self._skill = from_document(read(text.encode(), path), path)
+        self._skill = from_document(parse_frontmatter(text.encode(), path), path)
 
     def skill(
         self,

@@ -17,44 +17,52 @@ from itertools import islice
 from ._frozen import Frozen
 from .errors import SkillError
 from .files import MAX_DIGEST_BYTES, MAX_SKILL_FILES
-from .text import quoted, words_of
+from .text import describe_os_error, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["MAX_DEPTH", "Sealed", "look", "record", "seal", "seal_of", "words_of"]
+__all__ = [
+    "MAX_DEPTH",
+    "FolderIntegrity",
+    "read_integrity",
+    "integrity_record",
+    "integrity_digest",
+    "digest_of_records",
+    "describe_os_error",
+]
 
 MAX_DEPTH = 64
 """Levels of folders in one skill: each is held open while what lies below it is read."""
 
 # Windows has none of these; there paths stand in for descriptors.
-_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-_NO_LINKS |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
-_FOLDER = getattr(os, "O_DIRECTORY", 0)
-_BY_DESCRIPTOR = bool(
-    _FOLDER and hasattr(os, "O_NOFOLLOW") and {os.open, os.stat, os.readlink} <= os.supports_dir_fd
+_NOFOLLOW_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_NOFOLLOW_FLAGS |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
+_DIRECTORY_FLAG = getattr(os, "O_DIRECTORY", 0)
+_HAS_DIR_FD = bool(
+    _DIRECTORY_FLAG and hasattr(os, "O_NOFOLLOW") and {os.open, os.stat, os.readlink} <= os.supports_dir_fd
 ) and (os.scandir in os.supports_fd)
-_CHANGED = "it changed while it was read"
+_CHANGED_MESSAGE = "it changed while it was read"
 
 
-class Sealed(Frozen):
+class FolderIntegrity(Frozen):
     """A folder as it was when all of it was read."""
 
-    seal: str
+    digest: str
     scripts: tuple[str, ...]
     """What may be run: all in `scripts/`, links too, and every executable file; paths with `/`, sorted."""
 
 
-def seal(folder: str) -> str | None:
+def integrity_digest(folder: str) -> str | None:
     """Return the seal of all that is in a folder, or None where `look` has a reason not to."""
     try:
-        return look(folder).seal
+        return read_integrity(folder).digest
     except SkillError:
         return None
 
 
-def look(folder: str) -> Sealed:
+def read_integrity(folder: str) -> FolderIntegrity:
     """Read all of a folder, following no link inside it, and seal it.
 
     A link is recorded with its target. One that leads out has its bytes elsewhere, so nothing could be sealed: its
@@ -64,20 +72,22 @@ def look(folder: str) -> Sealed:
         SkillError: something cannot be read, changed meanwhile, leads out or is neither file, folder nor link; or there
             is more than `files.MAX_SKILL_FILES` and `files.MAX_DIGEST_BYTES` allow.
     """
-    walk = _Walk()
+    walk = _IntegrityWalk()
     try:
-        walk.folder(os.path.realpath(folder), None, "", 0)
+        walk.add_folder(os.path.realpath(folder), None, "", 0)
     except (OSError, ValueError) as error:
-        raise SkillError(f"its folder cannot be read: {words_of(error)}", hint="mend its permissions") from None
-    return Sealed(seal=seal_of(walk.records), scripts=tuple(sorted(walk.scripts, key=os.fsencode)))
+        raise SkillError(
+            f"its folder cannot be read: {describe_os_error(error)}", hint="mend its permissions"
+        ) from None
+    return FolderIntegrity(digest=digest_of_records(walk.records), scripts=tuple(sorted(walk.scripts, key=os.fsencode)))
 
 
-def record(kind: str, mode: int, size: int = 0, digest: str = "-") -> bytes:
+def integrity_record(kind: str, mode: int, size: int = 0, digest: str = "-") -> bytes:
     """Return what a seal says of one thing: `digest` is the SHA-256 of its bytes in hexadecimal."""
     return f"{kind} {stat.S_IMODE(mode):04o} {size} {digest}".encode()
 
 
-def seal_of(records: Iterable[tuple[bytes, bytes]]) -> str:
+def digest_of_records(records: Iterable[tuple[bytes, bytes]]) -> str:
     """Return the seal of a folder of which the path of each thing, its own being empty, and the record are known."""
     import hashlib
 
@@ -87,83 +97,83 @@ def seal_of(records: Iterable[tuple[bytes, bytes]]) -> str:
     return f"trust1:{whole.hexdigest()}"
 
 
-class _Walk:
+class _IntegrityWalk:
     """Reads a folder and all below it, each from the descriptor of the one above."""
 
     def __init__(self) -> None:
         self.records: list[tuple[bytes, bytes]] = []
         self.scripts: list[str] = []
-        self.left = MAX_DIGEST_BYTES
+        self.bytes_left = MAX_DIGEST_BYTES
 
-    def note(self, kind: str, path: str, mode: int, size: int = 0, digest: str = "-") -> None:
+    def add_record(self, kind: str, path: str, mode: int, size: int = 0, digest: str = "-") -> None:
         if len(self.records) > MAX_SKILL_FILES:
             words = f"it holds more than {MAX_SKILL_FILES:,} files, folders and links"
             raise SkillError(words, hint="leave out what the skill does not need")
-        self.records.append((os.fsencode(path), record(kind, mode, size, digest)))
+        self.records.append((os.fsencode(path), integrity_record(kind, mode, size, digest)))
         if kind != "d" and (path.startswith("scripts/") or (kind == "f" and mode & 0o111)):
             self.scripts.append(path)
 
-    def folder(self, place: str, above: int | None, path: str, depth: int) -> None:
+    def add_folder(self, place: str, above: int | None, path: str, depth: int) -> None:
         """Take in a folder: `place` is seen from the descriptor `above`, if there is one."""
         if depth > MAX_DEPTH:
             raise SkillError(f"it has folders more than {MAX_DEPTH} levels deep", hint="make it flatter")
-        inner = os.open(place, os.O_RDONLY | _FOLDER | _NO_LINKS, dir_fd=above) if _BY_DESCRIPTOR else place
+        inner = os.open(place, os.O_RDONLY | _DIRECTORY_FLAG | _NOFOLLOW_FLAGS, dir_fd=above) if _HAS_DIR_FD else place
         try:
-            before = _status(inner)
-            self.note("d", path, before.st_mode)
+            before = _stat(inner)
+            self.add_record("d", path, before.st_mode)
             with os.scandir(inner) as entries:
                 names = [entry.name for entry in islice(entries, MAX_SKILL_FILES + 1)]
             for name in names:
-                self.one(name, inner, f"{path}/{name}" if path else name, depth)
-            if not _same(_status(inner), before):
-                raise SkillError(_CHANGED, hint="try again")
+                self.add_entry(name, inner, f"{path}/{name}" if path else name, depth)
+            if not _is_unchanged(_stat(inner), before):
+                raise SkillError(_CHANGED_MESSAGE, hint="try again")
         finally:
             if isinstance(inner, int):
                 os.close(inner)
 
-    def one(self, name: str, above: int | str, path: str, depth: int) -> None:
+    def add_entry(self, name: str, above: int | str, path: str, depth: int) -> None:
         """Take in whatever has a name."""
         place, at = (name, above) if isinstance(above, int) else (os.path.join(above, name), None)
         try:
             status = os.stat(place, dir_fd=at, follow_symlinks=False)
             if stat.S_ISREG(status.st_mode):
-                self.file(place, at, path, status)
+                self.add_file(place, at, path, status)
             elif stat.S_ISLNK(status.st_mode):
-                self.link(os.readlink(place, dir_fd=at), path, status.st_mode)
+                self.add_link(os.readlink(place, dir_fd=at), path, status.st_mode)
             elif stat.S_ISDIR(status.st_mode) and getattr(status, "st_reparse_tag", 0) != _JUNCTION:
-                self.folder(place, at, path, depth + 1)
+                self.add_folder(place, at, path, depth + 1)
             else:
                 words = f"{quoted(path, 200)} is neither a file, a folder nor a link"
                 raise SkillError(words, hint="remove it from the skill")
         except OSError as error:
-            words = f"{quoted(path, 200)} cannot be read: {words_of(error)}"
+            words = f"{quoted(path, 200)} cannot be read: {describe_os_error(error)}"
             raise SkillError(words, hint="mend its permissions") from None
 
-    def file(self, place: str, at: int | None, path: str, seen: os.stat_result) -> None:
+    def add_file(self, place: str, at: int | None, path: str, seen: os.stat_result) -> None:
         import hashlib
 
-        fd = os.open(place, os.O_RDONLY | _NO_LINKS, dir_fd=at)
+        fd = os.open(place, os.O_RDONLY | _NOFOLLOW_FLAGS, dir_fd=at)
         try:
             before = os.fstat(fd)
             if not os.path.samestat(before, seen) or not stat.S_ISREG(before.st_mode):
-                raise SkillError(_CHANGED, hint="try again")
+                raise SkillError(_CHANGED_MESSAGE, hint="try again")
             content, size = hashlib.sha256(), 0
-            while before.st_size <= self.left and (chunk := os.read(fd, 1 << 20)):
+            while before.st_size <= self.bytes_left and (chunk := os.read(fd, 1 << 20)):
                 content.update(chunk)
                 size += len(chunk)
-                if size > self.left:
+                if size > self.bytes_left:
                     break
-            if max(size, before.st_size) > self.left:
+            if max(size, before.st_size) > self.bytes_left:
                 words = f"it is larger than {MAX_DIGEST_BYTES // 1024 // 1024} MiB"
                 raise SkillError(words, hint="leave out what the skill does not need")
-            if not _same(os.fstat(fd), before):
-                raise SkillError(_CHANGED, hint="try again")
+            if not _is_unchanged(os.fstat(fd), before):
+                raise SkillError(_CHANGED_MESSAGE, hint="try again")
         finally:
             os.close(fd)
-        self.left -= size
-        self.note("f", path, before.st_mode, size, content.hexdigest())
+        self.bytes_left -= size
+        self.add_record("f", path, before.st_mode, size, content.hexdigest())
 
-    def link(self, target: str, path: str, mode: int) -> None:
+    def add_link(self, target: str, path: str, mode: int) -> None:
         import hashlib
 
         parts = [part for part in target.replace(os.sep, "/").split("/") if part not in ("", ".")]
@@ -177,18 +187,18 @@ class _Walk:
             words = f"the link {quoted(path, 200)} leads down and up again"
             raise SkillError(words, hint="write its target with `..` only at the beginning")
         data = os.fsencode(target)
-        self.note("l", path, mode, len(data), hashlib.sha256(data).hexdigest())
+        self.add_record("l", path, mode, len(data), hashlib.sha256(data).hexdigest())
 
 
 _JUNCTION = getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", -1)
 """Windows' other link between folders, which looks like a folder."""
 
 
-def _status(folder: int | str) -> os.stat_result:
+def _stat(folder: int | str) -> os.stat_result:
     return os.fstat(folder) if isinstance(folder, int) else os.lstat(folder)
 
 
-def _same(one: os.stat_result, other: os.stat_result) -> bool:
+def _is_unchanged(one: os.stat_result, other: os.stat_result) -> bool:
     """Say whether nothing happened between two looks at the same file."""
     names = ("st_dev", "st_ino", "st_mode", "st_size", "st_mtime_ns", "st_ctime_ns")
     return all(getattr(one, name) == getattr(other, name) for name in names)

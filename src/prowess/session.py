@@ -10,15 +10,15 @@ import os
 import threading
 
 from ._frozen import Frozen
-from .activation import Activation, activation, harmless
+from .activation import Activation, escape_tags, render_activation
 from .entry import State
 from .errors import ActivationError, ConfigError, ProwessError, SkillError
-from .mentions import Mention, mentions
-from .prompt import render, tokens
-from .requirements import missing
-from .resources import Text, files_of, read_text
+from .mentions import Mention, find_mentions
+from .prompt import estimate_tokens, render
+from .requirements import find_missing
+from .resources import FileText, read_text, resource_folder
 from .skill import load
-from .text import neutral, quoted, same_name
+from .text import neutral, normalize_name, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
             """Return the text for the model."""
 
 
-__all__ = ["Granted", "Record", "Session", "Tool"]
+__all__ = ["Grants", "ActivationRecord", "Session", "Tool"]
 
-_MODEL = (State.ACTIVE,)
-_USER = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
-_FORMAT = 1
-_MAX_JSON = 16 * 1024 * 1024
+_MODEL_STATES = (State.ACTIVE,)
+_USER_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
+_JSON_VERSION = 1
+_MAX_JSON_CHARS = 16 * 1024 * 1024
 _MAX_RECORDS = 10_000
 _MAX_TURN = 10**9
 
 
-class Record(Frozen):
+class ActivationRecord(Frozen):
     """One skill of a conversation."""
 
     name: str
@@ -78,13 +78,13 @@ class Tool(Frozen):
     """Takes the arguments by name and returns text; what goes wrong is told in the text and never raised."""
 
 
-class Granted(Frozen):
+class Grants(Frozen):
     """What a skill may have of what it declares."""
 
     tools: tuple[Mapping[str, Any], ...] = ()
     scripts: tuple[str, ...] = ()
     """Files below `scripts/`, relative to the skill's folder."""
-    why_not: str | None = None
+    denial_reason: str | None = None
     """Why it is nothing, and what to do."""
 
 
@@ -119,7 +119,7 @@ class Session:
         """The turn the conversation is in; `inject` and `next_turn` begin one."""
         self._budget, self._unit, self._format = budget, unit, format
         self._trust, self._env = trust, env
-        self._ledger: dict[str, Record] = {}
+        self._ledger: dict[str, ActivationRecord] = {}
         self._lock = threading.RLock()
         self.update(catalog)
 
@@ -136,7 +136,7 @@ class Session:
             self.catalog = catalog
             """What the model chooses from."""
             self._block = block
-            self._readers = {path: _Careful(reader) for path, reader in catalog.readers.items()}
+            self._readers = {path: _SafeReader(reader) for path, reader in catalog.readers.items()}
             self._index: Index | None = None
 
     @property
@@ -162,14 +162,14 @@ class Session:
 
         with self._lock:
             if self._index is None:
-                skills = [entry for entry in self.catalog.skills if entry.state in _MODEL]
+                skills = [entry for entry in self.catalog.skills if entry.state in _MODEL_STATES]
                 self._index = Index(skills, self._readers)
             return self._index.search(query, limit=limit)
 
     # ── activating ───────────────────────────────────────────────────────────────────────────────────────────────────
 
     @property
-    def ledger(self) -> tuple[Record, ...]:
+    def ledger(self) -> tuple[ActivationRecord, ...]:
         """What was activated, first to last."""
         return tuple(self._ledger.values())
 
@@ -200,7 +200,7 @@ class Session:
             AmbiguousSkillError: several are.
             ActivationError: it may not be activated, or cannot be read now. It can be tried again.
         """
-        entry = self._entry(name, by)
+        entry = self._find_entry(name, by)
         with self._lock:
             found = self._read(entry, arguments)
             known = self._ledger.get(entry.path)
@@ -212,20 +212,24 @@ class Session:
                 words = f"The skill {quoted(entry.name)} is active already{since}; its instructions have not changed."
                 if by == "model":
                     # It stands from now on, though it was given for a turn.
-                    self._ledger[entry.path] = known.but(by=by)
-                return found.but(content=harmless(words), repeated=True)
-            self._record(entry, found, fingerprint, arguments, by)
+                    self._ledger[entry.path] = known.with_changes(by=by)
+                return found.with_changes(content=escape_tags(words), repeated=True)
+            self._remember(entry, found, fingerprint, arguments, by)
             return found
 
-    def _entry(self, name: str, by: str) -> Entry:
+    def _find_entry(self, name: str, by: str) -> Entry:
         """Find a skill that may be activated; a model names it, a user may point at it in other ways too."""
-        key = same_name(name)
-        known = [entry for entry in self.catalog.skills if same_name(entry.name) == key and entry.state in _MODEL]
+        key = normalize_name(name)
+        known = [
+            entry for entry in self.catalog.skills if normalize_name(entry.name) == key and entry.state in _MODEL_STATES
+        ]
         if len(known) == 1:
             return known[0]
-        return self._allowed(self.catalog.resolve(name) if by == "user" or known else self._called(name), by)
+        return self._require_activatable(
+            self.catalog.resolve(name) if by == "user" or known else self._entry_by_name(name), by
+        )
 
-    def _of(self, record: Record) -> Entry:
+    def _entry_of_record(self, record: ActivationRecord) -> Entry:
         """Find the skill of a record, by its path and by nothing else: a record may come from anywhere.
 
         Raises:
@@ -233,16 +237,16 @@ class Session:
         """
         entry = next((entry for entry in self.catalog.skills if entry.path == record.path), None)
         if entry is None:
-            raise self.catalog.not_found(record.name)
-        return self._allowed(entry, "user")
+            raise self.catalog.not_found_error(record.name)
+        return self._require_activatable(entry, "user")
 
-    def _allowed(self, entry: Entry, by: str) -> Entry:
+    def _require_activatable(self, entry: Entry, by: str) -> Entry:
         """Return a skill that may be activated.
 
         Raises:
             ActivationError: this one may not.
         """
-        if entry.state not in (_USER if by == "user" else _MODEL):
+        if entry.state not in (_USER_STATES if by == "user" else _MODEL_STATES):
             if entry.state is State.USER_ONLY:
                 raise ActivationError(
                     f"the skill {quoted(entry.name)} is only for its user to choose",
@@ -252,36 +256,38 @@ class Session:
             raise ActivationError(f"the skill {quoted(entry.name)} is {entry.state}{why}", hint="go on without it")
         return entry
 
-    def _called(self, name: str) -> Entry:
+    def _entry_by_name(self, name: str) -> Entry:
         """Find a skill by its names alone: what else a reference may be costs more than a model should be able to ask.
 
         Raises:
             SkillNotFoundError: none is called so.
         """
-        key = same_name(name)
-        called = [item for item in self.catalog.skills if key in (same_name(item.name), same_name(item.folder))]
-        for entry in sorted(called, key=lambda item: item.state not in _MODEL):
+        key = normalize_name(name)
+        called = [
+            item for item in self.catalog.skills if key in (normalize_name(item.name), normalize_name(item.folder))
+        ]
+        for entry in sorted(called, key=lambda item: item.state not in _MODEL_STATES):
             return entry
-        raise self.catalog.not_found(name)
+        raise self.catalog.not_found_error(name)
 
     def _read(self, entry: Entry, arguments: str | None, *, digest: bool = True) -> Activation:
-        skill = self._loaded(entry)
-        notes = tuple(item.message for item in missing(skill.requirements, env=self._env))
-        return activation(entry, skill, arguments, folder=self._folder(entry), notes=notes, digest=digest)
+        skill = self._load_skill(entry)
+        notes = tuple(item.message for item in find_missing(skill.requirements, env=self._env))
+        return render_activation(entry, skill, arguments, folder=self._folder(entry), notes=notes, digest=digest)
 
-    def _loaded(self, entry: Entry) -> Skill:
+    def _load_skill(self, entry: Entry) -> Skill:
         reader = self._readers.get(entry.path)
         return load(entry.path, real=entry.real) if reader is None else reader.read(entry)
 
     def _folder(self, entry: Entry) -> str | None:
         """Return where a skill's files are; one that a provider brings may have none."""
-        folder = files_of(entry)
+        folder = resource_folder(entry)
         lies = folder is not None and (entry.path not in self.catalog.readers or os.path.isdir(folder))
         return folder if lies else None
 
-    def _record(self, entry: Entry, found: Activation, fingerprint: str, arguments: str | None, by: str) -> None:
+    def _remember(self, entry: Entry, found: Activation, fingerprint: str, arguments: str | None, by: str) -> None:
         known = self._ledger.pop(entry.path, None)
-        self._ledger[entry.path] = Record(
+        self._ledger[entry.path] = ActivationRecord(
             name=entry.name,
             path=entry.path,
             digest=found.digest,
@@ -292,7 +298,7 @@ class Session:
             files=known.files if known is not None else (),
         )
 
-    def read(self, name: str, path: str, offset: int = 0, limit: int | None = None) -> Text:
+    def read(self, name: str, path: str, offset: int = 0, limit: int | None = None) -> FileText:
         """Read a file inside a skill's folder, and nowhere else.
 
         Args:
@@ -306,21 +312,21 @@ class Session:
             ActivationError: it may not be read by the model.
             SkillFileError: there is no such text file in its folder.
         """
-        key, there = same_name(name), {entry.path for entry in self.catalog.skills}
-        known = [item for item in self.ledger if same_name(item.name) == key and item.path in there]
-        entry = self._of(known[-1]) if known else self._entry(name, "model")
+        key, there = normalize_name(name), {entry.path for entry in self.catalog.skills}
+        known = [item for item in self.ledger if normalize_name(item.name) == key and item.path in there]
+        entry = self._entry_of_record(known[-1]) if known else self._find_entry(name, "model")
         text = read_text(self._folder(entry), path, offset=offset, limit=limit)
         with self._lock:
             record = self._ledger.get(entry.path)
             if record is not None and text.path not in record.files and len(record.files) < _MAX_RECORDS:
-                self._ledger[entry.path] = record.but(files=(*record.files, text.path))
+                self._ledger[entry.path] = record.with_changes(files=(*record.files, text.path))
         return text
 
     # ── the user's own words ─────────────────────────────────────────────────────────────────────────────────────────
 
     def mentions(self, text: str) -> tuple[Mention, ...]:
         """Return the skills a user's text names, with span and reason; those that are none too."""
-        return mentions(text, self.catalog.skills)
+        return find_mentions(text, self.catalog.skills)
 
     def inject(self, text: str, *, visible: Iterable[str] = ()) -> list[dict[str, Any]]:
         """Begin a turn with a user's text, and return the messages that belong to this turn alone.
@@ -352,7 +358,7 @@ class Session:
                 fingerprint = _fingerprint(found.content)
                 # What the model was given before stands longer than this turn.
                 given = known is not None and known.by == "model" and known.fingerprint == fingerprint
-                self._record(entry, found, fingerprint, arguments, "model" if given else "user")
+                self._remember(entry, found, fingerprint, arguments, "model" if given else "user")
             if not any(found.content in text for text in texts):
                 messages.append({"role": "user", "content": found.content, "meta_dict": {"skill": True}})
         self.warnings = tuple(warnings)
@@ -367,37 +373,37 @@ class Session:
             visible: texts that the model still has before it: what stands there is not shown twice.
         """
         texts = list(visible)
-        size = tokens if self._unit == "tokens" else len
+        size = estimate_tokens if self._unit == "tokens" else len
         shown: list[str] = []
         named: list[str] = []
         for record in reversed(self.ledger):
             if record.by == "user" and record.turn != self.turn:
                 continue  # it was given for that turn alone
             try:
-                found = self._read(self._of(record), record.arguments, digest=False)
+                found = self._read(self._entry_of_record(record), record.arguments, digest=False)
             except (SkillError, OSError):
-                named.append(f"{harmless(neutral(record.name))} (it cannot be read now)")
+                named.append(f"{escape_tags(neutral(record.name))} (it cannot be read now)")
                 continue
             if any(found.content in text for text in texts):
                 continue
-            if budget is None or size(_tail([*shown, found.content], named)) <= budget:
+            if budget is None or size(_render_tail([*shown, found.content], named)) <= budget:
                 shown.append(found.content)
             else:
-                named.append(harmless(neutral(record.name)))
-        whole = _tail(shown, named)
+                named.append(escape_tags(neutral(record.name)))
+        whole = _render_tail(shown, named)
         while budget is not None and whole and size(whole) > budget:
             if named:
                 named.pop()
             elif shown:
                 shown.pop()
-            whole = _tail(shown, named)
+            whole = _render_tail(shown, named)
         return whole
 
     # ── for frameworks ───────────────────────────────────────────────────────────────────────────────────────────────
 
     def tools(self) -> tuple[Tool, ...]:
         """Return the tools with which a model uses its skills; none where there are no skills."""
-        names = [entry.name for entry in self.catalog.skills if entry.state in _MODEL]
+        names = [entry.name for entry in self.catalog.skills if entry.state in _MODEL_STATES]
         if not names:
             return ()
         name: dict[str, Any] = {"type": "string", "description": "the skill's name"}
@@ -406,18 +412,18 @@ class Session:
         text = {"type": "string"}
         number = {"type": "integer", "minimum": 0}
         tools = [
-            _tool(
+            _make_tool(
                 name="activate_skill",
                 description="Get the instructions of a skill. Do so before you work on what its description names.",
-                parameters=_schema(
+                parameters=_parameters_schema(
                     {"name": name, "arguments": {**text, "description": "what it is to work on"}}, "name"
                 ),
                 call=lambda name, arguments=None: self.activate(name, arguments).content,
             ),
-            _tool(
+            _make_tool(
                 name="read_skill_file",
                 description="Read a file of a skill, by its path relative to the skill's directory.",
-                parameters=_schema(
+                parameters=_parameters_schema(
                     {
                         "name": name,
                         "path": {**text, "description": "as the skill names it, for example references/api.md"},
@@ -427,34 +433,34 @@ class Session:
                     "name",
                     "path",
                 ),
-                call=self._file,
+                call=self._read_file_tool,
             ),
         ]
         if self.shortened:
             tools.append(
-                _tool(
+                _make_tool(
                     name="search_skills",
                     description="Find skills that are not shown, by words of their name, description or instructions.",
-                    parameters=_schema({"query": {**text, "description": "a few words"}}, "query"),
-                    call=self._search,
+                    parameters=_parameters_schema({"query": {**text, "description": "a few words"}}, "query"),
+                    call=self._search_tool,
                 )
             )
         return tuple(tools)
 
-    def _file(self, name: str, path: str, offset: int = 0, limit: int | None = None) -> str:
+    def _read_file_tool(self, name: str, path: str, offset: int = 0, limit: int | None = None) -> str:
         text = self.read(name, path, offset, limit)
         if text.next_offset is None:
             return text.text
         return f"{text.text}\n[{text.size:,} bytes in all; read on with offset {text.next_offset}]"
 
-    def _search(self, query: str) -> str:
+    def _search_tool(self, query: str) -> str:
         hits = self.search(query)
-        lines = [harmless(f"- {neutral(hit.entry.name)}: {neutral(hit.entry.description)}") for hit in hits]
+        lines = [escape_tags(f"- {neutral(hit.entry.name)}: {neutral(hit.entry.description)}") for hit in hits]
         return "\n".join(lines) or "no skill fits; try other words"
 
     # ── what a skill may have ────────────────────────────────────────────────────────────────────────────────────────
 
-    def granted(self, name: str) -> Granted:
+    def granted(self, name: str) -> Grants:
         """Return the tools and scripts of a skill that its user lets it have.
 
         A skill grants nothing by itself: it must be active in this conversation, and its user must trust its bytes as
@@ -465,19 +471,19 @@ class Session:
         """
         entry = self.catalog.resolve(name)
         if entry.path not in self._ledger:
-            return Granted(why_not=f"the skill {quoted(entry.name)} is not active in this conversation")
-        why_not = self.trust.why_not(entry)
-        tools = self._loaded(entry).tools
+            return Grants(denial_reason=f"the skill {quoted(entry.name)} is not active in this conversation")
+        denial_reason = self.trust.denial_reason(entry)
+        tools = self._load_skill(entry).tools
         # Trusted before and after it was read: what was read is what is trusted.
-        why_not = why_not or self.trust.why_not(entry)
-        if why_not is not None:
-            return Granted(why_not=why_not)
+        denial_reason = denial_reason or self.trust.denial_reason(entry)
+        if denial_reason is not None:
+            return Grants(denial_reason=denial_reason)
         from .files import skill_files
 
         folder = self._folder(entry)
         files = [] if folder is None else skill_files(folder)
         scripts = tuple(path for path, _ in files if path.startswith("scripts/"))
-        return Granted(tools=tools if isinstance(tools, tuple) else (), scripts=scripts)
+        return Grants(tools=tools if isinstance(tools, tuple) else (), scripts=scripts)
 
     @property
     def trust(self) -> Trust:
@@ -495,8 +501,8 @@ class Session:
         import json
 
         with self._lock:
-            rows = [{name: getattr(item, name) for name in Record.__annotations__} for item in self.ledger]
-            return json.dumps({"version": _FORMAT, "turn": self.turn, "ledger": rows})
+            rows = [{name: getattr(item, name) for name in ActivationRecord.__annotations__} for item in self.ledger]
+            return json.dumps({"version": _JSON_VERSION, "turn": self.turn, "ledger": rows})
 
     @classmethod
     def from_json(cls, text: str, catalog: Catalog, **options: Any) -> Session:
@@ -514,19 +520,19 @@ class Session:
 
         session = cls(catalog, **options)
         try:
-            table = json.loads(text[: _MAX_JSON + 1])
+            table = json.loads(text[: _MAX_JSON_CHARS + 1])
             rows = table["ledger"]
-            _must(table["version"] == _FORMAT and isinstance(rows, list) and len(rows) <= _MAX_RECORDS)
+            _require(table["version"] == _JSON_VERSION and isinstance(rows, list) and len(rows) <= _MAX_RECORDS)
             session.turn = table["turn"]
-            _must(type(session.turn) is int and 0 <= session.turn <= _MAX_TURN)
-            session._ledger = {record.path: record for record in map(_record, rows)}
+            _require(type(session.turn) is int and 0 <= session.turn <= _MAX_TURN)
+            session._ledger = {record.path: record for record in map(_parse_record, rows)}
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             words = f"this is not the record of a session: {neutral(str(error)[:100])}"
             raise ConfigError(words, hint="begin a new session") from None
         return session
 
 
-class _Careful:
+class _SafeReader:
     """A provider of which nothing but our own errors comes out, so that the conversation goes on."""
 
     def __init__(self, reader: Reader) -> None:
@@ -547,7 +553,7 @@ class _Careful:
             raise ActivationError(words, hint="go on without it, or try again later") from error
 
 
-def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+def _parameters_schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,
@@ -556,10 +562,10 @@ def _schema(properties: dict[str, Any], *required: str) -> dict[str, Any]:
     }
 
 
-def _tool(name: str, description: str, parameters: dict[str, Any], call: Callable[..., str]) -> Tool:
+def _make_tool(name: str, description: str, parameters: dict[str, Any], call: Callable[..., str]) -> Tool:
     """Make a tool of a function: what goes wrong becomes text for the model, and the conversation goes on."""
 
-    def told(**arguments: Any) -> str:
+    def call_safely(**arguments: Any) -> str:
         known, wanted = parameters["properties"], parameters["required"]
         missing = [key for key in wanted if arguments.get(key) is None]
         unknown = [key for key in arguments if key not in known]
@@ -570,18 +576,18 @@ def _tool(name: str, description: str, parameters: dict[str, Any], call: Callabl
             words = [f"{quoted(key)} is missing" for key in missing] + [f"there is no {quoted(key)}" for key in unknown]
             words += [f"{quoted(key)} must be of type {known[key]['type']}" for key in wrong]
             hint = f"`{name}` takes {', '.join(f'`{key}`' for key in known)}"
-            return harmless(f"error: {'; '.join(words)}\nhint: {hint}")
+            return escape_tags(f"error: {'; '.join(words)}\nhint: {hint}")
         try:
             return call(**given)
         except ProwessError as error:
-            return harmless(f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else ""))
+            return escape_tags(f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else ""))
         except OSError as error:
-            return harmless(f"error: {neutral(error.strerror or str(error))}\nhint: go on without it")
+            return escape_tags(f"error: {neutral(error.strerror or str(error))}\nhint: go on without it")
 
-    return Tool(name=name, description=description, parameters=parameters, call=told)
+    return Tool(name=name, description=description, parameters=parameters, call=call_safely)
 
 
-def _tail(shown: list[str], named: list[str]) -> str:
+def _render_tail(shown: list[str], named: list[str]) -> str:
     if not shown and not named:
         return ""
     lines = ["<active_skills>", "These skills were activated earlier in this conversation and still hold."]
@@ -597,22 +603,22 @@ def _fingerprint(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _must(true: bool) -> None:
-    if not true:
+def _require(condition: bool) -> None:
+    if not condition:
         raise ValueError("a value is not what it should be")
 
 
-def _record(row: Mapping[str, Any]) -> Record:
+def _parse_record(row: Mapping[str, Any]) -> ActivationRecord:
     """Read one row of a ledger.
 
     Raises:
         ValueError: it is none.
         TypeError: it is none.
     """
-    _must(isinstance(row["files"], list))
-    record = Record(**{**row, "files": tuple(row["files"])})
-    _must(type(record.turn) is int and 0 <= record.turn <= _MAX_TURN and record.by in ("model", "user"))
+    _require(isinstance(row["files"], list))
+    record = ActivationRecord(**{**row, "files": tuple(row["files"])})
+    _require(type(record.turn) is int and 0 <= record.turn <= _MAX_TURN and record.by in ("model", "user"))
     texts = (record.name, record.path, record.fingerprint, *record.files)
-    _must(all(isinstance(text, str) for text in texts) and len(record.files) <= _MAX_RECORDS)
-    _must(all(text is None or isinstance(text, str) for text in (record.digest, record.arguments)))
+    _require(all(isinstance(text, str) for text in texts) and len(record.files) <= _MAX_RECORDS)
+    _require(all(text is None or isinstance(text, str) for text in (record.digest, record.arguments)))
     return record

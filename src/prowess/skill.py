@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from ._frontmatter import Document, Field, Value, kind_of, read
+from ._frontmatter import Document, Field, Value, parse_frontmatter, scalar_kind
 from ._frozen import EMPTY, Frozen
 from .errors import SkillSyntaxError
 from .files import UnreadableError, read_file
@@ -58,7 +58,7 @@ class Requirements(Frozen):
         return {"env": list(self.env), "bins": list(self.bins), "packages": list(self.packages)}
 
 
-class Skill(Frozen, aside=("path", "fields", "findings", "document")):
+class Skill(Frozen, not_compared=("path", "fields", "findings", "document")):
     """One skill as its author wrote it. What a field cannot hold, because it has the wrong type, is in `extra`."""
 
     name: str | None = None
@@ -118,7 +118,9 @@ def parse(data: bytes | str, *, path: str | None = None) -> Skill:
         SkillSyntaxError: the file breaks a rule that rejects it under the `guide` policy while it is read; what is
             wrong with its *values* is for `prowess.check` to say.
     """
-    skill = from_document(read(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data, path), path)
+    skill = from_document(
+        parse_frontmatter(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data, path), path
+    )
     for item in skill.findings:
         if item.severity is Severity.ERROR:
             source = ""
@@ -139,11 +141,11 @@ def load(path: str, *, real: str | None = None) -> Skill:
     try:
         data = read_file(real or path)
     except UnreadableError as error:
-        return unreadable(path, error)
-    return from_document(read(data, path), path)
+        return unreadable_skill(path, error)
+    return from_document(parse_frontmatter(data, path), path)
 
 
-def unreadable(path: str, error: UnreadableError) -> Skill:
+def unreadable_skill(path: str, error: UnreadableError) -> Skill:
     """Stand in for a skill whose file could not be read."""
     return Skill(path=path, findings=(finding(error.code, error.message, path=path, hint=error.hint),))
 
@@ -205,7 +207,7 @@ def from_document(document: Document, path: str | None = None) -> Skill:
         argument_hint=text("argument-hint"),
         paths=texts("paths", _split_commas),
         tools=skill_tools,
-        requirements=_requirements(values),
+        requirements=_take_requirements(values),
         extra=values,
         body=document.body,
         path=path,
@@ -215,7 +217,7 @@ def from_document(document: Document, path: str | None = None) -> Skill:
     )
 
 
-def _requirements(values: dict[str, Value]) -> Requirements:
+def _take_requirements(values: dict[str, Value]) -> Requirements:
     """Take `requires:` and the map form of `compatibility:` out of the fields, if they have the form they should."""
     env: tuple[str, ...] = ()
     bins: tuple[str, ...] = ()
@@ -241,12 +243,12 @@ def _text_list(value: Value) -> tuple[str, ...] | None:
     return None
 
 
-_TOOL = re.compile(r"[^\s,()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^\s,()]*)*|[()]")
+_TOOL_PATTERN = re.compile(r"[^\s,()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^\s,()]*)*|[()]")
 
 
 def split_tools(text: str) -> Iterator[str]:
     """Split a line of tools at blanks and commas, but not inside parentheses: `Bash(git:*)` is one item."""
-    return (match for match in _TOOL.findall(text) if match)
+    return (match for match in _TOOL_PATTERN.findall(text) if match)
 
 
 def _split_commas(text: str) -> Iterator[str]:
@@ -286,20 +288,20 @@ def render(skill: Skill) -> str:
     values.update(skill.extra)
     lines = ["---"]
     for key, item in values.items():
-        lines += _entry(key, item, 0)
+        lines += _render_entry(key, item, 0)
     return "\n".join([*lines, "---", skill.body])
 
 
 # A first digit is not among them: `1:30`, `1_000` and `2026-11-01` are something else to a reader of YAML 1.1.
-_PLAIN = r"[A-Za-z_/](?:[A-Za-z0-9_/.,()+;!?'\"%&*@~^=<>-]|:(?=[^ ])|(?<! ) (?=[^ #]))*"
-_WORDS = _TRUE | _FALSE | {"y", "n"}
+_PLAIN_SCALAR = r"[A-Za-z_/](?:[A-Za-z0-9_/.,()+;!?'\"%&*@~^=<>-]|:(?=[^ ])|(?<! ) (?=[^ #]))*"
+_YAML_BOOLEANS = _TRUE | _FALSE | {"y", "n"}
 """Truth values to one YAML reader or another."""
 _MAX_IMPLICIT_KEY = 128
 """Characters; YAML allows a key 1,024 bytes on its line, and an escape takes up to ten for one character."""
 
 
-def _entry(key: str, value: Value | bool, depth: int) -> Iterator[str]:
-    name = _scalar(key)
+def _render_entry(key: str, value: Value | bool, depth: int) -> Iterator[str]:
+    name = _render_scalar(key)
     if len(name) > _MAX_IMPLICIT_KEY:
         yield f"{'  ' * depth}? {name}"
         name = ""
@@ -307,28 +309,28 @@ def _entry(key: str, value: Value | bool, depth: int) -> Iterator[str]:
     if isinstance(value, bool):
         yield f"{start} {'true' if value else 'false'}"
     elif isinstance(value, str):
-        yield f"{start} {_scalar(value)}"
+        yield f"{start} {_render_scalar(value)}"
     elif not value:
         yield f"{start} {'{}' if isinstance(value, Mapping) else '[]'}"
     else:
         yield start
-        yield from _items(value, depth + 1)
+        yield from _render_items(value, depth + 1)
 
 
-def _items(value: Value, depth: int) -> Iterator[str]:
+def _render_items(value: Value, depth: int) -> Iterator[str]:
     if isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _entry(key, item, depth)
+            yield from _render_entry(key, item, depth)
         return
     for item in value:
         dash = f"{'  ' * depth}-"
         if isinstance(item, str):
-            yield f"{dash} {_scalar(item)}"
+            yield f"{dash} {_render_scalar(item)}"
         elif not item:
             yield f"{dash} {'{}' if isinstance(item, Mapping) else '[]'}"
         else:
             # Two columns deeper than the dash, its first line beside it.
-            first, *rest = _items(item, depth + 1)
+            first, *rest = _render_items(item, depth + 1)
             yield f"{dash} {first.lstrip(' ')}"
             yield from rest
 
@@ -340,9 +342,14 @@ _MUST_ESCAPE = (
 )
 
 
-def _scalar(text: str) -> str:
+def _render_scalar(text: str) -> str:
     """Write text so that any YAML reader gives it back as text."""
-    if re.fullmatch(_PLAIN, text) and not text.endswith(":") and kind_of(text) == "text" and text.lower() not in _WORDS:
+    if (
+        re.fullmatch(_PLAIN_SCALAR, text)
+        and not text.endswith(":")
+        and scalar_kind(text) == "text"
+        and text.lower() not in _YAML_BOOLEANS
+    ):
         return text
 
     def escape(match: re.Match[str]) -> str:

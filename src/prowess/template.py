@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
     from .host import Host
 
-__all__ = ["Roots", "collation", "fill", "measure", "values_of"]
+__all__ = ["RootAliases", "collation_key", "fill_template", "measure_text", "template_values"]
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
 
 
 @cache
-def _entities(characters: str) -> dict[int, str]:
+def _entity_table(characters: str) -> dict[int, str]:
     return {ord(c): _ENTITIES[c] for c in characters}
 
 
-def escaped(text: str, characters: str) -> str:
+def escape_entities(text: str, characters: str) -> str:
     """Write the given characters of a text as XML entities."""
-    return text.translate(_entities(characters)) if characters else text
+    return text.translate(_entity_table(characters)) if characters else text
 
 
-def measure(text: str, unit: str) -> int:
+def measure_text(text: str, unit: str) -> int:
     """Measure a text in `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8), `tokens` (four bytes)
     or `width` (cells of a terminal).
     """
@@ -42,13 +42,13 @@ def measure(text: str, unit: str) -> int:
     if unit == "utf16":
         return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
     if unit == "width":
-        return len(text) if text.isascii() else sum(_cells(c) for c in text)
+        return len(text) if text.isascii() else sum(_cell_width(c) for c in text)
     size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
     return size if unit == "bytes" else -(-size // 4)
 
 
 @lru_cache(maxsize=4096)
-def _cells(character: str) -> int:
+def _cell_width(character: str) -> int:
     """Count the cells of a terminal that a character takes."""
     import unicodedata
 
@@ -60,7 +60,7 @@ def _cells(character: str) -> int:
 _PUNCTUATION = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
 
 
-def collation(name: str) -> tuple[tuple[tuple[int, int, str], ...], str, str]:
+def collation_key(name: str) -> tuple[tuple[tuple[int, int, str], ...], str, str]:
     """Return a key that sorts as a dictionary does: punctuation, digits, letters; then accents; then case."""
     import unicodedata
 
@@ -74,13 +74,13 @@ def collation(name: str) -> tuple[tuple[tuple[int, int, str], ...], str, str]:
     return tuple(rank(c) for c in plain), unicodedata.normalize("NFD", name).casefold(), name.swapcase()
 
 
-class Roots:
+class RootAliases:
     """The short names `r0`, `r1`, ... of the skills folders that have a skill in the catalog, in order."""
 
     def __init__(self, roots: Iterable[str], first: int = 0) -> None:
         self._numbers = {root: number for number, root in enumerate(dict.fromkeys(roots), first)}
 
-    def short(self, path: str, root: str) -> str:
+    def shorten_path(self, path: str, root: str) -> str:
         """Write a path by its root's short name."""
         return f"r{self._numbers.get(root, 0)}/{os.path.relpath(path, root)}"
 
@@ -90,13 +90,13 @@ class Roots:
 
 
 @lru_cache(maxsize=16384)
-def cleaned(description: str) -> str:
+def clean_description(description: str) -> str:
     """Return a text line by line without what does not show; planning a prompt asks for it many times."""
     return "\n".join(without_hidden(line) for line in description.split("\n"))
 
 
-def values_of(
-    host: Host, *, name: str, alias: str | None, description: str, path: str, root: str, scope: str, roots: Roots
+def template_values(
+    host: Host, *, name: str, alias: str | None, description: str, path: str, root: str, scope: str, roots: RootAliases
 ) -> dict[str, str]:
     """Return what fills a template's holes for one skill.
 
@@ -105,18 +105,18 @@ def values_of(
     return {
         "name": without_hidden(name),
         "alias": f" ({without_hidden(alias)})" if alias else "",
-        "description": cleaned(description),
+        "description": clean_description(description),
         "path": neutral(path),
-        "short_path": neutral(roots.short(path, root)),
+        "short_path": neutral(roots.shorten_path(path, root)),
         "scope": host.scope_words.get(scope, scope),
     }
 
 
 @cache
-def _hole() -> re.Pattern[str]:
+def _placeholder_pattern() -> re.Pattern[str]:
     return re.compile(r"\{(name|alias|description|path|short_path|scope|roots|names)\}")
 
 
-def fill(pattern: str, values: Mapping[str, str], escape: str = "") -> str:
+def fill_template(pattern: str, values: Mapping[str, str], escape: str = "") -> str:
     """Fill the holes of a pattern in one pass, so that a brace in foreign text is never a hole."""
-    return _hole().sub(lambda hole: escaped(values.get(hole[1], ""), escape), pattern)
+    return _placeholder_pattern().sub(lambda hole: escape_entities(values.get(hole[1], ""), escape), pattern)

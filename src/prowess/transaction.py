@@ -23,35 +23,43 @@ import stat
 from contextlib import contextmanager, suppress
 
 from .errors import SkillMountError, SkillNotFoundError
-from .held import held
-from .mounted import Record, is_name, json_of, record_file, record_in, record_of, small_file
-from .removal import remove_in
-from .text import neutral, quoted, words_of
+from .held import deferred_signals
+from .mounted import (
+    MountRecord,
+    is_file_name,
+    parse_json,
+    parse_record,
+    read_record_at,
+    read_small_file,
+    record_file_name,
+)
+from .removal import remove_tree_at
+from .text import describe_os_error, neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any, Self
 
-    from .mounted import Mounted
+    from .mounted import RecordedMount
 
-__all__ = ["Place", "Staging", "locked", "see_way"]
+__all__ = ["LockedSkillsFolder", "Staging", "lock_skills_folder", "check_skills_path"]
 
-PATIENCE = 60.0
+LOCK_TIMEOUT = 60.0
 """Seconds to wait for another process that mounts into the same folder."""
-_MAKING = 5.0
+_MAKE_TIMEOUT = 5.0
 """Seconds to try to make a folder on the way that another process takes away again and again."""
-_STAGING = ".prowess-staging-"
+_STAGING_PREFIX = ".prowess-staging-"
 _JOURNAL = "journal.json"
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-POSSIBLE = {os.open, os.mkdir, os.rename, os.rmdir, os.stat, os.unlink} <= os.supports_dir_fd and (
+_FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+SUPPORTED = {os.open, os.mkdir, os.rename, os.rmdir, os.stat, os.unlink} <= os.supports_dir_fd and (
     os.scandir in os.supports_fd
 )
 """Whether this system can do all that by descriptor; Windows cannot."""
 
 
-def see_way(home: str, root: str) -> None:
+def check_skills_path(home: str, root: str) -> None:
     """See that a skills folder, and what is on the way to it, can be used or made.
 
     Args:
@@ -67,14 +75,14 @@ def see_way(home: str, root: str) -> None:
         if not os.path.lexists(path):
             return
         if not os.path.isdir(path) or (part and os.path.islink(path)):
-            raise _in_the_way(path, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
+            raise _unusable_error(path, NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
 
 
 # ── the lock ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @contextmanager
-def locked(home: str, root: str, *, make: bool = True) -> Iterator[Place]:
+def lock_skills_folder(home: str, root: str, *, make: bool = True) -> Iterator[LockedSkillsFolder]:
     """Keep other processes out of a skills folder, and clear up what one that was killed left there.
 
     What was made of the way to it is taken away again where nothing is mounted in the end.
@@ -88,58 +96,60 @@ def locked(home: str, root: str, *, make: bool = True) -> Iterator[Place]:
         SkillMountError: a folder on the way cannot be made, is a link, or another process does not let go of it.
         SkillNotFoundError: there is none, and it is not to be made.
     """
-    if not POSSIBLE:
+    if not SUPPORTED:
         raise SkillMountError(
             "this system cannot mount: it has no file descriptors of folders", hint="use Linux or macOS"
         )
-    with held() as answer:
+    with deferred_signals() as deliver_signals:
         made: dict[str, None] = {}
         try:
-            place = _entered(home, root, make, made, answer)
+            place = _open_and_lock(home, root, make, made, deliver_signals)
         except BaseException:
-            _take_away(home, made)
+            _remove_empty_folders(home, made)
             raise
         try:
             place.recover()
             yield place
         finally:
-            place.leave()
+            place.release()
 
 
-def _entered(home: str, root: str, make: bool, made: dict[str, None], answer: Callable[[], None]) -> Place:
+def _open_and_lock(
+    home: str, root: str, make: bool, made: dict[str, None], deliver_signals: Callable[[], None]
+) -> LockedSkillsFolder:
     """Make and lock the folder above the skills folder."""
     from time import monotonic, sleep
 
-    until = monotonic() + PATIENCE
+    until = monotonic() + LOCK_TIMEOUT
     while True:
         try:
-            above = _walked(home, os.path.dirname(root), make, made)
+            parent_fd = _open_parent(home, os.path.dirname(root), make, made)
         except FileNotFoundError as error:
             path = os.path.join(home, root)
             if not make:
                 raise SkillNotFoundError(f"nothing is mounted in {neutral(path)}") from None
-            if monotonic() < until - PATIENCE + _MAKING:
-                answer()
+            if monotonic() < until - LOCK_TIMEOUT + _MAKE_TIMEOUT:
+                deliver_signals()
                 sleep(0.002)
                 continue  # another process took away again what it had made
-            words = f"{quoted(path, 200)} cannot be made: {words_of(error)}"
+            words = f"{quoted(path, 200)} cannot be made: {describe_os_error(error)}"
             raise SkillMountError(words, hint="name a home in a folder that you can write to") from None
         try:
-            while not _lock(above):
-                answer()
-                _see_time(until, home, root)
+            while not _lock(parent_fd):
+                deliver_signals()
+                _check_deadline(until, home, root)
                 sleep(0.002)
         except BaseException:
-            os.close(above)
+            os.close(parent_fd)
             raise
         path = os.path.join(home, os.path.dirname(root))
         with suppress(OSError):
-            if os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(above)):
-                return Place(home, root, above, tuple(made), answer)
-        os.close(above)
+            if os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(parent_fd)):
+                return LockedSkillsFolder(home, root, parent_fd, tuple(made), deliver_signals)
+        os.close(parent_fd)
 
 
-def _see_time(until: float, home: str, root: str) -> None:
+def _check_deadline(until: float, home: str, root: str) -> None:
     from time import monotonic
 
     if monotonic() > until:
@@ -147,7 +157,7 @@ def _see_time(until: float, home: str, root: str) -> None:
         raise SkillMountError(words, hint="wait for it, or end it")
 
 
-def _walked(home: str, inner: str, make: bool, made: dict[str, None]) -> int:
+def _open_parent(home: str, inner: str, make: bool, made: dict[str, None]) -> int:
     """Open a folder below the home, part by part, and make what is missing.
 
     Raises:
@@ -168,18 +178,18 @@ def _walked(home: str, inner: str, make: bool, made: dict[str, None]) -> int:
             if os.path.lexists(home) and not os.path.isdir(home):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
         except OSError as error:
-            words = f"{quoted(home, 200)} cannot be made: {words_of(error)}"
+            words = f"{quoted(home, 200)} cannot be made: {describe_os_error(error)}"
             raise SkillMountError(words, hint="name a home in a folder that you can write to") from None
     fd, path = -1, home
     try:
-        fd = os.open(home, _FOLDER & ~getattr(os, "O_NOFOLLOW", 0))
+        fd = os.open(home, _FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0))
         for part in filter(None, inner.split("/")):
             path = f"{path}/{part}"
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(part, 0o755, dir_fd=fd)
                     made[os.path.relpath(path, home)] = None
-            below = os.open(part, _FOLDER, dir_fd=fd)
+            below = os.open(part, _FOLDER_FLAGS, dir_fd=fd)
             os.close(fd)
             fd = below
     except OSError as error:
@@ -187,23 +197,23 @@ def _walked(home: str, inner: str, make: bool, made: dict[str, None]) -> int:
             os.close(fd)
         if isinstance(error, FileNotFoundError):
             raise
-        raise _in_the_way(path, error) from None
+        raise _unusable_error(path, error) from None
     return fd
 
 
-def _take_away(home: str, made: Iterable[str]) -> None:
+def _remove_empty_folders(home: str, made: Iterable[str]) -> None:
     """Remove folders, those in which nothing is."""
     for path in sorted((os.path.join(home, path) for path in made), key=len, reverse=True):
         with suppress(OSError):
             os.rmdir(path)
 
 
-def _in_the_way(path: str, error: OSError) -> SkillMountError:
+def _unusable_error(path: str, error: OSError) -> SkillMountError:
     if os.path.islink(path):
         hint = f"put a folder there, or mount where it leads: {neutral(os.path.realpath(path))}"
         return SkillMountError(f"{quoted(path, 200)} is a link, behind which nothing is mounted", hint=hint)
     hint = "make room on the disk" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it a folder of yours"
-    return SkillMountError(f"{quoted(path, 200)} cannot be used: {words_of(error)}", hint=hint)
+    return SkillMountError(f"{quoted(path, 200)} cannot be used: {describe_os_error(error)}", hint=hint)
 
 
 def _lock(fd: int) -> bool:
@@ -229,26 +239,28 @@ def _unlock(fd: int) -> None:
 # ── the work ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Place:
+class LockedSkillsFolder:
     """A skills folder, while no other process mounts into it."""
 
-    def __init__(self, home: str, root: str, above: int, made: tuple[str, ...], answer: Callable[[], None]) -> None:
-        self.home, self.root, self.above = home, root, above
+    def __init__(
+        self, home: str, root: str, parent_fd: int, made: tuple[str, ...], deliver_signals: Callable[[], None]
+    ) -> None:
+        self.home, self.root, self.parent_fd = home, root, parent_fd
         self.made = made
         """Folders that were made on the way: relative to the home; the home itself and what is above it absolute."""
-        self.answer = answer
+        self.deliver_signals = deliver_signals
         """Answers signals: to be called where what was begun can be taken back."""
-        self.shown = os.path.join(home, os.path.dirname(root))
+        self.display_path = os.path.join(home, os.path.dirname(root))
         self.name = os.path.basename(root)
 
     @property
-    def record(self) -> Record:
+    def record(self) -> MountRecord:
         """What was mounted here.
 
         Raises:
             SkillMountError: the record cannot be believed.
         """
-        return record_in(self.above, record_file(self.root), self.shown)
+        return read_record_at(self.parent_fd, record_file_name(self.root), self.display_path)
 
     @contextmanager
     def staging(self) -> Iterator[Staging]:
@@ -257,11 +269,11 @@ class Place:
         Raises:
             SkillMountError: it cannot be made.
         """
-        name = f"{_STAGING}{os.urandom(8).hex()}"
+        name = f"{_STAGING_PREFIX}{os.urandom(8).hex()}"
         try:
-            os.mkdir(name, 0o700, dir_fd=self.above)
+            os.mkdir(name, 0o700, dir_fd=self.parent_fd)
         except OSError as error:
-            raise _in_the_way(self.shown, error) from None
+            raise _unusable_error(self.display_path, error) from None
         failed = done = False
         try:
             with Staging(self, name) as staging:
@@ -273,28 +285,28 @@ class Place:
             raise
         except OSError as error:
             failed = True
-            raise _in_the_way(self.shown, error) from None
+            raise _unusable_error(self.display_path, error) from None
         except Exception:
             failed = True
             raise
         finally:
             # What is done stays done: a rest that cannot be swept is left to whoever comes next.
             with suppress(*[SkillMountError] if done else []):
-                self._settle(name, back=failed)
+                self._settle_staging(name, roll_back=failed)
 
     def recover(self) -> None:
         """Clear up after processes that were killed."""
         try:
-            with os.scandir(self.above) as entries:
-                names = [entry.name for entry in entries if entry.name.startswith(_STAGING)]
-            status = [os.stat(name, dir_fd=self.above, follow_symlinks=False) for name in names]
+            with os.scandir(self.parent_fd) as entries:
+                names = [entry.name for entry in entries if entry.name.startswith(_STAGING_PREFIX)]
+            status = [os.stat(name, dir_fd=self.parent_fd, follow_symlinks=False) for name in names]
         except OSError as error:
-            raise _in_the_way(self.shown, error) from None
+            raise _unusable_error(self.display_path, error) from None
         for name, seen in zip(names, status, strict=True):
             if stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.geteuid():
-                self._settle(name)
+                self._settle_staging(name)
 
-    def _settle(self, name: str, *, back: bool = False) -> None:
+    def _settle_staging(self, name: str, *, roll_back: bool = False) -> None:
         """Finish or take back what a staging folder's journal says, and remove the folder.
 
         Raises:
@@ -302,45 +314,45 @@ class Place:
         """
         try:
             with Staging(self, name) as staging:
-                staging.settle(back=back)
+                staging.settle(roll_back=roll_back)
         except OSError as error:
-            path = neutral(os.path.join(self.shown, name))
-            words = f"what an interrupted mount left in {path} cannot be settled: {words_of(error)}"
+            path = neutral(os.path.join(self.display_path, name))
+            words = f"what an interrupted mount left in {path} cannot be settled: {describe_os_error(error)}"
             raise SkillMountError(words, hint="mend that and mount again") from None
-        remove_in(name, self.above)
+        remove_tree_at(name, self.parent_fd)
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Let go; where nothing is mounted, take away the folders that were made for it."""
         try:
             record = self.record
             if not record.skills:
                 with suppress(OSError):
-                    os.unlink(record_file(self.root), dir_fd=self.above)
+                    os.unlink(record_file_name(self.root), dir_fd=self.parent_fd)
                 # A record is a file that anyone may have written: of what it says, only the way here counts.
                 way = (path for path in record.made if f"{self.root}/".startswith(f"{path}/"))
-                _take_away(self.home, {*self.made, *way})
+                _remove_empty_folders(self.home, {*self.made, *way})
         except SkillMountError:
             pass
         finally:
-            _unlock(self.above)
-            os.close(self.above)
+            _unlock(self.parent_fd)
+            os.close(self.parent_fd)
 
 
 class Staging:
     """The staging folder of one change."""
 
-    def __init__(self, place: Place, name: str) -> None:
+    def __init__(self, place: LockedSkillsFolder, name: str) -> None:
         self.place, self.name = place, name
         self.fd = self.new = self.old = self.skills = -1
 
     def __enter__(self) -> Self:
-        self.fd = os.open(self.name, _FOLDER, dir_fd=self.place.above)
+        self.fd = os.open(self.name, _FOLDER_FLAGS, dir_fd=self.place.parent_fd)
         return self
 
     def open(self) -> None:
         """Open the folders in it, and make those that are missing."""
-        self.new = self._folder("new")
-        self.old = self._folder("old")
+        self.new = self._open_subfolder("new")
+        self.old = self._open_subfolder("old")
 
     def __exit__(self, *_: object) -> None:
         for fd in (self.fd, self.new, self.old, self.skills):
@@ -348,49 +360,53 @@ class Staging:
                 os.close(fd)
         self.fd = self.new = self.old = self.skills = -1
 
-    def _folder(self, name: str) -> int:
+    def _open_subfolder(self, name: str) -> int:
         try:
-            return os.open(name, _FOLDER, dir_fd=self.fd)
+            return os.open(name, _FOLDER_FLAGS, dir_fd=self.fd)
         except FileNotFoundError:
             os.mkdir(name, 0o700, dir_fd=self.fd)
-            return os.open(name, _FOLDER, dir_fd=self.fd)
+            return os.open(name, _FOLDER_FLAGS, dir_fd=self.fd)
 
-    def commit(self, rows: tuple[Mounted, ...], gone: tuple[str, ...] = ()) -> None:
+    def commit(self, rows: tuple[RecordedMount, ...], removed: tuple[str, ...] = ()) -> None:
         """Put what lies in `new` in its place, and take away what is `gone`.
 
         Args:
             rows: what is mounted, one for each folder in `new`.
-            gone: names that are unmounted.
+            removed: names that are unmounted.
 
         Raises:
             SkillMountError: it could not be done, and the skills folder is as it was.
         """
         place = self.place
-        place.answer()
+        place.deliver_signals()
         record = place.record
-        changed = {*gone, *(row.name for row in rows)}
+        changed = {*removed, *(row.name for row in rows)}
         own = (path for path in place.made if not os.path.isabs(path) and path not in record.made)
         made = (*record.made, *own)
         if self._open_skills() and place.root not in made:
             made = (*made, place.root)
             place.made = (*place.made, place.root)
         kept = tuple(row for row in record.skills if row.name not in changed)
-        after = Record(skills=tuple(sorted((*kept, *rows), key=lambda row: row.name)), made=made)
+        after = MountRecord(skills=tuple(sorted((*kept, *rows), key=lambda row: row.name)), made=made)
         changes = [
             *(
                 {"name": row.name, "new": _inode(self.new, row.name), "old": _inode(self.skills, row.name)}
                 for row in rows
             ),
-            *({"name": name, "new": None, "old": _inode(self.skills, name)} for name in gone),
+            *({"name": name, "new": None, "old": _inode(self.skills, name)} for name in removed),
         ]
         try:
-            self._write(_JOURNAL, {"version": 1, "changes": changes, "record": after.as_dict()}, self.fd, _JOURNAL)
+            self._replace_file(
+                _JOURNAL, {"version": 1, "changes": changes, "record": after.as_dict()}, self.fd, _JOURNAL
+            )
             for change in changes:
-                self._forward(change)
-            self._write(record_file(place.root), after.as_dict(), place.above, "record.json")
+                self._apply_change(change)
+            self._replace_file(record_file_name(place.root), after.as_dict(), place.parent_fd, "record.json")
         except OSError as error:
             where = neutral(os.path.join(place.home, place.root))
-            raise SkillMountError(f"nothing was changed in {where}: {words_of(error)}", hint="mend that") from None
+            raise SkillMountError(
+                f"nothing was changed in {where}: {describe_os_error(error)}", hint="mend that"
+            ) from None
         with suppress(OSError):  # all is done: what follows finds that, too
             os.unlink(_JOURNAL, dir_fd=self.fd)
 
@@ -400,32 +416,32 @@ class Staging:
         path = os.path.join(place.home, place.root)
         try:
             with suppress(FileExistsError):
-                os.mkdir(place.name, 0o755, dir_fd=place.above)
+                os.mkdir(place.name, 0o755, dir_fd=place.parent_fd)
                 made = True
-            self.skills = os.open(place.name, _FOLDER, dir_fd=place.above)
+            self.skills = os.open(place.name, _FOLDER_FLAGS, dir_fd=place.parent_fd)
         except OSError as error:
-            raise _in_the_way(path, error) from None
+            raise _unusable_error(path, error) from None
         if os.fstat(self.skills).st_dev != os.fstat(self.fd).st_dev:
             words = f"{quoted(path, 200)} is on another file system than the folder it is in"
             raise SkillMountError(words, hint="mount elsewhere: it could not be changed in one step")
         return made
 
-    def _forward(self, change: Mapping[str, Any]) -> None:
+    def _apply_change(self, change: Mapping[str, Any]) -> None:
         """Do one change."""
-        from .renames import exchange, rename
+        from .renames import exchange_names, rename_no_replace
 
         name = change["name"]
         if change["new"] is None:
             if change["old"] is not None:
-                rename(self.skills, name, self.old, name)
+                rename_no_replace(self.skills, name, self.old, name)
         elif change["old"] is None:
-            rename(self.new, name, self.skills, name)
-        elif not exchange(self.new, name, self.skills, name):
+            rename_no_replace(self.new, name, self.skills, name)
+        elif not exchange_names(self.new, name, self.skills, name):
             # Between the two there is neither: a system that can do no better. Who comes next puts the old one back.
-            rename(self.skills, name, self.old, name)
-            rename(self.new, name, self.skills, name)
+            rename_no_replace(self.skills, name, self.old, name)
+            rename_no_replace(self.new, name, self.skills, name)
 
-    def _back(self, change: Mapping[str, Any], seals: Mapping[str, str]) -> None:
+    def _undo_change(self, change: Mapping[str, Any], seals: Mapping[str, str]) -> None:
         """Take back one change, however much of it was done.
 
         Args:
@@ -433,72 +449,72 @@ class Staging:
             seals: name to the seal of the copy. A journal may be another's, who can guess a number but not that: what
                 does not have it is somebody's work, and stays.
         """
-        from .renames import exchange, rename
-        from .seal import seal
+        from .renames import exchange_names, rename_no_replace
+        from .seal import integrity_digest
 
         name, new, old = change["name"], change["new"], change["old"]
         now = _inode(self.skills, name)
         if new is not None and now == new:
-            if seal(os.path.join(self.place.home, self.place.root, name)) != seals.get(name):
+            if integrity_digest(os.path.join(self.place.home, self.place.root, name)) != seals.get(name):
                 return
             if old is not None and _inode(self.new, name) == old:
-                if exchange(self.new, name, self.skills, name):
+                if exchange_names(self.new, name, self.skills, name):
                     return
-                rename(self.new, name, self.old, name)
-            rename(self.skills, name, self.new, name)
+                rename_no_replace(self.new, name, self.old, name)
+            rename_no_replace(self.skills, name, self.new, name)
             now = None
         if now is None and old is not None and _inode(self.old, name) == old:
-            rename(self.old, name, self.skills, name)
+            rename_no_replace(self.old, name, self.skills, name)
 
-    def settle(self, *, back: bool) -> None:
+    def settle(self, *, roll_back: bool) -> None:
         """Finish what the journal says where all of it was done, else take it back.
 
         Args:
-            back: whether it is taken back in any case.
+            roll_back: whether it is taken back in any case.
 
         Raises:
             OSError: it cannot be done.
         """
         place = self.place
-        data = small_file(self.fd, _JOURNAL, self.name)
+        data = read_small_file(self.fd, _JOURNAL, self.name)
         if data is None:
             return
         try:
-            table = json_of(data)
+            table = parse_json(data)
             changes = table["changes"]
-            record = record_of(table["record"])
+            record = parse_record(table["record"])
             if not all(_is_change(change) for change in changes):
                 return
         except (ValueError, RecursionError, KeyError, TypeError):
             return  # it was never written to its end, so nothing was begun
         self.open()
         if self.skills < 0:
-            self.skills = os.open(place.name, _FOLDER, dir_fd=place.above)
-        if not back and all(self._is_done(change) for change in changes):
+            self.skills = os.open(place.name, _FOLDER_FLAGS, dir_fd=place.parent_fd)
+        if not roll_back and all(self._is_done(change) for change in changes):
             try:
-                self._write(record_file(place.root), record.as_dict(), place.above, "record.json")
+                self._replace_file(record_file_name(place.root), record.as_dict(), place.parent_fd, "record.json")
             except OSError:
-                back = True  # there is no room for a record: what has none would count as made by hand
+                roll_back = True  # there is no room for a record: what has none would count as made by hand
         else:
-            back = True
-        if back:
+            roll_back = True
+        if roll_back:
             seals = {row.name: row.seal for row in record.skills}
             for change in reversed(changes):
-                self._back(change, seals)
+                self._undo_change(change, seals)
         os.unlink(_JOURNAL, dir_fd=self.fd)
 
     def _is_done(self, change: Mapping[str, Any]) -> bool:
         now = _inode(self.skills, change["name"])
         return now == change["new"] if change["new"] is not None else now is None or now != change["old"]
 
-    def _write(self, name: str, table: object, into: int, staged: str) -> None:
+    def _replace_file(self, name: str, table: object, into: int, staged: str) -> None:
         """Put a file in its place in one step."""
         import json
 
         beside = f"{staged}.new"
         with suppress(FileNotFoundError):
             os.unlink(beside, dir_fd=self.fd)
-        fd = os.open(beside, _NEW, 0o600, dir_fd=self.fd)
+        fd = os.open(beside, _CREATE_FLAGS, 0o600, dir_fd=self.fd)
         try:
             left = memoryview(json.dumps(table, indent=2).encode() + b"\n")
             while left:
@@ -512,7 +528,7 @@ def _is_change(change: Any) -> bool:
     return (
         isinstance(change, dict)
         and change.keys() == {"name", "new", "old"}
-        and is_name(change["name"])
+        and is_file_name(change["name"])
         and all(change[key] is None or type(change[key]) is int for key in ("new", "old"))
     )
 

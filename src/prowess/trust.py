@@ -21,8 +21,8 @@ from time import gmtime, strftime
 from ._frozen import Frozen
 from .entry import State
 from .errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
-from .seal import look, seal
-from .text import neutral, quoted, same_name, words_of
+from .seal import integrity_digest, read_integrity
+from .text import describe_os_error, neutral, normalize_name, quoted
 from .user_dirs import config_folder
 
 TYPE_CHECKING = False
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
 
     from .entry import Entry
 
-    Rows = tuple["Trusted", ...]
+    Rows = tuple["TrustedSkill", ...]
 
-__all__ = ["Trust", "Trusted", "folder_of", "needs_trust", "trust_file"]
+__all__ = ["Trust", "TrustedSkill", "trusted_folder", "needs_trust", "trust_file"]
 
-MAX_FILE_BYTES = 4 * 1024 * 1024
+MAX_RECORD_BYTES = 4 * 1024 * 1024
 """Of the record: some ten thousand skills."""
-OWN = frozenset(("managed", "user", "system"))
+ALWAYS_TRUSTED_SCOPES = frozenset(("managed", "user", "system"))
 """Scopes whose skills the user or the administrator put there; all others need trust."""
 
-_FILE = "trust.json"
+_FILE_NAME = "trust.json"
 _FIELDS = ("seal", "name", "path", "since")
-_SEAL = re.compile(r"trust1:[0-9a-f]{64}").fullmatch
-_SEAL_START = re.compile(r"(?:trust1:)?([0-9a-f]{8,64})").fullmatch
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
+_DIGEST = re.compile(r"trust1:[0-9a-f]{64}").fullmatch
+_DIGEST_PREFIX = re.compile(r"(?:trust1:)?([0-9a-f]{8,64})").fullmatch
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
 
-_NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-_NO_LINKS |= getattr(os, "O_BINARY", 0)
+_OPEN_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_OPEN_FLAGS |= getattr(os, "O_BINARY", 0)
 
 
 def needs_trust(entry: Entry) -> bool:
     """Say whether a skill's tools and scripts wait for its user's word."""
-    return entry.scope not in OWN
+    return entry.scope not in ALWAYS_TRUSTED_SCOPES
 
 
-def folder_of(entry: Entry) -> str:
+def trusted_folder(entry: Entry) -> str:
     """Return the folder that is sealed for a skill, without links.
 
     Raises:
@@ -72,7 +72,7 @@ def folder_of(entry: Entry) -> str:
 # ── the record ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class Trusted(Frozen):
+class TrustedSkill(Frozen):
     """What was trusted, when."""
 
     seal: str
@@ -103,16 +103,16 @@ class Trust:
 
     def allows(self, entry: Entry) -> bool:
         """Say whether a skill's tools and scripts may be used now. In doubt they may not; nothing is raised."""
-        return self.why_not(entry) is None
+        return self.denial_reason(entry) is None
 
-    def why_not(self, entry: Entry) -> str | None:
+    def denial_reason(self, entry: Entry) -> str | None:
         """Return why a skill's tools and scripts may not be used now, and what to do; None where they may."""
         if not needs_trust(entry):
             return None
         name = quoted(entry.name)
         try:
-            folder = folder_of(entry)
-            now = look(folder).seal
+            folder = trusted_folder(entry)
+            now = read_integrity(folder).digest
         except SkillError as error:
             return f"{name} cannot be trusted: {error}; {error.hint}"
         try:
@@ -121,13 +121,13 @@ class Trust:
             return f"{name} is not trusted: {error}; {error.hint}"
         if any(row.seal == now for row in rows):
             return None
-        typed = f"`prowess trust {_argument(os.path.dirname(entry.path))}`"
+        typed = f"`prowess trust {_shell_quote(os.path.dirname(entry.path))}`"
         for row in rows:
             if row.path == folder:
                 return f"{name} has changed since it was trusted on {row.since}: look at it again, then type {typed}"
         return f"{name} is not trusted: look at it, then type {typed}"
 
-    def allow(self, entry: Entry, *, seal: str | None = None) -> Trusted:
+    def allow(self, entry: Entry, *, seal: str | None = None) -> TrustedSkill:
         """Put a skill on record as it is now, in place of what was trusted in the same folder before.
 
         Args:
@@ -139,17 +139,17 @@ class Trust:
             ConfigError: the record cannot be believed or written; it is left as it is.
         """
         if entry.state is State.REJECTED:
-            hint = f"`prowess check {_argument(entry.path)}` says what to mend"
+            hint = f"`prowess check {_shell_quote(entry.path)}` says what to mend"
             raise SkillError(f"{quoted(entry.name)} cannot be trusted: {entry.reason}", hint=hint)
         try:
-            folder = folder_of(entry)
-            now = look(folder).seal
+            folder = trusted_folder(entry)
+            now = read_integrity(folder).digest
         except SkillError as error:
             raise SkillError(f"{quoted(entry.name)} cannot be trusted: {error}", hint=error.hint) from None
         if seal is not None and seal != now:
             words = f"{quoted(entry.name)} is not trusted: it has changed since it was shown"
             raise SkillError(words, hint="look at it again")
-        made = Trusted(seal=now, name=entry.name, path=folder, since=strftime("%Y-%m-%d", gmtime()))
+        made = TrustedSkill(seal=now, name=entry.name, path=folder, since=strftime("%Y-%m-%d", gmtime()))
 
         def edit(rows: Rows) -> tuple[Rows, Rows]:
             for row in rows:
@@ -157,7 +157,7 @@ class Trust:
                     return rows, (row,)
             return (*(row for row in rows if row.path != folder), made), (made,)
 
-        return self._change(edit)[0]
+        return self._update_record(edit)[0]
 
     def revoke(self, what: str | Entry) -> Rows:
         """Take a skill off the record, with all its copies, and return what was on it.
@@ -172,7 +172,10 @@ class Trust:
         """
 
         def edit(rows: Rows) -> tuple[Rows, Rows]:
-            seals = {row.seal for row in (_named(rows, what) if isinstance(what, str) else _of(rows, what))}
+            seals = {
+                row.seal
+                for row in (_rows_by_reference(rows, what) if isinstance(what, str) else _rows_of_skill(rows, what))
+            }
             if not seals:
                 name = quoted(what if isinstance(what, str) else what.name)
                 raise SkillNotFoundError(f"{name} is not on record", hint="`prowess trust --list` shows what is")
@@ -181,7 +184,7 @@ class Trust:
 
         # First without a lock, for which a folder would have to be made.
         edit(self._rows())
-        return self._change(edit)
+        return self._update_record(edit)
 
     def all(self) -> Rows:
         """Return all that is on record, by name.
@@ -189,7 +192,7 @@ class Trust:
         Raises:
             ConfigError: the record cannot be believed.
         """
-        return tuple(sorted(self._rows(), key=lambda row: (same_name(row.name), row.path)))
+        return tuple(sorted(self._rows(), key=lambda row: (normalize_name(row.name), row.path)))
 
     # ── reading it ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -198,42 +201,44 @@ class Trust:
         if data is None:
             return ()
         try:
-            return _parsed(data)
+            return _parse_record(data)
         except (ValueError, RecursionError) as error:
             words = str(error) if isinstance(error, _MalformedError) else "it is not JSON"
-            raise self._refused(words) from None
+            raise self._invalid_record_error(words) from None
 
     def _read(self) -> bytes | None:
         """Return what the record holds, None where there is none."""
         try:
             self._check_folder()
-            fd = os.open(self.file, os.O_RDONLY | _NO_LINKS)
+            fd = os.open(self.file, os.O_RDONLY | _OPEN_FLAGS)
         except FileNotFoundError:
             return None
         except ConfigError:
             raise
         except (OSError, ValueError) as error:
             link = getattr(error, "errno", 0) in (errno.ELOOP, errno.EMLINK)
-            raise self._refused("it is a link" if link else f"it cannot be read: {words_of(error)}") from None
+            raise self._invalid_record_error(
+                "it is a link" if link else f"it cannot be read: {describe_os_error(error)}"
+            ) from None
         try:
             status = os.fstat(fd)
-            self._check(status, regular=True)
+            self._check_owned(status, regular=True)
             parts, size = [], 0
-            while size <= MAX_FILE_BYTES and (part := os.read(fd, 1 << 20)):
+            while size <= MAX_RECORD_BYTES and (part := os.read(fd, 1 << 20)):
                 parts.append(part)
                 size += len(part)
         except OSError as error:
-            raise self._refused(f"it cannot be read: {words_of(error)}") from None
+            raise self._invalid_record_error(f"it cannot be read: {describe_os_error(error)}") from None
         finally:
             os.close(fd)
-        if size > MAX_FILE_BYTES:
-            raise self._refused(f"it is larger than {MAX_FILE_BYTES // 1024 // 1024} MiB")
+        if size > MAX_RECORD_BYTES:
+            raise self._invalid_record_error(f"it is larger than {MAX_RECORD_BYTES // 1024 // 1024} MiB")
         return b"".join(parts)
 
     def _check_folder(self) -> None:
-        self._check(os.lstat(os.path.dirname(self.file)), regular=False)
+        self._check_owned(os.lstat(os.path.dirname(self.file)), regular=False)
 
-    def _check(self, status: os.stat_result, *, regular: bool) -> None:
+    def _check_owned(self, status: os.stat_result, *, regular: bool) -> None:
         """See that a file, or the folder it is in, is the user's own.
 
         Raises:
@@ -241,18 +246,18 @@ class Trust:
         """
         it = "it" if regular else "its folder"
         if stat.S_ISLNK(status.st_mode):
-            raise self._refused(f"{it} is a link")
+            raise self._invalid_record_error(f"{it} is a link")
         if not (stat.S_ISREG if regular else stat.S_ISDIR)(status.st_mode):
-            raise self._refused(f"{it} is not a {'regular file' if regular else 'folder'}")
+            raise self._invalid_record_error(f"{it} is not a {'regular file' if regular else 'folder'}")
         if sys.platform != "win32":
             if status.st_uid != os.geteuid():
-                raise self._refused(f"{it} belongs to somebody else")
+                raise self._invalid_record_error(f"{it} belongs to somebody else")
             if status.st_mode & 0o022:
-                path = _argument(self.file if regular else os.path.dirname(self.file))
+                path = _shell_quote(self.file if regular else os.path.dirname(self.file))
                 hint = f"if all in it is yours, type `chmod go-w {path}`; if not, remove it"
-                raise self._refused(f"others may write to {it}", hint)
+                raise self._invalid_record_error(f"others may write to {it}", hint)
 
-    def _refused(self, why: str, hint: str | None = None) -> ConfigError:
+    def _invalid_record_error(self, why: str, hint: str | None = None) -> ConfigError:
         return ConfigError(
             f"the record of what is trusted cannot be believed: {neutral(self.file)}: {why}",
             hint=hint or "mend or remove it, then trust again what you want to",
@@ -260,7 +265,7 @@ class Trust:
 
     # ── writing it ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def _change(self, edit: Callable[[Rows], tuple[Rows, Rows]]) -> Rows:
+    def _update_record(self, edit: Callable[[Rows], tuple[Rows, Rows]]) -> Rows:
         """Put the record that `edit` makes of this one in its place, while no other process does.
 
         Args:
@@ -272,13 +277,13 @@ class Trust:
         try:
             _make_folder(os.path.dirname(self.file))
             self._check_folder()
-            with _locked(self.file + ".lock"):
+            with _file_lock(self.file + ".lock"):
                 rows = self._rows()
                 new, result = edit(rows)
                 if new != rows:
                     self._write(new)
         except (OSError, RecursionError) as error:  # the latter for folders too deep to be made
-            words = f"the record of what is trusted cannot be written: {neutral(self.file)}: {words_of(error)}"
+            words = f"the record of what is trusted cannot be written: {neutral(self.file)}: {describe_os_error(error)}"
             raise ConfigError(words, hint="mend that, or name another folder in PROWESS_CONFIG_DIR") from None
         return result
 
@@ -287,14 +292,14 @@ class Trust:
 
         table = {"version": 1, "trusted": [row.as_dict() for row in rows]}
         data = json.dumps(table, indent=2).encode() + b"\n"
-        if len(data) > MAX_FILE_BYTES:
+        if len(data) > MAX_RECORD_BYTES:
             words = f"the record of what is trusted is full: {neutral(self.file)}"
             raise ConfigError(words, hint="`prowess trust --list` shows it, `prowess trust --remove SKILL` makes room")
         # Whoever holds the lock is alone: what lies there was left by a process that was killed.
         staged = f"{self.file}.new"
         with suppress(FileNotFoundError):
             os.unlink(staged)
-        fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINKS, 0o600)
+        fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN_FLAGS, 0o600)
         try:
             try:
                 left = memoryview(data)
@@ -311,7 +316,7 @@ class Trust:
                 os.unlink(staged)
             raise
         if sys.platform != "win32":
-            fd = os.open(os.path.dirname(self.file), os.O_RDONLY | _NO_LINKS)
+            fd = os.open(os.path.dirname(self.file), os.O_RDONLY | _OPEN_FLAGS)
             try:
                 os.fsync(fd)
             finally:
@@ -332,7 +337,7 @@ def trust_file(env: Mapping[str, str]) -> str:
     if not os.path.isabs(folder):
         hint = "write out the whole path"
         raise ConfigError(f"PROWESS_CONFIG_DIR is not an absolute path: {quoted(folder, 200)}", hint=hint)
-    return os.path.join(os.path.normpath(folder), _FILE)
+    return os.path.join(os.path.normpath(folder), _FILE_NAME)
 
 
 def _make_folder(folder: str) -> None:
@@ -348,9 +353,9 @@ def _make_folder(folder: str) -> None:
 
 
 @contextmanager
-def _locked(path: str) -> Iterator[None]:
+def _file_lock(path: str) -> Iterator[None]:
     """Keep other processes and threads out; a process that dies lets go."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINKS, 0o600)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS, 0o600)
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -369,7 +374,7 @@ class _MalformedError(ValueError):
     """It is JSON, but not a record."""
 
 
-def _parsed(data: bytes) -> Rows:
+def _parse_record(data: bytes) -> Rows:
     """Read the record.
 
     Raises:
@@ -377,49 +382,49 @@ def _parsed(data: bytes) -> Rows:
     """
     import json
 
-    table = json.loads(data.decode(), object_pairs_hook=_without_twins)
+    table = json.loads(data.decode(), object_pairs_hook=_reject_duplicate_keys)
     if not isinstance(table, dict) or table.keys() != {"version", "trusted"}:
         raise _MalformedError("it is not a record of what is trusted")
     if type(table["version"]) is not int or table["version"] != 1:
         raise _MalformedError(f"its version is {quoted(str(table['version']))}, and only version 1 is known")
     if not isinstance(table["trusted"], list):
         raise _MalformedError("`trusted` is not a list")
-    return tuple(_row(number, row) for number, row in enumerate(table["trusted"], 1))
+    return tuple(_parse_row(number, row) for number, row in enumerate(table["trusted"], 1))
 
 
-def _without_twins(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     table = dict(pairs)
     if len(table) != len(pairs):
         raise _MalformedError("a key stands twice")
     return table
 
 
-def _row(number: int, row: object) -> Trusted:
+def _parse_row(number: int, row: object) -> TrustedSkill:
     if not isinstance(row, dict) or row.keys() != {*_FIELDS} or not all(isinstance(row[name], str) for name in _FIELDS):
         raise _MalformedError(f"entry {number} does not have the four texts {', '.join(_FIELDS)}")
-    if not _SEAL(row["seal"]) or not _DAY(row["since"]) or not os.path.isabs(row["path"]) or "\0" in row["path"]:
+    if not _DIGEST(row["seal"]) or not _DATE(row["since"]) or not os.path.isabs(row["path"]) or "\0" in row["path"]:
         raise _MalformedError(f"entry {number} has a seal, a path or a day that is none")
-    return Trusted(**row)
+    return TrustedSkill(**row)
 
 
-def _of(rows: Rows, entry: Entry) -> Rows:
+def _rows_of_skill(rows: Rows, entry: Entry) -> Rows:
     """Return what is on record of a skill: what was trusted in its folder, and what has the same bytes now."""
     try:
-        folder = folder_of(entry)
+        folder = trusted_folder(entry)
     except SkillError:
         return ()
-    now = seal(folder)
+    now = integrity_digest(folder)
     return tuple(row for row in rows if row.path == folder or row.seal == now)
 
 
-def _named(rows: Rows, reference: str) -> Rows:
+def _rows_by_reference(rows: Rows, reference: str) -> Rows:
     """Return what is on record under a name, a path or the beginning of a seal.
 
     Raises:
         AmbiguousSkillError: it is not clear which of them is meant.
     """
-    key, start = same_name(reference), _SEAL_START(reference.lower())
-    found = [row for row in rows if same_name(row.name) == key]
+    key, start = normalize_name(reference), _DIGEST_PREFIX(reference.lower())
+    found = [row for row in rows if normalize_name(row.name) == key]
     if not found and "\0" not in reference:
         path = os.path.abspath(reference)
         path = os.path.dirname(path) if os.path.basename(path).lower() == "skill.md" else path
@@ -434,9 +439,9 @@ def _named(rows: Rows, reference: str) -> Rows:
     return tuple(found)
 
 
-_PLAIN = re.compile(r"[\w@%+=:,./-]+").fullmatch
+_SHELL_SAFE = re.compile(r"[\w@%+=:,./-]+").fullmatch
 
 
-def _argument(path: str) -> str:
+def _shell_quote(path: str) -> str:
     """Write a path as it is typed in a shell, and harmless to show."""
-    return neutral(path if _PLAIN(path) else "'" + path.replace("'", "'\"'\"'") + "'")
+    return neutral(path if _SHELL_SAFE(path) else "'" + path.replace("'", "'\"'\"'") + "'")

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._frontmatter import Field, Value
 
-__all__ = ["value_kind", "value_matches", "value_text", "worth"]
+__all__ = ["value_kind", "value_matches", "javascript_string", "javascript_literal"]
 
 
 def value_kind(value: Field | None) -> str:
@@ -21,20 +21,20 @@ def value_kind(value: Field | None) -> str:
     return value.kind
 
 
-def value_text(value: Field) -> str:
+def javascript_string(value: Field) -> str:
     """Write a value as JavaScript's `String()` does, which is what most clients are written in."""
     if isinstance(value.value, tuple):
-        return ",".join(_item(item) for item in value.value)
+        return ",".join(_item_text(item) for item in value.value)
     return value.value if isinstance(value.value, str) else "[object Object]"
 
 
-def _item(item: Value) -> str:
+def _item_text(item: Value) -> str:
     if isinstance(item, tuple):
-        return ",".join(_item(inner) for inner in item)
+        return ",".join(_item_text(inner) for inner in item)
     return item if isinstance(item, str) else "[object Object]"
 
 
-def worth(text: str) -> str:
+def javascript_literal(text: str) -> str:
     """Write a number or boolean of YAML 1.2 as JavaScript writes what it is worth: `1.50` is `1.5`."""
     word = text.lower()
     if word in ("true", "false"):
@@ -55,7 +55,7 @@ def worth(text: str) -> str:
     return repr(number).replace("inf", "Infinity").replace("e-0", "e-")
 
 
-_YES = frozenset(("1", "true", "yes", "on"))
+_TRUTHY_WORDS = frozenset(("1", "true", "yes", "on"))
 
 
 def value_matches(value: Field | None, wanted: str) -> bool:
@@ -66,7 +66,7 @@ def value_matches(value: Field | None, wanted: str) -> bool:
         items = value.value if isinstance(value.value, tuple) else (value.value,)
         return any(bool(item) and str(item).strip() != "" for item in items)
     if wanted in ("truthy", "falsy"):
-        return (str(value.value).strip().lower() in _YES) is (wanted == "truthy")
+        return (str(value.value).strip().lower() in _TRUTHY_WORDS) is (wanted == "truthy")
     if wanted == "globs":
         items = value.value if isinstance(value.value, tuple) else (value.value,) if value.kind == "text" else ()
         globs = [item.strip().removesuffix("/**") for item in items if isinstance(item, str)]

@@ -13,8 +13,8 @@ from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
 from chat_server import ChatServer
 from openai_server import ModelServer
-from prowess.agent.answers import RoleAnswerer
-from prowess.agent.live import Live
+from prowess.agent.answers import RoleBackend
+from prowess.agent.live import RoleReloader
 from prowess.agent.model import make_model
 from prowess.testing import ScriptedModel
 from skills import skill
@@ -38,9 +38,9 @@ def top(tmp_path: Path) -> Path:
     return tmp_path.resolve()
 
 
-def live(top: Path, more: str = "", **options: Any) -> Live:
+def live(top: Path, more: str = "", **options: Any) -> RoleReloader:
     (top / "role.yaml").write_text(ROLE + more)
-    return Live(str(top / "role.yaml"), home=str(top / "home"), env={}, **options)
+    return RoleReloader(str(top / "role.yaml"), home=str(top / "home"), env={}, **options)
 
 
 def openai(chat: ChatServer) -> OpenAI:
@@ -88,7 +88,7 @@ def test_fifty_conversations_at_once_have_their_own_skills_and_answers(top: Path
         async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=60) as client:
             return await asyncio.gather(*(one(client, at) for at in range(50)))
 
-    with ChatServer(RoleAnswerer(live(top), FunctionModel(stream_function=whose))) as chat:
+    with ChatServer(RoleBackend(live(top), FunctionModel(stream_function=whose))) as chat:
         answers = asyncio.run(all_of_them(chat.url))
     assert answers == [[f"['{at}'] ['{at % KINDS}'] {turn}" for turn in (1, 2, 3)] for at in range(50)]
 
@@ -98,7 +98,7 @@ def test_the_role_is_the_model(top: Path) -> None:
     with ModelServer("Calm.") as server:
         role = live(top)
         model = make_model(role.current().role.model, server.model, {})[0]
-        with ChatServer(RoleAnswerer(role, model)) as chat:
+        with ChatServer(RoleBackend(role, model)) as chat:
             assert [one.id for one in openai(chat).models.list()] == ["helper"]
             messages: Any = [{"role": "user", "content": "How is the sea?"}]
             answer = openai(chat).chat.completions.create(model="helper", messages=messages)
@@ -111,7 +111,7 @@ def test_a_conversation_that_is_not_known_is_begun_with_what_its_client_says(top
     """As after a restart: all that was said, and what the client tells the model."""
     with ModelServer("Yes.") as server:
         role = live(top)
-        with ChatServer(RoleAnswerer(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
+        with ChatServer(RoleBackend(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
             said(chat, "Hello", "Hi", "Again?", system="Be short.")
     spoken = [(one["role"], one["content"]) for one in server.requests[0]["messages"]]
     assert ("system", "Be short.") in spoken
@@ -125,7 +125,7 @@ def test_a_turn_that_fails_can_be_asked_again(top: Path, stream: bool) -> None:
     with ModelServer("One.", 401, "Two.") as server:
         role = live(top)
         named: Any = {"extra_headers": {"X-Conversation-Id": "a"}}
-        with ChatServer(RoleAnswerer(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
+        with ChatServer(RoleBackend(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
             assert said(chat, "First", **named) == "One."
             with pytest.raises(APIError, match="does not take the key"):
                 said(chat, "Second", stream=stream, **named)
@@ -138,7 +138,7 @@ def test_a_turn_that_fails_can_be_asked_again(top: Path, stream: bool) -> None:
 def test_nobody_is_asked_at_an_endpoint(top: Path, yes: bool) -> None:
     """A call that wants its user's word is refused, unless `--yes` was given."""
     script: list[Any] = [{"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."}]
-    with ChatServer(RoleAnswerer(live(top, WRITES), ScriptedModel(script).pydantic_ai(), yes=yes)) as chat:
+    with ChatServer(RoleBackend(live(top, WRITES), ScriptedModel(script).pydantic_ai(), yes=yes)) as chat:
         assert said(chat, "Write it.") == "Done."
     assert (top / "new.txt").exists() is yes
 
@@ -147,7 +147,7 @@ def test_a_change_of_the_role_counts_from_the_next_turn_on(top: Path) -> None:
     """InitRunner: `run role.yaml --daemon --serve`; what was said before is known still."""
     with ModelServer("One.", "Two.") as server:
         role = live(top, watch=True)
-        with ChatServer(RoleAnswerer(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
+        with ChatServer(RoleBackend(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
             assert said(chat, "First") == "One."
             (top / "role.yaml").write_text(ROLE.replace("You help.", "You help a lot."))
             assert said(chat, "First", "One.", "Second") == "Two."
@@ -161,7 +161,7 @@ def test_tools_that_are_not_offered_are_told_of_once(top: Path) -> None:
     skill(top / "skills/tides", more="tools:\n- type: filesystem\n  root_path: ../..\n")
     script: list[Any] = [{"call": "activate_skill", "with": {"name": "tides"}}, {"say": "One."}]
     notes: list[str] = []
-    with ChatServer(RoleAnswerer(live(top), ScriptedModel(script).pydantic_ai(), say=notes.append)) as chat:
+    with ChatServer(RoleBackend(live(top), ScriptedModel(script).pydantic_ai(), notify=notes.append)) as chat:
         assert [said(chat, "First"), said(chat, "First", "One.", "Second"), said(chat, "Other")] == ["One."] * 3
     (note,) = notes
     assert note.startswith("a tool of `tides` is not offered: `tools[0]`: `root_path`")

@@ -138,7 +138,7 @@ def test_ctrl_c_ends_an_answer_and_not_the_talk(talk: Talk) -> None:
         talk.sees("Calm.")
         talk.sees(" 110 tokens")
         assert talk.ends() == 0
-        assert server.left.wait(5)
+        assert server.client_disconnected.wait(5)
 
 
 @pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False)])

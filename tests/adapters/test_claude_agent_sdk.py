@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess import ConfigError, EphemeralHome, IsolationConfig, NetworkPolicy, SkillConfig, SkillMount
-from prowess.adapters.claude_agent_sdk import OWN, isolated_options
+from prowess.adapters.claude_agent_sdk import RESERVED_OPTIONS, isolated_options
 from real.model_server import ModelServer
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def test_the_launcher_does_not_depend_on_what_the_sdk_merges(decoys: Path, fake:
 
 def test_the_launcher_shows_that_the_home_is_in_use(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as the child runs, whatever becomes of the process that started it."""
-    monkeypatch.setattr("prowess.lodging.STALE", 0.0)
+    monkeypatch.setattr("prowess.lodging.STALE_SECONDS", 0.0)
     with EphemeralHome(config()) as home:
         options = isolated_options(home, cli_path="/bin/cat")
         child = subprocess.Popen([options.cli_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -105,7 +105,7 @@ def test_the_launcher_shows_that_the_home_is_in_use(fake: str, monkeypatch: pyte
         child.stdin.write(b"x")
         child.stdin.flush()
         assert child.stdout.read(1) == b"x"
-        os.close(home._lodging.mark)  # as if this process had been killed
+        os.close(home._tempdir.lock_fd)  # as if this process had been killed
         EphemeralHome().close()
         assert home.path.is_dir()
         child.communicate(timeout=20)
@@ -158,7 +158,7 @@ def test_a_real_conversation_sends_the_mounted_skill_and_no_other(decoys: Path) 
     assert all(line.startswith("Profiles a CSV") for line in listing)
 
 
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", RESERVED_OPTIONS)
 def test_what_the_home_sets_is_refused(name: str) -> None:
     """An option that would lead out of the home, or be overruled in silence."""
     with EphemeralHome(IsolationConfig()) as home, pytest.raises(ConfigError) as caught:

@@ -12,8 +12,8 @@ import pytest
 from pydantic_ai.messages import ModelRequest
 from pydantic_ai.models.function import FunctionModel
 
-from openai_server import CUT, GARBAGE, HALF, HANG, NOTHING, UNCOUNTED, USAGE, ModelServer
-from prowess.agent.aside import aside
+from openai_server import GARBAGE, HALF, HANG, NOTHING, TRUNCATED, UNCOUNTED, USAGE, ModelServer
+from prowess.agent.aside import run_in_thread
 from prowess.agent.assembly import assemble
 from prowess.agent.conversation import Conversation, Turn
 from prowess.agent.dry_run import dry_run
@@ -187,7 +187,7 @@ def test_an_answer_is_told_as_it_comes(top: Path) -> None:
     """In parts, which together are the answer."""
     parts: list[str] = []
     with ModelServer("The sea is calm.") as server:
-        turn = asked(talk(top, server.model), told=parts.append)
+        turn = asked(talk(top, server.model), on_text=parts.append)
     assert parts == ["The", " sea", " is", " calm."]
     assert turn.output == "The sea is calm."
     assert turn.usage == {"requests": 1, "input_tokens": 100, "output_tokens": 10, "total_tokens": 110, "tool_calls": 0}
@@ -244,7 +244,7 @@ def test_the_role_s_settings_are_sent(top: Path) -> None:
         (500, "the model's server answered 500: try again later; it says: "),
         (418, "the model's server answered 418: see what it says; it says: "),
         (HALF, "the model cannot be asked: "),
-        (CUT, "the model cannot be asked: Streamed response ended without a `finish_reason`"),
+        (TRUNCATED, "the model cannot be asked: Streamed response ended without a `finish_reason`"),
         (NOTHING, "the model cannot be asked: "),
         (GARBAGE, "the model did what cannot be gone on with: "),
     ],
@@ -444,7 +444,7 @@ def test_a_tool_that_fails_in_its_own_way_ends_nothing(top: Path) -> None:
         raise OSError("the disk is gone\x1b[2J")
 
     box = conversation.assembly.toolbox
-    box.tools[:] = [tool.but(call=broken) for tool in box.tools]
+    box.tools[:] = [tool.with_changes(call=broken) for tool in box.tools]
     turn = asked(conversation)
     assert turn.output == "Done."
     assert turn.tool_calls[0].error == "the tool failed: OSError: the disk is gone\\x1b[2J"
@@ -478,7 +478,7 @@ def test_a_turn_takes_the_role_as_it_is_then(top: Path) -> None:
     file.write_text("---\nname: tides\ndescription: Other words.\n---\n")
     assembly, _ = assemble(top / "role.yaml", home=str(top / "home"), env={})
     assert assembly is not None
-    conversation.take(assembly)
+    conversation.update_assembly(assembly)
     asked(conversation)
     assert "waves" not in seen[0]
     assert "<name>waves</name>" in seen[1]
@@ -531,9 +531,9 @@ def test_a_call_aside_returns_and_raises_what_the_call_does() -> None:
     """In a thread of its own, that nobody has to wait for."""
 
     async def both() -> tuple[str, str]:
-        name = await aside(lambda: threading.current_thread().name)
+        name = await run_in_thread(lambda: threading.current_thread().name)
         try:
-            await aside(lambda: 1 / 0)
+            await run_in_thread(lambda: 1 / 0)
         except ZeroDivisionError as error:
             return name, str(error)
         return name, ""
@@ -544,7 +544,7 @@ def test_a_call_aside_returns_and_raises_what_the_call_does() -> None:
         raise StopIteration
 
     with pytest.raises(RuntimeError, match="StopIteration"):
-        asyncio.run(aside(stops))
+        asyncio.run(run_in_thread(stops))
 
 
 # ── models ───────────────────────────────────────────────────────────────────────────────────────────────────────────

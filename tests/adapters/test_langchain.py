@@ -22,7 +22,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from prowess import discover
-from prowess.adapters.langchain import SkillsMiddleware, merged
+from prowess.adapters.langchain import SkillsMiddleware, merge_sessions
 from skills import skill
 
 if TYPE_CHECKING:
@@ -359,13 +359,13 @@ def test_records_are_joined_whichever_comes_first() -> None:
     new = json.dumps({"version": 1, "turn": 2, "ledger": [{**row, "turn": 2, "files": ["y"]}]})
     for one, other, files in ((old, new, ["x", "y"]), (new, old, ["y", "x"])):
         rows = [{**row, "turn": 2, "files": files}]
-        assert json.loads(merged(one, other)) == {"version": 1, "turn": 2, "ledger": rows}
-    assert (merged("", new), merged(new, "")) == (new, new)
+        assert json.loads(merge_sessions(one, other)) == {"version": 1, "turn": 2, "ledger": rows}
+    assert (merge_sessions("", new), merge_sessions(new, "")) == (new, new)
     other = json.dumps({"version": 1, "turn": 1, "ledger": [{**row, "path": "b"}]})
-    first, later = json.loads(merged(old, other)), json.loads(merged(merged(old, other), new))
+    first, later = json.loads(merge_sessions(old, other)), json.loads(merge_sessions(merge_sessions(old, other), new))
     assert [[item["path"] for item in record["ledger"]] for record in (first, later)] == [["a", "b"], ["b", "a"]]
     foreign = json.dumps({"version": 9, "turn": 1, "ledger": [{**row, "path": "b"}]})
-    assert json.loads(merged(foreign, new)) == json.loads(new)
+    assert json.loads(merge_sessions(foreign, new)) == json.loads(new)
 
 
 def test_the_page_s_code_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

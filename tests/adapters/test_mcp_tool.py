@@ -16,9 +16,9 @@ from pydantic_ai import Agent, models
 from pydantic_ai.messages import ModelRequest, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
 
-from prowess.agent.policy import Around, Policy, RefusedError, ToolFailedError
-from prowess.agent.tool_table import TOOLS
-from prowess.agent.tools.mcp import toolset
+from prowess.agent.policy import Policy, RefusedError, ToolContext, ToolFailedError
+from prowess.agent.tool_table import TOOL_FIELDS
+from prowess.agent.tools.mcp import make_toolset
 from prowess.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def _no_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "ALLOW_MODEL_REQUESTS", False)
 
 
-DEFAULTS = {name: key.default for name, key in TOOLS["mcp"].items()}
+DEFAULTS = {name: key.default for name, key in TOOL_FIELDS["mcp"].items()}
 SERVER = """
 import os, sys, time
 from mcp.server import MCPServer
@@ -102,8 +102,8 @@ def remote(request: pytest.FixtureRequest, program: Path) -> Iterator[dict[str, 
         process.kill()
 
 
-def around(**more: Any) -> Around:
-    return Around(**{"folder": str(Path.cwd()), "policy": Policy(), "env": dict(os.environ), **more})
+def around(**more: Any) -> ToolContext:
+    return ToolContext(**{"folder": str(Path.cwd()), "policy": Policy(), "env": dict(os.environ), **more})
 
 
 def stdio(program: Path, **more: Any) -> dict[str, Any]:
@@ -111,7 +111,10 @@ def stdio(program: Path, **more: Any) -> dict[str, Any]:
 
 
 def run(
-    options: dict[str, Any], *calls: tuple[str, Mapping[str, Any]], around: Around | None = None, permit: Any = None
+    options: dict[str, Any],
+    *calls: tuple[str, Mapping[str, Any]],
+    around: ToolContext | None = None,
+    permit: Any = None,
 ) -> tuple[list[str], list[str]]:
     """Let an agent call tools one after another; returns the names it was offered, and what came of each call."""
     left = list(calls)
@@ -130,7 +133,7 @@ def run(
         name, arguments = left.pop(0)
         return ModelResponse(parts=[ToolCallPart(name, dict(arguments))])
 
-    made = toolset({**DEFAULTS, **options}, around or globals()["around"](), permit=permit)
+    made = make_toolset({**DEFAULTS, **options}, around or globals()["around"](), permit=permit)
     asyncio.run(Agent(FunctionModel(model), toolsets=[made]).run("go"))
     return offered, told
 
@@ -274,13 +277,13 @@ def test_a_server_that_is_not_there_is_told(transport: str) -> None:
 def test_a_configuration_that_cannot_be_used_is_told_before_anything_runs(options: dict[str, Any], words: str) -> None:
     """With what is missing."""
     with pytest.raises(ConfigError, match=words):
-        toolset({**DEFAULTS, **options}, around())
+        make_toolset({**DEFAULTS, **options}, around())
 
 
 def test_a_skills_process_is_not_started_without_its_users_word(tmp_path: Path) -> None:
     """Nothing contains it."""
     with pytest.raises(ConfigError, match="without its user's word"):
-        toolset({**DEFAULTS, "command": "x"}, around(skill=str(tmp_path)))
+        make_toolset({**DEFAULTS, "command": "x"}, around(skill=str(tmp_path)))
 
 
 def test_a_name_that_becomes_private_is_refused(remote: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ def test_a_completion_is_read(chat: ChatServer) -> None:
     assert answer.choices[0].finish_reason == "stop"
     assert answer.usage is not None
     assert answer.usage.total_tokens == 5
-    assert chat.parrot.asked[0][2] == "c"
+    assert chat.echo.requests[0][2] == "c"
 
 
 def test_a_stream_is_read(chat: ChatServer) -> None:
@@ -109,7 +109,7 @@ def test_a_client_that_closes_a_stream_ends_what_is_done_for_it(chat: ChatServer
             if chunk.choices[0].delta.content == "first":
                 break
         stream.close()
-        assert chat.parrot.wait("cancelled")
+        assert chat.echo.wait_for_outcome("cancelled")
 
 
 def test_fifty_at_once_each_have_their_own_answer(chat: ChatServer) -> None:
@@ -135,4 +135,4 @@ def test_fifty_at_once_each_have_their_own_answer(chat: ChatServer) -> None:
             return await asyncio.gather(*(one(openai, at) for at in range(50)))
 
     assert asyncio.run(all_of_them()) == [[f"parrot: {at}/{turn}" for turn in range(3)] for at in range(50)]
-    assert len(chat.parrot.asked) == 150
+    assert len(chat.echo.requests) == 150

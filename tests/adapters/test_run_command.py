@@ -20,7 +20,7 @@ from openai import OpenAI
 
 from openai_server import HANG, SLOW, ModelServer
 from skills import skill
-from suites import gone
+from suites import processes_end
 
 TOP = Path(__file__).parent.parent.parent
 ROLE = "name: a\nprompt: You help.\nmodel: openai:m\n"
@@ -186,7 +186,7 @@ def test_a_tool_that_hangs_does_not_outlive_the_run(place: Place) -> None:
     assert time.monotonic() - begun < 15
     assert done.returncode == 1
     assert "the time of a run is up: 1 seconds" in done.stderr
-    assert gone(mark)
+    assert processes_end(mark)
     assert os.listdir(place.top / "tmp") == []
     done = place.run("-p", "x", "--model", place.script({"say": "Done."}))
     assert (done.returncode, os.listdir(place.top / "tmp")) == (0, [])
@@ -355,15 +355,15 @@ def test_ctrl_c_during_a_stream_ends_it(place: Place) -> None:
     """Exit code 130, no traceback, no process, no folder; the server sees that it is gone."""
     with ModelServer(SLOW) as server:
         process = place.start("-p", "x", "--model", server.model)
-        assert server.begun.wait(30)
+        assert server.request_received.wait(30)
         time.sleep(0.3)
         begun = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
-        assert server.left.wait(10)
+        assert server.client_disconnected.wait(10)
     assert time.monotonic() - begun < 5
     assert (process.returncode, out, err) == (130, b"", b"")
-    assert gone(f"{place.top}/home")
+    assert processes_end(f"{place.top}/home")
     assert os.listdir(place.top / "tmp") == []
 
 
@@ -383,7 +383,7 @@ def test_ctrl_c_during_a_tool_ends_it_too(place: Place, number: int, code: int) 
     out, err = process.communicate(timeout=20)
     assert time.monotonic() - begun < 6
     assert (process.returncode, out, err) == (code, b"", b"")
-    assert gone(f"{place.top}/home")
+    assert processes_end(f"{place.top}/home")
     assert os.listdir(place.top / "tmp") == []
 
 

@@ -161,7 +161,7 @@ def test_a_server_of_mcp_must_say_how_it_is_reached(top: Path) -> None:
         "`tools[1]`: an `mcp` tool of the transport `sse` needs `url`",
     ]
     fine = made(top, "tools:\n- {type: mcp, command: server}\n- {type: mcp, command: server}\n")
-    assert [origin for origin, *_ in fine.toolbox.servers] == ["role"]
+    assert [origin for origin, *_ in fine.toolbox.mcp_servers] == ["role"]
 
 
 def test_a_package_that_is_not_there_is_named(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,7 +295,7 @@ def test_tools_of_a_discovered_skill_wait_for_its_activation(top: Path) -> None:
     assembly = made(top, "security: {deny: [search_files]}\n")
     assert tools(assembly) == {}
     box = assembly.toolbox.copy()
-    assembly.discovered_tools(entry(assembly, "files"), box)
+    assembly.add_discovered_tools(entry(assembly, "files"), box)
     assert set(tools(box).values()) == {"files"}
     assert "read_file" in tools(box)
     assert "search_files" not in tools(box)
@@ -308,7 +308,7 @@ def test_skills_in_the_role_s_folder_share_its_trust(top: Path, folder: str) -> 
     skill(top / folder / "files", more=FILES)
     assembly = made(top)
     box = assembly.toolbox.copy()
-    assembly.discovered_tools(entry(assembly, "files"), box)
+    assembly.add_discovered_tools(entry(assembly, "files"), box)
     assert "read_file" in tools(box)
     assert box.notes == []
 
@@ -323,13 +323,13 @@ def test_an_untrusted_skill_from_elsewhere_brings_no_tools(top: Path, monkeypatc
     assembly = made(top, dirs=(str(top / "extra"),))
     for name in ("files", "linked"):
         box = assembly.toolbox.copy()
-        assembly.discovered_tools(entry(assembly, name), box)
+        assembly.add_discovered_tools(entry(assembly, name), box)
         assert tools(box) == {}
         (note,) = box.notes
         assert note.startswith(f"the tools of `{name}` are not offered: `{name}` is not trusted: look at it, then type")
     Trust().allow(entry(assembly, "files"))
     box = assembly.toolbox.copy()
-    assembly.discovered_tools(entry(assembly, "files"), box)
+    assembly.add_discovered_tools(entry(assembly, "files"), box)
     assert "read_file" in tools(box)
 
 
@@ -338,7 +338,7 @@ def test_the_user_s_own_skills_need_no_trust(top: Path) -> None:
     skill(top / "home/.agents/skills/files", more=FILES)
     assembly = made(top)
     box = assembly.toolbox.copy()
-    assembly.discovered_tools(entry(assembly, "files"), box)
+    assembly.add_discovered_tools(entry(assembly, "files"), box)
     assert set(tools(box).values()) == {"files"}
 
 
@@ -357,7 +357,7 @@ def test_a_discovered_skill_whose_tools_are_wrong_ends_nothing(top: Path, more: 
     skill(top / "roles/skills/bad", more=more)
     assembly = made(top)
     box = assembly.toolbox.copy()
-    assembly.discovered_tools(entry(assembly, "bad"), box)
+    assembly.add_discovered_tools(entry(assembly, "bad"), box)
     assert tools(box) == {}
     (note,) = box.notes
     assert words in note
@@ -463,7 +463,7 @@ def test_the_seed_s_demo_discovers_its_skill(top: Path) -> None:
     assert active(assembly) == ["summarizer"]
     assert tools(assembly) == {}
     box = assembly.toolbox.copy()
-    assembly.discovered_tools(entry(assembly, "summarizer"), box)
+    assembly.add_discovered_tools(entry(assembly, "summarizer"), box)
     assert tools(box) == {"fetch_page": "summarizer"}
 
 
@@ -510,7 +510,7 @@ def test_a_skill_that_was_rewritten_since_gets_no_tools_for_it(top: Path) -> Non
     assembly = made(top, WRITING)
     skill(top / "roles/skills/bb", more="tools:\n- {type: shell, require_confirmation: false}\n")
     box = assembly.toolbox.copy()
-    assembly.discovered_tools(entry(assembly, "bb"), box)
+    assembly.add_discovered_tools(entry(assembly, "bb"), box)
     assert tools(box) == tools(assembly)
 
 
@@ -527,4 +527,4 @@ def test_a_skill_that_was_rewritten_since_gets_no_tools_for_it(top: Path) -> Non
 )
 def test_it_is_known_whether_tools_can_write(top: Path, more: str, writes: bool) -> None:
     """By what they are configured to do."""
-    assert made(top, more).toolbox.writes is writes
+    assert made(top, more).toolbox.can_write_files is writes

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prowess.agent.chat_request import Conversations, Message
+from prowess.agent.chat_request import ConversationStore, Message
 
 
 def said(*texts: str) -> tuple[Message, ...]:
@@ -15,50 +15,50 @@ def said(*texts: str) -> tuple[Message, ...]:
     return tuple(Message(role="assistant" if at % 2 else "user", text=text) for at, text in enumerate(texts))
 
 
-def lent(kept: Conversations[Any], messages: tuple[Message, ...], name: str | None) -> Any:
-    with kept.lent(messages, name) as value:
+def lent(kept: ConversationStore[Any], messages: tuple[Message, ...], name: str | None) -> Any:
+    with kept.checkout(messages, name) as value:
         return value
 
 
 def test_a_conversation_that_goes_on_is_found_by_what_was_said() -> None:
     """Once: while it is used, nobody else has it."""
-    kept: Conversations[str] = Conversations()
+    kept: ConversationStore[str] = ConversationStore()
     assert lent(kept, said("hello"), None) is None
-    kept.keep(said("hello"), "hi ", None, "session")
+    kept.save(said("hello"), "hi ", None, "session")
     assert lent(kept, said("hello", "ho", "on"), None) is None
     assert lent(kept, said("hello", "hi", "on"), None) == "session"
     assert lent(kept, said("hello", "hi", "on"), None) is None
-    kept.keep(said("hello", "hi", "on"), "yes", None, "session")
+    kept.save(said("hello", "hi", "on"), "yes", None, "session")
     assert lent(kept, said("hello", "hi", "on", "yes", "more"), None) == "session"
 
 
 def test_a_first_message_is_never_anothers_conversation() -> None:
     """However often it was said before."""
-    kept: Conversations[str] = Conversations()
-    kept.keep(said("hello"), "hi", None, "session")
+    kept: ConversationStore[str] = ConversationStore()
+    kept.save(said("hello"), "hi", None, "session")
     assert lent(kept, said("hello"), None) is None
     assert lent(kept, (Message(role="system", text="x"), *said("hello")), None) is None
 
 
 def test_a_named_conversation_goes_on_with_new_messages_alone_or_with_all() -> None:
     """But not where it went otherwise, and not under another name."""
-    kept: Conversations[str] = Conversations()
-    kept.keep(said("hello"), "hi", "a", "session")
+    kept: ConversationStore[str] = ConversationStore()
+    kept.save(said("hello"), "hi", "a", "session")
     assert lent(kept, said("on"), "b") is None
     assert lent(kept, said("hello", "hi", "on"), None) is None
     assert lent(kept, said("hello", "changed", "on"), "a") is None
     assert lent(kept, said("hello", "hi", "on"), "a") == "session"
-    kept.keep(said("on"), "yes", "a", "session")
+    kept.save(said("on"), "yes", "a", "session")
     assert lent(kept, said("more"), "a") == "session"
 
 
 @pytest.mark.parametrize("name", [None, "a"])
 def test_a_turn_that_fails_leaves_its_conversation_as_it_was(name: str | None) -> None:
     """So that it can be asked again; while it is used, nobody else has it."""
-    kept: Conversations[str] = Conversations()
-    kept.keep(said("hello"), "hi", name, "session")
+    kept: ConversationStore[str] = ConversationStore()
+    kept.save(said("hello"), "hi", name, "session")
     for messages in [said("hello", "hi", "on"), *([] if name is None else [said("on")])]:
-        with suppress(KeyError), kept.lent(messages, name) as value:
+        with suppress(KeyError), kept.checkout(messages, name) as value:
             assert value == "session"
             assert lent(kept, messages, name) is None
             raise KeyError
@@ -67,7 +67,7 @@ def test_a_turn_that_fails_leaves_its_conversation_as_it_was(name: str | None) -
 
 def test_no_more_are_kept_than_may_be() -> None:
     """The one that was longest not heard of goes first."""
-    kept: Conversations[int] = Conversations(most=2)
+    kept: ConversationStore[int] = ConversationStore(max_size=2)
     for at in range(3):
-        kept.keep(said(f"{at}"), "x", None, at)
+        kept.save(said(f"{at}"), "x", None, at)
     assert [lent(kept, said(f"{at}", "x", "on"), None) for at in range(3)] == [None, 1, 2]

@@ -13,33 +13,35 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.agent.fetch import Answer, fetch
+from prowess.agent.fetch import HttpResponse, fetch
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.agent.reach import Reach
-from site_server import Asked, Site, echo, moved, reply
+from prowess.agent.reach import NetworkAccess
+from site_server import Request, Site, echo, redirect, reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-OPEN = Reach(private=True)
+OPEN = NetworkAccess(allow_private_addresses=True)
 
 
-def get(url: str, *, reach: Reach = OPEN, timeout: float = 5, limit: int = 10_000, **more: Any) -> Answer:
-    return fetch("GET", url, reach=reach, timeout=timeout, limit=limit, **more)
+def get(
+    url: str, *, access: NetworkAccess = OPEN, timeout: float = 5, limit: int = 10_000, **more: Any
+) -> HttpResponse:
+    return fetch("GET", url, access=access, timeout=timeout, limit=limit, **more)
 
 
 def test_an_answer_has_its_status_headers_and_body() -> None:
     """And the request says what it must and little more."""
     with Site({"/a": echo}) as site:
         answer = get(f"{site.url}/a?b=c", headers={"X-Key": "k"})
-    assert (answer.status, answer.media, answer.url, answer.whole) == (
+    assert (answer.status, answer.media_type, answer.url, answer.is_complete) == (
         200,
         "application/json",
         f"{site.url}/a?b=c",
         True,
     )
-    assert site.asked[0].headers == {
+    assert site.requests[0].headers == {
         "host": f"127.0.0.1:{site.port}",
         "accept": "*/*",
         "accept-encoding": "gzip",
@@ -52,8 +54,8 @@ def test_an_answer_has_its_status_headers_and_body() -> None:
 def test_a_private_address_is_refused_before_anything_is_sent() -> None:
     """The server hears nothing."""
     with Site({"*": echo}) as site, pytest.raises(RefusedError):
-        get(site.url, reach=Reach())
-    assert site.asked == []
+        get(site.url, access=NetworkAccess())
+    assert site.requests == []
 
 
 def named(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
@@ -77,19 +79,19 @@ def test_the_name_stays_in_host_while_the_connection_goes_to_the_checked_address
     with Site({"*": echo}) as site:
         get(f"http://rebind.example:{site.port}/")
     assert asked == ["rebind.example"]
-    assert site.asked[0].headers["host"] == f"rebind.example:{site.port}"
+    assert site.requests[0].headers["host"] == f"rebind.example:{site.port}"
 
 
 def test_a_redirect_to_a_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each hop is checked as the first was."""
     named(monkeypatch, "127.0.0.1")
-    reach = Reach(private=True, allowed=(("start.example",),))
+    access = NetworkAccess(allow_private_addresses=True, allowed=(("start.example",),))
     with (
-        Site({"/in": moved("http://169.254.169.254/latest/meta-data/"), "*": echo}) as site,
+        Site({"/in": redirect("http://169.254.169.254/latest/meta-data/"), "*": echo}) as site,
         pytest.raises(RefusedError),
     ):
-        get(f"http://start.example:{site.port}/in", reach=reach)
-    assert len(site.asked) == 1
+        get(f"http://start.example:{site.port}/in", access=access)
+    assert len(site.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -105,37 +107,37 @@ def test_a_redirect_to_a_private_address_is_refused(monkeypatch: pytest.MonkeyPa
 )
 def test_a_redirect_to_what_is_no_open_url_is_refused(to: str) -> None:
     """Whatever the server writes."""
-    with Site({"/": moved(to)}) as site, pytest.raises(RefusedError):
+    with Site({"/": redirect(to)}) as site, pytest.raises(RefusedError):
         get(f"{site.url}/")
 
 
 def test_redirects_are_followed_five_times_and_no_more() -> None:
     """So a circle ends."""
-    pages: dict[str, Any] = {f"/{at}": moved(f"/{at + 1}") for at in range(10)}
+    pages: dict[str, Any] = {f"/{at}": redirect(f"/{at + 1}") for at in range(10)}
     with Site(pages) as site:
         with pytest.raises(ToolFailedError, match="sends on more than 5 times"):
             get(f"{site.url}/0")
-        assert len(site.asked) == 6
+        assert len(site.requests) == 6
 
 
 def test_headers_are_not_sent_to_another_origin() -> None:
     """The port makes another one; cookies are sent to nobody."""
     with Site({"*": echo}) as other:
-        there = moved(f"http://localhost:{other.port}/x").replace(b"\r\n\r\n", b"\r\nset-cookie: a=b\r\n\r\n")
-        with Site({"/": there, "/same": moved("/end"), "*": echo}) as site:
+        there = redirect(f"http://localhost:{other.port}/x").replace(b"\r\n\r\n", b"\r\nset-cookie: a=b\r\n\r\n")
+        with Site({"/": there, "/same": redirect("/end"), "*": echo}) as site:
             secret = {"Authorization": "Bearer s", "X-Api-Key": "s", "Cookie": "s=1"}
             answer = get(f"{site.url}/", headers=secret)
             assert answer.url == f"http://localhost:{other.port}/x"
-            assert not {"authorization", "x-api-key", "cookie"} & other.asked[0].headers.keys()
+            assert not {"authorization", "x-api-key", "cookie"} & other.requests[0].headers.keys()
             get(f"{site.url}/same", headers=secret)
-            assert site.asked[-1].headers["authorization"] == "Bearer s"
+            assert site.requests[-1].headers["authorization"] == "Bearer s"
 
 
 def test_a_post_is_never_sent_elsewhere() -> None:
     """Its redirect is the answer."""
-    with Site({"/": moved("/other", "307 Temporary Redirect"), "*": echo}) as site:
-        answer = fetch("POST", f"{site.url}/", reach=OPEN, timeout=5, limit=100, content=b"x")
-        assert (answer.status, answer.headers["location"], len(site.asked)) == (307, "/other", 1)
+    with Site({"/": redirect("/other", "307 Temporary Redirect"), "*": echo}) as site:
+        answer = fetch("POST", f"{site.url}/", access=OPEN, timeout=5, limit=100, content=b"x")
+        assert (answer.status, answer.headers["location"], len(site.requests)) == (307, "/other", 1)
 
 
 def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,14 +151,14 @@ def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) ->
 def test_no_more_is_read_than_may_be() -> None:
     """A server that never stops is left."""
 
-    def flood(_: Asked) -> Iterator[bytes]:
+    def flood(_: Request) -> Iterator[bytes]:
         yield b"HTTP/1.1 200 OK\r\n\r\n"
         while True:
             yield b"x" * 65536
 
     with Site({"*": flood}) as site:
         answer = get(site.url, limit=100_000)
-    assert (len(answer.body), answer.whole) == (100_000, False)
+    assert (len(answer.body), answer.is_complete) == (100_000, False)
 
 
 def test_what_is_packed_is_unpacked_no_further_than_may_be_read() -> None:
@@ -165,7 +167,7 @@ def test_what_is_packed_is_unpacked_no_further_than_may_be_read() -> None:
     with Site({"*": reply(bomb, content_encoding="gzip")}) as site:
         begun = time.monotonic()
         answer = get(site.url, limit=1000)
-    assert (answer.body, answer.whole) == (bytes(1000), False)
+    assert (answer.body, answer.is_complete) == (bytes(1000), False)
     assert time.monotonic() - begun < 2
 
 
@@ -173,7 +175,7 @@ def test_a_packed_answer_is_read_whole() -> None:
     """As servers mostly send."""
     with Site({"*": reply(gzip.compress(b"hello" * 100), content_encoding="GZIP")}) as site:
         assert (answer := get(site.url)).body == b"hello" * 100
-        assert answer.whole
+        assert answer.is_complete
 
 
 @pytest.mark.parametrize(
@@ -209,7 +211,7 @@ def test_an_answer_that_is_none_is_told_in_words(answer: bytes, words: str) -> N
 def test_a_server_that_drips_has_no_more_time_than_one_that_does_not(start: bytes) -> None:
     """A byte now and then, in whatever part of the answer, wins nothing."""
 
-    def drip(_: Asked) -> Iterator[bytes]:
+    def drip(_: Request) -> Iterator[bytes]:
         yield start
         while True:
             time.sleep(0.05)
@@ -262,8 +264,8 @@ def test_text_is_read_in_its_character_set(kind: str, body: bytes, text: str) ->
     """A set that is none is no error."""
     import httpx2
 
-    answer = Answer(
-        status=200, reason="", url="", headers=httpx2.Headers({"content-type": kind}), body=body, whole=True
+    answer = HttpResponse(
+        status=200, reason="", url="", headers=httpx2.Headers({"content-type": kind}), body=body, is_complete=True
     )
     assert answer.text() == text
 
@@ -296,7 +298,7 @@ def test_tls_is_begun_and_checked_for_the_name_and_not_for_the_address(
         assert get(f"https://names.example:{site.port}/").status == 200
         with pytest.raises(ToolFailedError, match="the request failed"):
             get(f"https://other.example:{site.port}/")
-    assert site.names == ["names.example", "other.example"]
+    assert site.tls_names == ["names.example", "other.example"]
 
 
 def test_what_was_encrypted_does_not_go_on_in_the_clear_with_headers(
@@ -307,8 +309,8 @@ def test_what_was_encrypted_does_not_go_on_in_the_clear_with_headers(
     context.load_cert_chain(*tls)
     named(monkeypatch, "127.0.0.1")
     monkeypatch.setenv("SSL_CERT_FILE", str(tls[0]))
-    with Site({"*": echo}) as plain, Site({"*": moved(f"{plain.url}/")}, context=context) as site:
+    with Site({"*": echo}) as plain, Site({"*": redirect(f"{plain.url}/")}, context=context) as site:
         with pytest.raises(RefusedError, match="not encrypted"):
             get(f"https://names.example:{site.port}/", headers={"Authorization": "s"})
-        assert plain.asked == []
+        assert plain.requests == []
         assert get(f"https://names.example:{site.port}/").status == 200

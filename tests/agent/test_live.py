@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.agent.assembly import assemble
-from prowess.agent.live import Live
+from prowess.agent.live import RoleReloader
 from prowess.errors import ConfigError
 from skills import skill
 
@@ -27,9 +27,9 @@ def top(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def live(top: Path, *, watch: bool = True) -> tuple[Live, list[str]]:
+def live(top: Path, *, watch: bool = True) -> tuple[RoleReloader, list[str]]:
     said: list[str] = []
-    made = Live(str(top / "role.yaml"), home=str(top / "home"), env={}, watch=watch, say=said.append)
+    made = RoleReloader(str(top / "role.yaml"), home=str(top / "home"), env={}, watch=watch, notify=said.append)
     return made, said
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.agent.model import chosen_model, model_findings, model_name
+from prowess.agent.model import model_findings, model_name, resolve_model
 from prowess.agent.role import ModelConfig, Role
 from prowess.errors import ConfigError
 
@@ -21,19 +21,19 @@ ROLE = Role(path="/r.yaml", name="a", prompt="x", model=ModelConfig(name="m", te
     ("given", "wanted"),
     [
         (None, ROLE.model),
-        ("gpt-5", ROLE.model.but(name="gpt-5", api_key_env=None)),
-        ("anthropic:claude", ROLE.model.but(provider="anthropic", name="claude", api_key_env=None)),
+        ("gpt-5", ROLE.model.with_changes(name="gpt-5", api_key_env=None)),
+        ("anthropic:claude", ROLE.model.with_changes(provider="anthropic", name="claude", api_key_env=None)),
         (
             "openai:m@http://localhost:1/v1",
-            ROLE.model.but(name="m", base_url="http://localhost:1/v1", api_key_env=None),
+            ROLE.model.with_changes(name="m", base_url="http://localhost:1/v1", api_key_env=None),
         ),
-        ("gateway/openai:m", ROLE.model.but(provider="gateway/openai", api_key_env=None)),
+        ("gateway/openai:m", ROLE.model.with_changes(provider="gateway/openai", api_key_env=None)),
         ("script:answers.yaml", None),
     ],
 )
 def test_another_model_keeps_the_role_s_settings(given: str | None, wanted: ModelConfig | None) -> None:
     """Temperature and the like are the role's; key and address go with the model."""
-    assert chosen_model(ROLE.model, given) == wanted
+    assert resolve_model(ROLE.model, given) == wanted
 
 
 @pytest.mark.parametrize(
@@ -90,9 +90,9 @@ def test_another_model_keeps_the_role_s_settings(given: str | None, wanted: Mode
 def test_a_model_that_cannot_be_asked_is_refused(model: ModelConfig, given: str | None, words: str, hint: str) -> None:
     """Before a framework is looked for; `validate` says the same."""
     with pytest.raises(ConfigError, match=f"^{re.escape(words)}$") as caught:
-        chosen_model(model, given)
+        resolve_model(model, given)
     assert (caught.value.hint or "").startswith(hint)
-    (item,) = model_findings(ROLE.but(model=model), given)
+    (item,) = model_findings(ROLE.with_changes(model=model), given)
     assert (item.code, item.path, item.message, item.hint) == ("role-invalid", "/r.yaml", words, caught.value.hint)
 
 

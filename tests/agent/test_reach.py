@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from prowess.agent.policy import Around, Policy, RefusedError, ToolFailedError
-from prowess.agent.reach import Reach, is_public, read_url
+from prowess.agent.policy import Policy, RefusedError, ToolContext, ToolFailedError
+from prowess.agent.reach import NetworkAccess, is_public, parse_url
 from prowess.errors import ConfigError
 
 PRIVATE = [
@@ -51,7 +51,7 @@ def test_an_address_of_the_public_network_is_public(address: str) -> None:
 def test_a_url_that_is_none_or_hides_an_address_is_refused(url: str) -> None:
     """Before any name is looked up."""
     with pytest.raises(RefusedError):
-        Reach().check(read_url(url))
+        NetworkAccess().check(parse_url(url))
 
 
 def named(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[Any]:
@@ -68,14 +68,14 @@ def named(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[Any]:
     return asked
 
 
-def addresses(reach: Reach, url: str) -> tuple[str, ...]:
-    return asyncio.run(reach.addresses(read_url(url)))
+def addresses(access: NetworkAccess, url: str) -> tuple[str, ...]:
+    return asyncio.run(access.addresses(parse_url(url)))
 
 
 def test_a_name_is_looked_up_once_and_its_addresses_are_what_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
     """The final dot is no other host, and each address counts once."""
     asked = named(monkeypatch, "8.8.8.8", "1.1.1.1", "8.8.8.8")
-    assert addresses(Reach(), "https://Example.com./x") == ("8.8.8.8", "1.1.1.1")
+    assert addresses(NetworkAccess(), "https://Example.com./x") == ("8.8.8.8", "1.1.1.1")
     assert asked == [("example.com", 443)]
 
 
@@ -83,17 +83,20 @@ def test_a_name_that_means_a_private_address_too_is_refused(monkeypatch: pytest.
     """Beside a public one it is a trap; where private ones are open it is not."""
     named(monkeypatch, "8.8.8.8", "169.254.169.254")
     with pytest.raises(RefusedError) as caught:
-        addresses(Reach(), "http://example.com/")
+        addresses(NetworkAccess(), "http://example.com/")
     assert str(caught.value) == "`example.com` is an address of this machine or network, which is not open"
     assert caught.value.hint == "the user can open it with `allow_private: true` for the tool"
-    assert addresses(Reach(private=True), "http://example.com/") == ("8.8.8.8", "169.254.169.254")
+    assert addresses(NetworkAccess(allow_private_addresses=True), "http://example.com/") == (
+        "8.8.8.8",
+        "169.254.169.254",
+    )
 
 
 def test_a_name_nobody_knows_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """In words for the model."""
     named(monkeypatch)
     with pytest.raises(ToolFailedError, match=r"there is no host `example\.com`"):
-        addresses(Reach(), "http://example.com/")
+        addresses(NetworkAccess(), "http://example.com/")
 
 
 @pytest.mark.parametrize(
@@ -111,8 +114,8 @@ def test_private_addresses_are_open_where_the_tool_says_so_and_for_a_skill_the_r
     own: bool, policy: bool, skill: str | None, open_: bool
 ) -> None:
     """A skill cannot loosen what the role says."""
-    around = Around(folder="/", policy=Policy(allow_private=policy), skill=skill)
-    assert Reach.of({"allow_private": own}, around).private is open_
+    around = ToolContext(folder="/", policy=Policy(allow_private=policy), skill=skill)
+    assert NetworkAccess.from_options({"allow_private": own}, around).allow_private_addresses is open_
 
 
 @pytest.mark.parametrize(
@@ -130,12 +133,12 @@ def test_domains_are_open_or_closed_with_all_below_them(host: str, open_: bool) 
         "blocked_domains": ("bad.example.com",),
     }
     policy = Policy(allowed_hosts=("example.com", "bücher.example"))
-    reach = Reach.of(options, Around(folder="/", policy=policy))
+    access = NetworkAccess.from_options(options, ToolContext(folder="/", policy=policy))
     if open_:
-        reach.check(read_url(f"https://{host}/"))
+        access.check(parse_url(f"https://{host}/"))
     else:
         with pytest.raises(RefusedError):
-            reach.check(read_url(f"https://{host}/"))
+            access.check(parse_url(f"https://{host}/"))
 
 
 @pytest.mark.parametrize(
@@ -144,4 +147,4 @@ def test_domains_are_open_or_closed_with_all_below_them(host: str, open_: bool) 
 def test_a_domain_that_is_none_is_an_error_of_the_configuration(domain: str) -> None:
     """It would open or close nothing."""
     with pytest.raises(ConfigError, match="is no domain"):
-        Reach.of({"blocked_domains": (domain,)}, Around(folder="/", policy=Policy()))
+        NetworkAccess.from_options({"blocked_domains": (domain,)}, ToolContext(folder="/", policy=Policy()))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.agent.references import LoadedSkill, explicit_skills, skill_dirs, tools_of
+from prowess.agent.references import LoadedSkill, load_explicit_skills, read_skill_tools, skill_dirs
 from prowess.agent.role import load_role
 from prowess.skill import load
 from skills import skill
@@ -38,7 +38,7 @@ def named(top: Path, *references: str, **env: str) -> tuple[tuple[LoadedSkill, .
     assert role is not None
     assert findings == ()
     dirs = [str(top / "first"), str(top / "second")]
-    return explicit_skills(role, dirs=dirs, home=str(top / "home"), env=env)
+    return load_explicit_skills(role, dirs=dirs, home=str(top / "home"), env=env)
 
 
 def flat(file: Path) -> Path:
@@ -186,8 +186,8 @@ def test_a_name_that_is_none_is_not_there(top: Path, reference: str) -> None:
     (top / "roles/role.yaml").write_text("name: a\nprompt: x\n")
     role, _ = load_role(top / "roles/role.yaml")
     assert role is not None
-    loaded, findings = explicit_skills(
-        role.but(skills=(reference,), skill_lines=(1,)), dirs=(), home=str(top / "home"), env={}
+    loaded, findings = load_explicit_skills(
+        role.with_changes(skills=(reference,), skill_lines=(1,)), dirs=(), home=str(top / "home"), env={}
     )
     assert loaded == ()
     assert [item.message[:20] for item in findings] == [
@@ -264,7 +264,7 @@ def test_what_a_skill_says_besides_is_ignored(top: Path) -> None:
 def test_tools_of_a_skill_are_read_as_a_role_s(top: Path) -> None:
     """With all their defaults, and with the line in the SKILL.md."""
     file = skill(top / "roles/skills/pdf", more="tools:\n- type: git\n- type: web_reader\n  timeout_seconds: 5\n")
-    git, web = tools_of(load(str(file)))[0]
+    git, web = read_skill_tools(load(str(file)))[0]
     assert (git.kind, git.line, git.where, git.options["read_only"]) == ("git", 5, "tools[0]", True)
     assert (web.kind, web.line, web.options["timeout_seconds"]) == ("web_reader", 6, 5.0)
 
@@ -273,5 +273,5 @@ def test_tools_of_a_skill_are_read_as_a_role_s(top: Path) -> None:
 def test_a_line_of_text_declares_no_tools(top: Path, tools: str) -> None:
     """As Claude Code's agents have it; such files are many."""
     file = skill(top / "roles/skills/pdf", more=f"tools: {tools}\n")
-    assert tools_of(load(str(file))) == ((), [])
+    assert read_skill_tools(load(str(file))) == ((), [])
     assert [one.tools for one in named(top, "pdf")[0]] == [()]

@@ -10,10 +10,10 @@ import jsonschema
 import pytest
 import yaml
 
-from broken_roles import BROKEN, HEAD, SEED, UNREADABLE
-from prowess.agent.role import Guardrails, ModelConfig, Role, Security, load_role, model_of, schema
-from prowess.agent.tool_table import TOOLS
-from prowess.findings import listed
+from broken_roles import BROKEN, FLAT_ROLE, INITRUNNER_ROLE, UNREADABLE
+from prowess.agent.role import Guardrails, ModelConfig, Role, Security, load_role, parse_model, schema
+from prowess.agent.tool_table import TOOL_FIELDS
+from prowess.findings import format_findings
 
 TOP = Path(__file__).parent.parent.parent
 SEEDS = sorted((TOP / "tests/roles").glob("*/*.yaml"))
@@ -25,7 +25,7 @@ def loaded(folder: Path, text: str) -> tuple[Role | None, str]:
     file.write_text(text, encoding="utf-8")
     role, findings = load_role(file)
     assert all(item.code == "role-invalid" and item.path == str(file) for item in findings)
-    return role, "\n".join(listed([item]).removeprefix(f"{file}:").strip() for item in findings)
+    return role, "\n".join(format_findings([item]).removeprefix(f"{file}:").strip() for item in findings)
 
 
 # ── both forms ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -67,9 +67,9 @@ def test_both_forms_mean_the_same(tmp_path: Path) -> None:
     assert (seed.tools[0].where, flat.tools[0].where) == ("spec.tools[0]", "tools[0]")
     assert (seed.skill_lines, flat.skill_lines) == ((16, 16), (12, 12))
     aside = {"skill_lines": (), "tools": ()}
-    assert seed.but(**aside) == flat.but(**aside)
+    assert seed.with_changes(**aside) == flat.with_changes(**aside)
     assert seed.tools[0].key == flat.tools[0].key
-    assert flat.but(**aside) == Role(
+    assert flat.with_changes(**aside) == Role(
         path=str(tmp_path / "role.yaml"),
         name="a",
         description="d",
@@ -84,7 +84,7 @@ def test_both_forms_mean_the_same(tmp_path: Path) -> None:
             max_tokens=100,
         ),
         skills=("./skills/a/SKILL.md", "b"),
-        auto_enabled=False,
+        auto_skills_enabled=False,
         max_skills=7,
         guardrails=Guardrails(max_tokens_per_run=1, max_tool_calls=0, max_requests=2, timeout_seconds=0.5),
         security=Security(
@@ -103,7 +103,7 @@ def test_what_a_role_does_not_say_has_its_default(tmp_path: Path, form: int) -> 
     role, said = loaded(tmp_path, both("")[form])
     assert role is not None
     assert said == ""
-    assert (role.auto_enabled, role.max_skills) == (True, 50)
+    assert (role.auto_skills_enabled, role.max_skills) == (True, 50)
     assert (role.model, role.guardrails, role.security) == (ModelConfig(), Guardrails(), Security())
     assert role.folder == str(tmp_path)
 
@@ -119,7 +119,7 @@ def test_the_seed_s_roles_are_read_as_they_stand() -> None:
     assert reviewer.skills == ("./skills/code-review/SKILL.md",)
     assert reviewer.guardrails == Guardrails(max_tokens_per_run=30000, max_tool_calls=25, timeout_seconds=120.0)
     assert demo is not None
-    assert (demo.auto_enabled, demo.model.name) == (True, "gpt-5-mini")
+    assert (demo.auto_skills_enabled, demo.model.name) == (True, "gpt-5-mini")
     assert research is not None
     assert research.skills == ("./skills/web-research/SKILL.md", "./skills/summarizer/SKILL.md", "data-analysis")
     assert research.skill_lines == (13, 14, 15)
@@ -138,7 +138,7 @@ def test_the_seed_s_roles_are_read_as_they_stand() -> None:
 def test_a_model_may_be_one_text(tmp_path: Path, text: str, provider: str, name: str, url: str | None) -> None:
     """`provider:name`, and `openai:NAME@URL`; in the role as on the command line."""
     wanted = ModelConfig(provider=provider, name=name, base_url=url)
-    assert model_of(text) == wanted
+    assert parse_model(text) == wanted
     role, said = loaded(tmp_path, f"name: a\nprompt: x\nmodel: '{text}'\n")
     assert role is not None
     assert (role.model, said) == (wanted, "")
@@ -163,7 +163,7 @@ def test_what_is_no_map_is_no_role(tmp_path: Path, case: str) -> None:
 
 def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     """In the file and in its parts; what is right is read all the same."""
-    text = SEED + "  skils: []\n  guardrails: {max_tool_calls: many}\n"
+    text = INITRUNNER_ROLE + "  skils: []\n  guardrails: {max_tool_calls: many}\n"
     text += "  tools:\n  - type: gti\n  - type: git\n    red_only: 1\n  - type: shell\n"
     role, said = loaded(tmp_path, text)
     assert role is not None
@@ -178,7 +178,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
 
 def test_nobody_reads_more_than_fifty_findings(tmp_path: Path) -> None:
     """The last one says that there are more."""
-    _, said = loaded(tmp_path, HEAD + "".join(f"k{number}: 1\n" for number in range(300)))
+    _, said = loaded(tmp_path, FLAT_ROLE + "".join(f"k{number}: 1\n" for number in range(300)))
     assert len(said.splitlines()) == 50
     assert said.splitlines()[-1] == "53:1: there is more that is wrong (mend what is told so far, and look again)"
 
@@ -200,7 +200,7 @@ def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, kind: str) -> N
 
 def test_a_hostile_key_cannot_speak_to_the_terminal(tmp_path: Path) -> None:
     """What does not show is written as an escape."""
-    _, said = loaded(tmp_path, HEAD + '"\\e[2J\\u202e": 1\n')
+    _, said = loaded(tmp_path, FLAT_ROLE + '"\\e[2J\\u202e": 1\n')
     assert "\x1b" not in said
     assert "\u202e" not in said
 
@@ -238,7 +238,7 @@ def test_the_schema_refuses_what_the_reader_refuses(case: str) -> None:
     assert not valid(BROKEN[case][0])
 
 
-@pytest.mark.parametrize("kind", TOOLS)
+@pytest.mark.parametrize("kind", TOOL_FIELDS)
 def test_each_tool_is_in_the_schema(tmp_path: Path, kind: str) -> None:
     """With the defaults of all its keys written out, reader and schema take it, and read the same."""
     needed: dict[str, dict[str, Any]] = {
@@ -247,12 +247,12 @@ def test_each_tool_is_in_the_schema(tmp_path: Path, kind: str) -> None:
     }
     given = needed.get(kind, {})
     full: dict[str, Any] = {
-        name: key.default for name, key in TOOLS[kind].items() if key.default not in (None, ())
+        name: key.default for name, key in TOOL_FIELDS[kind].items() if key.default not in (None, ())
     } | given
     full = {name: [*value] if isinstance(value, tuple) else value for name, value in full.items()}
     roles = []
     for options in (given, full):
-        text = HEAD + "tools: " + json.dumps([{"type": kind, **options}]) + "\n"
+        text = FLAT_ROLE + "tools: " + json.dumps([{"type": kind, **options}]) + "\n"
         role, said = loaded(tmp_path, text)
         assert role is not None
         assert said == ""

@@ -112,7 +112,7 @@ def test_messages_of_every_role_and_content_in_parts_are_read(chat: ChatServer) 
             ]
         },
     )
-    ((messages, model, conversation),) = chat.parrot.asked
+    ((messages, model, conversation),) = chat.echo.requests
     assert messages == (
         Message(role="system", text="be brief"),
         Message(role="user", text="one"),
@@ -128,7 +128,7 @@ def test_a_conversation_is_named_by_a_header_or_in_metadata_and_not_by_its_user(
     post(chat, {"messages": HELLO, "metadata": {"conversation_id": "m"}})
     post(chat, {"messages": HELLO, "metadata": {"conversation_id": "m"}}, x_conversation_id="h")
     post(chat, {"messages": HELLO, "user": "ann", "metadata": {"x": "y"}})
-    assert [conversation for _, _, conversation in chat.parrot.asked] == ["m", "h", None]
+    assert [conversation for _, _, conversation in chat.echo.requests] == ["m", "h", None]
 
 
 BAD: list[tuple[str, Any, int, str]] = [
@@ -212,7 +212,7 @@ def test_a_host_that_is_not_this_machine_is_refused(chat: ChatServer, host: str)
     """A page whose name was made to mean this machine (DNS rebinding) learns and starts nothing."""
     for answer in (post(chat, {"messages": HELLO}, host=host), get(chat, "/healthz", host=host)):
         assert answer.status_code == 403
-    assert chat.parrot.asked == []
+    assert chat.echo.requests == []
 
 
 @pytest.mark.parametrize("host", ["localhost:1", "LOCALHOST", "127.0.0.1", "[::1]:80", "127.0.0.2"])
@@ -234,7 +234,7 @@ def test_a_name_of_this_machine_is_none_of_anothers(chat: ChatServer, host: str)
 def test_a_page_of_another_site_cannot_start_anything(chat: ChatServer, headers: dict[str, str], status: int) -> None:
     """Not even by a form, which browsers send without asking first."""
     answer = post(chat, {"messages": HELLO}, **headers)
-    assert (answer.status_code, chat.parrot.asked) == (status, [])
+    assert (answer.status_code, chat.echo.requests) == (status, [])
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
@@ -269,7 +269,7 @@ def test_a_client_that_goes_ends_what_was_done_for_it(chat: ChatServer, said: st
             client.settimeout(0.3)
             with pytest.raises(TimeoutError):
                 client.recv(1)
-    assert chat.parrot.wait("cancelled")
+    assert chat.echo.wait_for_outcome("cancelled")
 
 
 def test_a_port_in_use_is_told_with_what_to_do() -> None:
@@ -299,10 +299,10 @@ def test_a_process_that_is_interrupted_ends_without_a_traceback() -> None:
     code = """
 import sys
 sys.path.insert(0, "tests")
-from chat_server import Parrot
+from chat_server import EchoAnswerer
 from prowess.agent.serve import serve
 try:
-    serve(Parrot(), port=0, ready=lambda url: print(url, flush=True))
+    serve(EchoAnswerer(), port=0, ready=lambda url: print(url, flush=True))
 except KeyboardInterrupt:
     sys.exit(130)
 """

@@ -10,21 +10,21 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prowess.agent.shape import Key, Table, forms, read, schema
-from prowess.forms import Form, Report, read_yaml
+from prowess.agent.shape import FieldSpec, FieldTable, map_items, read_fields, schema
+from prowess.forms import FindingCollector, MappingReader, read_yaml_mapping
 
-TABLE: Table = {
-    "word": Key(kind="text", doc="", needed=True),
-    "choice": Key(kind="text", doc="", default="a", choices=("a", "b")),
-    "words": Key(kind="texts", doc="", default=("x",)),
-    "choices": Key(kind="texts", doc="", default=(), choices=("GET", "PUT")),
-    "on": Key(kind="truth", doc="", default=True),
-    "count": Key(kind="integer", doc="", default=3, low=1, high=5),
-    "seconds": Key(kind="number", doc="", default=1.5, high=10),
-    "degree": Key(kind="number", doc="", closed=True, high=2),
-    "env": Key(kind="text-map", doc="", default={}),
-    "inner": Key(kind="map", doc="", keys={"deep": Key(kind="integer", doc="", default=0)}, default={}),
-    "rows": Key(kind="maps", doc="", keys={"name": Key(kind="text", doc="", needed=True)}, default=()),
+TABLE: FieldTable = {
+    "word": FieldSpec(kind="text", doc="", needed=True),
+    "choice": FieldSpec(kind="text", doc="", default="a", choices=("a", "b")),
+    "words": FieldSpec(kind="texts", doc="", default=("x",)),
+    "choices": FieldSpec(kind="texts", doc="", default=(), choices=("GET", "PUT")),
+    "on": FieldSpec(kind="truth", doc="", default=True),
+    "count": FieldSpec(kind="integer", doc="", default=3, minimum=1, maximum=5),
+    "seconds": FieldSpec(kind="number", doc="", default=1.5, maximum=10),
+    "degree": FieldSpec(kind="number", doc="", inclusive=True, maximum=2),
+    "env": FieldSpec(kind="text-map", doc="", default={}),
+    "inner": FieldSpec(kind="map", doc="", keys={"deep": FieldSpec(kind="integer", doc="", default=0)}, default={}),
+    "rows": FieldSpec(kind="maps", doc="", keys={"name": FieldSpec(kind="text", doc="", needed=True)}, default=()),
 }
 DEFAULTS = {
     "choice": "a",
@@ -42,10 +42,10 @@ DEFAULTS = {
 
 def taken(text: str, **readers: Any) -> tuple[dict[str, Any], list[str]]:
     """Return what is read of a file, and what is said of it."""
-    report = Report("f.yaml", "role-invalid")
-    form = read_yaml(text.encode(), report)
+    report = FindingCollector("f.yaml", "role-invalid")
+    form = read_yaml_mapping(text.encode(), report)
     assert form is not None
-    values = read(form, TABLE, readers)
+    values = read_fields(form, TABLE, readers)
     return values, [f"{item.line}:{item.column} {item.message}" for item in report.findings]
 
 
@@ -112,15 +112,15 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
 def test_a_kind_may_have_a_reader_of_its_own() -> None:
     """It is given the form and the name; where the key is not there it is not asked."""
 
-    def loud(form: Form, name: str) -> str:
-        return (form.text(name) or "").upper()
+    def loud(form: MappingReader, name: str) -> str:
+        return (form.get_text(name) or "").upper()
 
-    report = Report("f.yaml", "role-invalid")
-    form = read_yaml(b"a: x\n", report)
+    report = FindingCollector("f.yaml", "role-invalid")
+    form = read_yaml_mapping(b"a: x\n", report)
     assert form is not None
-    table = {"a": Key(kind="loud", doc=""), "b": Key(kind="loud", doc="", default="silence")}
-    assert read(form, table, {"loud": loud}) == {"a": "X", "b": "silence"}
-    assert forms(form, "a") == []
+    table = {"a": FieldSpec(kind="loud", doc=""), "b": FieldSpec(kind="loud", doc="", default="silence")}
+    assert read_fields(form, table, {"loud": loud}) == {"a": "X", "b": "silence"}
+    assert map_items(form, "a") == []
     assert [item.message for item in report.findings] == ["`a` is text (`x`), not a list"]
 
 

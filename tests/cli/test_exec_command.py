@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from homes import DECOY, EXAMPLES, SECRETS, alive, caller_env, fake_client, left, python, told, until
+from homes import (
+    DECOY,
+    EXAMPLES,
+    SECRETS,
+    caller_env,
+    client_report,
+    fake_client,
+    is_process_alive,
+    remaining_homes,
+    start_python,
+    wait_until,
+)
 from prowess.cli import main
 from prowess.mount import skills_root
 
@@ -31,7 +42,7 @@ def top(tmp_path: Path) -> Iterator[Path]:
     (top / "env.json").write_text(json.dumps(caller_env(top)))
     fake_client(top / "bin")
     yield top
-    assert left(top) == []
+    assert remaining_homes(top) == []
 
 
 def start(top: Path, *arguments: str, **options: Any) -> subprocess.Popen[str]:
@@ -52,7 +63,7 @@ def client(top: Path, *arguments: str, **options: Any) -> Any:
     """Return what the client tells."""
     code, out, err = run(top, *arguments, "--", str(top / "bin/client"), **options)
     assert (code, err) == (0, "")
-    return told(out)
+    return client_report(out)
 
 
 # ── what the client sees ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -103,10 +114,10 @@ def test_the_host_is_the_one_whose_command_it_is(top: Path) -> None:
     """Unless another is named; its own program is told to leave the settings of projects alone."""
     claude = fake_client(top / "bin", "claude")
     code, out, _ = run(top, "--skill", CSV, "--", claude, "-p", "hi")
-    seen = told(out)
+    seen = client_report(out)
     assert (code, seen["skills"]) == (0, [".claude/csv-profile"])
     assert seen["argv"] == ["--setting-sources", "user", "-p", "hi"]
-    seen = told(run(top, "--host", "codex", "--skill", CSV, "--", claude, "-p", "hi")[1])
+    seen = client_report(run(top, "--host", "codex", "--skill", CSV, "--", claude, "-p", "hi")[1])
     assert seen["argv"] == ["-p", "hi"]
     assert client(top, "--skill", CSV)["skills"] == [".prowess/csv-profile"]
 
@@ -248,7 +259,7 @@ def test_nothing_is_left_behind(end: str, top: Path) -> None:
             script = f"mkdir ~/made; echo x > ~/made/file; chmod 500 ~/made; {name}"
             done = run(top, "--host", "claude-code", "--skill", CSV, "--", "sh", "-c", script)
             assert done == (int(name[-1]), "", "")
-        assert left(top) == []
+        assert remaining_homes(top) == []
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
@@ -261,19 +272,21 @@ def test_a_signal_at_any_moment_leaves_nothing(name: str, top: Path) -> None:
         except subprocess.TimeoutExpired:
             process.send_signal(getattr(signal, name))
         process.communicate(timeout=30)
-        assert left(top) == []
+        assert remaining_homes(top) == []
 
 
 def test_what_the_client_leaves_running_is_ended(top: Path) -> None:
     """It would go on in a home that is no more."""
     code, out, _ = run(top, "--", "sh", "-c", "setsid sh -c 'echo $$; exec sleep 60' & sleep 0.3; exit 6")
     assert code == 6
-    assert not alive(int(out))
+    assert not is_process_alive(int(out))
 
 
 def test_a_client_whose_exec_was_killed_keeps_its_home_until_it_ends(top: Path) -> None:
     """Then the next one removes it."""
-    sweep = "import prowess.lodging as l; l.STALE = 0.0; from prowess import EphemeralHome; EphemeralHome().close()"
+    sweep = (
+        "import prowess.lodging as l; l.STALE_SECONDS = 0.0; from prowess import EphemeralHome; EphemeralHome().close()"
+    )
     env = json.loads((top / "env.json").read_text())
     process = start(top, "--skill", CSV, "--", "sh", "-c", "echo $$; exec sleep 60")
     assert process.stdout is not None
@@ -281,12 +294,12 @@ def test_a_client_whose_exec_was_killed_keeps_its_home_until_it_ends(top: Path) 
     process.kill()
     process.wait(20)
     subprocess.run([sys.executable, "-c", sweep], env=env, check=True, timeout=20)
-    assert len(left(top)) == 1
+    assert len(remaining_homes(top)) == 1
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not alive(pid))
+    wait_until(lambda: not is_process_alive(pid))
     process.communicate(timeout=20)
     subprocess.run([sys.executable, "-c", sweep], env=env, check=True, timeout=20)
-    assert left(top) == []
+    assert remaining_homes(top) == []
 
 
 TERMINAL = """
@@ -324,7 +337,7 @@ raise SystemExit(5)
 def test_ctrl_c_in_a_terminal_reaches_the_client_once_and_its_end_is_waited_for(top: Path) -> None:
     """It has the terminal, and its home until it has ended."""
     env = json.loads((top / "env.json").read_text())
-    process = python(TERMINAL, env, "--", sys.executable, "-IS", "-c", COUNTS)
+    process = start_python(TERMINAL, env, "--", sys.executable, "-IS", "-c", COUNTS)
     out, err = process.communicate(timeout=30)
     assert (out, err) == ("5\nready True\ntimes 1 at home True\n\n", "")
 

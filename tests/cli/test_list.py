@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.cli import common, main
-from prowess.cli.list import _is_program
+from prowess.cli.list import _is_on_path
 from prowess.files import skill_digest
 from prowess.host import host_names, load_host
 from skills import skill
@@ -349,7 +349,7 @@ def test_a_hostile_name_cannot_touch_the_terminal(project: Path, capsys: pytest.
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == r"a\x1b[2J\u202eb\u200b日本  yes                   yes    yes       no       .agents/skills/csv"
     assert lines[2].startswith(
-        "deploy" + " " * (common.width_of(r"a\x1b[2J\u202eb\u200b日本") + 2 - len("deploy")) + "user "
+        "deploy" + " " * (common.display_width(r"a\x1b[2J\u202eb\u200b日本") + 2 - len("deploy")) + "user "
     )
 
 
@@ -410,7 +410,7 @@ def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path, monkeypatch: pyt
     for path in ("", "first", ":first", "../first:../second", str(tmp_path / "second"), "/nowhere", None):
         monkeypatch.delenv("PATH", raising=False) if path is None else monkeypatch.setenv("PATH", path)
         for program in ("tool", "folder", "sh", "none"):
-            assert _is_program(program) is (shutil.which(program) is not None), (path, program)
+            assert _is_on_path(program) is (shutil.which(program) is not None), (path, program)
 
 
 @pytest.mark.parametrize(
@@ -428,8 +428,8 @@ def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path, monkeypatch: pyt
 )
 def test_cells_are_cut_and_padded(text: str, width: int, fitted: str) -> None:
     """By what a terminal shows: wide characters take two cells, combining ones none."""
-    assert common.fit(text, width) == fitted
-    assert common.width_of(fitted) == width
+    assert common.truncate_or_pad(text, width) == fitted
+    assert common.display_width(fitted) == width
 
 
 def process(project: Path, *arguments: str) -> list[str]:

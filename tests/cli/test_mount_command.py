@@ -235,9 +235,9 @@ def test_without_validation_what_breaks_rules_is_mounted(top: Path, capsys: pyte
 )
 def test_sizes_are_short(count: int, shown: str) -> None:
     """And never `1000.0 kB`."""
-    from prowess.cli.mount import _size
+    from prowess.cli.mount import _format_size
 
-    assert _size(count) == shown
+    assert _format_size(count) == shown
 
 
 # ── what is not mounted ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -532,7 +532,7 @@ def test_a_signal_leaves_the_home_as_it_was(
     assert run(top, "pdf") == 0
     skill(top / "project/.agents/skills/pdf", "pdf", "Changed.")
     before = there(top), (top / "home/.claude/skills/pdf/SKILL.md").read_text()
-    real, copied = MOUNT.copy, []
+    real, copied = MOUNT.copy_tree, []
 
     def copy(*arguments: Any) -> Any:
         copied.append(real(*arguments))
@@ -544,7 +544,7 @@ def test_a_signal_leaves_the_home_as_it_was(
                     os.kill(os.getpid(), number)
         return copied[-1]
 
-    monkeypatch.setattr(MOUNT, "copy", copy)
+    monkeypatch.setattr(MOUNT, "copy_tree", copy)
     capsys.readouterr()
     assert run(top, "pdf", "xls", "lib/review") == code
     assert capsys.readouterr() == ("", "")
@@ -575,13 +575,13 @@ def test_a_signal_ends_the_wait_for_another_process(top: Path) -> None:
 def test_a_handler_of_the_caller_s_stays(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever runs commands in a process of theirs has said what a signal does."""
     caught: list[int] = []
-    real = MOUNT.copy
+    real = MOUNT.copy_tree
 
     def copy(*arguments: Any) -> Any:
         os.kill(os.getpid(), signal.SIGTERM)
         return real(*arguments)
 
-    monkeypatch.setattr(MOUNT, "copy", copy)
+    monkeypatch.setattr(MOUNT, "copy_tree", copy)
     before = signal.signal(signal.SIGTERM, lambda number, _: caught.append(number))
     try:
         assert run(top, "pdf") == 0

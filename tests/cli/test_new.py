@@ -14,7 +14,7 @@ import pytest
 from prowess.catalog import discover
 from prowess.check import check
 from prowess.cli import main
-from prowess.scaffold import proposed
+from prowess.scaffold import suggest_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -189,7 +189,7 @@ def test_a_host_may_refuse_a_name(project: Path, capsys: pytest.CaptureFixture[s
 )
 def test_a_proposal_is_near(name: str, better: str) -> None:
     """Accents go, words stay."""
-    assert proposed(name) == better
+    assert suggest_name(name) == better
 
 
 @pytest.mark.parametrize(("text", "words"), [("", "the description is empty"), ("x" * 1025, "1,025 characters")])

@@ -13,7 +13,7 @@ import pytest
 from prowess.catalog import discover
 from prowess.cli import main
 from prowess.host import host_names
-from prowess.prompt import render, tokens
+from prowess.prompt import estimate_tokens, render
 from skills import skill
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def run(project: Path, *arguments: str) -> int:
 
 
 def summary(text: str, words: str) -> str:
-    return f"{words}; {len(text):,} characters, about {tokens(text):,} tokens\n"
+    return f"{words}; {len(text):,} characters, about {estimate_tokens(text):,} tokens\n"
 
 
 def test_the_block_is_that_of_agentskills_io(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,7 +100,7 @@ def test_a_budget_shortens_and_says_so(project: Path, capsys: pytest.CaptureFixt
     skill(project / ".claude/skills/pdf", description=f"{LONG} {LONG}")
     assert run(project, "--host", "claude-code", "--budget", str(len(text))) == 0
     assert capsys.readouterr() == (text, summary(text, "2 skills, 1 shortened"))
-    assert run(project, "--host", "claude-code", "--budget", f"{tokens(text)}t") == 0
+    assert run(project, "--host", "claude-code", "--budget", f"{estimate_tokens(text)}t") == 0
     assert capsys.readouterr().out == text
     assert run(project, "--host", "claude-code", "--budget", "100") == 0
     out, err = capsys.readouterr()
@@ -127,7 +127,7 @@ def test_json_has_the_text_and_what_is_in_it(project: Path, capsys: pytest.Captu
         "shortened": [],
         "omitted": ["csv"],
         "chars": len(text),
-        "tokens": tokens(text),
+        "tokens": estimate_tokens(text),
     }
     assert list(shown) == ["text", "shown", "shortened", "omitted", "chars", "tokens"]
     assert err == ""

@@ -17,7 +17,7 @@ import pytest
 
 from prowess.cli import main
 from skills import skill
-from suites import gone, suite
+from suites import processes_end, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ def test_the_text_tells_each_case_and_why_it_has_not_passed(project: Path, capsy
         "3-none": {"command": "true", "files": ["x.csv"]},
         "4-slow": "echo so far; sleep 60",
     }
-    suite(place(project), cases, {"timeout": 1})
+    write_suite(place(project), cases, {"timeout": 1})
     assert run(project) == 1
     out, err = capsys.readouterr()
     lines = "".join(f"    stdout | {number}\n" for number in range(1, 21))
@@ -86,7 +86,7 @@ pdf  {place(project)}
 
 def test_what_keeps_all_from_running_is_told_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Not with each case."""
-    suite(place(project), {"a": "true", "b": "true"})
+    write_suite(place(project), {"a": "true", "b": "true"})
     os.mkfifo(place(project) / "pipe")
     assert run(project) == 1
     assert (
@@ -103,7 +103,7 @@ pdf  {place(project)}
 
 def test_the_json_is_as_it_was_promised(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All keys of each object, nothing on stderr."""
-    suite(place(project), {"a": {"command": "echo {}", "stdout-json": {"x": 1}}})
+    write_suite(place(project), {"a": {"command": "echo {}", "stdout-json": {"x": 1}}})
     assert run(project, "--json") == 1
     out, err = capsys.readouterr()
     data = json.loads(out)
@@ -131,7 +131,7 @@ def test_the_json_is_as_it_was_promised(project: Path, capsys: pytest.CaptureFix
 def test_hostile_words_cannot_touch_the_terminal(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What a command writes, a skill's name, a folder's name and a description: in text, lists and JSON."""
     folder = place(project, "bad\x1b[2Jone")
-    suite(folder, {"a": {"command": r"printf '\033[2J\302\233\342\200\256\n'; exit 1"}})
+    write_suite(folder, {"a": {"command": r"printf '\033[2J\302\233\342\200\256\n'; exit 1"}})
     file = folder / "tests/cases/b.yaml"
     file.write_text('{name: b, description: "\\e[2J\\u202E", input: {command: "true", files: ["\\e[2J"]}}')
     for form in ([], ["--json"], ["--list"], ["--list", "--json"]):
@@ -144,7 +144,7 @@ def test_hostile_words_cannot_touch_the_terminal(project: Path, capsys: pytest.C
 @pytest.mark.parametrize("jobs", ["1", "2", "8"])
 def test_jobs_do_not_change_the_report(jobs: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same lines in the same order."""
-    suite(place(project), {f"{number}": f"exit {number % 2}" for number in range(11)})
+    write_suite(place(project), {f"{number}": f"exit {number % 2}" for number in range(11)})
     assert run(project, "--jobs", jobs) == 1
     expected = [f"  {'failed' if number % 2 else 'passed'}  {number}" for number in range(11)]
     assert [
@@ -154,7 +154,7 @@ def test_jobs_do_not_change_the_report(jobs: str, project: Path, capsys: pytest.
 
 def test_the_list_runs_nothing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Names with descriptions; in JSON with files."""
-    folder = suite(place(project), {"a": f"touch {project}/ran", "b": "true"})
+    folder = write_suite(place(project), {"a": f"touch {project}/ran", "b": "true"})
     (folder / "tests/cases/a.yaml").write_text(
         f"name: a\ndescription: About it.\ninput: {{command: touch {project}/ran}}\n"
     )
@@ -172,7 +172,7 @@ def test_the_list_runs_nothing(project: Path, capsys: pytest.CaptureFixture[str]
 
 def test_the_first_that_has_not_passed_may_end_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`-x`, also called `--exitfirst`."""
-    suite(place(project), {"a": "false", "b": f"touch {project}/ran"})
+    write_suite(place(project), {"a": "false", "b": f"touch {project}/ran"})
     for option in ("-x", "--exitfirst"):
         assert run(project, option, "--jobs", "1") == 1
         assert capsys.readouterr().out.endswith("1 case: 1 failed\n")
@@ -185,14 +185,14 @@ def test_the_first_that_has_not_passed_may_end_it(project: Path, capsys: pytest.
 @pytest.mark.parametrize("named", [[], ["pdf"], [".agents/skills/pdf"], ["./.agents"], [".agents/skills/pdf/SKILL.md"]])
 def test_a_skill_is_named_or_lies_below(named: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By what `activate` takes, by its path, or by a folder above it; without any, all below the working directory."""
-    suite(place(project), {"a": "true"})
+    write_suite(place(project), {"a": "true"})
     assert run(project, *named) == 0
     assert capsys.readouterr() == (f"pdf  {place(project)}\n  passed  a\n1 case: 1 passed\n", "")
 
 
 def test_a_linked_skill_is_tested_by_its_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Installers link skills into the folders of clients."""
-    suite(project / "lib/pdf", {"a": "true"})
+    write_suite(project / "lib/pdf", {"a": "true"})
     place(project).parent.mkdir(parents=True)
     place(project).symlink_to(project / "lib/pdf")
     assert run(project, "pdf") == 0
@@ -209,9 +209,9 @@ def test_a_skill_without_tests_is_5(form: list[str], project: Path, capsys: pyte
     assert capsys.readouterr().err == f"{place(project, 'plain')} {words}\n"
     assert run(project, *form) == 5
     assert capsys.readouterr().err == f"{project} {words}\n"
-    suite(place(project), {"a": "true"})
+    write_suite(place(project), {"a": "true"})
     assert run(project, "plain", "pdf", *form) == 5
-    suite(place(project, "bad"), {"a": "false"})
+    write_suite(place(project, "bad"), {"a": "false"})
     if form != ["--list"]:
         assert run(project, "plain", "bad", *form) == 1
     capsys.readouterr()
@@ -220,7 +220,7 @@ def test_a_skill_without_tests_is_5(form: list[str], project: Path, capsys: pyte
 def test_skills_without_tests_below_a_folder_are_no_matter(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Only what is named must have some."""
     skill(place(project, "plain"))
-    suite(place(project), {"a": "true"})
+    write_suite(place(project), {"a": "true"})
     assert run(project) == 0
     assert "plain" not in capsys.readouterr().out
 
@@ -230,9 +230,9 @@ def test_a_file_that_is_wrong_is_2_and_other_skills_are_run(
     form: list[str], project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With its place and what is wrong; it is worse than a case that fails."""
-    bad = suite(place(project, "bad"), {"a": f"touch {project}/ran"})
+    bad = write_suite(place(project, "bad"), {"a": f"touch {project}/ran"})
     (bad / "tests/cases/b.yaml").write_text("name: b\ninput: {command: x}\nexpceted: {}\n")
-    suite(place(project), {"a": "false"})
+    write_suite(place(project), {"a": "false"})
     assert run(project, *form) == 2
     out, err = capsys.readouterr()
     if form:
@@ -268,7 +268,7 @@ def test_a_file_that_is_wrong_is_2_and_other_skills_are_run(
 )
 def test_wrong_use_is_2(arguments: list[str], said: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With what to do instead, nothing on stdout and, but for the last, nothing run."""
-    suite(place(project), {"case": "true"})
+    write_suite(place(project), {"case": "true"})
     assert run(project, *arguments) == 2
     assert capsys.readouterr() == ("", f"error: {said.format(project)}\n")
 
@@ -276,14 +276,14 @@ def test_wrong_use_is_2(arguments: list[str], said: str, project: Path, capsys: 
 @pytest.mark.parametrize("which", ["a", "01-a", "01-a.yaml"])
 def test_one_case_is_chosen(which: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By name, stem or file."""
-    suite(place(project), {"01-a": {"name": "a", "command": "true"}, "02": {"name": "b", "command": "false"}})
+    write_suite(place(project), {"01-a": {"name": "a", "command": "true"}, "02": {"name": "b", "command": "false"}})
     assert run(project, "--case", which) == 0
     assert capsys.readouterr().out.endswith("  passed  a\n1 case: 1 passed\n")
 
 
 def test_the_junit_report_is_written_beside_the_others(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Relative to the working directory that was named; hostile output can be parsed."""
-    suite(place(project), {"a": r"printf '\001]]>\377'; exit 1", "b": "true"})
+    write_suite(place(project), {"a": r"printf '\001]]>\377'; exit 1", "b": "true"})
     assert run(project, "--junit", "report.xml", "--json") == 1
     assert json.loads(capsys.readouterr().out)["counts"]["cases"] == 2
     top = ET.parse(project / "report.xml").getroot()  # noqa: S314 - what we wrote ourselves
@@ -302,7 +302,7 @@ def test_without_bwrap_an_untrusted_skill_is_refused(
         pytest.skip("bwrap is of Linux")
     monkeypatch.setenv("PATH", str(project))
     monkeypatch.setenv("PROWESS_CONFIG_DIR", str(project.parent / "config"))
-    suite(place(project), {"a": "true", "b": "true"})
+    write_suite(place(project), {"a": "true", "b": "true"})
     assert run(project, "--sandbox", "auto") == 1
     assert (
         capsys.readouterr().out
@@ -336,11 +336,11 @@ def left(project: Path) -> list[str]:
 
 def test_nothing_is_left_when_it_ends(project: Path) -> None:
     """No folder, no process: also not what helps commands to find `python`."""
-    suite(place(project), {f"c{number}": "python3 -c 'print(1)'; sleep 50 &" for number in range(3)})
+    write_suite(place(project), {f"c{number}": "python3 -c 'print(1)'; sleep 50 &" for number in range(3)})
     done = subprocess.run(command(project), capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     assert (done.returncode, done.stderr) == (0, "")
     assert left(project) == []
-    assert gone(str(project.parent / "tmp"))
+    assert processes_end(str(project.parent / "tmp"))
 
 
 @pytest.fixture
@@ -348,9 +348,9 @@ def slow(project: Path) -> Iterator[tuple[Path, str]]:
     """A project with two cases that end and many that do not, and a word that those have in their environment."""
     mark = f"mark-{project.parent.name}"
     cases = {"a": "true", "b": "false", "c": f"touch {project}/began; M={mark} setsid sleep 600 & M={mark} sleep 600"}
-    suite(place(project), {**cases, **{f"d{number}": f"M={mark} sleep 600" for number in range(9)}})
+    write_suite(place(project), {**cases, **{f"d{number}": f"M={mark} sleep 600" for number in range(9)}})
     yield project, mark
-    assert gone(mark)
+    assert processes_end(mark)
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
@@ -381,7 +381,7 @@ def test_interrupted_half_way_it_tells_what_has_finished(
         ]
     assert len(list(ET.parse(project / "report.xml").iter("testcase"))) == 2  # noqa: S314 - what we wrote ourselves
     assert left(project) == []
-    assert gone(mark)
+    assert processes_end(mark)
 
 
 def test_interrupted_twice_it_still_leaves_nothing(slow: tuple[Path, str]) -> None:
@@ -420,7 +420,7 @@ def on_a_terminal(words: list[str]) -> tuple[int, str]:
 
 def test_progress_is_shown_on_a_terminal_only(project: Path) -> None:
     """On one line, which is cleared in the end; not with `--json`, and not into a file."""
-    suite(place(project), {"a": "true", "b": "false", "c": "sleep 0.2"})
+    write_suite(place(project), {"a": "true", "b": "false", "c": "sleep 0.2"})
     code, shown = on_a_terminal(command(project, "--jobs", "1"))
     assert code == 1
     assert "\r\x1b[K1 of 3 cases\r\x1b[K2 of 3 cases, 1 not passed\r\x1b[K3 of 3 cases, 1 not passed\r\x1b[K" in shown
@@ -432,7 +432,7 @@ def test_progress_is_shown_on_a_terminal_only(project: Path) -> None:
 
 def test_what_is_too_long_for_a_pipe_is_no_error(project: Path) -> None:
     """`prowess test | head` ends well."""
-    suite(place(project), {f"c{number}": "seq 100; false" for number in range(50)})
+    write_suite(place(project), {f"c{number}": "seq 100; false" for number in range(50)})
     line = '"$@" | head -n 1'
     done = subprocess.run(["sh", "-c", line, "sh", *command(project)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -454,7 +454,7 @@ HEAVY = {
 
 def test_it_loads_little(project: Path) -> None:
     """Nothing that is heavy, nothing that only pytest, JUnit or a model needs."""
-    suite(place(project), {"a": "true"})
+    write_suite(place(project), {"a": "true"})
     loaded: Any = modules("test", "--sandbox", "none", "--cwd", str(project))
     assert loaded & HEAVY == set()
     assert not loaded & {"prowess.testing.plugin", "prowess.testing.junit", "prowess.testing.script"}

@@ -18,7 +18,7 @@ import pytest
 
 from prowess.cli import main
 from prowess.files import skill_digest
-from prowess.seal import seal
+from prowess.seal import integrity_digest
 from prowess.trust import Trust
 from skills import skill
 
@@ -95,7 +95,7 @@ def test_what_is_trusted_is_shown_first(project: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr() == (shown(project), TRUSTED)
     (row,) = Trust().all()
     assert row.as_dict() == {
-        "seal": seal(str(folder(project))),
+        "seal": integrity_digest(str(folder(project))),
         "name": "pdf",
         "path": str(folder(project)),
         "since": DAY,
@@ -188,7 +188,7 @@ def test_json_has_all_that_is_shown(project: Path, capsys: pytest.CaptureFixture
         "trusted": True,
         "since": DAY,
         "digest": skill_digest(str(folder(project))),
-        "seal": seal(str(folder(project))),
+        "seal": integrity_digest(str(folder(project))),
         "tools": [{"type": "shell", "command": "fill"}, {"type": "http"}],
         "allowed_tools": ["Read", "Bash(git:*)"],
         "scripts": ["run", "scripts/fill.py", "scripts/old"],

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from broken_roles import BROKEN, HEAD, UNREADABLE
+from broken_roles import BROKEN, FLAT_ROLE, UNREADABLE
 from prowess.cli import main
 from skills import skill
 
@@ -84,13 +84,13 @@ def test_a_skill_is_judged_as_a_role_would_that_names_it(
 
 WRONG: dict[str, tuple[str, list[str]]] = {
     **{name: (text, []) for name, (text, _) in {**BROKEN, **UNREADABLE}.items()},
-    "no skill": (HEAD + "skills: [nobody, ./none.md]\n", []),
+    "no skill": (FLAT_ROLE + "skills: [nobody, ./none.md]\n", []),
     "no folder": (GOOD, ["--skill-dir", "nowhere"]),
-    "needs": (HEAD + "skills: [needs]\n", []),
-    "bad tools of a skill": (HEAD + "skills: [tools]\n", []),
-    "no script": (HEAD + "tools: [{type: script, scripts: [{name: s, path: s.sh}]}]\n", []),
-    "no server": (HEAD + "tools: [{type: mcp}]\n", []),
-    "outside": (HEAD + "tools: [{type: filesystem, root_path: /etc}]\n", []),
+    "needs": (FLAT_ROLE + "skills: [needs]\n", []),
+    "bad tools of a skill": (FLAT_ROLE + "skills: [tools]\n", []),
+    "no script": (FLAT_ROLE + "tools: [{type: script, scripts: [{name: s, path: s.sh}]}]\n", []),
+    "no server": (FLAT_ROLE + "tools: [{type: mcp}]\n", []),
+    "outside": (FLAT_ROLE + "tools: [{type: filesystem, root_path: /etc}]\n", []),
     "no model": ("name: a\nprompt: x\n", []),
     "no provider": (GOOD, ["--model", "nobody:m"]),
     "no address": (GOOD, ["--model", "openai:m@http://"]),
@@ -122,11 +122,11 @@ def test_validate_and_run_agree(
     begun: list[str] = []
 
     def make(config: Any, given: str | None, env: Any = None) -> Any:
-        from prowess.agent.model import _script, chosen_model
+        from prowess.agent.model import _scripted_model, resolve_model
 
         begun.append("model")
-        if chosen_model(config, given) is None:
-            _script(str(given))
+        if resolve_model(config, given) is None:
+            _scripted_model(str(given))
         begun.append("run")
         raise KeyboardInterrupt
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import strategies  # noqa: F401 - loads the profile
 from prowess.findings import Severity
 from prowess.forms import MAX_BYTES
-from prowess.testing.case import ABSENT, Case, cases_folder, load_suite
-from prowess.testing.json_match import differences, one_value
+from prowess.testing.case import ABSENT, Case, load_suite, skill_folder_of_cases
+from prowess.testing.json_match import differences, parse_single_value
 from skills import skill
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def test_texts_are_what_their_author_typed(here: Path) -> None:
         here, "  stdout-contains: [012, yes, 2024-01-01, 1e5, true, null, ~, '']".replace(", ''", "") + "\n"
     )
     assert case.stdout_contains == ("012", "yes", "2024-01-01", "1e5", "true", "null", "~")
-    assert only(here, "name: 2024\ninput: {command: yes}\ndescription: 1.0\n").but(file="") == Case(
+    assert only(here, "name: 2024\ninput: {command: yes}\ndescription: 1.0\n").with_changes(file="") == Case(
         name="2024", file="", command="yes", description="1.0"
     )
 
@@ -300,7 +300,7 @@ def test_an_expectation_with_nothing_behind_it_is_wrong(key: str, here: Path) ->
     (line,) = wrong(here, f"{GOOD}expected:\n  {key}:\n")
     assert line.startswith(f"5:{len(key) + 4}: `expected.{key}` is empty (")
     case = expecting(here, f"  {key}: null\n")
-    assert case.but(stdout_json=ABSENT) == Case(name="a", file="tests/cases/a.yaml", command="true")
+    assert case.with_changes(stdout_json=ABSENT) == Case(name="a", file="tests/cases/a.yaml", command="true")
     assert case.stdout_json is (None if key == "stdout-json" else ABSENT)
 
 
@@ -405,11 +405,11 @@ def test_a_vast_file_is_not_read(here: Path) -> None:
 def test_a_plain_scalar_is_what_it_is_in_json_or_text(typed: str, output: str, here: Path) -> None:
     """As a value in an object and in an array; the output is of that type and matches, no other does."""
     case = expecting(here, f"  stdout-json:\n    k: {typed}\n")
-    assert list(differences(case.stdout_json, one_value(f'{{"k": {output}}}'))) == []
+    assert list(differences(case.stdout_json, parse_single_value(f'{{"k": {output}}}'))) == []
     other = json.dumps(output) if output[0] != '"' else "1e7"
-    assert len(list(differences(case.stdout_json, one_value(f'{{"k": {other}}}')))) == 1
+    assert len(list(differences(case.stdout_json, parse_single_value(f'{{"k": {other}}}')))) == 1
     case = expecting(here, f"  stdout-json:\n  - {typed}\n")
-    assert list(differences(case.stdout_json, one_value(f"[{output}]"))) == []
+    assert list(differences(case.stdout_json, parse_single_value(f"[{output}]"))) == []
 
 
 def test_json_may_be_expected_at_the_top_of_any_type(here: Path) -> None:
@@ -591,7 +591,7 @@ def test_a_case_is_chosen_by_its_name_or_its_file(here: Path) -> None:
         "ONE": [],
         "": [],
     }
-    assert {which: [case.name for case in suite.chosen(which)] for which in chosen} == chosen
+    assert {which: [case.name for case in suite.matching_cases(which)] for which in chosen} == chosen
 
 
 @pytest.mark.parametrize("link", ["tests", "tests/cases", "tests/cases/a.yaml", "tests/test-config.json"])
@@ -684,12 +684,12 @@ def test_the_name_of_a_suite_is_its_skill_s(here: Path) -> None:
 def test_a_file_of_cases_knows_its_skill(here: Path) -> None:
     """`SKILL/tests/cases/NAME.yaml`, where there is a SKILL.md; nothing else."""
     top = str(here)
-    assert cases_folder(f"{top}/tests/cases/a.yaml") == top
-    assert cases_folder(f"{top}/tests/cases/a.YML") == top
+    assert skill_folder_of_cases(f"{top}/tests/cases/a.yaml") == top
+    assert skill_folder_of_cases(f"{top}/tests/cases/a.YML") == top
     for other in ("tests/cases/a.txt", "tests/a.yaml", "cases/a.yaml", "a.yaml", "tests/cases/b/a.yaml"):
-        assert cases_folder(f"{top}/{other}") is None
+        assert skill_folder_of_cases(f"{top}/{other}") is None
     (here / "SKILL.md").unlink()
-    assert cases_folder(f"{top}/tests/cases/a.yaml") is None
+    assert skill_folder_of_cases(f"{top}/tests/cases/a.yaml") is None
 
 
 # ── laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from prowess.cli import main
-from suites import tree, usable
+from suites import require_backend, snapshot
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
 
@@ -77,32 +77,32 @@ def test_both_doors_agree(
 ) -> None:
     """On what becomes of each case, and with what is written beside the skill; the skill stays as it is."""
     folder, wanted = CORPUS / name / "skill", expected(name)
-    before = tree(folder)
+    before = snapshot(folder)
     code, found = by_prowess(folder, capsys, "none")
     assert (code, found.get(str(folder), {})) == (wanted["exit_code"], wanted["cases"])
     assert [*found.get(str(folder), {})] == [*wanted["cases"]], "in the order of the files"
     other = seen_by_pytest(tmp_path_factory.getbasetemp() / "corpus.xml").get(f"{name}/skill", {})
     assert other == ({"wrong": "wrong"} if code == 2 else wanted["cases"])
-    assert tree(folder) == before
+    assert snapshot(folder) == before
 
 
 @pytest.mark.parametrize("sandbox", ["none", "bwrap"])
 def test_both_doors_agree_on_the_examples(sandbox: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All pass, with walls and without; the examples stay as they are."""
-    usable(sandbox)
-    before = tree(EXAMPLES)
+    require_backend(sandbox)
+    before = snapshot(EXAMPLES)
     code, found = by_prowess(EXAMPLES, capsys, sandbox)
     assert code == 0
     assert {status for cases in found.values() for status in cases.values()} == {"passed"}
     again, seen = by_pytest(EXAMPLES, tmp_path / "report.xml", "--skill-sandbox", sandbox)
     assert again == 0
     assert {str(EXAMPLES / name): cases for name, cases in seen.items()} == found
-    assert tree(EXAMPLES) == before
+    assert snapshot(EXAMPLES) == before
 
 
 def test_walls_change_nothing_for_a_good_skill(capsys: pytest.CaptureFixture[str]) -> None:
     """All of the corpus behind them: the same statuses."""
-    usable("bwrap")
+    require_backend("bwrap")
     _, found = by_prowess(CORPUS, capsys, "bwrap")
     wanted = {str(CORPUS / name / "skill"): expected(name)["cases"] for name in NAMES if name != "no-tests"}
     assert found == wanted

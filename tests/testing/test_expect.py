@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import strategies  # noqa: F401 - loads the profile
 from prowess.sandbox import Result
 from prowess.testing.case import Case
-from prowess.testing.expect import Failure, failures, normalised
+from prowess.testing.expect import Failure, decode_output, failures
 
 
 def ended(
@@ -125,7 +125,7 @@ def test_what_is_longer_than_what_is_kept_cannot_pass_unseen() -> None:
 def test_what_is_not_utf_8_is_looked_at_all_the_same() -> None:
     """Its other bytes are."""
     assert told(ended(b"\xff\xfeok\x80"), stdout_contains=("ok",)) == []
-    assert normalised(b"\xffa\r\nb\r") == "\ufffda\nb\n"
+    assert decode_output(b"\xffa\r\nb\r") == "\ufffda\nb\n"
     assert told(ended(b'["\xff"]'), stdout_json=["\ufffd"]) == [
         ("stdout-json", "stdout is not one JSON value: byte 0xff at offset 2 is not UTF-8")
     ]
@@ -218,7 +218,7 @@ _OUTPUT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\r
 @given(_OUTPUT, st.integers(0, 30), st.integers(1, 30))
 def test_a_part_of_an_output_is_in_it(output: str, start: int, length: int) -> None:
     """And what is in it is not missing from it: the two expectations are opposites."""
-    part = normalised(output.encode())[start : start + length] or output
+    part = decode_output(output.encode())[start : start + length] or output
     here = ended(output)
     assert told(here, stdout_contains=(part,)) == []
     assert bool(told(here, not_contains=(part,)))

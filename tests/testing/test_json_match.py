@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies  # noqa: F401 - loads the profile
-from prowess.testing.json_match import differences, exact_number, one_value
+from prowess.testing.json_match import differences, exact_number, parse_single_value
 
 
 def told(expected: Any, output: str) -> list[str]:
-    return list(differences(expected, one_value(output)))
+    return list(differences(expected, parse_single_value(output)))
 
 
 # ── one value ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -53,21 +53,21 @@ def told(expected: Any, output: str) -> list[str]:
 def test_an_output_that_is_not_one_value_is_told(output: str, words: str | None) -> None:
     """And where it breaks. A key that stands twice means one thing to one reader, another to the next."""
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is compared
-        one_value(output)
+        parse_single_value(output)
     assert words is None or str(caught.value) == words
 
 
 def test_an_output_that_is_not_utf_8_is_no_json() -> None:
     """RFC 8259: it must be. A replacement character would stand for anything."""
     with pytest.raises(ValueError, match="byte 0xff at offset 2 is not UTF-8"):
-        one_value(b'["\xff"]')
+        parse_single_value(b'["\xff"]')
 
 
 @pytest.mark.parametrize("output", ["{}", " {}\n", "\r\n{\r\n}\r\n", "{}\n\n"])
 def test_white_space_around_it_is_none_of_it(output: str) -> None:
     """Whatever ends the lines."""
-    assert one_value(output) == {}
-    assert one_value(output.encode()) == {}
+    assert parse_single_value(output) == {}
+    assert parse_single_value(output.encode()) == {}
 
 
 # ── scalars ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -199,7 +199,7 @@ def test_what_is_told_can_be_shown() -> None:
     (words,) = told({"\u202e\x1b": 1}, "{}")
     assert words == '$["\\u202e\\u001b"] is not there'
     with pytest.raises(ValueError, match=r"^the key `\\u202e` stands twice in an object$"):
-        one_value('{"\u202e": 1, "\u202e": 2}')
+        parse_single_value('{"\u202e": 1, "\u202e": 2}')
 
 
 def test_numbers_with_vast_exponents_are_compared_in_a_moment() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from prowess.testing import Case, CaseResult, Failure, SkillResult, TestReport, run_tests
 from prowess.testing.junit import junit_xml
-from suites import suite
+from suites import write_suite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,7 +74,7 @@ def test_a_flood_is_cut() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
 def test_a_skill_whose_files_are_wrong_is_one_error(tmp_path: Path) -> None:
     """With each place and what is wrong there."""
-    folder = suite(tmp_path / "s", {"a": "true"}, {"timeout": 0})
+    folder = write_suite(tmp_path / "s", {"a": "true"}, {"timeout": 0})
     (folder / "tests/cases/b.yaml").write_text("nmae: x\n")
     top = ET.fromstring(junit_xml(run_tests(folder, sandbox="none")))  # noqa: S314 - what we wrote ourselves
     (case,) = top.iter("testcase")

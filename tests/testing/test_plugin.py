@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from skills import skill
-from suites import gone, suite
+from suites import processes_end, write_suite
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
@@ -49,7 +49,7 @@ def node_ids(result: pytest.RunResult) -> list[str]:
 
 def test_each_case_is_an_item(project: Path, pytester: pytest.Pytester) -> None:
     """Its node is the file and its name; what it wrote and what is wrong is told, without a traceback of ours."""
-    suite(
+    write_suite(
         project / "pdf", {"1-a": "true", "2-b": {"command": "echo out; echo err >&2; exit 3", "stdout-contains": ["x"]}}
     )
     result = run(pytester, "--collect-only", "-q")
@@ -73,8 +73,8 @@ def test_each_case_is_an_item(project: Path, pytester: pytest.Pytester) -> None:
 
 def test_a_skill_below_is_chosen_as_any_test_is(project: Path, pytester: pytest.Pytester) -> None:
     """By `-k`, by a path and by a node."""
-    suite(project / "skills/pdf", {"first": "true", "second": "false"})
-    suite(project / "skills/xls", {"first": "true"})
+    write_suite(project / "skills/pdf", {"first": "true", "second": "false"})
+    write_suite(project / "skills/xls", {"first": "true"})
     assert outcomes(run(pytester, "-k", "first")) == {"passed": 2, "deselected": 1}
     assert outcomes(run(pytester, "skills/xls", "skills/pdf/tests/cases/second.yaml")) == {"passed": 1, "failed": 1}
     assert outcomes(run(pytester, "skills/pdf/tests/cases/first.yaml::first")) == {"passed": 1}
@@ -88,7 +88,7 @@ def test_the_statuses_of_cases_are_those_of_tests(project: Path, pytester: pytes
         "none": {"command": "true", "files": ["x.csv"]},
         "slow": "M=mark-of-pytest sleep 600",
     }
-    suite(project / "pdf", cases, {"timeout": 0.5})
+    write_suite(project / "pdf", cases, {"timeout": 0.5})
     result = run(pytester, "--junitxml", "report.xml")
     assert (result.ret, outcomes(result)) == (1, {"passed": 1, "failed": 2, "errors": 1})
     top = ET.parse(project / "report.xml").getroot()  # noqa: S314 - what pytest wrote
@@ -99,7 +99,7 @@ def test_the_statuses_of_cases_are_those_of_tests(project: Path, pytester: pytes
     assert [tag for tag, _ in found["none"]] == ["error"]
     assert "files: there is no `x.csv` in the skill" in str(found["none"])
     assert "timeout: its time was up after" in str(found["slow"])
-    assert gone("mark-of-pytest")
+    assert processes_end("mark-of-pytest")
 
 
 def test_hidden_folders_of_clients_are_looked_into_and_others_not(project: Path, pytester: pytest.Pytester) -> None:
@@ -113,7 +113,7 @@ def test_hidden_folders_of_clients_are_looked_into_and_others_not(project: Path,
         ".hidden",
         "node_modules",
     ):
-        suite(project / folder / "pdf", {"a": "true"})
+        write_suite(project / folder / "pdf", {"a": "true"})
     (project / ".claude/test_other.py").write_text("def test_it(): pass\n")
     ids = node_ids(run(pytester, "--collect-only", "-q"))
     skills = [name for name in ids if name.endswith("pdf/tests/cases/a.yaml::a")]
@@ -123,7 +123,7 @@ def test_hidden_folders_of_clients_are_looked_into_and_others_not(project: Path,
 def test_a_skill_may_be_called_what_pytest_passes_by(project: Path, pytester: pytest.Pytester) -> None:
     """`build` is a good name of a skill; `prowess test` runs its cases, too."""
     for name in ("build", "dist", "venv"):
-        suite(project / "skills" / name, {"a": "true"})
+        write_suite(project / "skills" / name, {"a": "true"})
     (project / "skills/build/lib").mkdir()
     (project / "build").mkdir()
     for folder in ("skills/build/lib", "build"):
@@ -138,7 +138,7 @@ def test_a_skill_may_be_called_what_pytest_passes_by(project: Path, pytester: py
 def test_what_the_user_leaves_out_is_left_out(option: str, project: Path, pytester: pytest.Pytester) -> None:
     """A stranger's skill above all."""
     for folder in (".claude", ".agents"):
-        suite(project / folder / "skills/pdf", {"a": "true"})
+        write_suite(project / folder / "skills/pdf", {"a": "true"})
     ids = [name for name in node_ids(run(pytester, "--collect-only", "-q", option)) if name.endswith("a.yaml::a")]
     assert ids == [".agents/skills/pdf/tests/cases/a.yaml::a"]
 
@@ -168,7 +168,7 @@ def test_a_project_without_skills_notices_nothing(
 
 def test_other_files_beside_cases_are_left_alone(project: Path, pytester: pytest.Pytester) -> None:
     """Those of another ending, and those below."""
-    folder = suite(project / "pdf", {"a": "true"})
+    folder = write_suite(project / "pdf", {"a": "true"})
     (folder / "tests/cases/notes.txt").write_text("x")
     (folder / "tests/cases/.hidden.yaml").write_text("x")
     (folder / "tests/fixtures/cases").mkdir(parents=True)
@@ -184,9 +184,9 @@ def test_other_files_beside_cases_are_left_alone(project: Path, pytester: pytest
 @pytest.mark.parametrize("wrong", ["tests/test-config.json", "tests/cases/z.yaml"])
 def test_a_wrong_file_is_an_error_of_collection(wrong: str, project: Path, pytester: pytest.Pytester) -> None:
     """With its place; nothing of that skill is run, as with `prowess test`, nor of others, as pytest has it."""
-    folder = suite(project / "bad", {"a": f"touch {project}/ran"})
+    folder = write_suite(project / "bad", {"a": f"touch {project}/ran"})
     (folder / wrong).write_text("{\n")
-    suite(project / "good", {"a": "true"})
+    write_suite(project / "good", {"a": "true"})
     result = run(pytester)
     assert result.ret == 2
     assert f"{folder}/{wrong}:" in result.stdout.str()
@@ -203,7 +203,7 @@ def test_without_walls_cases_are_errors(
     if sys.platform != "linux":
         pytest.skip("bwrap is of Linux")
     monkeypatch.setenv("PATH", str(project))
-    suite(project / "pdf", {"a": f"touch {project}/ran"})
+    write_suite(project / "pdf", {"a": f"touch {project}/ran"})
     result = pytester.runpytest_subprocess("-p", "prowess.testing.plugin")
     assert (result.ret, outcomes(result)) == (1, {"errors": 1})
     assert "_pytest" not in result.stdout.str()
@@ -217,7 +217,7 @@ def test_the_work_can_be_shared(project: Path, pytester: pytest.Pytester) -> Non
     """With `-n 2` of pytest-xdist: every case once, and nothing is left."""
     if importlib.util.find_spec("xdist") is None:
         pytest.fail("this test needs pytest-xdist, which is in the group `dev`")
-    suite(
+    write_suite(
         project / "pdf", {f"c{number:02}": f"echo {number} >> {project}/ran; exit {number % 2}" for number in range(20)}
     )
     result = run(pytester, "-n", "2", "-p", "xdist.plugin")
@@ -228,7 +228,7 @@ def test_the_work_can_be_shared(project: Path, pytester: pytest.Pytester) -> Non
 
 def test_strict_suites_are_fit_for_it(project: Path, pytester: pytest.Pytester) -> None:
     """Warnings as errors, strict markers and configuration, the newest way to import."""
-    suite(project / "pdf", {"a": "true"})
+    write_suite(project / "pdf", {"a": "true"})
     result = run(pytester, "-W", "error", "--strict-markers", "--strict-config", "--import-mode=importlib")
     assert (result.ret, outcomes(result)) == (0, {"passed": 1})
 
@@ -236,7 +236,7 @@ def test_strict_suites_are_fit_for_it(project: Path, pytester: pytest.Pytester) 
 def test_hostile_output_does_nothing_where_it_is_shown(project: Path, pytester: pytest.Pytester) -> None:
     """Not to the terminal, nor as a command to the system that runs pytest; `prowess test` shows it so, too."""
     line = r"printf 'a\033[2J\000b\n::error::x\n##[add-mask]a\n'; printf '\033]0;t\007' >&2; exit 3"
-    suite(project / "pdf", {"a": line})
+    write_suite(project / "pdf", {"a": line})
     shown = run(pytester, "--color=no").stdout.str()
     assert [part for part in ("\x1b", "\0", "\a", "##[") if part in shown] == []
     for part in (r"| a\x1b[2J\x00b", "| ::error::x", r"| \x23#[add-mask]a", r"| \x1b]0;t\x07"):
@@ -245,7 +245,7 @@ def test_hostile_output_does_nothing_where_it_is_shown(project: Path, pytester: 
 
 def test_a_skill_s_file_that_is_not_utf_8_is_told(project: Path, pytester: pytest.Pytester) -> None:
     """And what we say is neutral."""
-    folder = suite(project / "pdf", {"a": {"command": "true", "stdout-contains": ["\x1b[2J"]}})
+    folder = write_suite(project / "pdf", {"a": {"command": "true", "stdout-contains": ["\x1b[2J"]}})
     result = run(pytester)
     assert result.ret in (1, 2)
     assert "\x1b[2J" not in result.stdout.str()
@@ -255,7 +255,7 @@ def test_a_skill_s_file_that_is_not_utf_8_is_told(project: Path, pytester: pytes
 
 def test_the_skill_need_not_be_a_good_one(project: Path, pytester: pytest.Pytester) -> None:
     """Also one whose SKILL.md is wrong is tested; a skill without tests is nothing."""
-    (suite(project / "pdf", {"a": "true"}) / "SKILL.md").write_text("")
+    (write_suite(project / "pdf", {"a": "true"}) / "SKILL.md").write_text("")
     skill(project / "plain")
     assert outcomes(run(pytester)) == {"passed": 1}
 

@@ -19,16 +19,16 @@ from prowess.cli import main
 from prowess.errors import ConfigError, SkillNotFoundError
 from prowess.sandbox import stop
 from prowess.testing import CaseResult, SkillResult, TestReport, load_suite, run_tests
-from prowess.testing.runner import run_suites, suites_in
+from prowess.testing.runner import find_suites, run_suites
 from skills import skill
-from suites import gone, suite, tree, usable
+from suites import processes_end, require_backend, snapshot, write_suite
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
 
 
 @pytest.fixture(params=["none", "bwrap"])
 def sandbox(request: pytest.FixtureRequest) -> str:
-    return usable(request.param)
+    return require_backend(request.param)
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def left(place: Path) -> list[str]:
 
 def results_of(folder: Path, cases: dict[str, Any], config: object = None, **named: Any) -> dict[str, CaseResult]:
     """Run the cases of a new skill; return what became of each."""
-    report = run_tests(suite(folder, cases, config), **{"sandbox": "none", **named})
+    report = run_tests(write_suite(folder, cases, config), **{"sandbox": "none", **named})
     (found,) = report.skills
     assert found.findings == ()
     return {one.case.name: one for one in found.cases}
@@ -61,7 +61,7 @@ def statuses(results: dict[str, CaseResult]) -> dict[str, str]:
 
 def test_a_command_runs_in_the_root_of_a_fresh_copy(tmp_path: Path, sandbox: str) -> None:
     """Not in the skill itself, but all is there as it is in the skill, under its name."""
-    folder = suite(tmp_path / "pdf", {"a": "pwd; ls; cat scripts/x; ls tests"})
+    folder = write_suite(tmp_path / "pdf", {"a": "pwd; ls; cat scripts/x; ls tests"})
     (folder / "scripts").mkdir()
     (folder / "scripts/x").write_text("hei\n")
     (result,) = run_tests(folder, sandbox=sandbox).skills[0].cases
@@ -89,15 +89,15 @@ mkdir -p deep/er && touch deep/er/file && chmod 500 deep/er && chmod 000 deep; m
 
 def test_the_skill_stays_clean(tmp_path: Path, place: Path, sandbox: str) -> None:
     """Whatever a case writes, deletes, renames or locks: names, modes, times and bytes are what they were."""
-    folder = suite(tmp_path / "pdf", {"a": SPOIL, "b": "test -d scripts/inner -a -d assets -a ! -e deep"})
+    folder = write_suite(tmp_path / "pdf", {"a": SPOIL, "b": "test -d scripts/inner -a -d assets -a ! -e deep"})
     for inner in ("scripts/inner", "assets"):
         (folder / inner).mkdir(parents=True)
         (folder / inner / "file").write_text("x")
     (folder / "scripts/x").write_text("x")
-    before = tree(folder)
+    before = snapshot(folder)
     results = run_tests(folder, sandbox=sandbox, jobs=1).skills[0].cases
     assert [result.status for result in results] == ["passed", "passed"]
-    assert tree(folder) == before
+    assert snapshot(folder) == before
     assert left(place) == []
 
 
@@ -105,7 +105,7 @@ def test_behind_a_wall_the_skill_itself_cannot_even_be_seen(tmp_path: Path) -> N
     """Nor anything else of this user's."""
     (tmp_path / "secret").write_text("secret")
     command = f"ls {tmp_path}; cat {tmp_path}/secret; touch {tmp_path}/new; touch {tmp_path}/pdf/new"
-    (result,) = results_of(tmp_path / "pdf", {"a": command}, sandbox=usable("bwrap")).values()
+    (result,) = results_of(tmp_path / "pdf", {"a": command}, sandbox=require_backend("bwrap")).values()
     assert set(result.stdout.split()) <= {"tmp"}  # below which its own home is
     assert sorted(os.listdir(tmp_path)) == ["pdf", "secret", "tmp"]
     assert not (tmp_path / "pdf/new").exists()
@@ -116,12 +116,12 @@ def test_a_case_cannot_have_files_elsewhere_removed(tmp_path: Path, sandbox: str
     spoil = (
         f'rm -r scripts; ln -s {tmp_path}/pdf/scripts scripts; cd "$HOME"; mv pdf moved; ln -s {tmp_path}/pdf pdf; :'
     )
-    folder = suite(tmp_path / "pdf", {"a": spoil})
+    folder = write_suite(tmp_path / "pdf", {"a": spoil})
     (folder / "scripts").mkdir()
     (folder / "scripts/x").write_text("x")
-    before = tree(folder)
+    before = snapshot(folder)
     assert run_tests(folder, sandbox=sandbox).counts["passed"] == 1
-    assert tree(folder) == before
+    assert snapshot(folder) == before
 
 
 @pytest.mark.parametrize("name", ["python", "python3"])
@@ -178,7 +178,7 @@ def test_a_command_has_the_variables_of_the_config_and_none_of_the_caller_s(
 def test_a_file_that_is_not_there_is_an_error_and_not_a_failure(path: str, tmp_path: Path) -> None:
     """Nothing is run: what is tested is not what was meant to be."""
     (tmp_path / "beside").write_text("x")
-    folder = suite(tmp_path / "s", {"a": {"command": f"touch {tmp_path}/ran", "files": ["SKILL.md", path]}})
+    folder = write_suite(tmp_path / "s", {"a": {"command": f"touch {tmp_path}/ran", "files": ["SKILL.md", path]}})
     (folder / "linked").symlink_to("../beside")
     report = run_tests(folder, sandbox="none")
     (result,) = report.skills[0].cases
@@ -209,7 +209,7 @@ def test_a_time_out_is_its_own_status(tmp_path: Path, sandbox: str) -> None:
     assert (result.status, result.exit_code, result.stdout) == ("timeout", None, "begun\n")
     assert [failure.kind for failure in result.failures] == ["timeout"]
     assert time.monotonic() - begun < 10
-    assert gone(mark)
+    assert processes_end(mark)
 
 
 def test_what_a_command_leaves_running_is_killed_and_the_case_counts(tmp_path: Path, sandbox: str) -> None:
@@ -221,7 +221,7 @@ def test_what_a_command_leaves_running_is_killed_and_the_case_counts(tmp_path: P
     ).values()
     assert (result.status, result.exit_code) == ("passed", 0)
     assert result.duration < 10
-    assert gone(mark)
+    assert processes_end(mark)
 
 
 def test_a_command_that_is_not_there_is_a_failure_that_says_so(tmp_path: Path, sandbox: str) -> None:
@@ -250,7 +250,7 @@ def test_a_flood_is_cut_and_counts(tmp_path: Path) -> None:
 
 def test_many_floods_do_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all cases together so much is kept; of those after that only the first lines, but they are judged by all."""
-    monkeypatch.setattr("prowess.testing.runner._KEPT", 250_000)
+    monkeypatch.setattr("prowess.testing.runner._MAX_OUTPUT_CHARS", 250_000)
     flood = {"command": "head -c 100000 /dev/zero | tr '\\0' x; echo END", "stdout-contains": ["END"]}
     results = results_of(tmp_path / "s", {f"c{number}": flood for number in range(5)})
     assert set(statuses(results).values()) == {"passed"}
@@ -269,7 +269,7 @@ def test_output_that_is_not_utf_8_is_text_all_the_same(tmp_path: Path) -> None:
 def test_a_skill_whose_skill_md_is_wrong_can_be_tested(tmp_path: Path) -> None:
     """Its name is then that of its folder."""
     for number, text in enumerate(("", "no front matter", "---\ndescription: d\n---\n")):
-        folder = suite(tmp_path / f"s{number}", {"a": "true"})
+        folder = write_suite(tmp_path / f"s{number}", {"a": "true"})
         (folder / "SKILL.md").write_text(text)
         (found,) = run_tests(folder, sandbox="none").skills
         assert (found.name, found.cases[0].status) == (f"s{number}", "passed")
@@ -293,7 +293,7 @@ def sparse(folder: Path) -> None:
 )
 def test_a_skill_that_cannot_be_copied_is_an_error_of_each_case(spoil: Any, words: str, tmp_path: Path) -> None:
     """And no hang; it is looked at once, not once for each case."""
-    folder = suite(tmp_path / "s", {f"c{number}": "true" for number in range(50)})
+    folder = write_suite(tmp_path / "s", {f"c{number}": "true" for number in range(50)})
     spoil(folder)
     report = run_tests(folder, sandbox="none", jobs=2)
     assert report.counts["error"] == 50
@@ -307,9 +307,9 @@ def test_a_skill_that_cannot_be_copied_is_an_error_of_each_case(spoil: Any, word
 @pytest.mark.parametrize("wrong", ["tests/test-config.json", "tests/cases/z.yaml"])
 def test_where_a_file_is_wrong_nothing_of_that_skill_runs(wrong: str, tmp_path: Path) -> None:
     """Others are run."""
-    bad = suite(tmp_path / "skills/bad", {"a": f"touch {tmp_path}/ran"})
+    bad = write_suite(tmp_path / "skills/bad", {"a": f"touch {tmp_path}/ran"})
     (bad / wrong).write_text("{")
-    suite(tmp_path / "skills/good", {"a": "true"})
+    write_suite(tmp_path / "skills/good", {"a": "true"})
     report = run_tests(tmp_path / "skills", sandbox="none")
     assert [(one.name, len(one.findings), len(one.cases)) for one in report.skills] == [("bad", 1, 0), ("good", 0, 1)]
     assert report.exit_code == 2
@@ -322,7 +322,7 @@ def test_where_a_file_is_wrong_nothing_of_that_skill_runs(wrong: str, tmp_path: 
 @pytest.mark.parametrize("which", ["first", "01-first", "01-first.yaml", "tests/cases/01-first.yaml"])
 def test_a_case_is_chosen_by_name_stem_or_file(which: str, tmp_path: Path) -> None:
     """One case is run."""
-    folder = suite(
+    folder = write_suite(
         tmp_path / "s", {"01-first": {"name": "first", "command": "true"}, "02": {"name": "two", "command": "false"}}
     )
     report = run_tests(folder, case=which, sandbox="none")
@@ -331,7 +331,7 @@ def test_a_case_is_chosen_by_name_stem_or_file(which: str, tmp_path: Path) -> No
 
 def test_a_name_wins_over_the_stem_of_another(tmp_path: Path) -> None:
     """So that each case can be chosen by what the report calls it."""
-    folder = suite(tmp_path / "s", {"a": {"name": "b", "command": "true"}, "b": {"name": "c", "command": "true"}})
+    folder = write_suite(tmp_path / "s", {"a": {"name": "b", "command": "true"}, "b": {"name": "c", "command": "true"}})
     for which, name in (("b", "b"), ("c", "c"), ("a", "b"), ("b.yaml", "c")):
         report = run_tests(folder, case=which, sandbox="none")
         assert [one.case.name for one in report.skills[0].cases] == [name]
@@ -339,7 +339,7 @@ def test_a_name_wins_over_the_stem_of_another(tmp_path: Path) -> None:
 
 def test_a_case_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     """With what may have been meant."""
-    suite(tmp_path / "s", {"first": "true"})
+    write_suite(tmp_path / "s", {"first": "true"})
     with pytest.raises(SkillNotFoundError, match="there is no case `frist`") as caught:
         run_tests(tmp_path, case="frist", sandbox="none")
     assert caught.value.hint == "did you mean `first`?"
@@ -350,9 +350,9 @@ def test_a_case_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 def test_a_case_of_many_skills_is_run_in_those_that_have_it(tmp_path: Path) -> None:
     """Skills without it are not told; such as are wrong are, for it may be theirs."""
-    suite(tmp_path / "a", {"x": "true", "y": "true"})
-    suite(tmp_path / "b", {"y": "true"})
-    suite(tmp_path / "c", {"x": "true"}, {"timeout": 0})
+    write_suite(tmp_path / "a", {"x": "true", "y": "true"})
+    write_suite(tmp_path / "b", {"y": "true"})
+    write_suite(tmp_path / "c", {"x": "true"}, {"timeout": 0})
     report = run_tests(tmp_path, case="x", sandbox="none")
     assert [(one.name, len(one.cases), len(one.findings)) for one in report.skills] == [("a", 1, 0), ("c", 0, 1)]
 
@@ -361,7 +361,7 @@ def test_there_must_be_such_a_path_and_such_a_sandbox(tmp_path: Path) -> None:
     """Both are wrong use, before anything is run."""
     with pytest.raises(SkillNotFoundError, match="there is no `"):
         run_tests(tmp_path / "nowhere")
-    suite(tmp_path / "s", {"a": f"touch {tmp_path}/ran"})
+    write_suite(tmp_path / "s", {"a": f"touch {tmp_path}/ran"})
     with pytest.raises(ConfigError, match="there is no sandbox `bwarp`") as caught:
         run_tests(tmp_path, sandbox="bwarp")
     assert caught.value.hint == "did you mean `bwrap`?"
@@ -370,16 +370,16 @@ def test_there_must_be_such_a_path_and_such_a_sandbox(tmp_path: Path) -> None:
 
 def test_a_skill_that_is_named_twice_is_run_once(tmp_path: Path) -> None:
     """By its folder and by the one above it."""
-    folder = suite(tmp_path / "s", {"a": "true"})
+    folder = write_suite(tmp_path / "s", {"a": "true"})
     assert run_tests([folder, tmp_path, str(folder / "SKILL.md")], sandbox="none").counts["cases"] == 1
 
 
 def test_skills_without_tests_are_left_out(tmp_path: Path) -> None:
     """A report is of what was tested."""
     skill(tmp_path / "plain")
-    suite(tmp_path / "empty", {})
+    write_suite(tmp_path / "empty", {})
     assert run_tests(tmp_path, sandbox="none") == TestReport()
-    assert suites_in(str(tmp_path)) == []
+    assert find_suites(str(tmp_path)) == []
 
 
 # ── several at once, and the end ─────────────────────────────────────────────────────────────────────────────────────
@@ -387,14 +387,17 @@ def test_skills_without_tests_are_left_out(tmp_path: Path) -> None:
 
 def shape(report: TestReport) -> list[Any]:
     """Return a report without what depends on the time."""
-    return [(one.name, one.path, [one.but(duration=0.0) for one in one.cases], one.findings) for one in report.skills]
+    return [
+        (one.name, one.path, [one.with_changes(duration=0.0) for one in one.cases], one.findings)
+        for one in report.skills
+    ]
 
 
 def test_jobs_change_nothing_but_the_time(tmp_path: Path) -> None:
     """One, two or eight at once: the same report in the same order, whichever ends first."""
     for name in ("a", "b"):
         cases = {f"{number}": f"sleep 0.0{number % 3}; echo {number}; exit {number % 2}" for number in range(12)}
-        suite(tmp_path / name, cases)
+        write_suite(tmp_path / name, cases)
     reports = [run_tests(tmp_path, jobs=jobs, sandbox="none") for jobs in (1, 2, 8)]
     assert shape(reports[0]) == shape(reports[1]) == shape(reports[2])
     assert [one.case.name for one in reports[0].skills[0].cases] == [str(number) for number in range(12)]
@@ -412,7 +415,7 @@ def test_jobs_are_at_once_and_no_more_of_them(tmp_path: Path) -> None:
 def test_after_the_first_that_has_not_passed_none_is_begun(tmp_path: Path) -> None:
     """With `fail_fast`; those that ran are told."""
     cases = {"a": "true", "b": "false", "c": f"touch {tmp_path}/ran"}
-    report = run_tests(suite(tmp_path / "s", cases), fail_fast=True, sandbox="none")
+    report = run_tests(write_suite(tmp_path / "s", cases), fail_fast=True, sandbox="none")
     assert [one.status for one in report.skills[0].cases] == ["passed", "failed"]
     assert not report.interrupted
     assert not (tmp_path / "ran").exists()
@@ -425,7 +428,7 @@ def test_progress_is_told_in_the_caller_s_thread(tmp_path: Path) -> None:
     def progress(one: SkillResult, result: CaseResult) -> None:
         seen.append((one.name, result.case.name, threading.current_thread() is threading.main_thread()))
 
-    run_tests(suite(tmp_path / "s", {"a": "true", "b": "false"}), progress=progress, jobs=2, sandbox="none")
+    run_tests(write_suite(tmp_path / "s", {"a": "true", "b": "false"}), progress=progress, jobs=2, sandbox="none")
     assert sorted(seen) == [("s", "a", True), ("s", "b", True)]
 
 
@@ -436,10 +439,10 @@ def test_an_error_of_progress_ends_all(tmp_path: Path, place: Path) -> None:
     def progress(*_: object) -> None:
         raise ZeroDivisionError
 
-    folder = suite(tmp_path / "s", {"a": "true", "b": f"M={mark} sleep 600", "c": f"M={mark} sleep 600"})
+    folder = write_suite(tmp_path / "s", {"a": "true", "b": f"M={mark} sleep 600", "c": f"M={mark} sleep 600"})
     with pytest.raises(ZeroDivisionError):
         run_tests(folder, progress=progress, jobs=2, sandbox="none")
-    assert gone(mark)
+    assert processes_end(mark)
     assert left(place) == []
 
 
@@ -447,12 +450,12 @@ def test_a_bug_in_a_thread_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """It is not lost with the thread."""
     monkeypatch.setattr("prowess.testing.runner.failures", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        run_tests(suite(tmp_path / "s", {"a": "true"}), sandbox="none")
+        run_tests(write_suite(tmp_path / "s", {"a": "true"}), sandbox="none")
 
 
 def test_a_run_may_be_in_any_thread(tmp_path: Path) -> None:
     """Only the main thread gets signals."""
-    folder = suite(tmp_path / "s", {"a": "true"})
+    folder = write_suite(tmp_path / "s", {"a": "true"})
     found: list[TestReport] = []
     thread = threading.Thread(target=lambda: found.append(run_tests(folder, sandbox="none")))
     thread.start()
@@ -469,7 +472,7 @@ def test_an_interrupted_run_tells_what_has_finished(jobs: int, tmp_path: Path, p
         "b": "false",
         **{f"c{n}": f"touch {tmp_path}/began; M={mark} sleep 600 & M={mark} sleep 600" for n in range(9)},
     }
-    folder = suite(tmp_path / "s", cases)
+    folder = write_suite(tmp_path / "s", cases)
 
     def interrupt() -> None:
         until = time.monotonic() + 20
@@ -484,7 +487,7 @@ def test_an_interrupted_run_tells_what_has_finished(jobs: int, tmp_path: Path, p
     thread.join()
     assert report.interrupted
     assert [(one.case.name, one.status) for one in report.skills[0].cases] == [("a", "passed"), ("b", "failed")]
-    assert gone(mark)
+    assert processes_end(mark)
     assert left(place) == []
 
 
@@ -499,7 +502,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("PROWESS_CONFIG_DIR", str(tmp_path / "config"))
-    return suite(tmp_path / "s", {"a": f"touch {tmp_path}/ran", "b": "true"})
+    return write_suite(tmp_path / "s", {"a": f"touch {tmp_path}/ran", "b": "true"})
 
 
 def test_without_walls_an_untrusted_skill_is_refused(bare: Path) -> None:
@@ -548,7 +551,7 @@ def test_nothing_of_a_project_can_turn_the_walls_off(bare: Path) -> None:
 
 def test_a_report_is_in_the_shape_of_the_json(tmp_path: Path) -> None:
     """`skills` with their cases, and `counts`."""
-    folder = suite(tmp_path / "s", {"a": {"command": "echo out; echo err >&2; exit 3", "stdout-contains": ["x"]}})
+    folder = write_suite(tmp_path / "s", {"a": {"command": "echo out; echo err >&2; exit 3", "stdout-contains": ["x"]}})
     report = run_tests(folder, sandbox="none").as_dict()
     skills: Any = report["skills"]
     ((case,),) = (one["cases"] for one in skills)
@@ -583,7 +586,7 @@ def test_a_report_is_in_the_shape_of_the_json(tmp_path: Path) -> None:
 def test_nothing_to_run_is_no_thread(tmp_path: Path) -> None:
     """Nor an error."""
     assert run_suites([], sandbox="none") == TestReport()
-    assert run_suites([load_suite(suite(tmp_path / "s", {}))], sandbox="none").counts["cases"] == 0
+    assert run_suites([load_suite(write_suite(tmp_path / "s", {}))], sandbox="none").counts["cases"] == 0
 
 
 # ── what it costs, counted ───────────────────────────────────────────────────────────────────────────────────────────
@@ -617,7 +620,7 @@ def test_a_case_makes_two_folders_and_asks_little(tmp_path: Path, monkeypatch: p
         monkeypatch.setattr(os, name, counting)
     found = []
     for number in (20, 60):
-        (one,) = suites_in(str(suite(tmp_path / f"s{number}", {f"c{n}": "true" for n in range(number)})))
+        (one,) = find_suites(str(write_suite(tmp_path / f"s{number}", {f"c{n}": "true" for n in range(number)})))
         counts.clear()
         assert run_suites([one], sandbox="none").counts["passed"] == number
         found.append(dict(counts))
@@ -627,7 +630,7 @@ def test_a_case_makes_two_folders_and_asks_little(tmp_path: Path, monkeypatch: p
 
 def test_whoever_waits_is_not_woken_for_each_case(tmp_path: Path) -> None:
     """The caller's thread looks twenty times a second."""
-    folder = suite(tmp_path / "s", {f"c{number}": "true" for number in range(200)})
+    folder = write_suite(tmp_path / "s", {f"c{number}": "true" for number in range(200)})
     before = time.thread_time()
     begun = time.monotonic()
     assert run_tests(folder, sandbox="none", jobs=2).counts["passed"] == 200
@@ -638,7 +641,7 @@ def test_whoever_waits_is_not_woken_for_each_case(tmp_path: Path) -> None:
 def test_a_killed_run_leaves_nothing_running(tmp_path: Path) -> None:
     """Whoever watches over a command notices that its caller has gone."""
     mark = f"mark-{tmp_path.name}"
-    folder = suite(
+    folder = write_suite(
         tmp_path / "s",
         {"a": f"M={mark} sleep 600; touch {tmp_path}/never", "b": f"touch {tmp_path}/began; M={mark} sleep 600"},
     )
@@ -649,7 +652,7 @@ def test_a_killed_run_leaves_nothing_running(tmp_path: Path) -> None:
         while not (tmp_path / "began").exists() and time.monotonic() < until:
             time.sleep(0.02)
         process.kill()
-    assert gone(mark, within=5)
+    assert processes_end(mark, within=5)
     assert not (tmp_path / "never").exists()
 
 

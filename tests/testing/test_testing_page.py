@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from prowess.cli import main
-from prowess.forms import Report, read_yaml
+from prowess.forms import FindingCollector, read_yaml_mapping
 from prowess.testing import ScriptedModel, load_suite, run_tests
 from prowess.testing.case import DEFAULT_TIMEOUT, MAX_CASES, MAX_TEXTS, MAX_TIMEOUT
 from prowess.testing.runner import STATUSES
@@ -140,5 +140,5 @@ def test_the_case_of_the_readme_passes(tmp_path: Path) -> None:
 def test_every_yaml_of_the_page_is_yaml() -> None:
     """Also what is for a CI."""
     for block in blocks("yaml"):
-        report = Report("page", "test-invalid")
-        assert read_yaml(block.encode(), report) is not None or "a list, not" in report.findings[0].message
+        report = FindingCollector("page", "test-invalid")
+        assert read_yaml_mapping(block.encode(), report) is not None or "a list, not" in report.findings[0].message

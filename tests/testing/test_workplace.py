@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import SandboxError, SkillError
-from prowess.testing.workplace import contents, fixture_problem, workplace
-from suites import suite, tree
+from prowess.testing.workplace import fixture_error, scan_contents, workspace
+from suites import snapshot, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are no
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
     """A skill with all that a copy can hold, and a file beside it."""
-    folder = suite(tmp_path / "skills/pdf", {"a": "true"}, {})
+    folder = write_suite(tmp_path / "skills/pdf", {"a": "true"}, {})
     (folder / "scripts/deep/er").mkdir(parents=True)
     (folder / "scripts/run").write_text("#!/bin/sh\necho run\n")
     (folder / "scripts/run").chmod(0o755)
@@ -55,10 +55,10 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def test_a_copy_is_whole_but_for_the_cases_and_git(made: Path) -> None:
     """Names, bytes, modes and links; `tests/cases`, `tests/test-config.json` and `.git` no script needs."""
-    with workplace(contents(str(made))) as (top, copy):
+    with workspace(scan_contents(str(made))) as (top, copy):
         assert Path(copy).parent == Path(top)
         assert Path(copy).name == "pdf"
-        ours, theirs = tree(Path(copy)), tree(made)
+        ours, theirs = snapshot(Path(copy)), snapshot(made)
     left_out = (".git", "tests/cases", "tests/test-config.json")
     wanted = {path: rows for path, rows in theirs.items() if not path.startswith(left_out)}
     for rows in (ours, wanted):
@@ -68,7 +68,7 @@ def test_a_copy_is_whole_but_for_the_cases_and_git(made: Path) -> None:
 
 def test_tests_that_hold_nothing_else_are_left_out(tmp_path: Path) -> None:
     """There is no empty folder in their place."""
-    with workplace(contents(str(suite(tmp_path / "pdf", {"a": "true"}, {})))) as (_, copy):
+    with workspace(scan_contents(str(write_suite(tmp_path / "pdf", {"a": "true"}, {})))) as (_, copy):
         assert os.listdir(copy) == ["SKILL.md"]
 
 
@@ -76,7 +76,7 @@ def test_a_copy_can_be_changed_and_nobody_else_sees_it(made: Path) -> None:
     """Also where the skill is read-only; the folder is this user's alone, and no file is set-uid."""
     (made / "scripts/run").chmod(0o4555)
     (made / "scripts").chmod(0o555)
-    with workplace(contents(str(made))) as (top, copy):
+    with workspace(scan_contents(str(made))) as (top, copy):
         assert os.stat(top).st_mode & 0o777 == 0o700
         assert os.stat(f"{copy}/scripts/run").st_mode & 0o7777 == 0o755
         assert os.stat(f"{copy}/scripts").st_mode & 0o700 == 0o700
@@ -88,8 +88,8 @@ def test_a_copy_can_be_changed_and_nobody_else_sees_it(made: Path) -> None:
 
 def test_each_copy_is_another(made: Path) -> None:
     """Two at the same time, too."""
-    found = contents(str(made))
-    with workplace(found) as (_, one), workplace(found) as (_, other):
+    found = scan_contents(str(made))
+    with workspace(found) as (_, one), workspace(found) as (_, other):
         assert one != other
         Path(one, "new").touch()
         assert not Path(other, "new").exists()
@@ -136,7 +136,7 @@ def nothing(copy: Path) -> None:
 @pytest.mark.parametrize("act", [locked, deep, many, nothing], ids=lambda act: act.__name__)
 def test_whatever_a_command_leaves_is_removed(act: object, made: Path, place: Path) -> None:
     """However deep, many or locked, and by whom the copy was moved."""
-    with workplace(contents(str(made))) as (_, copy):
+    with workspace(scan_contents(str(made))) as (_, copy):
         act(Path(copy))  # type: ignore[operator]
     assert os.listdir(place) == []
 
@@ -144,48 +144,48 @@ def test_whatever_a_command_leaves_is_removed(act: object, made: Path, place: Pa
 @pytest.mark.parametrize("what", ["pdf", "pdf/scripts", "pdf/scripts/deep", "plain"])
 def test_no_link_that_a_command_put_there_is_followed(what: str, made: Path) -> None:
     """A folder of the copy that has become a link to the skill itself, or to any folder with the same names."""
-    suite(made.parent / "plain", {"a": "true"})
-    before = tree(made.parent)
-    with workplace(contents(str(made.parent / what.partition("/")[0]))) as (top, _):
+    write_suite(made.parent / "plain", {"a": "true"})
+    before = snapshot(made.parent)
+    with workspace(scan_contents(str(made.parent / what.partition("/")[0]))) as (top, _):
         Path(top, what).rename(Path(top, "moved"))
         Path(top, what).symlink_to(made.parent / what)
-    assert tree(made.parent) == before
+    assert snapshot(made.parent) == before
 
 
 def test_a_copy_goes_when_its_use_fails(made: Path, place: Path) -> None:
     """By an exception of whatever kind."""
-    with pytest.raises(KeyboardInterrupt), workplace(contents(str(made))):
+    with pytest.raises(KeyboardInterrupt), workspace(scan_contents(str(made))):
         raise KeyboardInterrupt
     assert os.listdir(place) == []
 
 
 def test_a_skill_that_changes_while_it_is_copied_is_an_error(made: Path, place: Path) -> None:
     """A file that has gone or has become something else; nothing is left of the copy."""
-    found = contents(str(made))
+    found = scan_contents(str(made))
     (made / "scripts/run").unlink()
-    with pytest.raises(SkillError, match="the skill cannot be copied: no such file"), workplace(found):
+    with pytest.raises(SkillError, match="the skill cannot be copied: no such file"), workspace(found):
         pass
     os.mkfifo(made / "scripts/run")
-    with pytest.raises(SkillError, match="`scripts/run` has changed meanwhile"), workplace(found):
+    with pytest.raises(SkillError, match="`scripts/run` has changed meanwhile"), workspace(found):
         pass
     assert os.listdir(place) == []
 
 
 def test_a_file_that_grows_is_copied_as_far_as_it_was(made: Path) -> None:
     """So that nothing that grows without end fills the disk."""
-    found = contents(str(made))
+    found = scan_contents(str(made))
     with (made / "SKILL.md").open("a") as file:
         file.write("x" * 3_000_000)
     (size,) = (size for path, _, size in found.files if path == "SKILL.md")
-    with workplace(found) as (_, copy):
+    with workspace(found) as (_, copy):
         assert os.stat(f"{copy}/SKILL.md").st_size <= size + 1
 
 
 def test_where_no_folder_can_be_made_it_is_said(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With what to do about it."""
-    found = contents(str(made))
+    found = scan_contents(str(made))
     monkeypatch.setenv("TMPDIR", str(made / "nowhere"))
-    with pytest.raises(SandboxError, match="no folder for temporary files can be made"), workplace(found):
+    with pytest.raises(SandboxError, match="no folder for temporary files can be made"), workspace(found):
         pass
 
 
@@ -196,7 +196,7 @@ def test_what_cannot_be_copied_is_an_error(made: Path) -> None:
     """A FIFO would wait for ever."""
     os.mkfifo(made / "scripts/pipe")
     with pytest.raises(SkillError, match="`scripts/pipe` is a FIFO, which cannot be copied"):
-        contents(str(made))
+        scan_contents(str(made))
 
 
 def test_a_huge_skill_is_an_error(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,16 +204,16 @@ def test_a_huge_skill_is_an_error(made: Path, monkeypatch: pytest.MonkeyPatch) -
     with (made / "huge").open("wb") as file:
         file.truncate(11 * 1024**3)
     with pytest.raises(SkillError, match="it holds more than 20,000 files or 512 MiB"):
-        contents(str(made))
+        scan_contents(str(made))
     (made / "huge").unlink()
     monkeypatch.setattr("prowess.testing.workplace.MAX_ENTRIES", 5)
     with pytest.raises(SkillError, match="it holds more than 5 files or 512 MiB"):
-        contents(str(made))
+        scan_contents(str(made))
 
 
 def test_a_skill_with_100000_files_is_refused_after_some(tmp_path: Path) -> None:
     """Without listing all of them."""
-    folder = suite(tmp_path / "many", {"a": "true"})
+    folder = write_suite(tmp_path / "many", {"a": "true"})
     (folder / "x").mkdir()
     fd = os.open(folder / "x", os.O_RDONLY)
     for number in range(100):
@@ -224,7 +224,7 @@ def test_a_skill_with_100000_files_is_refused_after_some(tmp_path: Path) -> None
     for number in range(21_000):
         os.link(original, folder / f"x/{number % 100}/f{number}")
     with pytest.raises(SkillError, match="20,000"):
-        contents(str(folder))
+        scan_contents(str(folder))
 
 
 def test_what_cannot_be_read_is_an_error(made: Path) -> None:
@@ -233,7 +233,7 @@ def test_what_cannot_be_read_is_an_error(made: Path) -> None:
         pytest.skip("root reads everything")
     (made / "scripts").chmod(0o000)
     with pytest.raises(SkillError, match="`scripts` cannot be read: permission denied"):
-        contents(str(made))
+        scan_contents(str(made))
     (made / "scripts").chmod(0o755)
 
 
@@ -267,7 +267,7 @@ def test_a_file_that_is_not_the_skill_s_is_a_problem(path: str, words: str, made
     (made.parent.parent / "beside").rename(made.parent / "beside")
     (made / "out").unlink()
     (made / "out").symlink_to("../beside")
-    assert fixture_problem(contents(str(made)), path) == words
+    assert fixture_error(scan_contents(str(made)), path) == words
 
 
 @pytest.mark.parametrize(
@@ -275,13 +275,13 @@ def test_a_file_that_is_not_the_skill_s_is_a_problem(path: str, words: str, made
 )
 def test_a_file_of_the_skill_is_none(path: str, made: Path) -> None:
     """A folder and a link within the skill, too."""
-    assert fixture_problem(contents(str(made)), path) is None
+    assert fixture_error(scan_contents(str(made)), path) is None
 
 
 def test_a_skill_that_is_reached_by_a_link_has_its_files(made: Path, tmp_path: Path) -> None:
     """Installers link skills."""
     (tmp_path / "linked").symlink_to(made)
-    found = contents(str(tmp_path / "linked"))
-    assert fixture_problem(found, "scripts/run") is None
-    with workplace(found) as (_, copy):
+    found = scan_contents(str(tmp_path / "linked"))
+    assert fixture_error(found, "scripts/run") is None
+    with workspace(found) as (_, copy):
         assert Path(copy, "scripts/run").is_file()

@@ -10,16 +10,16 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import Frozen
-from prowess.activation import harmless
+from prowess.activation import escape_tags
 from prowess.adapters import missing_extra
 from prowess.catalog import discover
 from prowess.entry import Entry, State
 from prowess.errors import ActivationError, ProwessError, SkillNotFoundError
 from prowess.findings import Severity
-from prowess.mentions import mentions
+from prowess.mentions import find_mentions
 from prowess.provider import SkillProvider as _SkillProvider
 from prowess.skill import Requirements, Skill, load
-from prowess.text import neutral, quoted, same_name
+from prowess.text import neutral, normalize_name, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ __all__ = [
     "SkillMetadata",
     "SkillProvider",
     "SkillWarning",
-    "framework",
+    "import_camel",
 ]
 
 
@@ -48,7 +48,7 @@ class SkillWarning(UserWarning):
 # ── the data model ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class SkillMetadata(Frozen, kw_only=False, aside=("path", "scope")):
+class SkillMetadata(Frozen, kw_only=False, not_compared=("path", "scope")):
     """What is known of a skill before its body is read."""
 
     name: str
@@ -86,8 +86,8 @@ class SkillLoadOutcome(Frozen, kw_only=False):
     """Of the skills that were skipped, but for those of the system, which its user could not mend."""
 
 
-_SCOPES = {"project": "repo", "extra": "external"}
-_REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
+_CAMEL_SCOPES = {"project": "repo", "extra": "external"}
+_LISTED_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 
 
 class SkillLoader:
@@ -113,8 +113,8 @@ class SkillLoader:
     def list(self, cwd: str | os.PathLike[str]) -> SkillLoadOutcome:
         """Return the skills that are seen from a directory, without their bodies."""
         catalog = discover(cwd, host=self._host, home=self._home, skill_dirs=self._skill_dirs, env=self._env)
-        known = [entry for entry in catalog.skills if entry.state in _REACHABLE]
-        return SkillLoadOutcome(skills=tuple(map(_metadata, known)), errors=tuple(_errors(catalog)))
+        known = [entry for entry in catalog.skills if entry.state in _LISTED_STATES]
+        return SkillLoadOutcome(skills=tuple(map(_to_metadata, known)), errors=tuple(_catalog_errors(catalog)))
 
     def read(self, meta: SkillMetadata) -> SkillDocument:
         """Read a skill's file now.
@@ -132,17 +132,17 @@ class SkillLoader:
         return SkillDocument(meta=meta, body=skill.body)
 
 
-def _metadata(entry: Entry) -> SkillMetadata:
+def _to_metadata(entry: Entry) -> SkillMetadata:
     return SkillMetadata(
         name=entry.name,
         description=entry.description,
         short_description=entry.skill.short_description,
         path=entry.path,
-        scope=_SCOPES.get(entry.scope, entry.scope),
+        scope=_CAMEL_SCOPES.get(entry.scope, entry.scope),
     )
 
 
-def _errors(catalog: Catalog) -> Iterator[SkillError]:
+def _catalog_errors(catalog: Catalog) -> Iterator[SkillError]:
     for entry in catalog.skills:
         if entry.state is State.REJECTED and entry.scope not in catalog.host.suppressed_scopes:
             yield SkillError(source=entry.path, message=entry.reason or entry.rule)
@@ -205,7 +205,7 @@ class SkillManager:
     def __init__(self, providers: Iterable[SkillProvider] | None = None) -> None:
         self.providers = (FilesystemSkillProvider(),) if providers is None else tuple(providers)
         self._skills: dict[str, dict[str, SkillMetadata]] = {}
-        self._homes: dict[tuple[str, str], SkillProvider] = {}
+        self._provider_by_skill: dict[tuple[str, str], SkillProvider] = {}
 
     def list(self, cwd: str | os.PathLike[str]) -> Sequence[SkillMetadata]:
         """Return the skills that are seen from a directory; of several with one name the first."""
@@ -214,8 +214,8 @@ class SkillManager:
             found: dict[str, SkillMetadata] = {}
             for provider in self.providers:
                 for meta in provider.list(key):
-                    if found.setdefault(same_name(meta.name), meta) is meta:
-                        self._homes[meta.name, meta.path] = provider
+                    if found.setdefault(normalize_name(meta.name), meta) is meta:
+                        self._provider_by_skill[meta.name, meta.path] = provider
             self._skills[key] = found
         return [*self._skills[key].values()]
 
@@ -233,8 +233,8 @@ class SkillManager:
 
     def resolve_mentions(self, user_text: str, skills: Iterable[SkillMetadata]) -> Sequence[SkillMetadata]:
         """Return the skills a user's text names, each once, in the order of the text."""
-        metas = {entry.path: meta for meta in skills for entry in (_entry(meta),)}
-        found = mentions(user_text, map(_entry, metas.values()))
+        metas = {entry.path: meta for meta in skills for entry in (_to_entry(meta),)}
+        found = find_mentions(user_text, map(_to_entry, metas.values()))
         named = dict.fromkeys(item.entry.path for item in found if item.entry is not None)
         return [metas[path] for path in named]
 
@@ -247,19 +247,19 @@ class SkillManager:
         Raises:
             ImportError: CAMEL is not installed.
         """
-        make = framework().BaseMessage.make_user_message
+        make = import_camel().BaseMessage.make_user_message
         messages = []
         for meta in mentions:
             try:
-                text = _wrapped(self._read(meta))
+                text = _render_document(self._read(meta))
             except ProwessError as error:
                 warnings.warn(str(error), SkillWarning, stacklevel=2)
                 continue
-            messages.append(make(role_name="User", content=text, meta_dict=dict(_MARK)))
+            messages.append(make(role_name="User", content=text, meta_dict=dict(_SKILL_META)))
         return messages
 
     def _read(self, meta: SkillMetadata) -> SkillDocument:
-        home = self._homes.get((meta.name, meta.path))
+        home = self._provider_by_skill.get((meta.name, meta.path))
         if home is None:
             raise SkillNotFoundError(f"no skill is listed as {quoted(meta.name)}", hint="list the skills first")
         try:
@@ -271,10 +271,10 @@ class SkillManager:
             raise ActivationError(words) from error
 
 
-_MARK = {"skill": True}
+_SKILL_META = {"skill": True}
 
 
-def _entry(meta: SkillMetadata) -> Entry:
+def _to_entry(meta: SkillMetadata) -> Entry:
     """Return a skill in the shape in which mentions are looked for."""
     path = meta.path or f"{meta.scope}:{meta.name}"
     return Entry(
@@ -293,14 +293,14 @@ def _entry(meta: SkillMetadata) -> Entry:
     )
 
 
-def _wrapped(document: SkillDocument) -> str:
+def _render_document(document: SkillDocument) -> str:
     """Write a skill as the design does; nothing in it can close the wrapper."""
     meta, body = document.meta, document.body.strip("\n")
-    name, path = (harmless(neutral(text), "skill", "name", "path") for text in (meta.name, meta.path))
-    return f"<skill>\n<name>{name}</name>\n<path>{path}</path>\n{harmless(body, 'skill')}\n</skill>"
+    name, path = (escape_tags(neutral(text), "skill", "name", "path") for text in (meta.name, meta.path))
+    return f"<skill>\n<name>{name}</name>\n<path>{path}</path>\n{escape_tags(body, 'skill')}\n</skill>"
 
 
-def framework() -> Any:
+def import_camel() -> Any:
     """Return what is needed of CAMEL.
 
     Raises:

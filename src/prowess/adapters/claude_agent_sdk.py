@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess.adapters import missing_extra
 from prowess.errors import ConfigError
-from prowess.lodging import IN_USE
+from prowess.lodging import IN_USE_FILE
 
 try:
     import claude_agent_sdk
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["isolated_options"]
 
-OWN = ("env", "setting_sources", "settings", "user")
+RESERVED_OPTIONS = ("env", "setting_sources", "settings", "user")
 """Options that the home sets, or that would lead out of it."""
-_OF_THE_SDK = (
+_SDK_VARIABLES = (
     "CLAUDE_AGENT_SDK_CLIENT_APP",
     "CLAUDE_AGENT_SDK_DERIVED_CLIENT_APP",
     "CLAUDE_AGENT_SDK_VERSION",
@@ -43,7 +43,7 @@ _OF_THE_SDK = (
     "TRACESTATE",
 )
 """Variables with which the SDK (0.2.187) tells its child about itself."""
-_LAUNCHER = """\
+_LAUNCHER_SOURCE = """\
 import fcntl, os, sys
 mark = os.open({mark}, os.O_RDONLY)
 fcntl.flock(mark, fcntl.LOCK_SH)
@@ -74,12 +74,12 @@ def isolated_options(home: EphemeralHome, *, cli_path: str | None = None, **opti
             f"the SDK starts Claude Code, and this home is made for {home.host.title}",
             hint='make it with `host="claude-code"`',
         )
-    if taken := sorted(set(OWN) & options.keys()):
+    if taken := sorted(set(RESERVED_OPTIONS) & options.keys()):
         raise ConfigError(
             f"`{taken[0]}` is for the home to set", hint="use `IsolationConfig`, and `cli_path` for the program"
         )
     arguments = {str(name).lstrip("-").partition("=")[0] for name in options.get("extra_args") or ()}
-    if taken := sorted({name.replace("_", "-") for name in OWN} & arguments):
+    if taken := sorted({name.replace("_", "-") for name in RESERVED_OPTIONS} & arguments):
         raise ConfigError(
             f"`{taken[0]}` in `extra_args` would undo the settings of the home", hint="use `IsolationConfig`"
         )
@@ -87,11 +87,14 @@ def isolated_options(home: EphemeralHome, *, cli_path: str | None = None, **opti
         raise ConfigError("the home is closed", hint="start the client inside the `with` block")
     given = {"cwd": home.workdir, "skills": "all", **options}
     return ClaudeAgentOptions(
-        cli_path=_launcher(home, _program(home, cli_path)), env={**home.env}, setting_sources=["user"], **given
+        cli_path=_write_launcher(home, _find_program(home, cli_path)),
+        env={**home.env},
+        setting_sources=["user"],
+        **given,
     )
 
 
-def _program(home: EphemeralHome, cli_path: str | None) -> str:
+def _find_program(home: EphemeralHome, cli_path: str | None) -> str:
     """Return the path of Claude Code.
 
     Raises:
@@ -109,15 +112,15 @@ def _program(home: EphemeralHome, cli_path: str | None) -> str:
     return os.path.abspath(found)
 
 
-def _launcher(home: EphemeralHome, program: str) -> Path:
+def _write_launcher(home: EphemeralHome, program: str) -> Path:
     """Write what the SDK starts in Claude Code's place."""
     folder = home.path.parent / "bin"
     folder.mkdir(mode=0o700, exist_ok=True)
     fixed = {name: home.env[name] for name in ("HOME", "TMPDIR")}
     code = folder / "claude.py"
-    names = sorted({*home.env, *_OF_THE_SDK})
-    paths = {"mark": repr(str(home.path.parent / IN_USE)), "program": repr(program)}
-    code.write_text(_LAUNCHER.format(names=names, fixed=repr(fixed), **paths), encoding="utf-8")
+    names = sorted({*home.env, *_SDK_VARIABLES})
+    paths = {"mark": repr(str(home.path.parent / IN_USE_FILE)), "program": repr(program)}
+    code.write_text(_LAUNCHER_SOURCE.format(names=names, fixed=repr(fixed), **paths), encoding="utf-8")
     # A shell starts Python, because the path after `#!` may hold no blank.
     start = folder / "claude"
     start.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, "-IS", str(code)])} "$@"\n', encoding="utf-8")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["SkillsMiddleware", "SkillsState"]
 
 
-def merged(old: str, new: str) -> str:
+def merge_sessions(old: str, new: str) -> str:
     """Join two records of one conversation, as tools that ran beside each other leave them."""
     try:
         first, second = json.loads(old), json.loads(new)
@@ -48,7 +48,7 @@ def merged(old: str, new: str) -> str:
 class SkillsState(AgentState):
     """The state of a conversation that uses skills."""
 
-    skills: NotRequired[Annotated[str, merged]]  # type: ignore[valid-type]
+    skills: NotRequired[Annotated[str, merge_sessions]]  # type: ignore[valid-type]
     """What `Session.to_json` returns."""
 
 
@@ -70,13 +70,13 @@ class SkillsMiddleware(AgentMiddleware):
         self.catalog = catalog
         self._options = options
         told = Session(catalog, **options)
-        self._block = told.static_block()
+        self._catalog_block = told.static_block()
         self.tools = [
             StructuredTool(
                 name=tool.name,
                 description=tool.description,
                 args_schema=dict(tool.parameters),
-                func=_by_itself(tool),
+                func=_standalone_call(tool),
             )
             for tool in told.tools()
         ]
@@ -92,15 +92,15 @@ class SkillsMiddleware(AgentMiddleware):
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Add the skills to one call of the model."""
-        filled, update = self._filled(request)
+        filled, update = self._with_skills(request)
         return ExtendedModelResponse(model_response=handler(filled), command=update)
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Add the skills to one call of the model."""
-        filled, update = await asyncio.to_thread(self._filled, request)
+        filled, update = await asyncio.to_thread(self._with_skills, request)
         return ExtendedModelResponse(model_response=await handler(filled), command=update)
 
-    def _filled(self, request: Any) -> tuple[Any, Any]:
+    def _with_skills(self, request: Any) -> tuple[Any, Any]:
         session, messages = self.session(request.state), request.messages
         seen = [message.text for message in messages]
         added: list[str] = []
@@ -111,26 +111,26 @@ class SkillsMiddleware(AgentMiddleware):
             update = Command(update={"skills": session.to_json()})
         tail = session.tail(visible=[*seen, *added])
         more = [HumanMessage(text) for text in (*added, tail) if text]
-        system = _behind(request.system_message, self._block)
+        system = _append_to_system(request.system_message, self._catalog_block)
         return request.override(system_message=system, messages=[*messages, *more]), update
 
     # ── its tools ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Do what the model asks of a skill, in its conversation's session."""
-        return self._told(request) if self._is_ours(request) else handler(request)
+        return self._call_skill_tool(request) if self._is_ours(request) else handler(request)
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Do what the model asks of a skill, in its conversation's session."""
-        return await (asyncio.to_thread(self._told, request) if self._is_ours(request) else handler(request))
+        return await (asyncio.to_thread(self._call_skill_tool, request) if self._is_ours(request) else handler(request))
 
     def _is_ours(self, request: Any) -> bool:
         return any(request.tool is tool for tool in self.tools)
 
-    def _told(self, request: Any) -> Any:
+    def _call_skill_tool(self, request: Any) -> Any:
         session, call = self.session(request.state), request.tool_call
         tools = {tool.name: tool for tool in session.tools()}
-        for other in _before(call, request.state["messages"]):
+        for other in _earlier_calls(call, request.state["messages"]):
             if other["name"] == "activate_skill":
                 tools["activate_skill"].call(**other["args"])
         text = tools[call["name"]].call(**call["args"])
@@ -138,7 +138,7 @@ class SkillsMiddleware(AgentMiddleware):
         return Command(update={"skills": session.to_json(), "messages": [message]})
 
 
-def _by_itself(tool: Tool) -> Callable[..., str]:
+def _standalone_call(tool: Tool) -> Callable[..., str]:
     """Return what a tool does where something else than this middleware calls it; LangChain reads its annotations."""
 
     def call(**arguments: Any) -> str:
@@ -147,7 +147,7 @@ def _by_itself(tool: Tool) -> Callable[..., str]:
     return call
 
 
-def _before(call: Mapping[str, Any], messages: list[Any]) -> list[Any]:
+def _earlier_calls(call: Mapping[str, Any], messages: list[Any]) -> list[Any]:
     """Return the calls that stand before one in the same message: each tool runs for itself and knows no other."""
     for message in reversed(messages):
         if isinstance(message, AIMessage):
@@ -156,7 +156,7 @@ def _before(call: Mapping[str, Any], messages: list[Any]) -> list[Any]:
     return []
 
 
-def _behind(system: Any, block: str) -> Any:
+def _append_to_system(system: Any, block: str) -> Any:
     """Put a text behind a system message, which may be none, a text or blocks."""
     if not block:
         return system

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Skills"]
 
-_outer: ContextVar[tuple[Session, asyncio.Task[Any] | None] | None] = ContextVar("_outer", default=None)
+_current_session: ContextVar[tuple[Session, asyncio.Task[Any] | None] | None] = ContextVar("_outer", default=None)
 """The session that a model was last called with here, and the task that did so."""
 
 
@@ -47,11 +47,11 @@ class Skills:
     def __init__(self, catalog: Catalog, **options: Any) -> None:
         self.catalog = catalog
         self._options = options
-        self._told = Session(catalog, **options)
+        self._template_session = Session(catalog, **options)
 
-    def instructions(self, words: str = "") -> str:
+    def instructions(self, base_instructions: str = "") -> str:
         """Return an agent's instructions with its skills behind them: the same bytes for each run."""
-        return "\n\n".join(text for text in (words, self._told.static_block()) if text)
+        return "\n\n".join(text for text in (base_instructions, self._template_session.static_block()) if text)
 
     def tools(self) -> list[FunctionTool]:
         """Return the tools with which an agent uses its skills; none where there are no skills."""
@@ -60,10 +60,10 @@ class Skills:
                 name=tool.name,
                 description=tool.description,
                 params_json_schema=dict(tool.parameters),
-                on_invoke_tool=_call,
+                on_invoke_tool=_invoke_tool,
                 strict_json_schema=False,  # the strict form has no arguments that may be left out
             )
-            for tool in self._told.tools()
+            for tool in self._template_session.tools()
         ]
 
     def session(self, text: str | None = None) -> Session:
@@ -92,17 +92,17 @@ class Skills:
                 found = first(data)
                 model_data = await found if inspect.isawaitable(found) else found
                 data = CallModelData(model_data=model_data, agent=data.agent, context=data.context)
-            session, task = _session(data.context), asyncio.current_task()
-            last, caller = _outer.get() or (None, None)
+            session, task = _session_of(data.context), asyncio.current_task()
+            last, caller = _current_session.get() or (None, None)
             # An agent that is another's tool has that one's session, and its first message is written by a model.
             within = last is session and caller is not None and caller is not task and not caller.done()
-            _outer.set((session, task))
-            return await asyncio.to_thread(_filled, session, data.model_data, mentions=not within)
+            _current_session.set((session, task))
+            return await asyncio.to_thread(_with_skills, session, data.model_data, mentions=not within)
 
         return RunConfig(call_model_input_filter=both, **options)
 
 
-def _session(context: object) -> Session:
+def _session_of(context: object) -> Session:
     found = context if isinstance(context, Session) else getattr(context, "skills", None)
     if isinstance(found, Session):
         return found
@@ -112,9 +112,9 @@ def _session(context: object) -> Session:
     )
 
 
-async def _call(context: Any, arguments: str) -> str:
+async def _invoke_tool(context: Any, arguments: str) -> str:
     """Do what a model asks of a tool; what goes wrong is told in the text."""
-    tools = {tool.name: tool for tool in _session(context.context).tools()}
+    tools = {tool.name: tool for tool in _session_of(context.context).tools()}
     try:
         given = json.loads(arguments or "{}")
     except ValueError:
@@ -126,12 +126,14 @@ async def _call(context: Any, arguments: str) -> str:
     return await asyncio.to_thread(tools[context.tool_name].call, **given)
 
 
-def _filled(session: Session, data: ModelInputData, *, mentions: bool) -> ModelInputData:
+def _with_skills(session: Session, data: ModelInputData, *, mentions: bool) -> ModelInputData:
     """Add what belongs to this call of the model alone, behind what the conversation holds."""
-    seen = [text for item in data.input for text in _texts(item)]
+    seen = [text for item in data.input for text in _item_texts(item)]
     added: list[str] = []
-    if mentions and data.input and _get(data.input[-1], "role") == "user":  # a turn begins; else tools told something
-        said = "\n".join(_texts(data.input[-1]))
+    if (
+        mentions and data.input and _get_field(data.input[-1], "role") == "user"
+    ):  # a turn begins; else tools told something
+        said = "\n".join(_item_texts(data.input[-1]))
         added += [message["content"] for message in session.inject(said, visible=seen)]
         added += [f"warning: {warning}" for warning in session.warnings]
     tail = session.tail(visible=[*seen, *added])
@@ -139,15 +141,15 @@ def _filled(session: Session, data: ModelInputData, *, mentions: bool) -> ModelI
     return ModelInputData(input=[*data.input, *more], instructions=data.instructions)
 
 
-def _texts(item: Any) -> Iterable[str]:
+def _item_texts(item: Any) -> Iterable[str]:
     """Return the texts of an item: of a message, or of what a tool told."""
     for key in ("content", "output"):
-        value = _get(item, key)
+        value = _get_field(item, key)
         if isinstance(value, str):
             yield value
         elif isinstance(value, list):
-            yield from (text for part in value if isinstance(text := _get(part, "text"), str))
+            yield from (text for part in value if isinstance(text := _get_field(part, "text"), str))
 
 
-def _get(item: Any, key: str) -> Any:
+def _get_field(item: Any, key: str) -> Any:
     return item.get(key) if isinstance(item, dict) else getattr(item, key, None)

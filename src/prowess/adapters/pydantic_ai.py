@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pydantic_ai.models import ModelRequestContext
 
-__all__ = ["Skills", "offered"]
+__all__ = ["Skills", "to_toolset_tools"]
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Skills(AbstractCapability[Any]):
         if not isinstance(session, Session):
             catalog = session if isinstance(session, Catalog) else discover(session)
             session = Session(catalog, budget=self.budget)
-        session.inject(_prompt(ctx))
+        session.inject(_user_prompt(ctx))
         return replace(self, skills=session)
 
     def get_instructions(self) -> str | None:
@@ -64,7 +64,7 @@ class Skills(AbstractCapability[Any]):
 
     def get_toolset(self) -> AbstractToolset[Any] | None:
         """Return the tools with which the model uses its skills; none where there are no skills."""
-        return _Tools(self.skills.tools()) if isinstance(self.skills, Session) else None
+        return _SessionToolset(self.skills.tools()) if isinstance(self.skills, Session) else None
 
     async def prepare_model_request(
         self,
@@ -74,13 +74,13 @@ class Skills(AbstractCapability[Any]):
         """Add the active skills that are not, or no longer, among the messages; history never sees them."""
         *before, last = request_context.messages
         if isinstance(self.skills, Session) and isinstance(last, ModelRequest):
-            tail = self.skills.tail(visible=_texts(request_context.messages))
+            tail = self.skills.tail(visible=_visible_texts(request_context.messages))
             if tail:
                 request_context.messages = [*before, replace(last, parts=[*last.parts, UserPromptPart(tail)])]
         return request_context
 
 
-def offered(toolset: AbstractToolset[Any], tools: Iterable[Any]) -> dict[str, ToolsetTool[Any]]:
+def to_toolset_tools(toolset: AbstractToolset[Any], tools: Iterable[Any]) -> dict[str, ToolsetTool[Any]]:
     """Return tools as Pydantic AI has them.
 
     Args:
@@ -94,14 +94,14 @@ def offered(toolset: AbstractToolset[Any], tools: Iterable[Any]) -> dict[str, To
                 name=tool.name, description=tool.description, parameters_json_schema=dict(tool.parameters)
             ),
             max_retries=1,
-            args_validator=_Arguments(),
+            args_validator=_LenientArgumentsValidator(),
         )
         for tool in tools
     }
 
 
 @dataclass
-class _Tools(AbstractToolset[Any]):
+class _SessionToolset(AbstractToolset[Any]):
     """The tools of a session as they are."""
 
     tools: tuple[Tool, ...]
@@ -111,7 +111,7 @@ class _Tools(AbstractToolset[Any]):
         return "prowess"
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:  # noqa: ARG002
-        return offered(self, self.tools)
+        return to_toolset_tools(self, self.tools)
 
     async def call_tool(
         self,
@@ -124,7 +124,7 @@ class _Tools(AbstractToolset[Any]):
         return await asyncio.to_thread(chosen.call, **tool_args)
 
 
-class _Arguments:
+class _LenientArgumentsValidator:
     """What a model gives is judged by the tool, which tells what is wrong; a retry too many would end the run."""
 
     def validate_json(self, input: str | bytes | bytearray, **_: Any) -> dict[str, Any]:  # noqa: A002 - its own name
@@ -137,7 +137,7 @@ class _Arguments:
         return input if isinstance(input, dict) else {}
 
 
-def _prompt(ctx: RunContext[Any]) -> str:
+def _user_prompt(ctx: RunContext[Any]) -> str:
     """Return what the user says in this run; a run without a prompt answers the request that history ends with."""
     said: list[Any] = [ctx.prompt]
     if ctx.prompt is None and ctx.messages and isinstance(ctx.messages[-1], ModelRequest):
@@ -150,7 +150,7 @@ def _is_text(item: object) -> bool:
     return isinstance(item, str | TextContent)
 
 
-def _texts(messages: list[ModelMessage]) -> list[str]:
+def _visible_texts(messages: list[ModelMessage]) -> list[str]:
     """Return the texts the model has before it; what a provider has compacted is still in the list, but not sent."""
     texts: list[str] = []
     for part in (part for message in messages for part in message.parts):

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from prowess._frozen import Frozen
 from prowess.agent.policy import AgentTool, RefusedError, ToolFailedError
 from prowess.errors import ProwessError
-from prowess.text import neutral, quoted, words_of
+from prowess.text import describe_os_error, neutral, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Argument", "agent_tool"]
+__all__ = ["Argument", "make_agent_tool"]
 
 
 class Argument(Frozen, kw_only=False):
@@ -32,7 +32,7 @@ class Argument(Frozen, kw_only=False):
     """What the model is told that a `string` may be; whether it is one, the function sees."""
 
 
-def agent_tool(
+def make_agent_tool(
     kind: str,
     name: str,
     description: str,
@@ -53,25 +53,27 @@ def agent_tool(
     """
 
     def call(**given: Any) -> str:
-        values = _values(name, arguments, given)
+        values = _checked_arguments(name, arguments, given)
         try:
             return function(**values)
         except ToolFailedError as error:
-            raise type(error)(_whole(error)) from None
+            raise type(error)(_message_with_hint(error)) from None
         except ProwessError as error:
-            raise ToolFailedError(_whole(error)) from None
+            raise ToolFailedError(_message_with_hint(error)) from None
         except OSError as error:
-            raise ToolFailedError(f"{name} failed: {neutral(words_of(error))}") from None
+            raise ToolFailedError(f"{name} failed: {neutral(describe_os_error(error))}") from None
 
-    return AgentTool(kind=kind, name=name, description=description, parameters=_schema(arguments), call=call, ask=ask)
+    return AgentTool(
+        kind=kind, name=name, description=description, parameters=_arguments_schema(arguments), call=call, ask=ask
+    )
 
 
-def _whole(error: ProwessError) -> str:
+def _message_with_hint(error: ProwessError) -> str:
     """Return what an error says and what to do: the model reads nothing else."""
     return f"{error}; {error.hint}" if error.hint else str(error)
 
 
-def _schema(arguments: Mapping[str, Argument]) -> dict[str, Any]:
+def _arguments_schema(arguments: Mapping[str, Argument]) -> dict[str, Any]:
     properties: dict[str, dict[str, Any]] = {}
     for name, argument in arguments.items():
         properties[name] = {} if argument.kind == "any" else {"type": argument.kind}
@@ -84,7 +86,7 @@ def _schema(arguments: Mapping[str, Argument]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
 
-def _values(tool: str, arguments: Mapping[str, Argument], given: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_arguments(tool: str, arguments: Mapping[str, Argument], given: Mapping[str, Any]) -> dict[str, Any]:
     """Return all arguments of a function.
 
     Raises:
@@ -99,11 +101,11 @@ def _values(tool: str, arguments: Mapping[str, Argument], given: Mapping[str, An
         value = given.get(name)
         if value is None and argument.needed:
             raise ToolFailedError(f"`{name}` is missing; {takes}")
-        values[name] = argument.default if value is None else _value(name, argument.kind, value)
+        values[name] = argument.default if value is None else _checked_value(name, argument.kind, value)
     return values
 
 
-def _value(name: str, kind: str, value: Any) -> Any:
+def _checked_value(name: str, kind: str, value: Any) -> Any:
     """Return what a function is given for one argument.
 
     Raises:

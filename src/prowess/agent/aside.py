@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["aside", "settle"]
+__all__ = ["run_in_thread", "wait_for_threads"]
 
-_THREADS: set[threading.Thread] = set()
+_RUNNING_THREADS: set[threading.Thread] = set()
 
 T = TypeVar("T")
 
 
-async def aside(call: Callable[..., T], **arguments: Any) -> T:
+async def run_in_thread(call: Callable[..., T], **arguments: Any) -> T:
     """Run a call in a thread of its own and return what it does, or raise what it raises."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
@@ -47,17 +47,17 @@ async def aside(call: Callable[..., T], **arguments: Any) -> T:
             error = problem
         with suppress(RuntimeError):  # the loop is closed, and nobody awaits it any more
             loop.call_soon_threadsafe(tell, result, error)
-        _THREADS.discard(thread)
+        _RUNNING_THREADS.discard(thread)
 
     run = contextvars.copy_context().run
     thread = threading.Thread(target=run, args=(work,), name="prowess-aside", daemon=True)
-    _THREADS.add(thread)
+    _RUNNING_THREADS.add(thread)
     thread.start()
     return await done
 
 
-def settle(seconds: float = 2.0) -> None:
+def wait_for_threads(seconds: float = 2.0) -> None:
     """Wait for calls that were given up, so that they put away what they made; but no longer than this."""
     until = monotonic() + seconds
-    for thread in tuple(_THREADS):
+    for thread in tuple(_RUNNING_THREADS):
         thread.join(max(0.0, until - monotonic()))

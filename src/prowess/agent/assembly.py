@@ -9,10 +9,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import EMPTY, Frozen
-from prowess.agent.policy import AgentTool, Around, Policy
-from prowess.agent.references import explicit_skills, skill_dirs, tools_of
-from prowess.agent.role import CODE, load_role
-from prowess.agent.tools import make
+from prowess.agent.policy import AgentTool, Policy, ToolContext
+from prowess.agent.references import load_explicit_skills, read_skill_tools, skill_dirs
+from prowess.agent.role import ROLE_INVALID, load_role
+from prowess.agent.tools import make_tools
 from prowess.catalog import discover
 from prowess.entry import State
 from prowess.errors import ConfigError, ProwessError
@@ -30,28 +30,28 @@ if TYPE_CHECKING:
     from prowess.entry import Entry
     from prowess.findings import Finding
 
-__all__ = ["Assembly", "Part", "Toolbox", "assemble"]
+__all__ = ["Assembly", "InstructionPart", "Toolbox", "assemble"]
 
-_RESERVED = ("activate_skill", "read_skill_file", "search_skills")
+_RESERVED_NAMES = ("activate_skill", "read_skill_file", "search_skills")
 """Names of a session's own tools: nothing that a role or a skill brings can be taken for them."""
 
 
-class Declared(Frozen):
+class DeclaredTools(Frozen):
     """What a discovered skill asks for."""
 
     tools: tuple[ToolConfig, ...]
-    variables: tuple[str, ...]
+    env_variables: tuple[str, ...]
     """Those it says it requires."""
-    wrong: tuple[Finding, ...]
+    problems: tuple[Finding, ...]
 
 
-def _declared(entry: Entry) -> Declared:
+def _read_declared_tools(entry: Entry) -> DeclaredTools:
     skill = load(entry.path, real=entry.real)
-    tools, wrong = tools_of(skill)
-    return Declared(tools=tools, variables=skill.requirements.env, wrong=tuple(wrong))
+    tools, problems = read_skill_tools(skill)
+    return DeclaredTools(tools=tools, env_variables=skill.requirements.env, problems=tuple(problems))
 
 
-class Part(Frozen):
+class InstructionPart(Frozen):
     """One part of what the model is told first."""
 
     origin: str
@@ -64,30 +64,30 @@ class Toolbox:
 
     Args:
         role: whose policy it is.
-        around: what tools are made with; `skill` and `trusted` are set for each.
+        context: what tools are made with; `skill` and `trusted` are set for each.
     """
 
-    def __init__(self, role: Role, around: Around) -> None:
-        self.role, self.around = role, around
+    def __init__(self, role: Role, context: ToolContext) -> None:
+        self.role, self.context = role, context
         self.tools: list[AgentTool] = []
-        self.servers: list[tuple[str, ToolConfig, Around]] = []
+        self.mcp_servers: list[tuple[str, ToolConfig, ToolContext]] = []
         """Servers of MCP, each with its origin and what it is made with: what they offer is known once they run."""
         self.notes: list[str] = []
         """What was left out, and why."""
-        self._known: dict[str, str] = {}
-        self._written = False
+        self._origins: dict[str, str] = {}
+        self._has_writing_tool = False
 
     @property
-    def writes(self) -> bool:
+    def can_write_files(self) -> bool:
         """Whether a tool could change files in the role's folder."""
         kinds = {tool.kind for tool in self.tools}
-        return bool(self.servers) or bool(kinds & {"shell", "python", "script"}) or self._written
+        return bool(self.mcp_servers) or bool(kinds & {"shell", "python", "script"}) or self._has_writing_tool
 
     def copy(self) -> Toolbox:
         """Return one to which more can be added."""
-        other = Toolbox(self.role, self.around)
-        other.tools, other.servers, other.notes = [*self.tools], [*self.servers], []
-        other._known, other._written = dict(self._known), self._written
+        other = Toolbox(self.role, self.context)
+        other.tools, other.mcp_servers, other.notes = [*self.tools], [*self.mcp_servers], []
+        other._origins, other._has_writing_tool = dict(self._origins), self._has_writing_tool
         return other
 
     def add(
@@ -97,7 +97,7 @@ class Toolbox:
         folder: str | None,
         *,
         trusted: bool,
-        variables: Iterable[str] | None = None,
+        env_variables: Iterable[str] | None = None,
     ) -> None:
         """Add the tools of the role or of a skill; what is there already under an equal configuration stays.
 
@@ -106,41 +106,43 @@ class Toolbox:
             origin: `role`, or the skill's name.
             folder: the skill's.
             trusted: whether its processes may run where nothing contains them.
-            variables: the only ones that a configuration may name as `${NAME}`, beside PATH: a skill gets what it
+            env_variables: the only ones that a configuration may name as `${NAME}`, beside PATH: a skill gets what it
                 says it requires, or it could send any key of its user's elsewhere. None is all.
 
         Raises:
             ConfigError: a configuration cannot be used on this machine.
         """
-        env = self.around.env
-        if variables is not None:
-            env = {name: env[name] for name in ("PATH", *variables) if name in env}
-        around = self.around.but(skill=folder, trusted=trusted, env=env)
+        env = self.context.env
+        if env_variables is not None:
+            env = {name: env[name] for name in ("PATH", *env_variables) if name in env}
+        context = self.context.with_changes(skill=folder, trusted=trusted, env=env)
         for config in configs:
             # A script lies in its skill's folder, so the same words elsewhere are another tool.
             key = config.key if config.kind != "script" else f"{config.key} {folder}"
-            if key in self._known:
+            if key in self._origins:
                 continue
-            self._known[key] = origin
-            self._written = self._written or not config.options.get("read_only", True)
-            if around.policy.word(config.kind, "") == "deny":
+            self._origins[key] = origin
+            self._has_writing_tool = self._has_writing_tool or not config.options.get("read_only", True)
+            if context.policy.permission(config.kind, "") == "deny":
                 self.notes.append(f"the role denies tools of the type `{config.kind}`, which {quoted(origin)} asks for")
                 continue
             if config.kind == "mcp":
-                _check_server(config, around)
-                self.servers.append((origin, config, around))
+                _check_mcp_server(config, context)
+                self.mcp_servers.append((origin, config, context))
                 continue
-            for tool in make(config.kind, config.options, around):
-                named = tool.but(origin=origin).named((*_RESERVED, *(one.name for one in self.tools)))
+            for tool in make_tools(config.kind, config.options, context):
+                named = tool.with_changes(origin=origin).with_unique_name(
+                    (*_RESERVED_NAMES, *(one.name for one in self.tools))
+                )
                 # What the role says of a name holds for the tool whatever it is called now.
-                words = {around.policy.word(config.kind, name, ask=tool.ask) for name in (tool.name, named.name)}
+                words = {context.policy.permission(config.kind, name, ask=tool.ask) for name in (tool.name, named.name)}
                 if "deny" in words:
                     self.notes.append(f"the role denies the tool `{tool.name}`, which {quoted(origin)} asks for")
                 else:
-                    self.tools.append(named.but(ask="ask" in words))
+                    self.tools.append(named.with_changes(ask="ask" in words))
 
 
-def _check_server(config: ToolConfig, around: Around) -> None:
+def _check_mcp_server(config: ToolConfig, context: ToolContext) -> None:
     """See to it that a server of MCP could be started, without starting it.
 
     Raises:
@@ -151,10 +153,10 @@ def _check_server(config: ToolConfig, around: Around) -> None:
         words = f"an `mcp` tool of the transport `{config.options['transport']}` needs `{needed}`"
         raise ConfigError(words, hint=f"add `{needed}: ...`")
     try:
-        from prowess.agent.tools.mcp import toolset
+        from prowess.agent.tools.mcp import make_toolset
     except ImportError:
         return  # where its client is not installed, it is not started either
-    made: Any = toolset(config.options, around)
+    made: Any = make_toolset(config.options, context)
     if made.log is not None:
         made.log.close()
 
@@ -163,7 +165,7 @@ class Assembly(Frozen):
     """What an agent is made of."""
 
     role: Role
-    parts: tuple[Part, ...]
+    parts: tuple[InstructionPart, ...]
     """What the model is told first, in order; the catalog comes after it."""
     toolbox: Toolbox
     """The role's own tools and those of the skills it names."""
@@ -175,35 +177,35 @@ class Assembly(Frozen):
     notes: tuple[str, ...] = ()
     """What its user should know: skills that were left out, names that are shadowed."""
     env: Mapping[str, str] = EMPTY
-    declared: Mapping[str, Declared] = EMPTY
+    declared_tools: Mapping[str, DeclaredTools] = EMPTY
     """By path, what the discovered skills in the role's own folder declared when it was read: the agent itself may be
     able to write there, and must not give itself tools."""
 
-    def keeping(self, old: Assembly) -> Assembly:
+    def with_policy_of(self, old: Assembly) -> Assembly:
         """Return it with the policy and the tools of another, where that one's tools may have written this one."""
-        if not old.toolbox.writes:
+        if not old.toolbox.can_write_files:
             return self
-        role = self.role.but(tools=old.role.tools, guardrails=old.role.guardrails, security=old.role.security)
-        return self.but(role=role, toolbox=old.toolbox, declared=old.declared)
+        role = self.role.with_changes(tools=old.role.tools, guardrails=old.role.guardrails, security=old.role.security)
+        return self.with_changes(role=role, toolbox=old.toolbox, declared_tools=old.declared_tools)
 
     @property
     def instructions(self) -> str:
         """What the model is told first, as one text."""
         return "\n\n".join(part.text for part in self.parts)
 
-    def discovered_tools(self, entry: Entry, toolbox: Toolbox) -> None:
+    def add_discovered_tools(self, entry: Entry, toolbox: Toolbox) -> None:
         """Add the tools of a discovered skill that was activated, if its user trusts it.
 
         What lies in the role's own folder shares the role's trust: InitRunner, "Trust Model".
 
         What cannot be offered is told in the toolbox's notes.
         """
-        own = self.is_own(entry)
-        declared = self.declared.get(entry.path) if own else _declared(entry)
-        if declared is None or not (declared.tools or declared.wrong):
+        own = self.is_in_role_folder(entry)
+        declared_tools = self.declared_tools.get(entry.path) if own else _read_declared_tools(entry)
+        if declared_tools is None or not (declared_tools.tools or declared_tools.problems):
             return
-        configs, found = declared.tools, declared.wrong
-        why = None if own else Trust().why_not(entry)
+        configs, found = declared_tools.tools, declared_tools.problems
+        why = None if own else Trust().denial_reason(entry)
         if why is not None:
             toolbox.notes.append(f"the tools of {quoted(entry.name)} are not offered: {why}")
         elif found:
@@ -211,13 +213,13 @@ class Assembly(Frozen):
         else:
             for config in configs:
                 try:
-                    folder, variables = os.path.dirname(entry.path), declared.variables
-                    toolbox.add((config,), entry.name, folder, trusted=True, variables=variables)
+                    folder, env_variables = os.path.dirname(entry.path), declared_tools.env_variables
+                    toolbox.add((config,), entry.name, folder, trusted=True, env_variables=env_variables)
                 except (ProwessError, ImportError) as error:
-                    words = f"a tool of {quoted(entry.name)} is not offered: `{config.where}`: {_why(error)}"
+                    words = f"a tool of {quoted(entry.name)} is not offered: `{config.where}`: {_error_message(error)}"
                     toolbox.notes.append(words)
 
-    def is_own(self, entry: Entry) -> bool:
+    def is_in_role_folder(self, entry: Entry) -> bool:
         """Say whether a skill lies in the role's own folder, and no link leads out of it."""
         top = os.path.realpath(self.role.folder)
         return os.path.realpath(entry.real).startswith(top.rstrip(os.sep) + os.sep)
@@ -253,10 +255,10 @@ def assemble(
     for given in dirs:
         if not os.path.isdir(os.path.expanduser(given)):
             words = f"the folder of skills {quoted(given, 200)} is not there"
-            findings.append(finding(CODE, words, path=role.path, hint="check what `--skill-dir` names"))
+            findings.append(finding(ROLE_INVALID, words, path=role.path, hint="check what `--skill-dir` names"))
     named = skill_dirs(dirs, env)
-    explicit, wrong = explicit_skills(role, dirs=named, home=home, env=env)
-    findings += wrong
+    explicit, problems = load_explicit_skills(role, dirs=named, home=home, env=env)
+    findings += problems
     policy = Policy(
         deny=frozenset(role.security.deny),
         ask=frozenset(role.security.ask),
@@ -266,25 +268,28 @@ def assemble(
             os.path.abspath(os.path.join(role.folder, os.path.expanduser(root))) for root in role.security.roots
         ),
     )
-    toolbox = Toolbox(role, Around(folder=role.folder, policy=policy, env=env, sandbox=sandbox))
+    toolbox = Toolbox(role, ToolContext(folder=role.folder, policy=policy, env=env, sandbox=sandbox))
     # The role's own come first, so that none of them loses its name to a skill's.
-    for configs, origin, folder, at, variables in [
+    for configs, origin, folder, at, env_variables in [
         (role.tools, "role", None, role.path, None),
-        *((skill.tools, skill.name, skill.folder, skill.path, skill.variables) for skill in explicit),
+        *((skill.tools, skill.name, skill.folder, skill.path, skill.env_variables) for skill in explicit),
     ]:
         for config in configs:
             try:
-                toolbox.add((config,), origin, folder, trusted=True, variables=variables)
+                toolbox.add((config,), origin, folder, trusted=True, env_variables=env_variables)
             except (ProwessError, ImportError) as error:
-                words = f"`{config.where}`: {_why(error)}"
-                findings.append(finding(CODE, words, path=at, line=config.line, hint=_hint(error)))
+                words = f"`{config.where}`: {_error_message(error)}"
+                findings.append(finding(ROLE_INVALID, words, path=at, line=config.line, hint=_error_hint(error)))
     absent = [path for path in named if not os.path.isdir(path)]
-    catalog, notes = _discovered(role, explicit, tuple(path for path in named if path not in absent), home, env)
+    catalog, notes = _discover_skills(role, explicit, tuple(path for path in named if path not in absent), home, env)
     by_variable = [path for path in absent if path not in skill_dirs(dirs, {})]
     notes += [f"the folder of skills {quoted(path, 200)}, which a variable names, is not there" for path in by_variable]
     parts = (
-        Part(origin="role", text=role.prompt.strip()),
-        *(Part(origin=skill.name, text=f"## Skill: {skill.name}\n\n{skill.body.strip()}") for skill in explicit),
+        InstructionPart(origin="role", text=role.prompt.strip()),
+        *(
+            InstructionPart(origin=skill.name, text=f"## Skill: {skill.name}\n\n{skill.body.strip()}")
+            for skill in explicit
+        ),
     )
     assembly = Assembly(
         role=role,
@@ -297,52 +302,56 @@ def assemble(
         env=env,
     )
     if catalog is not None:
-        own = (entry for entry in catalog.skills if entry.state in _REACHABLE and assembly.is_own(entry))
-        assembly = assembly.but(declared={entry.path: _declared(entry) for entry in own})
+        own = (
+            entry for entry in catalog.skills if entry.state in _LOADABLE_STATES and assembly.is_in_role_folder(entry)
+        )
+        assembly = assembly.with_changes(declared_tools={entry.path: _read_declared_tools(entry) for entry in own})
     return assembly, tuple(findings)
 
 
-_REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
+_LOADABLE_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 
 
-def _why(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     if isinstance(error, ImportError):
         return f"the tool needs a package that is not installed: {quoted(error.name or str(error))}"
     return str(error)
 
 
-def _hint(error: Exception) -> str | None:
+def _error_hint(error: Exception) -> str | None:
     return "pip install 'prowess[agent]'" if isinstance(error, ImportError) else getattr(error, "hint", None)
 
 
-def _discovered(
+def _discover_skills(
     role: Role, explicit: tuple[LoadedSkill, ...], dirs: tuple[str, ...], home: str, env: Mapping[str, str]
 ) -> tuple[Catalog | None, list[str]]:
     """Return the skills that are found without being named, and what the user should know of them."""
-    if not role.auto_enabled:
+    if not role.auto_skills_enabled:
         return None, []
     try:
         catalog = discover(role.folder, host="initrunner", home=home, skill_dirs=dirs, env=env, role=role.path)
     except ConfigError as error:
         return None, [str(error)]
     taken = {os.path.realpath(skill.path) for skill in explicit}
-    skills = _filled([entry for entry in catalog.skills if os.path.realpath(entry.real) not in taken], role.max_skills)
+    skills = _fill_free_slots(
+        [entry for entry in catalog.skills if os.path.realpath(entry.real) not in taken], role.max_skills
+    )
     notes = [f"{quoted(entry.name)} is left out: {entry.reason}" for entry in skills if entry.state is State.DISABLED]
     notes += [
         f"{quoted(entry.name)} in {entry.path} is shadowed: {entry.reason}"
         for entry in skills
         if entry.state is State.SHADOWED
     ]
-    kept: Any = catalog.but(skills=skills)
+    kept: Any = catalog.with_changes(skills=skills)
     return kept, notes
 
 
-def _filled(skills: list[Entry], most: int) -> tuple[Entry, ...]:
+def _fill_free_slots(skills: list[Entry], most: int) -> tuple[Entry, ...]:
     """Give the places of skills that are loaded anyway to those that had none."""
     free = most - sum(entry.state is State.ACTIVE for entry in skills)
     filled = []
     for entry in skills:
         if free > 0 and entry.state is State.DISABLED and entry.rule == "max_skills":
-            entry, free = entry.but(state=State.ACTIVE, reason=None, rule="active"), free - 1
+            entry, free = entry.with_changes(state=State.ACTIVE, reason=None, rule="active"), free - 1
         filled.append(entry)
     return tuple(filled)

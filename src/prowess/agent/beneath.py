@@ -15,53 +15,55 @@ from typing import TYPE_CHECKING
 
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError
-from prowess.text import quoted, words_of
+from prowess.text import describe_os_error, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from prowess.agent.policy import Around
+    from prowess.agent.policy import ToolContext
 
-__all__ = ["at_folder", "kind_of", "opened", "parts_of", "place"]
+__all__ = ["open_folder", "describe_file_type", "open_regular_file", "split_path", "resolve_folder"]
 
 _MAX_PATH = 4096
-_SHOWN = 200
-_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FOLDER = _NO_LINK | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", os.O_RDONLY)
-_FILE = os.O_RDONLY | _NO_LINK | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-_BY_DESCRIPTOR = {os.open, os.stat} <= os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+_MAX_SHOWN_CHARS = 200
+_NO_FOLLOW_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER_FLAGS = _NO_FOLLOW_FLAGS | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", os.O_RDONLY)
+_FILE_FLAGS = os.O_RDONLY | _NO_FOLLOW_FLAGS | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_SUPPORTS_DIR_FD = {os.open, os.stat} <= os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
 
 
-def place(around: Around, text: str, what: str) -> str:
+def resolve_folder(context: ToolContext, text: str, option: str) -> str:
     """Return a folder that a configuration names, without links.
 
     A skill's tool without roots in the policy has the role's folder: what a stranger wrote opens nothing else.
 
     Args:
-        around: what the tool is made with.
+        context: what the tool is made with.
         text: the path.
-        what: the key it stands at.
+        option: the key it stands at.
 
     Raises:
         ConfigError: there is no such folder, or the policy does not open it.
     """
-    if not _BY_DESCRIPTOR:
+    if not _SUPPORTS_DIR_FD:
         raise ConfigError("this tool does not work on Windows yet", hint="run Prowess in WSL")
     if "\0" in text:
-        raise ConfigError(f"`{what}` holds a NUL character", hint="name a folder")
-    path, policy = around.path(text), around.policy
-    if not policy.roots and around.skill is not None:
-        policy = policy.but(roots=(around.folder,))
+        raise ConfigError(f"`{option}` holds a NUL character", hint="name a folder")
+    path, policy = context.absolute_path(text), context.policy
+    if not policy.roots and context.skill is not None:
+        policy = policy.with_changes(roots=(context.folder,))
     try:
-        real = policy.inside(path) if policy.roots else os.path.realpath(path)
+        real = policy.resolve_in_roots(path) if policy.roots else os.path.realpath(path)
     except RefusedError as error:
-        raise ConfigError(f"`{what}`: {error}", hint="name a folder inside, or open it in the role itself") from None
+        raise ConfigError(f"`{option}`: {error}", hint="name a folder inside, or open it in the role itself") from None
     if not os.path.isdir(real):
-        raise ConfigError(f"`{what}` is {quoted(path, _SHOWN)}, which is no folder", hint="name a folder that is there")
+        raise ConfigError(
+            f"`{option}` is {quoted(path, _MAX_SHOWN_CHARS)}, which is no folder", hint="name a folder that is there"
+        )
     return real
 
 
-def parts_of(path: str, root: str) -> list[str]:
+def split_path(path: str, root: str) -> list[str]:
     """Take a path apart; an absolute one may begin with the folder itself.
 
     Raises:
@@ -75,31 +77,31 @@ def parts_of(path: str, root: str) -> list[str]:
     parts = [part for part in inner.split("/") if part not in ("", ".")]
     if (inner is path and path.startswith("/")) or ".." in parts:
         raise RefusedError(
-            f"{quoted(path, _SHOWN)} is outside of the folder that is open to this tool; "
+            f"{quoted(path, _MAX_SHOWN_CHARS)} is outside of the folder that is open to this tool; "
             "give a path relative to that folder, without `..`"
         )
     return parts
 
 
 @contextmanager
-def at_folder(root: str, parts: Sequence[str], *, make: bool = False) -> Iterator[int]:
+def open_folder(root: str, parts: Sequence[str], *, create: bool = False) -> Iterator[int]:
     """Open a folder, to open or name things in it; where the system can, only that.
 
     Args:
         root: the folder that is open to the tool, absolute and without links.
         parts: the way from there.
-        make: whether folders that are missing below `root` are made.
+        create: whether folders that are missing below `root` are made.
 
     Raises:
         ToolFailedError: there is none.
         RefusedError: a link is on the way.
     """
     above = [part for part in root.split("/") if part]
-    fd = os.open("/", _FOLDER)
+    fd = os.open("/", _FOLDER_FLAGS)
     try:
         for number, part in enumerate((*above, *parts)):
-            shown = "/".join(parts[: number - len(above) + 1]) or "."
-            inner = _step(fd, part, shown, make=make and number >= len(above))
+            display_path = "/".join(parts[: number - len(above) + 1]) or "."
+            inner = _open_child_folder(fd, part, display_path, create=create and number >= len(above))
             os.close(fd)
             fd = inner
         yield fd
@@ -107,26 +109,28 @@ def at_folder(root: str, parts: Sequence[str], *, make: bool = False) -> Iterato
         os.close(fd)
 
 
-def _step(fd: int, part: str, shown: str, *, make: bool) -> int:
+def _open_child_folder(fd: int, part: str, display_path: str, *, create: bool) -> int:
     try:
-        return os.open(part, _FOLDER, dir_fd=fd)
+        return os.open(part, _FOLDER_FLAGS, dir_fd=fd)
     except OSError as error:
-        if error.errno != errno.ENOENT or not make:
-            raise explained(fd, part, shown, error) from None
+        if error.errno != errno.ENOENT or not create:
+            raise open_error(fd, part, display_path, error) from None
     try:
         os.mkdir(part, dir_fd=fd)
     except FileExistsError:
         pass
     except OSError as error:
-        raise ToolFailedError(f"the folder {quoted(shown, _SHOWN)} cannot be made: {words_of(error)}") from None
+        raise ToolFailedError(
+            f"the folder {quoted(display_path, _MAX_SHOWN_CHARS)} cannot be made: {describe_os_error(error)}"
+        ) from None
     try:
-        return os.open(part, _FOLDER, dir_fd=fd)
+        return os.open(part, _FOLDER_FLAGS, dir_fd=fd)
     except OSError as error:
-        raise explained(fd, part, shown, error) from None
+        raise open_error(fd, part, display_path, error) from None
 
 
 @contextmanager
-def opened(fd: int, name: str, shown: str) -> Iterator[tuple[int, os.stat_result]]:
+def open_regular_file(fd: int, name: str, display_path: str) -> Iterator[tuple[int, os.stat_result]]:
     """Open a regular file of a folder for reading.
 
     Raises:
@@ -136,51 +140,57 @@ def opened(fd: int, name: str, shown: str) -> Iterator[tuple[int, os.stat_result
     try:
         seen = os.stat(name, dir_fd=fd, follow_symlinks=False)
         if not stat.S_ISREG(seen.st_mode):
-            raise _not_file(shown, seen)
-        inner = os.open(name, _FILE, dir_fd=fd)
+            raise _not_a_file_error(display_path, seen)
+        inner = os.open(name, _FILE_FLAGS, dir_fd=fd)
     except OSError as error:
-        raise explained(fd, name, shown, error) from None
+        raise open_error(fd, name, display_path, error) from None
     try:
         status = os.fstat(inner)
         if not stat.S_ISREG(status.st_mode):
-            raise _not_file(shown, status)
+            raise _not_a_file_error(display_path, status)
         yield inner, status
     finally:
         os.close(inner)
 
 
-def kind_of(status: os.stat_result) -> str:
+def describe_file_type(status: os.stat_result) -> str:
     """Say what something is."""
     kinds = {stat.S_IFREG: "a file", stat.S_IFDIR: "a folder", stat.S_IFLNK: "a link", stat.S_IFIFO: "a FIFO"}
     return kinds.get(stat.S_IFMT(status.st_mode), "a device or socket")
 
 
-def _not_file(shown: str, status: os.stat_result) -> ToolFailedError:
+def _not_a_file_error(display_path: str, status: os.stat_result) -> ToolFailedError:
     if stat.S_ISLNK(status.st_mode):
-        return _linked(shown)
+        return _link_error(display_path)
     todo = "list it with `list_directory`" if stat.S_ISDIR(status.st_mode) else "only regular files can be opened"
-    return ToolFailedError(f"{quoted(shown, _SHOWN)} is {kind_of(status)}; {todo}")
+    return ToolFailedError(f"{quoted(display_path, _MAX_SHOWN_CHARS)} is {describe_file_type(status)}; {todo}")
 
 
-def _linked(shown: str) -> RefusedError:
+def _link_error(display_path: str) -> RefusedError:
     return RefusedError(
-        f"{quoted(shown, _SHOWN)} is a link, and links are not followed, wherever they lead; "
+        f"{quoted(display_path, _MAX_SHOWN_CHARS)} is a link, and links are not followed, wherever they lead; "
         "name the file itself, if it lies in the folder that is open to this tool"
     )
 
 
-def explained(fd: int, name: str, shown: str, error: OSError) -> ToolFailedError:
+def open_error(fd: int, name: str, display_path: str, error: OSError) -> ToolFailedError:
     """Say why something in a folder was not opened."""
     try:
         status = os.stat(name, dir_fd=fd, follow_symlinks=False)
     except (OSError, ValueError):
         status = None
     if status is not None and stat.S_ISLNK(status.st_mode):
-        return _linked(shown)
+        return _link_error(display_path)
     if error.errno == errno.ENOENT:
-        return ToolFailedError(f"there is no {quoted(shown, _SHOWN)}; `list_directory` shows what there is")
+        return ToolFailedError(
+            f"there is no {quoted(display_path, _MAX_SHOWN_CHARS)}; `list_directory` shows what there is"
+        )
     if error.errno == errno.ENOTDIR and status is not None:
-        return ToolFailedError(f"{quoted(shown, _SHOWN)} is {kind_of(status)}, not a folder; see `list_directory`")
+        return ToolFailedError(
+            f"{quoted(display_path, _MAX_SHOWN_CHARS)} is {describe_file_type(status)}, not a folder; see `list_directory`"
+        )
     if error.errno == errno.ENAMETOOLONG:
-        return ToolFailedError(f"{quoted(shown, _SHOWN)} is too long for a name; give a shorter one")
-    return ToolFailedError(f"{quoted(shown, _SHOWN)} cannot be opened: {words_of(error)}; go on without it")
+        return ToolFailedError(f"{quoted(display_path, _MAX_SHOWN_CHARS)} is too long for a name; give a shorter one")
+    return ToolFailedError(
+        f"{quoted(display_path, _MAX_SHOWN_CHARS)} cannot be opened: {describe_os_error(error)}; go on without it"
+    )

@@ -20,10 +20,19 @@ from prowess.text import quoted
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 
-__all__ = ["Answer", "Answerer", "ChatRequest", "Conversations", "Message", "RequestError", "chat_request", "new_from"]
+__all__ = [
+    "ChatAnswer",
+    "ChatBackend",
+    "ChatRequest",
+    "ConversationStore",
+    "Message",
+    "RequestError",
+    "parse_chat_request",
+    "first_new_index",
+]
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-_MAX_ID = 200
+_MAX_CONVERSATION_ID_CHARS = 200
 _T = TypeVar("_T")
 
 
@@ -49,7 +58,7 @@ class Message(Frozen):
     text: str
 
 
-class Answer(Frozen):
+class ChatAnswer(Frozen):
     """What is answered, and what it took."""
 
     text: str
@@ -63,7 +72,7 @@ class Answer(Frozen):
         return {"prompt_tokens": self.input_tokens, "completion_tokens": self.output_tokens, "total_tokens": total}
 
 
-class Answerer(Protocol):
+class ChatBackend(Protocol):
     """Who answers. Where a client goes away, what it asked for is cancelled.
 
     What is raised is told to the client with the status 500, a `RequestError` with its own.
@@ -73,7 +82,7 @@ class Answerer(Protocol):
     def names(self) -> tuple[str, ...]:
         """Of the models that can be asked for, at least one; the first where a client names none."""
 
-    async def answer(self, messages: Sequence[Message], *, model: str, conversation: str | None) -> Answer:
+    async def answer(self, messages: Sequence[Message], *, model: str, conversation: str | None) -> ChatAnswer:
         """Answer the last message.
 
         Args:
@@ -84,7 +93,7 @@ class Answerer(Protocol):
 
     def stream(
         self, messages: Sequence[Message], *, model: str, conversation: str | None
-    ) -> AsyncGenerator[str | Answer, None]:
+    ) -> AsyncGenerator[str | ChatAnswer, None]:
         """Answer in parts: texts as they come, then the `Answer` with all of it."""
 
 
@@ -98,19 +107,19 @@ class ChatRequest(Frozen):
     include_usage: bool
 
 
-class Conversations(Generic[_T]):
+class ConversationStore(Generic[_T]):
     """What belongs to conversations, found again by their names or by what was said in them.
 
     Args:
-        most: how many are kept; the one that was longest not heard of goes first.
+        max_size: how many are kept; the one that was longest not heard of goes first.
     """
 
-    def __init__(self, most: int = 1000) -> None:
-        self._most = most
-        self._kept: OrderedDict[str, tuple[str, _T]] = OrderedDict()
+    def __init__(self, max_size: int = 1000) -> None:
+        self._max_size = max_size
+        self._conversations: OrderedDict[str, tuple[str, _T]] = OrderedDict()
 
     @contextmanager
-    def lent(self, messages: Sequence[Message], conversation: str | None) -> Iterator[_T | None]:
+    def checkout(self, messages: Sequence[Message], conversation: str | None) -> Iterator[_T | None]:
         """Give what was kept, once: while it is used, nobody else has it. After an error it is kept as it was.
 
         Args:
@@ -120,20 +129,20 @@ class Conversations(Generic[_T]):
         Yields:
             None where it is not known, in use, or went otherwise than the messages say: begin one that they describe.
         """
-        before = messages[: new_from(messages)]
-        key = _key(before, conversation)
-        known = None if key is None else self._kept.get(key)
-        if key is None or known is None or (before and known[0] != _digest(before)):
+        before = messages[: first_new_index(messages)]
+        key = _conversation_key(before, conversation)
+        known = None if key is None else self._conversations.get(key)
+        if key is None or known is None or (before and known[0] != _messages_digest(before)):
             yield None
             return
-        del self._kept[key]
+        del self._conversations[key]
         try:
             yield known[1]
         except BaseException:
-            self._kept.setdefault(key, known)
+            self._conversations.setdefault(key, known)
             raise
 
-    def keep(self, messages: Sequence[Message], answer: str, conversation: str | None, value: _T) -> None:
+    def save(self, messages: Sequence[Message], answer: str, conversation: str | None, value: _T) -> None:
         """Keep what belongs to a conversation for when it goes on.
 
         Args:
@@ -143,32 +152,32 @@ class Conversations(Generic[_T]):
             value: what belongs to it.
         """
         said = (*messages, Message(role="assistant", text=answer))
-        key = _key(said, conversation)
+        key = _conversation_key(said, conversation)
         if key is not None:
-            self._kept[key] = (_digest(said), value)
-            self._kept.move_to_end(key)
-        while len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+            self._conversations[key] = (_messages_digest(said), value)
+            self._conversations.move_to_end(key)
+        while len(self._conversations) > self._max_size:
+            self._conversations.popitem(last=False)
 
 
-def new_from(messages: Sequence[Message]) -> int:
+def first_new_index(messages: Sequence[Message]) -> int:
     """Return where what is new begins: behind the last answer."""
     return 1 + max((at for at, message in enumerate(messages) if message.role == "assistant"), default=-1)
 
 
-def _key(said: Sequence[Message], conversation: str | None) -> str | None:
+def _conversation_key(said: Sequence[Message], conversation: str | None) -> str | None:
     if conversation is not None:
         return f"name {conversation}"
-    return f"said {_digest(said)}" if said else None
+    return f"said {_messages_digest(said)}" if said else None
 
 
-def _digest(messages: Sequence[Message]) -> str:
+def _messages_digest(messages: Sequence[Message]) -> str:
     # Clients trim what they show, and send that.
     said = json.dumps([(message.role, message.text.strip()) for message in messages])
     return hashlib.sha256(said.encode()).hexdigest()
 
 
-def chat_request(body: bytes, headers: Mapping[str, str]) -> ChatRequest:
+def parse_chat_request(body: bytes, headers: Mapping[str, str]) -> ChatRequest:
     """Read a request; what is not known in it is passed over.
 
     Raises:
@@ -191,12 +200,13 @@ def chat_request(body: bytes, headers: Mapping[str, str]) -> ChatRequest:
     named = headers.get("x-conversation-id") or (
         metadata.get("conversation_id") if isinstance(metadata, dict) else None
     )
-    if named is not None and (not isinstance(named, str) or len(named) > _MAX_ID):
+    if named is not None and (not isinstance(named, str) or len(named) > _MAX_CONVERSATION_ID_CHARS):
         raise RequestError(
-            f"the name of a conversation must be a text of at most {_MAX_ID} characters", param="metadata"
+            f"the name of a conversation must be a text of at most {_MAX_CONVERSATION_ID_CHARS} characters",
+            param="metadata",
         )
     return ChatRequest(
-        messages=_messages(given.get("messages")),
+        messages=_parse_messages(given.get("messages")),
         model=model,
         conversation=named or None,
         stream=stream or False,
@@ -204,7 +214,7 @@ def chat_request(body: bytes, headers: Mapping[str, str]) -> ChatRequest:
     )
 
 
-def _messages(given: Any) -> tuple[Message, ...]:
+def _parse_messages(given: Any) -> tuple[Message, ...]:
     """Read the messages.
 
     Raises:
@@ -219,20 +229,20 @@ def _messages(given: Any) -> tuple[Message, ...]:
         if role not in _ROLES:
             raise RequestError(f"`{where}` must have a `role`: one of {', '.join(_ROLES)}", param=where)
         plain = {"developer": "system", "function": "tool"}.get(role, role)
-        messages.append(Message(role=plain, text=_text(one.get("content"), f"{where}.content")))
+        messages.append(Message(role=plain, text=_message_text(one.get("content"), f"{where}.content")))
     if messages[-1].role != "user" or not messages[-1].text.strip():
         raise RequestError("the last of `messages` must be the user's, and say something", param="messages")
     return tuple(messages)
 
 
-def _text(content: Any, where: str) -> str:
+def _message_text(content: Any, where: str) -> str:
     """Return what a message says.
 
     Raises:
         RequestError: it is no text.
     """
     if content is None or isinstance(content, str):
-        return _whole(content or "", where)
+        return _valid_unicode(content or "", where)
     if not isinstance(content, list):
         raise RequestError(f"`{where}` must be a text or a list of parts", param=where)
     texts = []
@@ -242,11 +252,11 @@ def _text(content: Any, where: str) -> str:
         if kind not in ("text", "input_text", "output_text", "refusal") or not isinstance(text, str):
             what = quoted(kind) if isinstance(kind, str) else "one without a type"
             raise RequestError(f"`{where}` holds a part that is no text: {what}", param=where)
-        texts.append(_whole(text, where))
+        texts.append(_valid_unicode(text, where))
     return "\n".join(texts)
 
 
-def _whole(text: str, where: str) -> str:
+def _valid_unicode(text: str, where: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:

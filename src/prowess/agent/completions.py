@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import Receive, Scope, Send
 
-    from prowess.agent.chat_request import Answer, Answerer, ChatRequest
+    from prowess.agent.chat_request import ChatAnswer, ChatBackend, ChatRequest
 
-__all__ = ["failure", "no_model", "streamed", "while_there", "whole"]
+__all__ = ["error_response", "model_not_found_error", "streaming_response", "cancel_on_disconnect", "full_response"]
 
 _T = TypeVar("_T")
 
 
-async def while_there(receive: Receive, work: Coroutine[Any, Any, _T]) -> _T:
+async def cancel_on_disconnect(receive: Receive, work: Coroutine[Any, Any, _T]) -> _T:
     """Do something as long as the client waits for it; its request must have been read.
 
     Raises:
@@ -55,36 +55,36 @@ async def while_there(receive: Receive, work: Coroutine[Any, Any, _T]) -> _T:
         await asyncio.gather(doing, leaving, return_exceptions=True)
 
 
-async def whole(request: Request, answerer: Answerer, asked: ChatRequest, name: str) -> Response:
+async def full_response(request: Request, backend: ChatBackend, chat: ChatRequest, name: str) -> Response:
     """Answer at once."""
-    work = answerer.answer(asked.messages, model=name, conversation=asked.conversation)
-    answer = await while_there(request.receive, work)
+    work = backend.answer(chat.messages, model=name, conversation=chat.conversation)
+    answer = await cancel_on_disconnect(request.receive, work)
     message = {"role": "assistant", "content": answer.text, "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": answer.finish_reason}
-    head = {"id": _id(), "object": "chat.completion", "created": int(time.time()), "model": name}
+    head = {"id": _completion_id(), "object": "chat.completion", "created": int(time.time()), "model": name}
     return JSONResponse({**head, "choices": [choice], "usage": answer.usage()})
 
 
-async def streamed(request: Request, answerer: Answerer, asked: ChatRequest, name: str) -> Response:
+async def streaming_response(request: Request, backend: ChatBackend, chat: ChatRequest, name: str) -> Response:
     """Begin to answer: what goes wrong before the first word still has a status of its own."""
-    items = answerer.stream(asked.messages, model=name, conversation=asked.conversation)
+    items = backend.stream(chat.messages, model=name, conversation=chat.conversation)
     try:
-        first = await while_there(request.receive, _next(items))
+        first = await cancel_on_disconnect(request.receive, _first_item(items))
     except BaseException:
         await items.aclose()
         raise
-    return _Events(_chunks(items, first, name, usage=asked.include_usage))
+    return _EventStreamResponse(_chunks(items, first, name, usage=chat.include_usage))
 
 
-async def _next(items: AsyncGenerator[str | Answer, None]) -> str | Answer | None:
+async def _first_item(items: AsyncGenerator[str | ChatAnswer, None]) -> str | ChatAnswer | None:
     return await anext(items, None)
 
 
 async def _chunks(
-    items: AsyncGenerator[str | Answer, None], first: str | Answer | None, name: str, *, usage: bool
+    items: AsyncGenerator[str | ChatAnswer, None], first: str | ChatAnswer | None, name: str, *, usage: bool
 ) -> AsyncGenerator[str, None]:
     """Return the events of an answer, as OpenAI's clients read them."""
-    head = {"id": _id(), "object": "chat.completion.chunk", "created": int(time.time()), "model": name}
+    head = {"id": _completion_id(), "object": "chat.completion.chunk", "created": int(time.time()), "model": name}
 
     def chunk(delta: dict[str, str], reason: str | None = None) -> str:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
@@ -101,7 +101,7 @@ async def _chunks(
                     last = item
                 item = await anext(items, None)
         except Exception as problem:  # noqa: BLE001 - whatever fails, the client is told in words
-            yield json.dumps(_error(problem)[1])
+            yield json.dumps(_status_and_body(problem)[1])
             return
         yield chunk({}, "stop" if last is None else last.finish_reason)
         if usage and last is not None:
@@ -109,7 +109,7 @@ async def _chunks(
         yield "[DONE]"
 
 
-class _Events(Response):
+class _EventStreamResponse(Response):
     """Sends events as they come; a client that goes ends what makes them."""
 
     media_type = "text/event-stream"
@@ -121,7 +121,7 @@ class _Events(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         try:
-            await while_there(receive, self._send(send))
+            await cancel_on_disconnect(receive, self._send(send))
         except (ClientDisconnect, OSError):
             return
 
@@ -133,18 +133,18 @@ class _Events(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-def _id() -> str:
+def _completion_id() -> str:
     return f"chatcmpl-{uuid.uuid4().hex}"
 
 
-def no_model(name: str, answerer: Answerer) -> RequestError:
+def model_not_found_error(name: str, backend: ChatBackend) -> RequestError:
     """Return the error for a model that is not there."""
-    there = ", ".join(f"`{one}`" for one in answerer.names)
+    there = ", ".join(f"`{one}`" for one in backend.names)
     words = f"there is no model {quoted(name)}; there is {there}"
     return RequestError(words, status=404, param="model", code="model_not_found")
 
 
-def _error(problem: Exception) -> tuple[int, dict[str, Any]]:
+def _status_and_body(problem: Exception) -> tuple[int, dict[str, Any]]:
     """Return the status and the body that tell what went wrong."""
     if isinstance(problem, RequestError):
         status, words, param, code = problem.status, str(problem), problem.param, problem.code
@@ -158,7 +158,7 @@ def _error(problem: Exception) -> tuple[int, dict[str, Any]]:
     return status, {"error": {"message": words, "type": kind, "param": param, "code": code}}
 
 
-def failure(problem: Exception) -> Response:
+def error_response(problem: Exception) -> Response:
     """Return the answer that tells what went wrong."""
-    status, body = _error(problem)
+    status, body = _status_and_body(problem)
     return JSONResponse(body, status_code=status, headers={"www-authenticate": "Bearer"} if status == 401 else None)

@@ -10,31 +10,31 @@ from typing import TYPE_CHECKING
 from prowess._frozen import EMPTY
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import SandboxError
-from prowess.outfit import new_folder
-from prowess.removal import remove
+from prowess.outfit import make_temp_folder
+from prowess.removal import remove_tree
 from prowess.sandbox import SYSTEM_PATH, Limits, Result, run
 from prowess.text import neutral, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from prowess.agent.policy import Around
+    from prowess.agent.policy import ToolContext
 
-__all__ = ["contained", "found", "scratch_folder", "shown", "told"]
+__all__ = ["run_command", "find_program", "scratch_folder", "decode_output", "describe_result"]
 
-_PYTHONS = ("python", "python3")
+_SYSTEM_PYTHONS = ("python", "python3")
 """Which contained commands find already."""
-_WORDS = 1000
+_RESERVED_BYTES = 1000
 """Bytes of a result that are for what is not output."""
 
 
-def contained(
+def run_command(
     argv: Sequence[str],
-    around: Around,
+    context: ToolContext,
     *,
     cwd: str,
     timeout: float,
-    most: int,
+    max_output_bytes: int,
     env: Mapping[str, str] = EMPTY,
     stdin: bytes | None = None,
     readable: Sequence[str] = (),
@@ -46,10 +46,10 @@ def contained(
 
     Args:
         argv: the command.
-        around: what its tool was made with.
+        context: what its tool was made with.
         cwd: the working directory; this, `readable` and `writable` are absolute and without links.
         timeout: seconds.
-        most: bytes of each stream that are kept; fewer where the policy returns fewer to the model.
+        max_output_bytes: bytes of each stream that are kept; fewer where the policy returns fewer to the model.
         env: its variables.
         stdin: what it reads.
         readable: what it can read.
@@ -64,7 +64,7 @@ def contained(
     for path in (cwd, *readable, *writable):
         if os.path.realpath(path) != path:
             raise RefusedError(f"{quoted(path, 200)} lies behind a link now; it was none when the tool was made")
-    kept = max(1, min(most, (around.policy.max_result_bytes - _WORDS) // 2))
+    kept = max(1, min(max_output_bytes, (context.policy.max_result_bytes - _RESERVED_BYTES) // 2))
     try:
         return run(
             argv,
@@ -75,15 +75,15 @@ def contained(
             readable=readable,
             writable=writable,
             network=network,
-            sandbox=around.sandbox,
-            trusted=around.trusted,
+            sandbox=context.sandbox,
+            trusted=context.trusted,
             scratch=scratch,
         )
     except SandboxError as error:
         raise ToolFailedError(str(error), hint=error.hint) from None
 
 
-def told(done: Result, timeout: float) -> str:
+def describe_result(done: Result, timeout: float) -> str:
     """Say how a command ended, and what it wrote."""
     first = f"stopped: it took longer than {timeout:g} seconds" if done.timed_out else f"exit code {done.exit_code}"
     if done.killed and not done.timed_out:
@@ -91,11 +91,11 @@ def told(done: Result, timeout: float) -> str:
     lines = [first]
     for name, data, size in (("stdout", done.stdout, done.stdout_size), ("stderr", done.stderr, done.stderr_size)):
         if size:
-            lines += [f"{name}:", shown(data, size)]
+            lines += [f"{name}:", decode_output(data, size)]
     return "\n".join(lines if len(lines) > 1 else (first, "no output"))
 
 
-def shown(data: bytes, size: int) -> str:
+def decode_output(data: bytes, size: int) -> str:
     """Return output as text: what does not show is escaped, and what was left out is told.
 
     Args:
@@ -120,16 +120,16 @@ def scratch_folder() -> Iterator[str]:
         ToolFailedError: it cannot be made.
     """
     try:
-        folder = new_folder("tool")
+        folder = make_temp_folder("tool")
     except SandboxError as error:
         raise ToolFailedError(str(error), hint=error.hint) from None
     try:
         yield folder
     finally:
-        remove(folder)
+        remove_tree(folder)
 
 
-def found(name: str, env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+def find_program(name: str, env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     """Find a program that lies in no system folder on the user's PATH.
 
     Args:
@@ -139,18 +139,18 @@ def found(name: str, env: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
     Returns:
         its path, or its name where a system folder has it or nothing has, and what must be readable to run it.
     """
-    if name in _PYTHONS or any(os.access(f"{folder}/{name}", os.X_OK) for folder in SYSTEM_PATH.split(":")):
+    if name in _SYSTEM_PYTHONS or any(os.access(f"{folder}/{name}", os.X_OK) for folder in SYSTEM_PATH.split(":")):
         return name, ()
     for folder in env.get("PATH", "").split(os.pathsep):
         path = os.path.join(folder, name)
         # A relative folder on PATH is whatever a project put there.
         if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
             real = os.path.realpath(path)
-            return real, (real, *_environment(os.path.dirname(os.path.dirname(real)), env))
+            return real, (real, *_virtual_environment_folders(os.path.dirname(os.path.dirname(real)), env))
     return name, ()
 
 
-def _environment(prefix: str, env: Mapping[str, str]) -> tuple[str, ...]:
+def _virtual_environment_folders(prefix: str, env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the folders of a Python environment, if that is what a program lies in."""
     if not os.path.isfile(f"{prefix}/pyvenv.cfg"):
         return ()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import EMPTY, Frozen
 from prowess.adapters import missing_extra
-from prowess.agent.aside import aside
+from prowess.agent.aside import run_in_thread
 from prowess.agent.policy import ToolFailedError
 from prowess.errors import ProwessError
 from prowess.session import Session
@@ -48,7 +48,7 @@ try:
 except ImportError as error:
     raise ImportError(missing_extra("pydantic-ai-slim", "agent")) from error
 
-from prowess.adapters.pydantic_ai import Skills, offered
+from prowess.adapters.pydantic_ai import Skills, to_toolset_tools
 
 # It is told in the turn's notes, in the role's own words.
 warnings.filterwarnings("ignore", message="Some responses omitted usage information")
@@ -60,13 +60,13 @@ if TYPE_CHECKING:
     from prowess.agent.policy import AgentTool
 
     Confirm = Callable[[str, Mapping[str, Any]], Awaitable[bool]]
-    Told = Callable[[str], None]
+    OnText = Callable[[str], None]
 
 __all__ = ["Conversation", "ToolCall", "Turn"]
 
-_MAX_WORDS = 500
+_MAX_ERROR_CHARS = 500
 """Characters of what a server or a framework says went wrong."""
-_MAX_RECORDED = 20_000
+_MAX_RESULT_CHARS = 20_000
 """Characters of a result in the transcript."""
 
 
@@ -127,7 +127,7 @@ class Conversation:
         self.session = None if assembly.catalog is None else Session(assembly.catalog, env=assembly.env)
         self.history: list[Any] = []
 
-    def take(self, assembly: Assembly) -> None:
+    def update_assembly(self, assembly: Assembly) -> None:
         """Go on with another assembly from the next turn on, as after a change of the role or of a skill."""
         self.assembly = assembly
         if assembly.catalog is None:
@@ -137,23 +137,23 @@ class Conversation:
         else:
             self.session.update(assembly.catalog)
 
-    async def ask(self, prompt: str, *, told: Told | None = None) -> Turn:
+    async def ask(self, prompt: str, *, on_text: OnText | None = None) -> Turn:
         """Say something, and return what came of it.
 
         Args:
             prompt: what the user says.
-            told: given each part of the answer as it comes.
+            on_text: given each part of the answer as it comes.
         """
-        run = _Run(self)
+        run = _RunningTurn(self)
         limits = self.assembly.role.guardrails
         output = error = None
         try:
             agent: Any = Agent(
                 self.model,
                 instructions=self.assembly.instructions or None,
-                toolsets=[run.tools, *run.servers()],
+                toolsets=[run.tools, *run.mcp_servers()],
                 capabilities=[] if self.session is None else [Skills(self.session)],
-                model_settings=_settings(self.assembly),
+                model_settings=_model_settings(self.assembly),
                 retries=2,
             )
             agent.instrument = self.instrument
@@ -177,17 +177,17 @@ class Conversation:
                         self.history = event.result.all_messages()
                         run.usage = event.result.usage
                     else:
-                        run.note(event, told)
+                        run.record_event(event, on_text)
         except asyncio.CancelledError:
             raise
         except TimeoutError:
             error = f"the time of a run is up: {limits.timeout_seconds:g} seconds (`guardrails.timeout_seconds`)"
         except Exception as problem:  # noqa: BLE001 - a model's server, and what it says, may fail in any way
-            error = _words(problem)
+            error = _describe_error(problem)
         return run.turn(output, error)
 
 
-_LIMITS = {
+_LIMIT_NAMES = {
     "request_limit": "max_requests",
     "tool_calls_limit": "max_tool_calls",
     "total_tokens_limit": "max_tokens_per_run",
@@ -195,15 +195,15 @@ _LIMITS = {
 """What Pydantic AI calls a limit, and what a role does."""
 
 
-def _settings(assembly: Assembly) -> ModelSettings:
+def _model_settings(assembly: Assembly) -> ModelSettings:
     model = assembly.role.model
     given = {name: getattr(model, name) for name in ("temperature", "top_p", "max_tokens")}
     return ModelSettings(**{name: value for name, value in given.items() if value is not None})
 
 
-def _words(problem: Exception) -> str:
+def _describe_error(problem: Exception) -> str:
     """Say what went wrong, and what to do."""
-    said = neutral(" ".join(str(problem).split()))[:_MAX_WORDS]
+    said = neutral(" ".join(str(problem).split()))[:_MAX_ERROR_CHARS]
     if isinstance(problem, ModelHTTPError):
         hints = {
             401: "it does not take the key: see whether it is right",
@@ -214,7 +214,7 @@ def _words(problem: Exception) -> str:
         hint = hints.get(problem.status_code, "try again later" if problem.status_code >= 500 else "see what it says")
         return f"the model's server answered {problem.status_code}: {hint}; it says: {said}"
     if isinstance(problem, UsageLimitExceeded):
-        named = re.sub("|".join(_LIMITS), lambda match: f"`guardrails.{_LIMITS[match[0]]}`", said)
+        named = re.sub("|".join(_LIMIT_NAMES), lambda match: f"`guardrails.{_LIMIT_NAMES[match[0]]}`", said)
         return f"a limit of the role is reached: {named}"
     if isinstance(problem, UnexpectedModelBehavior):
         return f"the model did what cannot be gone on with: {said}"
@@ -230,63 +230,63 @@ def _words(problem: Exception) -> str:
     return f"the model's server broke off: {type(problem).__name__}: {said}"
 
 
-class _Run:
+class _RunningTurn:
     """One turn: its tools as they were when it began, and what happens."""
 
     def __init__(self, conversation: Conversation) -> None:
         self.conversation, self.assembly = conversation, conversation.assembly
-        self.tools = _Tools(self)
+        self.tools = _RoleToolset(self)
         self.calls: dict[str, ToolCall] = {}
         self.errors: dict[str, str] = {}
-        self.begun = 0
+        self.started_calls = 0
         self.notes: dict[str, None] = {}
-        self.asking = asyncio.Lock()
+        self.confirm_lock = asyncio.Lock()
         """Calls of one answer are made at the same time; the user is asked of one after the other."""
         self.usage: Any = None
         """As Pydantic AI counts it, also while the run goes on."""
 
-    def servers(self) -> list[Any]:
+    def mcp_servers(self) -> list[Any]:
         """Return the servers of MCP, each as a toolset."""
         # Those of a skill that is activated now come with the next turn: a run's toolsets are fixed when it begins.
-        servers = self.box().servers
-        if not servers:
+        mcp_servers = self.current_toolbox().mcp_servers
+        if not mcp_servers:
             return []
-        from prowess.agent.tools.mcp import toolset
+        from prowess.agent.tools.mcp import make_toolset
 
-        return [toolset(config.options, around, permit=self.permit) for _, config, around in servers]
+        return [make_toolset(config.options, context, permit=self.permit) for _, config, context in mcp_servers]
 
-    def note(self, event: Any, told: Told | None) -> None:
+    def record_event(self, event: Any, on_text: OnText | None) -> None:
         """Take down what happens."""
         if isinstance(event, PartStartEvent) and isinstance(event.part, ToolCallPart):
-            self._begun()
+            self._count_call()
         if isinstance(event, FunctionToolCallEvent):
             part = event.part
-            self.calls[part.tool_call_id] = ToolCall(tool=part.tool_name, arguments=_arguments(part.args))
+            self.calls[part.tool_call_id] = ToolCall(tool=part.tool_name, arguments=_parsed_arguments(part.args))
         elif isinstance(event, FunctionToolResultEvent):
             key = event.tool_call_id
             call = self.calls.get(key) or ToolCall(tool="?", arguments={})
-            content = getattr(event, "result", None) or getattr(event, "part", None)
-            text = str(getattr(content, "content", ""))[:_MAX_RECORDED]
+            content = getattr(event, "result", None) or getattr(event, "remove", None)
+            text = str(getattr(content, "content", ""))[:_MAX_RESULT_CHARS]
             # Tools that are none of the role's say in their text that they failed.
             foreign = call.tool not in self.tools.offered and text.startswith("error: ")
             wrong = foreign or getattr(content, "outcome", "success") != "success"
             failed = self.errors.get(key) or (text if wrong else None)
-            self.calls[key] = call.but(result=None if failed else text, error=failed)
-        elif told is not None:
+            self.calls[key] = call.with_changes(result=None if failed else text, error=failed)
+        elif on_text is not None:
             if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart) and event.part.content:
-                told(event.part.content)
+                on_text(event.part.content)
             elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
-                told(event.delta.content_delta)
+                on_text(event.delta.content_delta)
 
-    def _begun(self) -> None:
+    def _count_call(self) -> None:
         """Count a call as soon as the model begins to write it: ten thousand in one answer take minutes to read.
 
         Raises:
             UsageLimitExceeded: there are more than the role allows.
         """
-        self.begun += 1
+        self.started_calls += 1
         most = self.assembly.role.guardrails.max_tool_calls
-        if most is not None and self.begun > most:
+        if most is not None and self.started_calls > most:
             raise UsageLimitExceeded(f"The next tool call(s) would exceed the tool_calls_limit of {most}")
 
     def turn(self, output: str | None, error: str | None) -> Turn:
@@ -301,33 +301,33 @@ class _Run:
             error=error,
             activations=tuple({"name": row.name, "digest": row.digest, "turn": row.turn} for row in ledger),
             tool_calls=tuple(self.calls.values()),
-            usage=_used(self.usage),
+            usage=_usage_counts(self.usage),
             notes=tuple(self.notes),
         )
 
-    def box(self) -> Toolbox:
+    def current_toolbox(self) -> Toolbox:
         """Return the tools that are offered now: the role's, and those of skills that are active."""
-        box, session = self.assembly.toolbox, self.conversation.session
+        current_toolbox, session = self.assembly.toolbox, self.conversation.session
         if session is None or not session.ledger:
-            return box
-        grown = box.copy()
+            return current_toolbox
+        grown = current_toolbox.copy()
         active = {record.path for record in session.ledger}
         for entry in session.catalog.skills:
             if entry.path in active:
-                self.assembly.discovered_tools(entry, grown)
+                self.assembly.add_discovered_tools(entry, grown)
         self.notes |= dict.fromkeys(grown.notes)
         return grown
 
     async def call(self, tool: AgentTool, arguments: dict[str, Any], key: str) -> str:
         """Call a tool, if the policy and the user let it."""
-        policy = self.assembly.toolbox.around.policy
+        policy = self.assembly.toolbox.context.policy
         try:
-            await self.permit(tool.name, policy.word(tool.kind, tool.name, ask=tool.ask) == "ask", arguments)
-            result = await aside(tool.call, **arguments)
+            await self.permit(tool.name, policy.permission(tool.kind, tool.name, ask=tool.ask) == "ask", arguments)
+            result = await run_in_thread(tool.call, **arguments)
         except ProwessError as error:
             words = f"{error}{f' ({error.hint})' if error.hint else ''}"
         except Exception as error:  # noqa: BLE001 - one tool that fails must not end the conversation
-            words = f"the tool failed: {type(error).__name__}: {neutral(str(error))[:_MAX_WORDS]}"
+            words = f"the tool failed: {type(error).__name__}: {neutral(str(error))[:_MAX_ERROR_CHARS]}"
         else:
             return result[: policy.max_result_bytes]
         self.errors[key] = words
@@ -345,16 +345,16 @@ class _Run:
         if confirm is None:
             words = f"{quoted(name)} wants its user's word, and nobody can be asked here"
             raise ToolFailedError(words, hint="go on without it")
-        async with self.asking:
+        async with self.confirm_lock:
             allowed = await confirm(name, arguments)
         if not allowed:
             raise ToolFailedError(f"the user does not want {quoted(name)} to be called so", hint="ask what to do")
 
 
-class _Tools(AbstractToolset[Any]):
+class _RoleToolset(AbstractToolset[Any]):
     """The tools of a run, for Pydantic AI."""
 
-    def __init__(self, run: _Run) -> None:
+    def __init__(self, run: _RunningTurn) -> None:
         self.run = run
         self.offered: dict[str, AgentTool] = {}
 
@@ -368,9 +368,9 @@ class _Tools(AbstractToolset[Any]):
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         self.run.usage = ctx.usage
-        box = await aside(self.run.box)
-        self.offered = {tool.name: tool for tool in box.tools}
-        return offered(self, box.tools)
+        current_toolbox = await run_in_thread(self.run.current_toolbox)
+        self.offered = {tool.name: tool for tool in current_toolbox.tools}
+        return to_toolset_tools(self, current_toolbox.tools)
 
     async def call_tool(
         self,
@@ -382,14 +382,14 @@ class _Tools(AbstractToolset[Any]):
         return await self.run.call(self.offered[name], tool_args, ctx.tool_call_id or "")
 
 
-def _used(usage: Any) -> dict[str, int]:
+def _usage_counts(usage: Any) -> dict[str, int]:
     """Return what a run has used, as far as it came."""
     used = {name: int(getattr(usage, name, 0) or 0) for name in ("requests", "input_tokens", "output_tokens")}
     total = used["input_tokens"] + used["output_tokens"]
     return {**used, "total_tokens": total, "tool_calls": int(getattr(usage, "tool_calls", 0) or 0)}
 
 
-def _arguments(given: Any) -> Any:
+def _parsed_arguments(given: Any) -> Any:
     """Return the arguments a model gave, as JSON has them if they are JSON."""
     if isinstance(given, str):
         try:

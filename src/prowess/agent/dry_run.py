@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from prowess.agent.model import chosen_model, model_name
+from prowess.agent.model import model_name, resolve_model
 from prowess.session import Session
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
         ConfigError: what the user names cannot be a model.
     """
     if model is not None:
-        chosen_model(assembly.role.model, model)
+        resolve_model(assembly.role.model, model)
     session = None if assembly.catalog is None else Session(assembly.catalog, env=assembly.env)
     block = "" if session is None else session.static_block().strip()
     tools = [
@@ -38,7 +38,7 @@ def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
             "parameters": {},
             "origin": origin,
         }
-        for origin, config, _ in assembly.toolbox.servers
+        for origin, config, _ in assembly.toolbox.mcp_servers
     ]
     if session is not None:
         tools += [

@@ -14,21 +14,21 @@ import httpx2
 
 from prowess._frozen import Frozen
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.agent.reach import Reach, origin, read_url
+from prowess.agent.reach import NetworkAccess, origin, parse_url
 from prowess.text import neutral, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Answer", "Guarded", "fetch"]
+__all__ = ["HttpResponse", "GuardedTransport", "fetch"]
 
-AGENT = "Prowess"
+USER_AGENT = "Prowess"
 _MAX_REDIRECTS = 5
-_REDIRECTS = (301, 302, 303, 307, 308)
+_REDIRECT_STATUSES = (301, 302, 303, 307, 308)
 _MAX_ADDRESSES = 4
 
 
-class Answer(Frozen):
+class HttpResponse(Frozen):
     """What a server said."""
 
     status: int
@@ -37,11 +37,11 @@ class Answer(Frozen):
     """Where the answer is from, after redirects."""
     headers: httpx2.Headers
     body: bytes
-    whole: bool
+    is_complete: bool
     """False where there was more than was to be read."""
 
     @property
-    def media(self) -> str:
+    def media_type(self) -> str:
         """The type of the body without its parameters, as in `text/html`; empty where the server says none."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
@@ -52,27 +52,27 @@ class Answer(Frozen):
         for mark, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
             charset = name if self.body.startswith(mark) else charset
         try:
-            if charset not in _NO_CHARSETS:
+            if charset not in _IGNORED_CODECS:
                 return self.body.decode(charset or "utf-8", "replace")
         except (LookupError, ValueError):
             pass
         return self.body.decode("utf-8", "replace")
 
 
-_NO_CHARSETS = ("idna", "punycode", "unicode_escape", "unicode-escape", "raw_unicode_escape", "raw-unicode-escape")
+_IGNORED_CODECS = ("idna", "punycode", "unicode_escape", "unicode-escape", "raw_unicode_escape", "raw-unicode-escape")
 """Codecs of Python that no page is written in, and that take long or fail."""
 
 
-class Guarded(httpx2.AsyncBaseTransport):
+class GuardedTransport(httpx2.AsyncBaseTransport):
     """Connects to the addresses that were checked, and to nothing else; the host's name stays in `Host` and TLS.
 
     Args:
-        reach: who may be spoken to.
+        access: who may be spoken to.
         only: the one URL whose origin is open; None is each that `reach` opens.
     """
 
-    def __init__(self, reach: Reach, *, only: httpx2.URL | None = None) -> None:
-        self._reach, self._only = reach, only
+    def __init__(self, access: NetworkAccess, *, only: httpx2.URL | None = None) -> None:
+        self._access, self._only = access, only
         # A connection that is kept would be known by its address alone, and serve another name at the same address.
         limits = httpx2.Limits(max_keepalive_connections=0)
         self._inner = httpx2.AsyncHTTPTransport(limits=limits)
@@ -88,7 +88,7 @@ class Guarded(httpx2.AsyncBaseTransport):
         if self._only is not None and origin(url) != origin(self._only):
             raise RefusedError(f"the server sends on to {quoted(str(url), 200)}, which is another host")
         failed: httpx2.TransportError = httpx2.ConnectError("no address")
-        for address in (await self._reach.addresses(url))[:_MAX_ADDRESSES]:
+        for address in (await self._access.addresses(url))[:_MAX_ADDRESSES]:
             try:
                 return await self._inner.handle_async_request(
                     httpx2.Request(
@@ -112,13 +112,13 @@ def fetch(
     method: str,
     url: str,
     *,
-    reach: Reach,
+    access: NetworkAccess,
     timeout: float,
     limit: int,
     headers: Mapping[str, str] | None = None,
     content: bytes | None = None,
-    within: Callable[[httpx2.URL], bool] | None = None,
-) -> Answer:
+    redirect_allowed: Callable[[httpx2.URL], bool] | None = None,
+) -> HttpResponse:
     """Send a request and read the answer; to be called where no event loop runs.
 
     Redirects of GET and HEAD are followed, each checked as the first URL was. Headers go to the first origin only.
@@ -126,20 +126,22 @@ def fetch(
     Args:
         method: in capitals.
         url: absolute.
-        reach: who may be spoken to.
+        access: who may be spoken to.
         timeout: seconds for all of it, from the look-up to the last byte.
         limit: bytes of the answer that are read, after unpacking.
         headers: sent beside the client's own.
         content: the body.
-        within: says whether a redirect may lead to a URL, beside what `reach` says.
+        redirect_allowed: says whether a redirect may lead to a URL, beside what `reach` says.
 
     Raises:
         RefusedError: the URL, or one it leads to, must not be opened.
         ToolFailedError: there is no answer, or none that can be read.
     """
-    request = _exchange(method, read_url(url), reach, limit, dict(headers or {}), content, within)
+    request = _request_following_redirects(
+        method, parse_url(url), access, limit, dict(headers or {}), content, redirect_allowed
+    )
     try:
-        return asyncio.run(_in_time(request, timeout))
+        return asyncio.run(_with_timeout(request, timeout))
     except (TimeoutError, httpx2.TimeoutException):
         raise ToolFailedError(f"there was no whole answer within {timeout:g} seconds") from None
     except zlib.error:
@@ -149,20 +151,20 @@ def fetch(
         raise ToolFailedError(f"the request failed: {words}") from error
 
 
-async def _in_time(request: Any, timeout: float) -> Answer:
-    answer: Answer = await asyncio.wait_for(request, timeout)
+async def _with_timeout(request: Any, timeout: float) -> HttpResponse:
+    answer: HttpResponse = await asyncio.wait_for(request, timeout)
     return answer
 
 
-async def _exchange(
+async def _request_following_redirects(
     method: str,
     url: httpx2.URL,
-    reach: Reach,
+    access: NetworkAccess,
     limit: int,
     headers: dict[str, str],
     content: bytes | None,
-    within: Callable[[httpx2.URL], bool] | None,
-) -> Answer:
+    redirect_allowed: Callable[[httpx2.URL], bool] | None,
+) -> HttpResponse:
     """Ask, and go where the answer leads.
 
     Raises:
@@ -171,18 +173,18 @@ async def _exchange(
     """
     # The whole has a limit of time, which one for each read could not keep.
     async with httpx2.AsyncClient(
-        transport=Guarded(reach),
+        transport=GuardedTransport(access),
         timeout=None,
         trust_env=False,
-        headers={"User-Agent": AGENT, "Accept-Encoding": "gzip"},
+        headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip"},
     ) as client:
         for _ in range(_MAX_REDIRECTS + 1):
             async with client.stream(method, url, headers=headers, content=content) as response:
                 to = response.headers.get("location")
-                if to is None or response.status_code not in _REDIRECTS or method not in ("GET", "HEAD"):
-                    return await _answer(response, limit)
-            target = read_url(str(url.join(_location(to))))
-            if within is not None and not within(target):
+                if to is None or response.status_code not in _REDIRECT_STATUSES or method not in ("GET", "HEAD"):
+                    return await _read_response(response, limit)
+            target = parse_url(str(url.join(_checked_location(to))))
+            if redirect_allowed is not None and not redirect_allowed(target):
                 raise RefusedError(f"the server sends on to {quoted(str(target), 200)}, which is not open")
             if origin(target) != origin(url):
                 if headers and target.scheme == "http" and url.scheme == "https":
@@ -193,7 +195,7 @@ async def _exchange(
     raise ToolFailedError(f"the server sends on more than {_MAX_REDIRECTS} times")
 
 
-def _location(text: str) -> str:
+def _checked_location(text: str) -> str:
     """Return where a redirect leads; an answer's headers may hold anything.
 
     Raises:
@@ -206,7 +208,7 @@ def _location(text: str) -> str:
     return text
 
 
-async def _answer(response: httpx2.Response, limit: int) -> Answer:
+async def _read_response(response: httpx2.Response, limit: int) -> HttpResponse:
     """Read at most so many bytes; what is packed grows no further either.
 
     Raises:
@@ -221,11 +223,11 @@ async def _answer(response: httpx2.Response, limit: int) -> Answer:
         body += chunk if unpack is None else unpack.decompress(chunk, limit + 1 - len(body))
         if len(body) > limit:
             break
-    return Answer(
+    return HttpResponse(
         status=response.status_code,
         reason=response.reason_phrase,
         url=str(response.request.url),
         headers=response.headers,
         body=bytes(body[:limit]),
-        whole=len(body) <= limit and not (unpack is not None and unpack.unused_data),
+        is_complete=len(body) <= limit and not (unpack is not None and unpack.unused_data),
     )

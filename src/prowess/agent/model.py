@@ -11,11 +11,11 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from prowess.agent.role import CODE, model_of
+from prowess.agent.role import ROLE_INVALID, parse_model
 from prowess.errors import ConfigError
 from prowess.findings import finding
 from prowess.testing.script import ScriptedModel
-from prowess.text import near_names, neutral, quoted
+from prowess.text import nearest_names, neutral, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from prowess.agent.role import ModelConfig, Role
     from prowess.findings import Finding
 
-__all__ = ["chosen_model", "make_model", "model_findings", "model_name"]
+__all__ = ["resolve_model", "make_model", "model_findings", "model_name"]
 
-_NO_KEY = "or run without a key: `--model script:FILE`, `--model openai:NAME@http://localhost:PORT/v1`, or `--dry-run`"
-_KEYS = {
+_NO_KEY_HINT = (
+    "or run without a key: `--model script:FILE`, `--model openai:NAME@http://localhost:PORT/v1`, or `--dry-run`"
+)
+_API_KEY_VARIABLES = {
     "anthropic": ("ANTHROPIC_API_KEY",),
     "cohere": ("CO_API_KEY",),
     "deepseek": ("DEEPSEEK_API_KEY",),
@@ -54,12 +56,12 @@ def model_name(config: ModelConfig) -> str:
     return f"{config.provider}:{config.name or '?'}{at}"
 
 
-def chosen_model(config: ModelConfig, given: str | None) -> ModelConfig | None:
+def resolve_model(config: ModelConfig, override: str | None) -> ModelConfig | None:
     """Return the model that will be asked, as far as that can be said without a framework or a key.
 
     Args:
         config: of the role.
-        given: what the user names instead; settings such as `temperature` stay the role's.
+        override: what the user names instead; settings such as `temperature` stay the role's.
 
     Returns:
         None where it is a script.
@@ -67,11 +69,13 @@ def chosen_model(config: ModelConfig, given: str | None) -> ModelConfig | None:
     Raises:
         ConfigError: no model is named, or it cannot be one.
     """
-    if given is not None:
-        if given.startswith("script:"):
+    if override is not None:
+        if override.startswith("script:"):
             return None
-        other = model_of(given)
-        config = config.but(provider=other.provider, name=other.name, base_url=other.base_url, api_key_env=None)
+        other = parse_model(override)
+        config = config.with_changes(
+            provider=other.provider, name=other.name, base_url=other.base_url, api_key_env=None
+        )
     if not (config.name or "").strip():
         raise ConfigError(
             "no model is named", hint="write `model: provider:name` in the role, or give `--model provider:name`"
@@ -79,7 +83,7 @@ def chosen_model(config: ModelConfig, given: str | None) -> ModelConfig | None:
     if config.provider == "script":
         raise ConfigError("a role does not bring a script", hint="give it as `--model script:FILE`")
     if config.provider.removeprefix("gateway/") not in PROVIDERS:
-        near = near_names(config.provider, PROVIDERS)
+        near = nearest_names(config.provider, PROVIDERS)
         hint = f"did you mean {quoted(near[0])}?" if near else "name it as `provider:name`, as in `openai:gpt-4o-mini`"
         raise ConfigError(f"there is no provider of models {quoted(config.provider)}", hint=hint)
     if config.base_url and config.provider != "openai":
@@ -87,36 +91,36 @@ def chosen_model(config: ModelConfig, given: str | None) -> ModelConfig | None:
             f"`base_url` is for servers that speak OpenAI's API, not for {quoted(config.provider)}",
             hint="write `provider: openai`",
         )
-    if config.base_url and not _URL(config.base_url):
+    if config.base_url and not _match_url(config.base_url):
         raise ConfigError(
             f"{quoted(config.base_url, 200)} is no address of a server", hint="write it as `http://HOST:PORT/v1`"
         )
     return config
 
 
-def model_findings(role: Role, given: str | None) -> tuple[Finding, ...]:
+def model_findings(role: Role, override: str | None) -> tuple[Finding, ...]:
     """Return what keeps a role's model, or the one that is given instead, from being asked."""
     try:
-        if chosen_model(role.model, given) is None:
-            _script(str(given))
+        if resolve_model(role.model, override) is None:
+            _scripted_model(str(override))
     except ConfigError as error:
-        return (finding(CODE, str(error), path=role.path, hint=error.hint),)
+        return (finding(ROLE_INVALID, str(error), path=role.path, hint=error.hint),)
     return ()
 
 
-def _script(given: str) -> ScriptedModel:
-    return ScriptedModel(os.path.expanduser(given.removeprefix("script:")))
+def _scripted_model(override: str) -> ScriptedModel:
+    return ScriptedModel(os.path.expanduser(override.removeprefix("script:")))
 
 
-_URL = re.compile(r"https?://[^\s/]+(/\S*)?").fullmatch
+_match_url = re.compile(r"https?://[^\s/]+(/\S*)?").fullmatch
 
 
-def make_model(config: ModelConfig, given: str | None, env: Mapping[str, str] | None = None) -> tuple[Any, str]:
+def make_model(config: ModelConfig, override: str | None, env: Mapping[str, str] | None = None) -> tuple[Any, str]:
     """Return a model of Pydantic AI, and what it is called.
 
     Args:
         config: of the role.
-        given: what the user names instead.
+        override: what the user names instead.
         env: the environment that keys are taken from; the process's by default.
 
     Raises:
@@ -124,31 +128,31 @@ def make_model(config: ModelConfig, given: str | None, env: Mapping[str, str] | 
         ImportError: Pydantic AI, or what a provider needs, is not installed.
     """
     env = os.environ if env is None else env
-    chosen = chosen_model(config, given)
+    chosen = resolve_model(config, override)
     if chosen is None:
-        return _script(str(given)).pydantic_ai(), str(given)
+        return _scripted_model(str(override)).pydantic_ai(), str(override)
     if chosen.provider == "openai":
-        return _openai(chosen, env), model_name(chosen)
-    return _known(chosen, _key(chosen, env)), model_name(chosen)
+        return _openai_model(chosen, env), model_name(chosen)
+    return _provider_model(chosen, _api_key(chosen, env)), model_name(chosen)
 
 
-def _key(config: ModelConfig, env: Mapping[str, str]) -> str | None:
+def _api_key(config: ModelConfig, env: Mapping[str, str]) -> str | None:
     """Return the key of a provider, None for one that needs none.
 
     Raises:
         ConfigError: there is none.
     """
-    names = (config.api_key_env,) if config.api_key_env else _KEYS.get(config.provider, ())
+    names = (config.api_key_env,) if config.api_key_env else _API_KEY_VARIABLES.get(config.provider, ())
     if not names:
         return None
     variable, key = names[0], next((env[name].strip() for name in names if env.get(name, "").strip()), None)
     if not key:
         words = f"there is no key for {quoted(config.provider)}: the variable {variable} is not set"
-        raise ConfigError(words, hint=f"set {variable}, {_NO_KEY}")
+        raise ConfigError(words, hint=f"set {variable}, {_NO_KEY_HINT}")
     return key
 
 
-def _openai(config: ModelConfig, env: Mapping[str, str]) -> Any:
+def _openai_model(config: ModelConfig, env: Mapping[str, str]) -> Any:
     from prowess.adapters import missing_extra
 
     try:
@@ -159,13 +163,13 @@ def _openai(config: ModelConfig, env: Mapping[str, str]) -> Any:
         raise ImportError(missing_extra("pydantic-ai-slim[openai]", "agent")) from error
     url = config.base_url or env.get("OPENAI_BASE_URL") or None
     # A server of one's own often wants no key; the client wants one of any kind.
-    key = env.get(config.api_key_env or "OPENAI_API_KEY", "").strip() or "none" if url else _key(config, env)
+    key = env.get(config.api_key_env or "OPENAI_API_KEY", "").strip() or "none" if url else _api_key(config, env)
     # Without a reason at its end an answer has broken off, however well its connection was closed.
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
     return OpenAIChatModel(str(config.name), provider=OpenAIProvider(base_url=url, api_key=key), profile=profile)
 
 
-def _known(config: ModelConfig, key: str | None) -> Any:
+def _provider_model(config: ModelConfig, key: str | None) -> Any:
     from prowess.adapters import missing_extra
 
     try:
@@ -188,4 +192,4 @@ def _known(config: ModelConfig, key: str | None) -> Any:
     except Exception as error:  # noqa: BLE001 - each provider has its own way of saying that it is not set up
         said = neutral(" ".join(str(error).split()))[:500]
         words = f"the model {quoted(f'{config.provider}:{config.name}')} cannot be used: {said}"
-        raise ConfigError(words, hint=f"set what it asks for, {_NO_KEY}") from None
+        raise ConfigError(words, hint=f"set what it asks for, {_NO_KEY_HINT}") from None

@@ -17,9 +17,9 @@ from prowess.text import quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["AgentTool", "Around", "Policy", "RefusedError", "ToolFailedError"]
+__all__ = ["AgentTool", "ToolContext", "Policy", "RefusedError", "ToolFailedError"]
 
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_VARIABLE_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class ToolFailedError(ProwessError, RuntimeError):
@@ -46,7 +46,7 @@ class Policy(Frozen):
     max_result_bytes: int = 200_000
     """Bytes of what one call returns to the model."""
 
-    def word(self, kind: str, name: str, *, ask: bool = False) -> str:
+    def permission(self, kind: str, name: str, *, ask: bool = False) -> str:
         """Return `allow`, `ask` or `deny` for a tool.
 
         Args:
@@ -58,7 +58,7 @@ class Policy(Frozen):
             return "deny"
         return "ask" if ask or self.ask & {kind, name} else "allow"
 
-    def inside(self, path: str) -> str:
+    def resolve_in_roots(self, path: str) -> str:
         """Return a path without links that lies in one of the roots.
 
         Raises:
@@ -72,7 +72,7 @@ class Policy(Frozen):
         raise RefusedError(f"{quoted(path, 200)} is outside of what the role's policy opens")
 
 
-class Around(Frozen):
+class ToolContext(Frozen):
     """What a tool is made with, beside its configuration."""
 
     folder: str
@@ -87,11 +87,11 @@ class Around(Frozen):
     trusted: bool = False
     """Whether processes may run where nothing contains them: the user has said so."""
 
-    def path(self, text: str) -> str:
+    def absolute_path(self, text: str) -> str:
         """Return a path of a configuration, absolute."""
         return os.path.abspath(os.path.join(self.folder, os.path.expanduser(text)))
 
-    def filled(self, text: str, where: str) -> tuple[str, tuple[str, ...]]:
+    def expand_variables(self, text: str, where: str) -> tuple[str, tuple[str, ...]]:
         """Return a text of a configuration with the value of each `${NAME}` in its place, and those values.
 
         Args:
@@ -112,7 +112,7 @@ class Around(Frozen):
             values.append(found)
             return found
 
-        return _VARIABLE.sub(value, text), tuple(values)
+        return _VARIABLE_REFERENCE.sub(value, text), tuple(values)
 
 
 class AgentTool(Frozen):
@@ -135,9 +135,9 @@ class AgentTool(Frozen):
     origin: str = "role"
     """`role`, or the name of the skill that brought it."""
 
-    def named(self, taken: Iterable[str]) -> AgentTool:
+    def with_unique_name(self, taken: Iterable[str]) -> AgentTool:
         """Return the tool under a name that is not taken yet: its own, with its origin before it, or with a number."""
         used = set(taken)
         first = self.name if self.origin == "role" else f"{self.origin.replace('-', '_')}_{self.name}"
         names = (self.name, first[:60], *(f"{first[:56]}_{number}" for number in range(2, 1000)))
-        return self.but(name=next(name for name in names if name not in used))
+        return self.with_changes(name=next(name for name in names if name not in used))

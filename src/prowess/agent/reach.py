@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Self
 
-    from prowess.agent.policy import Around
+    from prowess.agent.policy import ToolContext
 
-__all__ = ["Reach", "is_public", "origin", "read_url"]
+__all__ = ["NetworkAccess", "is_public", "origin", "parse_url"]
 
 _MAX_URL = 8000
-_SPACE = re.compile(r"[\x00-\x20\x7f\\]")
-_NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+").fullmatch
+_FORBIDDEN_CHARS = re.compile(r"[\x00-\x20\x7f\\]")
+_match_numeric_label = re.compile(r"0x[0-9a-f]*|[0-9]+").fullmatch
 """What the last label of a name is where libraries take the whole for a number: an address in disguise."""
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
-_ASK = "the user can open it with `allow_private: true` for the tool"
-_ASK_BOTH = f"{_ASK} and `security.allow_private: true` in the role"
+_NAT64_NETWORK = ipaddress.ip_network("64:ff9b::/96")
+_HINT = "the user can open it with `allow_private: true` for the tool"
+_SKILL_HINT = f"{_HINT} and `security.allow_private: true` in the role"
 
 
-def read_url(text: str) -> httpx2.URL:
+def parse_url(text: str) -> httpx2.URL:
     """Read an absolute URL of `http` or `https`.
 
     Raises:
         RefusedError: it is none, or one that names a user.
     """
     try:
-        url = httpx2.URL("" if len(text) > _MAX_URL or _SPACE.search(text) else text)
+        url = httpx2.URL("" if len(text) > _MAX_URL or _FORBIDDEN_CHARS.search(text) else text)
         plain = url.scheme in ("http", "https") and bool(url.host) and 0 < origin(url)[2] < 65536
     except (httpx2.InvalidURL, ValueError):
         raise RefusedError(f"{quoted(text, 200)} is no URL") from None
@@ -67,7 +67,7 @@ def is_public(address: str) -> bool:
     if ip.version == 6:
         # Each of these says which address of the older kind is meant, and a gateway goes there.
         inner = [ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())]
-        if ip in _NAT64:
+        if ip in _NAT64_NETWORK:
             inner.append(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
         meant = [str(one) for one in inner if one is not None]
         if meant:
@@ -77,31 +77,31 @@ def is_public(address: str) -> bool:
     return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_link_local or ip.is_unspecified)
 
 
-class Reach(Frozen):
+class NetworkAccess(Frozen):
     """Who may be spoken to."""
 
     allowed: tuple[tuple[str, ...], ...] = ()
     """Lists of domains: a host must be one, or below one, of each list."""
     blocked: tuple[str, ...] = ()
-    private: bool = False
+    allow_private_addresses: bool = False
     """Whether addresses of this machine or network are open."""
-    hint: str = _ASK
+    hint: str = _HINT
 
     @classmethod
-    def of(cls, options: Mapping[str, Any], around: Around) -> Self:
+    def from_options(cls, options: Mapping[str, Any], context: ToolContext) -> Self:
         """Return what a tool may reach: what its configuration says, as far as the role's policy lets it.
 
         Raises:
             ConfigError: a domain is none.
         """
-        policy = around.policy
-        private = bool(options.get("allow_private", policy.allow_private))
+        policy = context.policy
+        allow_private_addresses = bool(options.get("allow_private", policy.allow_private))
         lists = [policy.allowed_hosts, options.get("allowed_domains", ())]
         return cls(
-            allowed=tuple(_domains(domains) for domains in lists if domains),
-            blocked=_domains(options.get("blocked_domains", ())),
-            private=private and (around.skill is None or policy.allow_private),
-            hint=_ASK if around.skill is None else _ASK_BOTH,
+            allowed=tuple(_normalized_domains(domains) for domains in lists if domains),
+            blocked=_normalized_domains(options.get("blocked_domains", ())),
+            allow_private_addresses=allow_private_addresses and (context.skill is None or policy.allow_private),
+            hint=_HINT if context.skill is None else _SKILL_HINT,
         )
 
     def check(self, url: httpx2.URL) -> None:
@@ -110,17 +110,19 @@ class Reach(Frozen):
         Raises:
             RefusedError: it must not be opened.
         """
-        host = _name(url)
-        address = _literal(host)
-        if address is None and _NUMBER(host.rpartition(".")[2]):
+        host = _host_name(url)
+        address = _ip_literal(host)
+        if address is None and _match_numeric_label(host.rpartition(".")[2]):
             raise RefusedError(f"{quoted(host)} is no name, and no address as addresses are written")
         for domains in self.allowed:
-            if not any(_below(host, domain) for domain in domains):
+            if not any(_is_in_domain(host, domain) for domain in domains):
                 raise RefusedError(f"{quoted(host)} is none of the hosts that are open: {', '.join(domains)[:500]}")
-        if any(_below(host, domain) for domain in self.blocked):
+        if any(_is_in_domain(host, domain) for domain in self.blocked):
             raise RefusedError(f"{quoted(host)} is a host that is not open")
-        if not self.private and (_below(host, "localhost") or (address is not None and not is_public(address))):
-            raise self._refused(host)
+        if not self.allow_private_addresses and (
+            _is_in_domain(host, "localhost") or (address is not None and not is_public(address))
+        ):
+            raise self._private_address_error(host)
 
     async def addresses(self, url: httpx2.URL) -> tuple[str, ...]:
         """Look up the host of a URL, once.
@@ -130,37 +132,37 @@ class Reach(Frozen):
             ToolFailedError: nobody knows it.
         """
         self.check(url)
-        host = _name(url)
-        address = _literal(host)
-        found = (address,) if address is not None else await _look_up(host, origin(url)[2])
+        host = _host_name(url)
+        address = _ip_literal(host)
+        found = (address,) if address is not None else await _resolve_host(host, origin(url)[2])
         # One that is not public is enough to refuse: a name that means both is a trap.
-        if not self.private and not all(is_public(one) for one in found):
-            raise self._refused(host)
+        if not self.allow_private_addresses and not all(is_public(one) for one in found):
+            raise self._private_address_error(host)
         return found
 
-    def _refused(self, host: str) -> RefusedError:
+    def _private_address_error(self, host: str) -> RefusedError:
         return RefusedError(
             f"{quoted(host)} is an address of this machine or network, which is not open", hint=self.hint
         )
 
 
-def _name(url: httpx2.URL) -> str:
+def _host_name(url: httpx2.URL) -> str:
     """Return the host of a URL as it is looked up."""
     return url.raw_host.decode("ascii", "replace").lower().strip("[]").rstrip(".")
 
 
-def _literal(host: str) -> str | None:
+def _ip_literal(host: str) -> str | None:
     try:
         return str(ipaddress.ip_address(host))
     except ValueError:
         return None
 
 
-def _below(host: str, domain: str) -> bool:
+def _is_in_domain(host: str, domain: str) -> bool:
     return host == domain or host.endswith(f".{domain}")
 
 
-def _domains(domains: Iterable[str]) -> tuple[str, ...]:
+def _normalized_domains(domains: Iterable[str]) -> tuple[str, ...]:
     """Return domains as hosts are written.
 
     Raises:
@@ -171,16 +173,16 @@ def _domains(domains: Iterable[str]) -> tuple[str, ...]:
         plain = domain.strip().removeprefix("*.").strip(".")
         plain = f"[{plain}]" if ":" in plain and not plain.startswith("[") else plain
         try:
-            url = read_url(f"http://{plain}/")
+            url = parse_url(f"http://{plain}/")
         except RefusedError:
             url = None
         if url is None or url.port is not None or url.path != "/" or url.query:
             raise ConfigError(f"{quoted(domain)} is no domain", hint="write only the name, as in `example.com`")
-        found.append(_literal(_name(url)) or _name(url))
+        found.append(_ip_literal(_host_name(url)) or _host_name(url))
     return tuple(found)
 
 
-async def _look_up(host: str, port: int) -> tuple[str, ...]:
+async def _resolve_host(host: str, port: int) -> tuple[str, ...]:
     """Return the addresses of a name.
 
     Raises:

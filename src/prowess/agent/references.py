@@ -10,14 +10,14 @@ import os
 from typing import TYPE_CHECKING
 
 from prowess._frozen import Frozen
-from prowess._yaml import NotYamlError, read_node
-from prowess.agent.role import CODE, read_tools
+from prowess._yaml import YamlSyntaxError, parse_yaml_node
+from prowess.agent.role import ROLE_INVALID, read_tools
 from prowess.files import SKILL_FILE
 from prowess.findings import Severity, finding
-from prowess.forms import Form, Report
-from prowess.requirements import missing
+from prowess.forms import FindingCollector, MappingReader
+from prowess.requirements import find_missing
 from prowess.skill import load
-from prowess.text import near_names, neutral, quoted
+from prowess.text import nearest_names, neutral, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
     from prowess.skill import Skill
 
-__all__ = ["LoadedSkill", "explicit_skills", "load_skill", "skill_dirs", "tools_of"]
+__all__ = ["LoadedSkill", "load_explicit_skills", "load_skill", "skill_dirs", "read_skill_tools"]
 
 
 class LoadedSkill(Frozen):
@@ -38,7 +38,7 @@ class LoadedSkill(Frozen):
     """Of its file, absolute."""
     body: str
     tools: tuple[ToolConfig, ...] = ()
-    variables: tuple[str, ...] = ()
+    env_variables: tuple[str, ...] = ()
     """Those it says it requires."""
 
     @property
@@ -56,7 +56,7 @@ def skill_dirs(given: Iterable[str], env: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(os.path.abspath(os.path.expanduser(path)) for path in (*given, *listed) if path))
 
 
-def explicit_skills(
+def load_explicit_skills(
     role: Role, *, dirs: Iterable[str], home: str, env: Mapping[str, str]
 ) -> tuple[tuple[LoadedSkill, ...], tuple[Finding, ...]]:
     """Return the skills a role names, in its order, and all that keeps it from running.
@@ -71,12 +71,18 @@ def explicit_skills(
     findings: list[Finding] = []
     lines = dict(zip(role.skills, role.skill_lines, strict=False))
     for reference in role.skills:
-        path = _resolved(reference, role.folder, tuple(dirs), home)
+        path = _resolve_reference(reference, role.folder, tuple(dirs), home)
         if path is None:
-            places = ", ".join(neutral(place) for place in _places(reference, role.folder, tuple(dirs), home))
+            places = ", ".join(neutral(place) for place in _candidate_paths(reference, role.folder, tuple(dirs), home))
             words = f"there is no skill {quoted(reference, 200)}: looked for {places}"
             findings.append(
-                finding(CODE, words, path=role.path, line=lines[reference], hint=_hint(reference, role.folder))
+                finding(
+                    ROLE_INVALID,
+                    words,
+                    path=role.path,
+                    line=lines[reference],
+                    hint=_reference_hint(reference, role.folder),
+                )
             )
             continue
         real = os.path.realpath(path)
@@ -92,7 +98,7 @@ def _is_path(reference: str) -> bool:
     return "/" in reference or os.sep in reference or reference.endswith(".md") or reference.startswith((".", "~"))
 
 
-def _places(reference: str, folder: str, dirs: tuple[str, ...], home: str) -> Iterator[str]:
+def _candidate_paths(reference: str, folder: str, dirs: tuple[str, ...], home: str) -> Iterator[str]:
     """Yield where a reference may lead, in order."""
     if _is_path(reference):
         path = os.path.abspath(os.path.join(folder, os.path.expanduser(reference)))
@@ -105,19 +111,19 @@ def _places(reference: str, folder: str, dirs: tuple[str, ...], home: str) -> It
         yield os.path.join(top, f"{reference}.md")
 
 
-def _resolved(reference: str, folder: str, dirs: tuple[str, ...], home: str) -> str | None:
+def _resolve_reference(reference: str, folder: str, dirs: tuple[str, ...], home: str) -> str | None:
     if "\0" in reference or not reference:
         return None
-    return next((path for path in _places(reference, folder, dirs, home) if os.path.isfile(path)), None)
+    return next((path for path in _candidate_paths(reference, folder, dirs, home) if os.path.isfile(path)), None)
 
 
-def _hint(reference: str, folder: str) -> str:
+def _reference_hint(reference: str, folder: str) -> str:
     top = os.path.join(folder, "skills")
     try:
         names = [name.removesuffix(".md") for name in os.listdir(top)]
     except OSError:
         names = []
-    near = near_names(os.path.basename(reference.rstrip("/")), names)
+    near = nearest_names(os.path.basename(reference.rstrip("/")), names)
     return f"did you mean {quoted(near[0])}?" if near else "write its path relative to the role, or use `--skill-dir`"
 
 
@@ -136,42 +142,44 @@ def load_skill(path: str, *, reference: str, env: Mapping[str, str]) -> tuple[Lo
     found = [item for item in skill.findings if item.severity is Severity.ERROR]
     for field in ("name", "description"):
         if not found and not (getattr(skill, field) or "").strip():
-            found.append(finding(CODE, f"the skill has no `{field}`", path=path, line=1, hint=f"add `{field}:`"))
-    tools, more = tools_of(skill)
+            found.append(
+                finding(ROLE_INVALID, f"the skill has no `{field}`", path=path, line=1, hint=f"add `{field}:`")
+            )
+    tools, more = read_skill_tools(skill)
     found += more
     name = skill.name or os.path.basename(os.path.dirname(path))
-    for one in missing(skill.requirements, env=env):
+    for one in find_missing(skill.requirements, env=env):
         words = f"the skill {quoted(name)} cannot be used: {one.message}"
-        found.append(finding(CODE, words, path=path, line=_line(skill, "requires"), hint=one.hint))
+        found.append(finding(ROLE_INVALID, words, path=path, line=_field_line(skill, "requires"), hint=one.hint))
     if found:
         return None, found
     return LoadedSkill(
-        name=name, reference=reference, path=path, body=skill.body, tools=tools, variables=skill.requirements.env
+        name=name, reference=reference, path=path, body=skill.body, tools=tools, env_variables=skill.requirements.env
     ), []
 
 
-def _line(skill: Skill, key: str) -> int | None:
+def _field_line(skill: Skill, key: str) -> int | None:
     """Return the line of a field, None where it is not there."""
     entry = skill.fields.get(key)
     return None if entry is None else entry.line
 
 
-def tools_of(skill: Skill) -> tuple[tuple[ToolConfig, ...], list[Finding]]:
+def read_skill_tools(skill: Skill) -> tuple[tuple[ToolConfig, ...], list[Finding]]:
     """Return the tools that a skill declares, and what is wrong with them.
 
     `tools: Read, Grep`, one line of text as Claude Code's agents have it, declares none.
     """
-    report = Report(skill.path or "", CODE)
-    front = None if skill.document is None else skill.document.front
+    report = FindingCollector(skill.path or "", ROLE_INVALID)
+    front = None if skill.document is None else skill.document.frontmatter
     if front is None or "tools" not in skill.fields or isinstance(skill.tools, str):
         return (), []
     try:
         # Its fence stands before the first line.
-        node = read_node("\n" + front)
-    except NotYamlError as error:
-        report.say(error.message)
+        node = parse_yaml_node("\n" + front)
+    except YamlSyntaxError as error:
+        report.add(error.message)
         return (), report.findings
     if node is None or node.kind != "map":
         return (), []
-    tools = read_tools(Form(node, report), "tools")
+    tools = read_tools(MappingReader(node, report), "tools")
     return tools, report.findings

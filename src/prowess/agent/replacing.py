@@ -7,28 +7,28 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from prowess.agent.beneath import at_folder, explained, kind_of
+from prowess.agent.beneath import describe_file_type, open_error, open_folder
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.text import quoted, words_of
+from prowess.text import describe_os_error, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["replace"]
+__all__ = ["replace_file"]
 
-_SHOWN = 200
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_MAX_SHOWN_CHARS = 200
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-def replace(
+def replace_file(
     root: str,
     folder: Sequence[str],
     name: str,
     path: str,
     data: bytes,
-    most: int,
+    max_bytes: int,
     *,
-    was: os.stat_result | None = None,
+    expected: os.stat_result | None = None,
 ) -> os.stat_result | None:
     """Put a file in place and return what stood there; folders that are missing are made.
 
@@ -38,25 +38,27 @@ def replace(
         name: the file's.
         path: as the model gave it.
         data: all of the file.
-        most: bytes that may be written.
-        was: what must stand there still, if that matters.
+        max_bytes: bytes that may be written.
+        expected: what must stand there still, if that matters.
 
     Raises:
         ToolFailedError: it cannot be written, or has changed.
         RefusedError: it may not be.
     """
-    if len(data) > most:
-        raise ToolFailedError(f"{len(data):,} bytes are too many: at most {most:,} are written; write less")
+    if len(data) > max_bytes:
+        raise ToolFailedError(f"{len(data):,} bytes are too many: at most {max_bytes:,} are written; write less")
     if any(part.lower() == ".git" for part in (*folder, name)):
         # What git finds there it runs, and nobody would be asked.
-        raise RefusedError(f"{quoted(path, _SHOWN)} is git's own; nothing is written there, use git's tools")
-    with at_folder(root, folder, make=True) as fd:
-        old = _old(fd, name, path)
-        if was is not None and (old is None or not os.path.samestat(old, was) or old.st_mtime_ns != was.st_mtime_ns):
-            raise ToolFailedError(f"{quoted(path, _SHOWN)} changed meanwhile; read it again")
+        raise RefusedError(f"{quoted(path, _MAX_SHOWN_CHARS)} is git's own; nothing is written there, use git's tools")
+    with open_folder(root, folder, create=True) as fd:
+        old = _existing_file(fd, name, path)
+        if expected is not None and (
+            old is None or not os.path.samestat(old, expected) or old.st_mtime_ns != expected.st_mtime_ns
+        ):
+            raise ToolFailedError(f"{quoted(path, _MAX_SHOWN_CHARS)} changed meanwhile; read it again")
         staged = f".prowess-{os.urandom(8).hex()}"
         try:
-            inner = os.open(staged, _NEW, 0o666, dir_fd=fd)
+            inner = os.open(staged, _CREATE_FLAGS, 0o666, dir_fd=fd)
             try:
                 if old is not None:
                     os.fchmod(inner, stat.S_IMODE(old.st_mode) & 0o777)
@@ -69,11 +71,13 @@ def replace(
         except OSError as error:
             with suppress(OSError):
                 os.unlink(staged, dir_fd=fd)
-            raise ToolFailedError(f"{quoted(path, _SHOWN)} cannot be written: {words_of(error)}") from None
+            raise ToolFailedError(
+                f"{quoted(path, _MAX_SHOWN_CHARS)} cannot be written: {describe_os_error(error)}"
+            ) from None
     return old
 
 
-def _old(fd: int, name: str, path: str) -> os.stat_result | None:
+def _existing_file(fd: int, name: str, path: str) -> os.stat_result | None:
     """Return what stands in the place of a file that is to be written.
 
     Raises:
@@ -84,9 +88,11 @@ def _old(fd: int, name: str, path: str) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise explained(fd, name, path, error) from None
+        raise open_error(fd, name, path, error) from None
     if not stat.S_ISREG(old.st_mode):
-        raise RefusedError(f"{quoted(path, _SHOWN)} is {kind_of(old)}, which is not replaced; choose another name")
+        raise RefusedError(
+            f"{quoted(path, _MAX_SHOWN_CHARS)} is {describe_file_type(old)}, which is not replaced; choose another name"
+        )
     if not old.st_mode & 0o222:
-        raise RefusedError(f"{quoted(path, _SHOWN)} is write-protected; choose another name")
+        raise RefusedError(f"{quoted(path, _MAX_SHOWN_CHARS)} is write-protected; choose another name")
     return old

@@ -11,23 +11,33 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import EMPTY, Frozen
-from prowess.agent.shape import Key, forms, read
-from prowess.agent.shape import schema as shape_schema
-from prowess.agent.tool_table import TOOLS
+from prowess.agent.shape import FieldSpec, map_items, read_fields
+from prowess.agent.shape import schema as fields_schema
+from prowess.agent.tool_table import TOOL_FIELDS
 from prowess.files import UnreadableError, read_file
-from prowess.forms import MAX_BYTES, Form, Report, read_yaml
-from prowess.text import near_names, quoted
+from prowess.forms import MAX_BYTES, FindingCollector, MappingReader, read_yaml_mapping
+from prowess.text import nearest_names, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prowess._yaml import Node
-    from prowess.agent.shape import Table
+    from prowess.agent.shape import FieldTable
     from prowess.findings import Finding
 
-__all__ = ["CODE", "Guardrails", "ModelConfig", "Role", "Security", "ToolConfig", "load_role", "read_tools", "schema"]
+__all__ = [
+    "ROLE_INVALID",
+    "Guardrails",
+    "ModelConfig",
+    "Role",
+    "Security",
+    "ToolConfig",
+    "load_role",
+    "read_tools",
+    "schema",
+]
 
-CODE = "role-invalid"
+ROLE_INVALID = "role-invalid"
 """The code of all that is wrong with a role."""
 API_VERSION = "initrunner/v1"
 MAX_SKILLS = 200
@@ -103,7 +113,7 @@ class Role(Frozen):
     """Explicit references, in their order."""
     skill_lines: tuple[int | None, ...] = ()
     """Where each stands."""
-    auto_enabled: bool = True
+    auto_skills_enabled: bool = True
     max_skills: int = 50
     tools: tuple[ToolConfig, ...] = ()
     guardrails: Guardrails = Guardrails()
@@ -117,38 +127,46 @@ class Role(Frozen):
 
 # ── the tables ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-MODEL: Table = {
-    "provider": Key(kind="text", doc="who serves it, as in `openai` or `anthropic`", default="openai"),
-    "name": Key(kind="text", doc="what the provider calls it", needed=True),
-    "base_url": Key(kind="text", doc="of a server that speaks OpenAI's API"),
-    "api_key_env": Key(kind="text", doc="the variable that holds its key, where it is not the provider's own"),
-    "temperature": Key(kind="number", doc="how freely it answers", closed=True, high=2),
-    "top_p": Key(kind="number", doc="of how many likely words it chooses", high=1),
-    "max_tokens": Key(kind="integer", doc="tokens of one answer", low=1),
+MODEL_FIELDS: FieldTable = {
+    "provider": FieldSpec(kind="text", doc="who serves it, as in `openai` or `anthropic`", default="openai"),
+    "name": FieldSpec(kind="text", doc="what the provider calls it", needed=True),
+    "base_url": FieldSpec(kind="text", doc="of a server that speaks OpenAI's API"),
+    "api_key_env": FieldSpec(kind="text", doc="the variable that holds its key, where it is not the provider's own"),
+    "temperature": FieldSpec(kind="number", doc="how freely it answers", inclusive=True, maximum=2),
+    "top_p": FieldSpec(kind="number", doc="of how many likely words it chooses", maximum=1),
+    "max_tokens": FieldSpec(kind="integer", doc="tokens of one answer", minimum=1),
 }
-_GUARDRAILS: Table = {
-    "max_tokens_per_run": Key(kind="integer", doc="tokens of all requests and answers of a run", default=50_000, low=1),
-    "max_tool_calls": Key(kind="integer", doc="calls of tools in a run", default=20, low=0),
-    "max_requests": Key(kind="integer", doc="requests to the model in a run", default=50, low=1),
-    "timeout_seconds": Key(kind="number", doc="seconds a run may take", default=300.0, high=86_400),
+_GUARDRAIL_FIELDS: FieldTable = {
+    "max_tokens_per_run": FieldSpec(
+        kind="integer", doc="tokens of all requests and answers of a run", default=50_000, minimum=1
+    ),
+    "max_tool_calls": FieldSpec(kind="integer", doc="calls of tools in a run", default=20, minimum=0),
+    "max_requests": FieldSpec(kind="integer", doc="requests to the model in a run", default=50, minimum=1),
+    "timeout_seconds": FieldSpec(kind="number", doc="seconds a run may take", default=300.0, maximum=86_400),
 }
-_SECURITY: Table = {
-    "deny": Key(kind="texts", doc="types or names of tools that are not offered, whoever brings them", default=()),
-    "ask": Key(kind="texts", doc="types or names of tools before each call of which the user is asked", default=()),
-    "allowed_hosts": Key(kind="texts", doc="domains tools may speak to, with all below them; none is all", default=()),
-    "allow_private": Key(
+_SECURITY_FIELDS: FieldTable = {
+    "deny": FieldSpec(
+        kind="texts", doc="types or names of tools that are not offered, whoever brings them", default=()
+    ),
+    "ask": FieldSpec(
+        kind="texts", doc="types or names of tools before each call of which the user is asked", default=()
+    ),
+    "allowed_hosts": FieldSpec(
+        kind="texts", doc="domains tools may speak to, with all below them; none is all", default=()
+    ),
+    "allow_private": FieldSpec(
         kind="truth", doc="whether a skill's tools may speak to this machine or network", default=False
     ),
-    "roots": Key(kind="texts", doc="folders outside which no tool reads or writes", default=(".",)),
+    "roots": FieldSpec(kind="texts", doc="folders outside which no tool reads or writes", default=(".",)),
 }
-_AUTO: Table = {
-    "enabled": Key(kind="truth", doc="whether skills are discovered", default=True),
-    "max_skills": Key(kind="integer", doc="discovered skills at most", default=50, low=1, high=MAX_SKILLS),
+_AUTO_SKILLS_FIELDS: FieldTable = {
+    "enabled": FieldSpec(kind="truth", doc="whether skills are discovered", default=True),
+    "max_skills": FieldSpec(kind="integer", doc="discovered skills at most", default=50, minimum=1, maximum=MAX_SKILLS),
 }
 _MODEL_SCHEMA = {
     "anyOf": [
         {"type": "string", "pattern": r"\S", "description": "`provider:name` or `openai:NAME@URL`"},
-        shape_schema(MODEL),
+        fields_schema(MODEL_FIELDS),
         {"type": "null"},
     ]
 }
@@ -157,37 +175,41 @@ _TOOLS_SCHEMA = {
     "items": {
         "oneOf": [
             {
-                **(inner := shape_schema(table)),
+                **(inner := fields_schema(table)),
                 "properties": {"type": {"const": kind}, **inner["properties"]},
                 "required": ["type", *inner.get("required", ())],
             }
-            for kind, table in TOOLS.items()
+            for kind, table in TOOL_FIELDS.items()
         ]
     },
 }
-_COMMON: Table = {
-    "model": Key(kind="model", doc="the model: a map, or one text", schema=_MODEL_SCHEMA),
-    "skills": Key(kind="texts", doc="skills that are loaded whole: names or paths", default=()),
-    "auto_skills": Key(kind="map", doc="skills that are discovered", keys=_AUTO, default=EMPTY),
-    "tools": Key(kind="tools", doc="the role's own tools", schema=_TOOLS_SCHEMA, default=()),
-    "guardrails": Key(kind="map", doc="what one run may use", keys=_GUARDRAILS, default=EMPTY),
-    "security": Key(kind="map", doc="what no tool may do, whoever brings it", keys=_SECURITY, default=EMPTY),
+_COMMON_FIELDS: FieldTable = {
+    "model": FieldSpec(kind="model", doc="the model: a map, or one text", schema=_MODEL_SCHEMA),
+    "skills": FieldSpec(kind="texts", doc="skills that are loaded whole: names or paths", default=()),
+    "auto_skills": FieldSpec(kind="map", doc="skills that are discovered", keys=_AUTO_SKILLS_FIELDS, default=EMPTY),
+    "tools": FieldSpec(kind="tools", doc="the role's own tools", schema=_TOOLS_SCHEMA, default=()),
+    "guardrails": FieldSpec(kind="map", doc="what one run may use", keys=_GUARDRAIL_FIELDS, default=EMPTY),
+    "security": FieldSpec(
+        kind="map", doc="what no tool may do, whoever brings it", keys=_SECURITY_FIELDS, default=EMPTY
+    ),
 }
-_ABOUT: Table = {
-    "name": Key(kind="text", doc="what the agent is called", needed=True),
-    "description": Key(kind="text", doc="what it is for", default=""),
-    "tags": Key(kind="texts", doc="words to find it by", default=()),
-    "author": Key(kind="text", doc="who wrote it", default=""),
-    "version": Key(kind="text", doc="of the role", default=""),
+_METADATA_FIELDS: FieldTable = {
+    "name": FieldSpec(kind="text", doc="what the agent is called", needed=True),
+    "description": FieldSpec(kind="text", doc="what it is for", default=""),
+    "tags": FieldSpec(kind="texts", doc="words to find it by", default=()),
+    "author": FieldSpec(kind="text", doc="who wrote it", default=""),
+    "version": FieldSpec(kind="text", doc="of the role", default=""),
 }
-_PROMPT = Key(kind="text", doc="what the model is told first", needed=True)
-INITRUNNER: Table = {
-    "apiVersion": Key(kind="text", doc="of the form", needed=True, choices=(API_VERSION,)),
-    "kind": Key(kind="text", doc="of the file", needed=True, choices=("Agent",)),
-    "metadata": Key(kind="map", doc="about the role", keys=_ABOUT, needed=True, default=EMPTY),
-    "spec": Key(kind="map", doc="the role", keys={"role": _PROMPT, **_COMMON}, needed=True, default=EMPTY),
+_PROMPT_FIELD = FieldSpec(kind="text", doc="what the model is told first", needed=True)
+INITRUNNER_FIELDS: FieldTable = {
+    "apiVersion": FieldSpec(kind="text", doc="of the form", needed=True, choices=(API_VERSION,)),
+    "kind": FieldSpec(kind="text", doc="of the file", needed=True, choices=("Agent",)),
+    "metadata": FieldSpec(kind="map", doc="about the role", keys=_METADATA_FIELDS, needed=True, default=EMPTY),
+    "spec": FieldSpec(
+        kind="map", doc="the role", keys={"role": _PROMPT_FIELD, **_COMMON_FIELDS}, needed=True, default=EMPTY
+    ),
 }
-FLAT: Table = {**_ABOUT, "prompt": _PROMPT, **_COMMON}
+FLAT_FIELDS: FieldTable = {**_METADATA_FIELDS, "prompt": _PROMPT_FIELD, **_COMMON_FIELDS}
 
 
 def schema() -> dict[str, Any]:
@@ -195,7 +217,7 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A role of Prowess",
-        "oneOf": [shape_schema(INITRUNNER), shape_schema(FLAT)],
+        "oneOf": [fields_schema(INITRUNNER_FIELDS), fields_schema(FLAT_FIELDS)],
     }
 
 
@@ -212,18 +234,18 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
         The role, None where it cannot be read, and all that is wrong with it: where anything is, it must not run.
     """
     file = os.path.abspath(os.fspath(path))
-    report = Report(file, CODE)
+    report = FindingCollector(file, ROLE_INVALID)
     try:
         data = read_file(file, MAX_BYTES, follow=True)
     except UnreadableError as error:
-        report.say(error.message, hint=error.hint)
+        report.add(error.message, hint=error.hint)
         return None, tuple(report.findings)
-    form = read_yaml(data, report)
+    form = read_yaml_mapping(data, report)
     if form is None:
         return None, tuple(report.findings)
     flat = form.get("apiVersion") is None and form.get("spec") is None and form.get("kind") is None
-    table = FLAT if flat else INITRUNNER
-    values = read(form, table, {"model": _model, "tools": read_tools})
+    table = FLAT_FIELDS if flat else INITRUNNER_FIELDS
+    values = read_fields(form, table, {"model": _read_model, "tools": read_tools})
     about, said = (values, values) if flat else (values["metadata"] or {}, values["spec"] or {})
     role = Role(
         path=file,
@@ -232,8 +254,8 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
         prompt=said.get("prompt" if flat else "role") or "",
         model=said.get("model") or ModelConfig(),
         skills=tuple(said.get("skills") or ()),
-        skill_lines=_lines(form if flat else form.get("spec"), "skills"),
-        auto_enabled=(said.get("auto_skills") or {}).get("enabled", True),
+        skill_lines=_item_lines(form if flat else form.get("spec"), "skills"),
+        auto_skills_enabled=(said.get("auto_skills") or {}).get("enabled", True),
         max_skills=(said.get("auto_skills") or {}).get("max_skills", 50),
         tools=tuple(said.get("tools") or ()),
         guardrails=Guardrails(**(said.get("guardrails") or {})),
@@ -242,31 +264,31 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
     return role, tuple(report.findings)
 
 
-def _lines(form: Form | Node | None, name: str) -> tuple[int | None, ...]:
+def _item_lines(form: MappingReader | Node | None, name: str) -> tuple[int | None, ...]:
     """Return where each text of a list stands; what is wrong with it was told before."""
-    top = form.node if isinstance(form, Form) else form
+    top = form.node if isinstance(form, MappingReader) else form
     if top is None or top.kind != "map":
         return ()
     nodes = (item for key, item in zip(top.keys, top.items, strict=True) if key.text == name and item.kind == "list")
     return tuple(item.line for node in nodes for item in node.items if item.kind not in ("list", "map"))
 
 
-def _model(form: Form, name: str) -> ModelConfig | None:
+def _read_model(form: MappingReader, name: str) -> ModelConfig | None:
     """Read a model: a map, or `provider:name`."""
     node = form.get(name)
     if node is None:
         return None
     if node.kind == "map":
-        inner = form.form(name)
-        return None if inner is None else ModelConfig(**read(inner, MODEL))
-    text = form.text(name)
+        inner = form.get_mapping(name)
+        return None if inner is None else ModelConfig(**read_fields(inner, MODEL_FIELDS))
+    text = form.get_text(name)
     if text is not None and not text.strip():
-        form.report.say(f"{quoted(form.path(name))} is empty", node, "write it as `provider:name`")
+        form.report.add(f"{quoted(form.key_path(name))} is empty", node, "write it as `provider:name`")
         return None
-    return None if text is None else model_of(text)
+    return None if text is None else parse_model(text)
 
 
-def model_of(text: str) -> ModelConfig:
+def parse_model(text: str) -> ModelConfig:
     """Return the model that one text means: `provider:name`, `openai:NAME@URL`; without a provider it is `openai`."""
     provider, colon, name = text.partition(":")
     if not colon:
@@ -275,23 +297,23 @@ def model_of(text: str) -> ModelConfig:
     return ModelConfig(provider=provider, name=name, base_url=f"http{url}" if at else None)
 
 
-def read_tools(form: Form, name: str) -> tuple[ToolConfig, ...]:
+def read_tools(form: MappingReader, name: str) -> tuple[ToolConfig, ...]:
     """Read a list of tools' configurations, a role's or a skill's; those that are wrong are left out and reported."""
     found = []
-    for inner in forms(form, name):
-        kind = inner.text("type", needed=True)
+    for inner in map_items(form, name):
+        kind = inner.get_text("type", required=True)
         if kind is None:
             continue
-        if kind not in TOOLS:
-            near = near_names(kind, TOOLS)
-            hint = f"did you mean {quoted(near[0])}?" if near else f"the types are {', '.join(TOOLS)}"
-            inner.report.say(f"there is no tool of the type {quoted(kind)}", inner.get("type"), hint)
+        if kind not in TOOL_FIELDS:
+            near = nearest_names(kind, TOOL_FIELDS)
+            hint = f"did you mean {quoted(near[0])}?" if near else f"the types are {', '.join(TOOL_FIELDS)}"
+            inner.report.add(f"there is no tool of the type {quoted(kind)}", inner.get("type"), hint)
             continue
-        table = {"type": Key(kind="text", doc="", needed=True), **TOOLS[kind]}
+        table = {"type": FieldSpec(kind="text", doc="", needed=True), **TOOL_FIELDS[kind]}
         before = len(inner.report.findings)
-        options = {key: value for key, value in read(inner, table).items() if key != "type"}
+        options = {key: value for key, value in read_fields(inner, table).items() if key != "type"}
         # One that is wrong is not made: what it needs may be missing.
-        if len(inner.report.findings) > before or inner.report.full:
+        if len(inner.report.findings) > before or inner.report.is_full:
             continue
-        found.append(ToolConfig(kind=kind, options=options, where=inner.where, line=inner.node.line))
+        found.append(ToolConfig(kind=kind, options=options, where=inner.prefix, line=inner.node.line))
     return tuple(found)

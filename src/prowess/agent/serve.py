@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from prowess.adapters import missing_extra
-from prowess.agent.chat_request import RequestError, chat_request
+from prowess.agent.chat_request import RequestError, parse_chat_request
 from prowess.errors import ConfigError
 from prowess.text import quoted
 
@@ -29,7 +29,7 @@ try:
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
-    from prowess.agent.completions import failure, no_model, streamed, whole
+    from prowess.agent.completions import error_response, full_response, model_not_found_error, streaming_response
 except ImportError as error:
     raise ImportError(missing_extra("starlette and uvicorn", "agent").replace("adapter", "endpoint")) from error
 
@@ -38,23 +38,23 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from prowess.agent.chat_request import Answerer
+    from prowess.agent.chat_request import ChatBackend
 
-__all__ = ["app", "listen", "serve", "server"]
+__all__ = ["make_app", "listen", "serve", "make_server"]
 
-MAX_BODY = 1_000_000
+MAX_BODY_BYTES = 1_000_000
 """Bytes of a request."""
-_BODY_SECONDS = 30.0
+_MAX_BODY_SECONDS = 30.0
 """Within which a request must have come."""
-_GONE = 499
+_CLIENT_CLOSED_REQUEST = 499
 """The status of an answer that nobody waits for any more."""
 
 
-def app(answerer: Answerer, *, token: str | None = None, loopback: bool = True) -> ASGIApp:
+def make_app(backend: ChatBackend, *, token: str | None = None, loopback: bool = True) -> ASGIApp:
     """Make the application.
 
     Args:
-        answerer: who answers.
+        backend: who answers.
         token: what a client must send as its key; None is no key.
         loopback: whether it listens on the loopback address only, so that no other host may be named.
     """
@@ -63,28 +63,28 @@ def app(answerer: Answerer, *, token: str | None = None, loopback: bool = True) 
         return JSONResponse({"status": "ok"})
 
     async def models(_: Request) -> Response:
-        rows = [{"id": name, "object": "model", "created": begun, "owned_by": "prowess"} for name in answerer.names]
+        rows = [{"id": name, "object": "model", "created": begun, "owned_by": "prowess"} for name in backend.names]
         return JSONResponse({"object": "list", "data": rows})
 
     async def model(request: Request) -> Response:
         name = request.path_params["name"]
-        if name not in answerer.names:
-            return failure(no_model(name, answerer))
+        if name not in backend.names:
+            return error_response(model_not_found_error(name, backend))
         return JSONResponse({"id": name, "object": "model", "created": begun, "owned_by": "prowess"})
 
     async def completions(request: Request) -> Response:
         try:
-            asked = chat_request(await _body(request), request.headers)
-            name = asked.model or answerer.names[0]
-            if name not in answerer.names:
-                return failure(no_model(name, answerer))
-            if asked.stream:
-                return await streamed(request, answerer, asked, name)
-            return await whole(request, answerer, asked, name)
+            chat = parse_chat_request(await _read_body(request), request.headers)
+            name = chat.model or backend.names[0]
+            if name not in backend.names:
+                return error_response(model_not_found_error(name, backend))
+            if chat.stream:
+                return await streaming_response(request, backend, chat, name)
+            return await full_response(request, backend, chat, name)
         except ClientDisconnect:
-            return Response(status_code=_GONE)
+            return Response(status_code=_CLIENT_CLOSED_REQUEST)
         except Exception as problem:  # noqa: BLE001 - whatever fails, the client is told in words
-            return failure(problem)
+            return error_response(problem)
 
     begun = int(time.time())
     routes = [
@@ -93,8 +93,8 @@ def app(answerer: Answerer, *, token: str | None = None, loopback: bool = True) 
         Route("/v1/models/{name:path}", model),
         Route("/v1/chat/completions", completions, methods=["POST"]),
     ]
-    made = Starlette(routes=routes, exception_handlers={HTTPException: _http_failure})
-    return _Guard(made, token=token, loopback=loopback)
+    made = Starlette(routes=routes, exception_handlers={HTTPException: _http_error_response})
+    return _RequestGuard(made, token=token, loopback=loopback)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -107,26 +107,26 @@ def listen(host: str, port: int) -> socket.socket:
         raise ConfigError(f"{port} is no address of this machine: ports end at 65535")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        taken = socket.socket(family, kind, protocol)
+        listener = socket.socket(family, kind, protocol)
     except (OSError, OverflowError, UnicodeError):
         raise ConfigError(f"{quoted(host)} with the port {port} is no address of this machine") from None
     try:
-        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        taken.bind(address)
-        taken.listen(512)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(512)
     except OSError as error:
-        taken.close()
+        listener.close()
         if error.errno == errno.EADDRINUSE:
             hint = "choose another with `--port`, or `--port 0` for one that is free; or end what listens there"
             raise ConfigError(f"port {port} is in use", hint=hint) from None
         if error.errno == errno.EACCES:
             raise ConfigError(f"port {port} is not yours to take", hint="choose one above 1023") from None
         raise ConfigError(f"{quoted(host)} is no address of this machine: {error.strerror}") from None
-    return taken
+    return listener
 
 
 def serve(
-    answerer: Answerer,
+    backend: ChatBackend,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
@@ -136,7 +136,7 @@ def serve(
     """Answer until the process is told to end.
 
     Args:
-        answerer: who answers.
+        backend: who answers.
         host: the address that is listened on.
         port: 0 is one that is free.
         token: what a client must send as its key; None is no key.
@@ -145,18 +145,18 @@ def serve(
     Raises:
         ConfigError: the address cannot be had.
     """
-    with listen(host, port) as taken:
-        at, port = taken.getsockname()[:2]
+    with listen(host, port) as listener:
+        at, port = listener.getsockname()[:2]
         if ready is not None:
             ready(f"http://{f'[{at}]' if ':' in at else at}:{port}/v1")
-        server(answerer, taken, token=token).run(sockets=[taken])
+        make_server(backend, listener, token=token).run(sockets=[listener])
 
 
-def server(answerer: Answerer, taken: socket.socket, *, token: str | None = None) -> uvicorn.Server:
+def make_server(backend: ChatBackend, listener: socket.socket, *, token: str | None = None) -> uvicorn.Server:
     """Make the server of an address that was taken; `run` runs it, `should_exit` ends it."""
-    at = str(taken.getsockname()[0]).partition("%")[0]
+    at = str(listener.getsockname()[0]).partition("%")[0]
     config = uvicorn.Config(
-        app(answerer, token=token, loopback=ipaddress.ip_address(at).is_loopback),
+        make_app(backend, token=token, loopback=ipaddress.ip_address(at).is_loopback),
         log_level="critical",
         access_log=False,
         server_header=False,
@@ -167,7 +167,7 @@ def server(answerer: Answerer, taken: socket.socket, *, token: str | None = None
     return uvicorn.Server(config)
 
 
-class _Guard:
+class _RequestGuard:
     """Lets in who may ask."""
 
     def __init__(self, inner: ASGIApp, *, token: str | None, loopback: bool) -> None:
@@ -176,17 +176,17 @@ class _Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        problem = self._problem(Request(scope))
-        await (self._inner if problem is None else failure(problem))(scope, receive, send)
+        problem = self._rejection(Request(scope))
+        await (self._inner if problem is None else error_response(problem))(scope, receive, send)
 
-    def _problem(self, request: Request) -> RequestError | None:
+    def _rejection(self, request: Request) -> RequestError | None:
         headers = request.headers
-        host = _host(f"//{headers.get('host', '')}")
-        if self._loopback and not _is_here(host):
+        host = _host_of_url(f"//{headers.get('host', '')}")
+        if self._loopback and not _is_loopback_host(host):
             # A name of another's that means this machine: the page that asks is another's too.
             return RequestError(f"this endpoint is not {quoted(host)}; use `http://127.0.0.1:PORT/v1`", status=403)
         origin = headers.get("origin")
-        if headers.get("sec-fetch-site") == "cross-site" or (origin is not None and _host(origin) != host):
+        if headers.get("sec-fetch-site") == "cross-site" or (origin is not None and _host_of_url(origin) != host):
             return RequestError("a page of another site may not ask here", status=403)
         if self._token is not None and request.url.path != "/healthz":
             kind, _, given = headers.get("authorization", "").partition(" ")
@@ -195,14 +195,14 @@ class _Guard:
         return None
 
 
-def _host(url: str) -> str:
+def _host_of_url(url: str) -> str:
     try:
         return (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:
         return ""
 
 
-def _is_here(host: str) -> bool:
+def _is_loopback_host(host: str) -> bool:
     if host == "localhost":
         return True
     try:
@@ -211,7 +211,7 @@ def _is_here(host: str) -> bool:
         return False
 
 
-async def _body(request: Request) -> bytes:
+async def _read_body(request: Request) -> bytes:
     """Read a request, which must be JSON by its type.
 
     Raises:
@@ -222,19 +222,19 @@ async def _body(request: Request) -> bytes:
         raise RequestError("send the header `Content-Type: application/json`", status=415)
     body = bytearray()
     try:
-        async with asyncio.timeout(_BODY_SECONDS):
+        async with asyncio.timeout(_MAX_BODY_SECONDS):
             async for chunk in request.stream():
                 body += chunk
-                if len(body) > MAX_BODY:
-                    raise RequestError(f"the request is larger than {MAX_BODY} bytes", status=413)
+                if len(body) > MAX_BODY_BYTES:
+                    raise RequestError(f"the request is larger than {MAX_BODY_BYTES} bytes", status=413)
     except TimeoutError:
-        raise RequestError(f"the request did not come within {_BODY_SECONDS:g} seconds", status=408) from None
+        raise RequestError(f"the request did not come within {_MAX_BODY_SECONDS:g} seconds", status=408) from None
     return bytes(body)
 
 
-async def _http_failure(request: Request, problem: Exception) -> Response:
+async def _http_error_response(request: Request, problem: Exception) -> Response:
     status = problem.status_code if isinstance(problem, HTTPException) else 500
     words = (
         f"there is no {quoted(request.url.path, 200)} here" if status == 404 else f"{request.method} is not for this"
     )
-    return failure(RequestError(words, status=status))
+    return error_response(RequestError(words, status=status))

@@ -45,27 +45,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Not `list(...)`: once the command of that name is imported, the word means its module here.
     arguments = [*(sys.argv[1:] if argv is None else argv)]
     if sys.stdout is None:  # it was closed before we began
-        from .common import die
+        from .common import print_error
 
-        die("the output cannot be written: there is no stdout")
+        print_error("the output cannot be written: there is no stdout")
         return FAILED
     try:
-        code = _ended(arguments)
+        code = _run_command(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader, `head` for one, has seen enough.
-        _close()
+        _discard_stdout()
         return OK
     except OSError as error:
-        from .common import die
+        from .common import print_error
 
-        _close()
-        die(f"the output cannot be written: {error.strerror}")
+        _discard_stdout()
+        print_error(f"the output cannot be written: {error.strerror}")
         return FAILED
     return code
 
 
-def _ended(arguments: list[str]) -> int:
+def _run_command(arguments: list[str]) -> int:
     """Return the exit code of a command, however it ends.
 
     Raises:
@@ -78,15 +78,15 @@ def _ended(arguments: list[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else USAGE
     except Exception as error:
-        if isinstance(error, OSError) and not error.filename and error.errno in _UNWRITABLE:
+        if isinstance(error, OSError) and not error.filename and error.errno in _WRITE_ERRNOS:
             raise
-        return _failed(error)
+        return _report_exception(error)
 
 
-_UNWRITABLE = (EPIPE, ENOSPC, EDQUOT, EFBIG, EIO)
+_WRITE_ERRNOS = (EPIPE, ENOSPC, EDQUOT, EFBIG, EIO)
 
 
-def _close() -> None:
+def _discard_stdout() -> None:
     """Send what is still to be written nowhere; Python would complain once more when it closes stdout."""
     from contextlib import suppress
 
@@ -101,19 +101,19 @@ def _dispatch(arguments: list[str]) -> int:
 
         print(f"prowess {__version__}")
         return OK
-    from .common import die, usage
+    from .common import main_help, print_error
 
     if name in ("-h", "--help", "help"):
         topic = arguments[1] if len(arguments) > 1 and name == "help" else None
         if topic in COMMANDS:
             return _dispatch([str(topic), "--help"])
-        print(usage(), end="")
+        print(main_help(), end="")
         return OK if arguments else USAGE
     if name not in COMMANDS:
-        from prowess.text import near_names, neutral
+        from prowess.text import nearest_names, neutral
 
-        near = near_names(name, COMMANDS)
-        die(
+        near = nearest_names(name, COMMANDS)
+        print_error(
             f"there is no command `{neutral(name[:40])}`",
             f"did you mean `prowess {near[0]}`?" if near else "`prowess --help` lists them",
         )
@@ -125,21 +125,21 @@ def _dispatch(arguments: list[str]) -> int:
     return result
 
 
-def _failed(error: Exception) -> int:
+def _report_exception(error: Exception) -> int:
     from prowess.errors import ConfigError, ProwessError
 
-    from .common import die
+    from .common import print_error
 
     if isinstance(error, ProwessError):
-        die(str(error), error.hint)
+        print_error(str(error), error.hint)
         # Names of hosts, skills and options that do not exist are wrong use; what is wrong with a skill is a failure.
         return USAGE if isinstance(error, LookupError | ConfigError) else FAILED
     if isinstance(error, OSError) and not error.filename and error.errno in (ENOENT, EACCES):
-        die(f"the working directory cannot be found: {error.strerror}", "change to one that is there")
+        print_error(f"the working directory cannot be found: {error.strerror}", "change to one that is there")
         return FAILED
     if os.environ.get("PROWESS_DEBUG"):
         raise error
-    die(
+    print_error(
         f"this is a bug in Prowess: {type(error).__name__}: {error}",
         "set PROWESS_DEBUG=1 to see where, and please report it",
     )

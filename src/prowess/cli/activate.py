@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from prowess.findings import Severity
 
-from .common import catalog_of, finding_lines, look_arguments, make_parser, print_json, say, tell_lines
+from .common import (
+    add_discovery_options,
+    catalog_from_args,
+    format_finding,
+    make_parser,
+    print_json,
+    print_stderr,
+    print_untrusted_text,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     result = make_parser("activate", epilog=_EPILOG)
     result.add_argument("name", metavar="NAME", help="the skill to activate, as its user would")
     result.add_argument("--arguments", metavar="TEXT", help="what is given with the name; shown to the model")
-    look_arguments(result)
+    add_discovery_options(result)
     result.add_argument("--json", action="store_true", help="print JSON")
     return result
 
@@ -29,13 +37,13 @@ def run(args: argparse.Namespace) -> int:
     """Print what the model would read."""
     from prowess.session import Session
 
-    found = Session(catalog_of(args)).activate(args.name, args.arguments, by="user")
+    found = Session(catalog_from_args(args)).activate(args.name, args.arguments, by="user")
     if args.json:
         print_json(found.as_dict())
         return 0
-    tell_lines(found.content)
+    print_untrusted_text(found.content)
     for item in found.findings:
         if item.severity is not Severity.INFO:
-            for line in finding_lines(item):
-                say(line)
+            for line in format_finding(item):
+                print_stderr(line)
     return 0

@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from prowess.adapters import missing_extra
-from prowess.cli.common import say, tell_part
+from prowess.cli.common import print_stderr, print_untrusted_chunk
 from prowess.entry import State
 from prowess.errors import ConfigError
 from prowess.text import neutral, quoted
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from prowess.agent.conversation import Conversation, Turn
-    from prowess.agent.live import Live
+    from prowess.agent.live import RoleReloader
 
 __all__ = ["chat"]
 
-_CHOOSABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
+_SELECTABLE_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 _HELP = "type what you want to say; `/NAME` names a skill, Ctrl-C ends an answer, Ctrl-D the talk"
 
 
-class _Skills(Completer):  # type: ignore[misc, unused-ignore]
+class _SkillCompleter(Completer):  # type: ignore[misc, unused-ignore]
     """Completes `/NAME` at the beginning of a word."""
 
     def __init__(self, conversation: Conversation) -> None:
@@ -48,12 +48,12 @@ class _Skills(Completer):  # type: ignore[misc, unused-ignore]
         if not word.startswith("/") or session is None:
             return
         for entry in session.catalog.skills:
-            if entry.state in _CHOOSABLE and entry.name.startswith(word[1:]):
+            if entry.state in _SELECTABLE_STATES and entry.name.startswith(word[1:]):
                 words = neutral(entry.description or "")[:80]
                 yield Completion(f"/{neutral(entry.name)}", start_position=-len(word), display_meta=words)
 
 
-class _Status:
+class _StatusBar:
     """What stands below the line that is typed."""
 
     def __init__(self, conversation: Conversation, model: str) -> None:
@@ -66,12 +66,12 @@ class _Status:
         return f" {neutral(self._model)} · {self.tokens:,} tokens{skills} "
 
 
-def chat(conversation: Conversation, live: Live, model: str, *, yes: bool = False) -> int:
+def chat(conversation: Conversation, reloader: RoleReloader, model: str, *, yes: bool = False) -> int:
     """Talk until the user has enough, and return the exit code.
 
     Args:
         conversation: to begin with.
-        live: what each turn takes the role from.
+        reloader: what each turn takes the role from.
         model: what it is called.
         yes: whether nobody is asked before a call.
 
@@ -80,15 +80,15 @@ def chat(conversation: Conversation, live: Live, model: str, *, yes: bool = Fals
     """
     if any(stream is None or not stream.isatty() for stream in (sys.stdin, sys.stdout)):
         raise ConfigError("`-i` needs a terminal", hint="say one thing with `-p`, or lines with `--daemon`")
-    return asyncio.run(_talk(conversation, live, model, yes))
+    return asyncio.run(_chat_loop(conversation, reloader, model, yes))
 
 
-async def _talk(conversation: Conversation, live: Live, model: str, yes: bool) -> int:
-    status = _Status(conversation, model)
-    lines: PromptSession[str] = PromptSession(completer=_Skills(conversation), bottom_toolbar=status)
+async def _chat_loop(conversation: Conversation, reloader: RoleReloader, model: str, yes: bool) -> int:
+    status = _StatusBar(conversation, model)
+    lines: PromptSession[str] = PromptSession(completer=_SkillCompleter(conversation), bottom_toolbar=status)
     if not yes:
-        conversation.confirm = _confirmed
-    say(f"{neutral(conversation.assembly.role.name)}: {_HELP}")
+        conversation.confirm = _confirm_call
+    print_stderr(f"{neutral(conversation.assembly.role.name)}: {_HELP}")
     told: set[str] = set()
     while True:
         try:
@@ -100,24 +100,24 @@ async def _talk(conversation: Conversation, live: Live, model: str, yes: bool) -
             continue
         if not said.strip():
             continue
-        conversation.take(live.current())
-        turn = await _answered(conversation, said)
+        conversation.update_assembly(reloader.current())
+        turn = await _ask_interruptibly(conversation, said)
         if turn is None:
-            say("\nended")
+            print_stderr("\nended")
             continue
         sys.stdout.write("\n")
         status.tokens += turn.usage.get("total_tokens", 0)
         for note in turn.notes:
             if note not in told:
-                say(f"note: {neutral(note)}")
+                print_stderr(f"note: {neutral(note)}")
         told.update(turn.notes)
         if turn.error is not None:
-            say(f"error: {neutral(turn.error)}")
+            print_stderr(f"error: {neutral(turn.error)}")
 
 
-async def _answered(conversation: Conversation, said: str) -> Turn | None:
+async def _ask_interruptibly(conversation: Conversation, said: str) -> Turn | None:
     """Return what came of what was said; None where the user ended it."""
-    task = asyncio.create_task(conversation.ask(said, told=tell_part))
+    task = asyncio.create_task(conversation.ask(said, on_text=print_untrusted_chunk))
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, task.cancel)
     try:
@@ -131,9 +131,9 @@ async def _answered(conversation: Conversation, said: str) -> Turn | None:
         loop.remove_signal_handler(signal.SIGINT)
 
 
-async def _confirmed(tool: str, arguments: Mapping[str, Any]) -> bool:
+async def _confirm_call(tool: str, arguments: Mapping[str, Any]) -> bool:
     """Ask on the terminal before a call."""
-    say(f"\n{quoted(tool)} wants to be called with {neutral(json.dumps(dict(arguments), ensure_ascii=False))}")
+    print_stderr(f"\n{quoted(tool)} wants to be called with {neutral(json.dumps(dict(arguments), ensure_ascii=False))}")
     try:
         answer = await PromptSession[str]().prompt_async("allow it? [y/N] ")
     except (EOFError, KeyboardInterrupt):

@@ -5,14 +5,23 @@ from __future__ import annotations
 import os
 import sys
 
-from prowess.check import Report, report, skills_below
+from prowess.check import Report, find_skill_files, report
 from prowess.cli import FAILED, OK
-from prowess.cli.common import catalog_of, die, look_arguments, make_parser, print_json, say, skill_dirs, tell
-from prowess.disk import Disk
+from prowess.cli.common import (
+    add_discovery_options,
+    catalog_from_args,
+    make_parser,
+    print_error,
+    print_json,
+    print_stderr,
+    print_stdout,
+    skill_dirs,
+)
+from prowess.disk import Filesystem
 from prowess.errors import ConfigError
 from prowess.findings import Severity
 from prowess.places import git_root
-from prowess.text import neutral, words_of
+from prowess.text import describe_os_error, neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,14 +54,14 @@ def parser() -> ArgumentParser:
     result.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
     result.add_argument("--strict", action="store_true", help="fail on warnings too")
     result.add_argument("--quiet", action="store_true", help="show only what makes it fail, and no counts")
-    look_arguments(result, host="many")
+    add_discovery_options(result, host="many")
     return result
 
 
 def run(args: Namespace) -> int:
     """Check, and repair before if that is asked for."""
-    _named_folders(args)
-    repaired, wrong = _repair(args) if args.fix else ([], False)
+    _check_paths(args)
+    repaired, wrong = _fix_files(args) if args.fix else ([], False)
     progress = _Progress()
     result = report(
         args.path or None,
@@ -66,11 +75,11 @@ def run(args: Namespace) -> int:
     )
     progress.clear()
     failing = (Severity.ERROR, Severity.WARNING) if args.strict else (Severity.ERROR,)
-    _write(args, result, repaired, failing)
+    _print_report(args, result, repaired, failing)
     return FAILED if wrong or any(item.severity in failing for item in result.findings) else OK
 
 
-def _write(
+def _print_report(
     args: Namespace, result: Report, repaired: list[tuple[str, tuple[str, ...]]], failing: tuple[str, ...]
 ) -> None:
     cwd = os.path.realpath(args.cwd or ".")
@@ -88,25 +97,25 @@ def _write(
         return
     lines = formats.github(shown, git_root(cwd) or cwd) if args.format == "github" else formats.text(shown, cwd)
     for line in lines:
-        tell(line, command=args.format == "github")
+        print_stdout(line, command=args.format == "github")
     if not args.quiet:
-        say(("\n" if shown and args.format == "text" and sys.stdout.isatty() else "") + _summary(result))
+        print_stderr(("\n" if shown and args.format == "text" and sys.stdout.isatty() else "") + _summary(result))
 
 
 def _summary(result: Report) -> str:
     counts = result.counts
     if not counts["skills"] and not result.findings:
         return "no skills found"
-    parts = [_many(counts[key], word) for key, word in (("error", "error"), ("warning", "warning")) if counts[key]]
+    parts = [_pluralize(counts[key], word) for key, word in (("error", "error"), ("warning", "warning")) if counts[key]]
     parts += [f"{counts['info']} info"] if counts["info"] else []
-    return f"{_many(counts['skills'], 'skill')} checked: {', '.join(parts) or 'nothing wrong'}"
+    return f"{_pluralize(counts['skills'], 'skill')} checked: {', '.join(parts) or 'nothing wrong'}"
 
 
-def _many(count: int, word: str) -> str:
+def _pluralize(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
-def _named_folders(args: Namespace) -> None:
+def _check_paths(args: Namespace) -> None:
     for option in ("cwd", "home"):
         value = getattr(args, option)
         if value is not None and not os.path.isdir(value):
@@ -115,19 +124,19 @@ def _named_folders(args: Namespace) -> None:
         raise ConfigError(f"`--role` is not a file: {neutral(args.role)}", hint="check the path")
 
 
-def _repair(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool]:
+def _fix_files(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool]:
     """Repair the files asked for; return what was done, and whether one could not be written."""
     from prowess.fix import fix_file
 
     repaired: list[tuple[str, tuple[str, ...]]] = []
     wrong = False
     cwd = os.path.realpath(args.cwd or ".")
-    for path in dict.fromkeys(_repairable(args)):
+    for path in dict.fromkeys(_files_to_fix(args)):
         try:
             new_path, done = fix_file(path)
         except OSError as error:
-            reason = neutral(words_of(error))
-            die(
+            reason = neutral(describe_os_error(error))
+            print_error(
                 f"{neutral(path)} cannot be repaired: {reason}",
                 "mend the permissions of its folder, or make room on the disk",
             )
@@ -136,20 +145,20 @@ def _repair(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool]:
         if done:
             repaired.append((new_path, done))
             shown = new_path[len(cwd) + 1 :] if new_path.startswith(cwd + os.sep) else new_path
-            say(f"fixed {neutral(shown)}: {neutral(', '.join(done))}")
+            print_stderr(f"fixed {neutral(shown)}: {neutral(', '.join(done))}")
     return repaired, wrong
 
 
-def _repairable(args: Namespace) -> Iterator[str]:
+def _files_to_fix(args: Namespace) -> Iterator[str]:
     """Yield the files to repair: below the named paths, else the project's own that no link leads to."""
     if args.path:
         for path in args.path:
-            files, _ = skills_below(os.path.abspath(os.path.join(args.cwd or ".", os.path.expanduser(path))))
+            files, _ = find_skill_files(os.path.abspath(os.path.join(args.cwd or ".", os.path.expanduser(path))))
             yield from files
         return
-    disk, left = Disk(), 0
+    filesystem, left = Filesystem(), 0
     for host in args.host or ["prowess"]:
-        catalog = catalog_of(args, host=host, disk=disk)
+        catalog = catalog_from_args(args, host=host, filesystem=filesystem)
         project = git_root(catalog.cwd) or catalog.cwd
         for entry in catalog.skills:
             top = entry.root if entry.scope == "extra" else project
@@ -159,7 +168,7 @@ def _repairable(args: Namespace) -> Iterator[str]:
             else:
                 left += 1
     if left:
-        say(f"{_many(left, 'skill')} outside the project left alone; name a path to repair it")
+        print_stderr(f"{_pluralize(left, 'skill')} outside the project left alone; name a path to repair it")
 
 
 class _Progress:

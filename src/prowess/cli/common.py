@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import accumulate, takewhile
 
 from prowess.findings import Finding, Severity
-from prowess.text import UNSEEN, neutral
+from prowess.text import INVISIBLE_CHARACTERS, neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,32 +21,32 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.catalog import Catalog
-    from prowess.disk import Disk
+    from prowess.disk import Filesystem
 
 __all__ = [
-    "catalog_of",
-    "columns",
-    "die",
-    "finding_lines",
-    "look_arguments",
+    "catalog_from_args",
+    "format_table",
+    "print_error",
+    "format_finding",
+    "add_discovery_options",
     "make_parser",
-    "many",
+    "pluralize",
     "print_json",
-    "say",
+    "print_stderr",
     "skill_dirs",
-    "usage",
+    "main_help",
 ]
 
 
-class _Parser(argparse.ArgumentParser):
+class _ArgumentParser(argparse.ArgumentParser):
     """Speaks like the rest of Prowess when it is used wrongly."""
 
     def error(self, message: str) -> Any:
-        die(neutral(message), f"`{self.prog} --help` shows how it is used")
+        print_error(neutral(message), f"`{self.prog} --help` shows how it is used")
         self.exit(2)
 
 
-def usage() -> str:
+def main_help() -> str:
     """Return the help of the whole command line."""
     from . import COMMANDS
 
@@ -66,7 +66,7 @@ def make_parser(name: str, *, epilog: str = "") -> argparse.ArgumentParser:
     from . import COMMANDS
 
     words = COMMANDS[name]
-    return _Parser(
+    return _ArgumentParser(
         prog=f"prowess {name}",
         description=words[0].upper() + words[1:],
         epilog=epilog or None,
@@ -82,7 +82,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=26, width=100)
 
 
-def look_arguments(parser: argparse.ArgumentParser, *, host: str = "one") -> None:
+def add_discovery_options(parser: argparse.ArgumentParser, *, host: str = "one") -> None:
     """Add the options of every command that looks at skills.
 
     Args:
@@ -126,8 +126,8 @@ def skill_dirs(args: argparse.Namespace) -> list[str]:
     return [*args.skill_dir, *(part for part in listed.split(os.pathsep) if part)]
 
 
-def catalog_of(
-    args: argparse.Namespace, host: str | None = None, disk: Disk | Callable[[], Disk] | None = None
+def catalog_from_args(
+    args: argparse.Namespace, host: str | None = None, filesystem: Filesystem | Callable[[], Filesystem] | None = None
 ) -> Catalog:
     """Return the catalog the options ask for.
 
@@ -150,26 +150,26 @@ def catalog_of(
         home=args.home,
         skill_dirs=skill_dirs(args),
         role=args.role,
-        disk=disk,
+        filesystem=filesystem,
         cache=not args.no_cache,
     )
 
 
-def die(message: str, hint: str | None = None) -> None:
+def print_error(message: str, hint: str | None = None) -> None:
     """Say on stderr what went wrong, and what to do."""
     shown = "\n".join(map(neutral, message.split("\n")))
-    say(f"error: {shown}")
+    print_stderr(f"error: {shown}")
     if hint:
-        say(f"\nhint: {hint}")
+        print_stderr(f"\nhint: {hint}")
 
 
-def say(words: str) -> None:
+def print_stderr(words: str) -> None:
     """Print words, not data: on stderr, whatever its encoding, after the data that came before them."""
-    _flush()
+    _flush_stdout()
     if sys.stderr is None:
         return
     try:
-        _write(sys.stderr, "\n".join(map(_no_command, words.split("\n"))))
+        _write(sys.stderr, "\n".join(map(_neutralize_ci_commands, words.split("\n"))))
         sys.stderr.flush()
     except OSError:
         # Words that nobody can read change nothing of what is done, nor how it ends.
@@ -179,7 +179,7 @@ def say(words: str) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
-def _flush() -> None:
+def _flush_stdout() -> None:
     try:
         sys.stdout.flush()
     except (OSError, AttributeError):
@@ -191,28 +191,28 @@ def _write(stream: Any, text: str) -> None:
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
-def tell(text: str, *, command: bool = False) -> None:
+def print_stdout(text: str, *, command: bool = False) -> None:
     """Print a line of data on stdout, whatever its encoding; only a `command` may look like one to a CI system."""
-    _write(sys.stdout, text if command else _no_command(text))
+    _write(sys.stdout, text if command else _neutralize_ci_commands(text))
 
 
-def _no_command(line: str) -> str:
+def _neutralize_ci_commands(line: str) -> str:
     """Keep a line from being taken for a command by GitHub's runner: `::` at its beginning, `##[` anywhere."""
     if "::" not in line and "##[" not in line:
         return line
     return re.sub(r"^(\s*):(?=:)|#(?=#\[)", lambda mark: "\\x23" if mark[0] == "#" else f"{mark[1]}\\x3a", line)
 
 
-_UNSHOWN = f"[{UNSEEN}]|#(?=#\\[)"
+_ESCAPED_PATTERN = f"[{INVISIBLE_CHARACTERS}]|#(?=#\\[)"
 
 
-def tell_lines(text: str) -> None:
+def print_untrusted_text(text: str) -> None:
     """Print a foreign text on stdout: its lines and tabs as they are, whatever else does not show as escapes."""
     for line in text.removesuffix("\n").split("\n"):
-        tell("\t".join(map(neutral, line.split("\t"))))
+        print_stdout("\t".join(map(neutral, line.split("\t"))))
 
 
-def tell_part(text: str) -> None:
+def print_untrusted_chunk(text: str) -> None:
     """Print a part of a foreign text as it comes, without ending the line."""
     lines = ("\t".join(map(neutral, line.split("\t"))) for line in text.split("\n"))
     encoding = sys.stdout.encoding or "utf-8"
@@ -226,7 +226,7 @@ def print_json(value: object) -> None:
 
     text = json.dumps(value, indent=2, ensure_ascii=False)
     # A terminal must not obey what a file says, so what does not show is left to JSON's own escapes.
-    text = re.sub(_UNSHOWN, lambda match: "\\u0023" if match[0] == "#" else json.dumps(match[0])[1:-1], text)
+    text = re.sub(_ESCAPED_PATTERN, lambda match: "\\u0023" if match[0] == "#" else json.dumps(match[0])[1:-1], text)
     sys.stdout.flush()
     out = re.sub("[\ud800-\udfff]", lambda match: json.dumps(neutral(match[0]))[1:-1], text).encode() + b"\n"
     buffer = getattr(sys.stdout, "buffer", None)
@@ -236,29 +236,29 @@ def print_json(value: object) -> None:
         buffer.write(out)
 
 
-def many(count: int, word: str) -> str:
+def pluralize(count: int, word: str) -> str:
     """Write a number of things: `1 skill`, `2 skills`."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
 @lru_cache(maxsize=4096)
-def _cells(character: str) -> int:
+def _char_width(character: str) -> int:
     import unicodedata
 
     return 2 if unicodedata.east_asian_width(character) in "WF" else not unicodedata.combining(character)
 
 
-def width_of(text: str) -> int:
+def display_width(text: str) -> int:
     """Return how many cells of a terminal a text takes."""
-    return len(text) if text.isascii() else sum(map(_cells, text))
+    return len(text) if text.isascii() else sum(map(_char_width, text))
 
 
-def fit(text: str, width: int) -> str:
+def truncate_or_pad(text: str, width: int) -> str:
     """Cut or pad a text to a number of cells."""
-    if width_of(text) > width:
-        taken = accumulate(map(_cells, text))
+    if display_width(text) > width:
+        taken = accumulate(map(_char_width, text))
         text = text[: sum(1 for _ in takewhile(lambda cells: cells < width, taken))] + "…"
-    return text + " " * (width - width_of(text))
+    return text + " " * (width - display_width(text))
 
 
 def terminal_width() -> int:
@@ -278,38 +278,41 @@ def terminal_width() -> int:
     return max(columns, 60) if columns > 0 else 100
 
 
-_WIDEST = 64
+_MAX_COLUMN_WIDTH = 64
 """Cells of a column in a table that is cut: the longest name the specification allows."""
 
 
-def columns(rows: Iterable[Sequence[str]], *, last: bool = True) -> list[str]:
+def format_table(rows: Iterable[Sequence[str]], *, fit_terminal: bool = True) -> list[str]:
     """Lay rows out as a table; the last column takes what is left of the terminal.
 
     Args:
         rows: of equal length; the first is the heading.
-        last: whether the last column is cut to the terminal, and the others where they are very wide.
+        fit_terminal: whether the last column is cut to the terminal, and the others where they are very wide.
     """
     rows = [[neutral(cell) for cell in row] for row in rows]
     if not rows:
         return []
-    widths = [max(width_of(row[index]) for row in rows) for index in range(len(rows[0]))]
-    if last:
-        widths = [min(width, _WIDEST) for width in widths[:-1]] + widths[-1:]
+    widths = [max(display_width(row[index]) for row in rows) for index in range(len(rows[0]))]
+    if fit_terminal:
+        widths = [min(width, _MAX_COLUMN_WIDTH) for width in widths[:-1]] + widths[-1:]
         left = terminal_width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
         widths[-1] = min(widths[-1], max(left, 20))
-    return ["  ".join(fit(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [
+        "  ".join(truncate_or_pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
 
 
-_WORDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "info"}
+_SEVERITY_NAMES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "info"}
 
 
-def finding_lines(item: Finding, *, base: str = "") -> list[str]:
+def format_finding(item: Finding, *, base: str = "") -> list[str]:
     """Write a finding as people read it: where, how bad, what; the hint below."""
     path = item.path or ""
     if base and path.startswith(base + os.sep):
         path = path[len(base) + 1 :]
     place = ":".join(str(part) for part in (neutral(path), item.line, item.column) if part not in (None, ""))
-    lines = [f"{place + ': ' if place else ''}{_WORDS[item.severity]}: {neutral(item.message)} [{item.code}]"]
+    lines = [f"{place + ': ' if place else ''}{_SEVERITY_NAMES[item.severity]}: {neutral(item.message)} [{item.code}]"]
     if item.hint:
         lines.append(f"    hint: {neutral(item.hint)}")
     return lines

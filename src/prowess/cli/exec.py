@@ -6,11 +6,11 @@ import argparse
 import os
 import sys
 
-from prowess.cli.common import look_arguments, make_parser, print_json
-from prowess.cli.mount import mounts
+from prowess.cli.common import add_discovery_options, make_parser, print_json
+from prowess.cli.mount import resolve_mounts
 from prowess.errors import ConfigError
 from prowess.foreground import Foreground
-from prowess.host import DEFAULT_HOST, host_names, stated
+from prowess.host import DEFAULT_HOST, host_names, raw_value
 from prowess.isolation import EphemeralHome, IsolationConfig, NetworkPolicy, SandboxConfig
 from prowess.mount import SkillConfig
 from prowess.text import neutral, quoted
@@ -79,7 +79,7 @@ def parser() -> ArgumentParser:
         help="run its commands in its sandbox, where they may read this of your home too (repeatable)",
     )
     result.add_argument("--json", action="store_true", help="print what was mounted as JSON, before the command starts")
-    look_arguments(result, host="none")
+    add_discovery_options(result, host="none")
     return result
 
 
@@ -90,8 +90,8 @@ def run(args: Namespace) -> int:
         raise ConfigError("there is no command to start", hint="`prowess exec --host claude-code -- claude`")
     if args.cwd is not None and not os.path.isdir(args.cwd):
         raise ConfigError(f"`--cwd` is not a folder: {neutral(args.cwd)}", hint="check the path")
-    host = args.host or _host_of(command[0])
-    config = _config(args)
+    host = args.host or _host_for_program(command[0])
+    config = _isolation_config(args)
     with Foreground() as foreground:
         home = EphemeralHome(config, host=host)
         try:
@@ -103,14 +103,14 @@ def run(args: Namespace) -> int:
             home.close()
 
 
-def _host_of(program: str) -> str:
+def _host_for_program(program: str) -> str:
     """Return the host whose command this is, else Prowess."""
     name = os.path.basename(program)
-    known = (host for host in host_names() if (stated(host, "isolated") or {}).get("program") == name)
+    known = (host for host in host_names() if (raw_value(host, "isolated") or {}).get("program") == name)
     return next(known, DEFAULT_HOST)
 
 
-def _config(args: Namespace) -> IsolationConfig:
+def _isolation_config(args: Namespace) -> IsolationConfig:
     """Return what the options ask for.
 
     Raises:
@@ -128,13 +128,13 @@ def _config(args: Namespace) -> IsolationConfig:
     return IsolationConfig(
         network_policy=network,
         sandbox=sandbox,
-        env=dict(map(_variable, args.env)),
+        env=dict(map(_parse_env_option, args.env)),
         include_host_env=args.include_host_env,
-        skills=SkillConfig(skills=mounts(args, args.skill), validate_on_mount=not args.no_validate),
+        skills=SkillConfig(skills=resolve_mounts(args, args.skill), validate_on_mount=not args.no_validate),
     )
 
 
-def _variable(text: str) -> tuple[str, str]:
+def _parse_env_option(text: str) -> tuple[str, str]:
     """Take apart what `--env` was given; a name alone stands for the caller's own value.
 
     Raises:

@@ -9,7 +9,7 @@ import os
 from itertools import groupby
 
 from prowess import __version__
-from prowess.cli.common import finding_lines, width_of
+from prowess.cli.common import display_width, format_finding
 from prowess.findings import CODES, Finding, Severity
 from prowess.text import neutral
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["github", "sarif", "text"]
 
-_SIDE = 60
+_CONTEXT_CHARS = 60
 """Characters of a long line that are shown before and after the place."""
 
 
@@ -30,23 +30,23 @@ def text(found: Iterable[Finding], base: str) -> Iterator[str]:
         if not first:
             yield ""
         first = False
-        lines = _Lines(path)
+        lines = _SourceLines(path)
         for item in group:
-            head, *hint = finding_lines(item, base=base)
+            head, *hint = format_finding(item, base=base)
             # At the beginning of a line, a CI system takes these for a command of its own.
             yield f"./{head}" if head.startswith(("::", "##[")) else head
-            yield from lines.shown(item)
+            yield from lines.excerpt(item)
             yield from hint
 
 
-class _Lines:
+class _SourceLines:
     """The lines of one file, read when the first is wanted."""
 
     def __init__(self, path: str | None) -> None:
         self.path = path
         self.lines: list[str] | None = None
 
-    def shown(self, item: Finding) -> Iterator[str]:
+    def excerpt(self, item: Finding) -> Iterator[str]:
         """Draw the line a finding is about, with a caret under the place."""
         if self.path is None or item.line is None or item.column is None:
             return
@@ -61,16 +61,16 @@ class _Lines:
         at = min(item.column - 1, len(line))
         if not line.strip():
             return
-        start = max(at - _SIDE, 0)
-        before, after = line[start:at].replace("\t", " "), line[at : at + _SIDE].replace("\t", " ")
+        start = max(at - _CONTEXT_CHARS, 0)
+        before, after = line[start:at].replace("\t", " "), line[at : at + _CONTEXT_CHARS].replace("\t", " ")
         before = ("…" if start else "") + neutral(before)
-        after = neutral(after) + ("…" if at + _SIDE < len(line) else "")
+        after = neutral(after) + ("…" if at + _CONTEXT_CHARS < len(line) else "")
         number = str(item.line)
         yield f"  {number} | {before}{after}"
-        yield f"  {' ' * len(number)} | {' ' * width_of(before)}^"
+        yield f"  {' ' * len(number)} | {' ' * display_width(before)}^"
 
 
-_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
 def sarif(found: Iterable[Finding], base: str) -> dict[str, object]:
@@ -80,7 +80,7 @@ def sarif(found: Iterable[Finding], base: str) -> dict[str, object]:
         {
             "id": row.code,
             "shortDescription": {"text": row.title},
-            "defaultConfiguration": {"level": _LEVELS[row.guide]},
+            "defaultConfiguration": {"level": _SARIF_LEVELS[row.guide]},
         }
         for row in CODES.values()
     ]
@@ -98,7 +98,7 @@ def _result(item: Finding, rule: int, base: str) -> dict[str, object]:
     result: dict[str, object] = {
         "ruleId": item.code,
         "ruleIndex": rule,
-        "level": _LEVELS[item.severity],
+        "level": _SARIF_LEVELS[item.severity],
         "message": {"text": _message(item)},
     }
     if item.path is not None:
@@ -110,7 +110,7 @@ def _result(item: Finding, rule: int, base: str) -> dict[str, object]:
 
 
 def _artifact(path: str, base: str) -> dict[str, str]:
-    inner = _inside(path, base)
+    inner = _relative_path(path, base)
     if inner is None:
         return {"uri": f"file://{_uri(path)}"}
     # A first segment with a colon would be taken for a scheme; `quote` escapes it.
@@ -124,7 +124,7 @@ def _uri(path: str) -> str:
     return quote(os.fsencode(path if path.startswith("/") or ":" not in path[:2] else f"/{path}"), safe="/")
 
 
-def _inside(path: str, base: str) -> str | None:
+def _relative_path(path: str, base: str) -> str | None:
     """Return a path relative to `base`, or None where it is elsewhere."""
     return path[len(base) + 1 :] if path.startswith(base.rstrip(os.sep) + os.sep) else None
 
@@ -133,7 +133,7 @@ def _message(item: Finding) -> str:
     return neutral(item.message + (f"; {item.hint}" if item.hint else ""))
 
 
-_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 def github(found: Iterable[Finding], base: str) -> Iterator[str]:
@@ -142,15 +142,17 @@ def github(found: Iterable[Finding], base: str) -> Iterator[str]:
     Source: GitHub Docs, "Workflow commands for GitHub Actions", and `toolkit/packages/core/src/command.ts`.
     """
     for item in found:
-        inner = item.path if item.path is None else _inside(item.path, base) or item.path
+        inner = item.path if item.path is None else _relative_path(item.path, base) or item.path
         values = {"file": inner, "line": item.line, "col": item.column, "title": item.code}
-        properties = ",".join(f"{key}={_property(str(value))}" for key, value in values.items() if value is not None)
-        yield f"::{_COMMANDS[item.severity]} {properties}::{_data(_message(item))}"
+        properties = ",".join(
+            f"{key}={_escape_property(str(value))}" for key, value in values.items() if value is not None
+        )
+        yield f"::{_GITHUB_COMMANDS[item.severity]} {properties}::{_escape_data(_message(item))}"
 
 
-def _data(words: str) -> str:
+def _escape_data(words: str) -> str:
     return neutral(words.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
 
 
-def _property(words: str) -> str:
-    return _data(words).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(words: str) -> str:
+    return _escape_data(words).replace(":", "%3A").replace(",", "%2C")

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 
 from prowess.cli import OK
-from prowess.cli.common import columns, make_parser, print_json, tell
+from prowess.cli.common import format_table, make_parser, print_json, print_stdout
 from prowess.errors import ConfigError
-from prowess.host import DESCRIPTION_ON, NAME_ON, Flag, Host, Root, host_names, load_host
+from prowess.host import DESCRIPTION_ACTIONS, NAME_ACTIONS, Flag, Host, Root, host_names, load_host
 from prowess.text import neutral
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from prowess.places import Place
+    from prowess.places import ScanRoot
 
 
 def parser() -> ArgumentParser:
@@ -39,38 +39,43 @@ def parser() -> ArgumentParser:
 def run(args: Namespace) -> int:
     """Print the table, or one host."""
     hosts = [load_host(name) for name in ([args.name] if args.name else host_names())]
-    here = {host.name: _places(host, args) for host in hosts} if args.name else {}
+    here = {host.name: _scan_roots(host, args) for host in hosts} if args.name else {}
     if args.json:
         print_json([_as_dict(host, here.get(host.name)) for host in hosts])
         return OK
     if args.name:
-        for line in _words(hosts[0], here[args.name]):
-            tell(line)
+        for line in _describe_host(hosts[0], here[args.name]):
+            print_stdout(line)
         return OK
     heading = ("NAME", "TITLE", "EVIDENCE", "PROJECT FOLDERS", "USER FOLDERS")
-    rows = [(host.name, host.title, _evidence(host), _joined(host, False), _joined(host, True)) for host in hosts]
-    for line in columns([heading, *rows], last=False):
-        tell(line)
+    rows = [
+        (host.name, host.title, _evidence(host), _join_folders(host, False), _join_folders(host, True))
+        for host in hosts
+    ]
+    for line in format_table([heading, *rows], fit_terminal=False):
+        print_stdout(line)
     return OK
 
 
-def _places(host: Host, args: Namespace) -> tuple[Place, ...]:
+def _scan_roots(host: Host, args: Namespace) -> tuple[ScanRoot, ...]:
     """Return the host's folders on this machine, whether or not they are there."""
     for option in ("cwd", "home"):
         value = getattr(args, option)
         if value is not None and not os.path.isdir(value):
             raise ConfigError(f"`--{option}` is not a folder: {neutral(value)}", hint="check the path")
-    from prowess.places import places
+    from prowess.places import find_scan_roots
 
     home = os.path.abspath(args.home or os.path.expanduser("~"))
-    return places(host, os.path.realpath(args.cwd or "."), home, env=os.environ, moved=args.home is None)
+    return find_scan_roots(
+        host, os.path.realpath(args.cwd or "."), home, env=os.environ, use_home_variables=args.home is None
+    )
 
 
 def _evidence(host: Host) -> str:
     return f"observed {host.observed}" if host.observed else "documented"
 
 
-def _of_user(root: Root) -> bool:
+def _is_user_root(root: Root) -> bool:
     return root.path.startswith("~") or "|~" in root.path
 
 
@@ -79,16 +84,16 @@ def folders(host: Host, user: bool) -> list[str]:
     paths = [
         root.path.partition("|")[2] or root.path
         for root in host.roots
-        if _of_user(root) is user and (user or not root.path.startswith(("/", "$", "@")))
+        if _is_user_root(root) is user and (user or not root.path.startswith(("/", "$", "@")))
     ]
     return list(dict.fromkeys(paths))
 
 
-def _joined(host: Host, user: bool) -> str:
+def _join_folders(host: Host, user: bool) -> str:
     return ", ".join(folders(host, user)) or "-"
 
 
-def _as_dict(host: Host, here: tuple[Place, ...] | None) -> dict[str, object]:
+def _as_dict(host: Host, here: tuple[ScanRoot, ...] | None) -> dict[str, object]:
     from dataclasses import asdict
 
     value: dict[str, object] = {
@@ -99,7 +104,8 @@ def _as_dict(host: Host, here: tuple[Place, ...] | None) -> dict[str, object]:
     }
     if here is not None:
         value["places"] = [
-            {"path": place.path, "scope": place.scope, "exists": os.path.isdir(place.path)} for place in here
+            {"path": scan_root.path, "scope": scan_root.scope, "exists": os.path.isdir(scan_root.path)}
+            for scan_root in here
         ]
     return value
 
@@ -107,56 +113,56 @@ def _as_dict(host: Host, here: tuple[Place, ...] | None) -> dict[str, object]:
 # ── one host in words ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _words(host: Host, here: tuple[Place, ...]) -> Iterator[str]:
+def _describe_host(host: Host, here: tuple[ScanRoot, ...]) -> Iterator[str]:
     yield f"{host.title} (`--host {host.name}`)"
     yield f"  {f'observed: {host.observed}' if host.observed else f'documented: {host.documented}'}"
     yield from (f"  see {link}" for link in host.links)
     if host.activation:
         yield f"  activation: {host.activation}"
-    found = [f"{neutral(place.path)} ({place.scope})" for place in here if os.path.isdir(place.path)]
-    for title, lines in sections(host):
+    found = [f"{neutral(scan_root.path)} ({scan_root.scope})" for scan_root in here if os.path.isdir(scan_root.path)]
+    for title, lines in describe_sections(host):
         yield from ("", title)
         yield from (f"  {line}" for line in lines)
-        if title == FOLDERS:
+        if title == FOLDERS_TITLE:
             yield from ("", "of these exist here", *(f"  {line}" for line in found or ["none"]))
 
 
-FOLDERS = "folders, highest precedence first"
+FOLDERS_TITLE = "folders, highest precedence first"
 
 
-def sections(host: Host) -> Iterator[tuple[str, list[str]]]:
+def describe_sections(host: Host) -> Iterator[tuple[str, list[str]]]:
     """Yield a host's rules in words: a title, and its lines. `docs/hosts` has the same."""
-    flags = (_flag(flag) for flag in host.flags)
+    flags = (_describe_flag(flag) for flag in host.flags)
     for title, lines in (
-        (FOLDERS, (_root(root) for root in host.roots)),
-        ("which skill wins", _which(host)),
-        ("names", _rules(host.name_rules, _NAME, NAME_ON)),
-        ("descriptions", _rules(host.description_rules, _DESCRIPTION, DESCRIPTION_ON)),
-        ("reading a file", _rules(host.reading, _READING)),
-        ("budget of the catalog", _rules(host.budget, _BUDGET)),
+        (FOLDERS_TITLE, (_describe_root(root) for root in host.roots)),
+        ("which skill wins", _describe_precedence(host)),
+        ("names", _describe_table(host.name_rules, _NAME_PHRASES, NAME_ACTIONS)),
+        ("descriptions", _describe_table(host.description_rules, _DESCRIPTION_PHRASES, DESCRIPTION_ACTIONS)),
+        ("reading a file", _describe_table(host.reading, _READING_PHRASES)),
+        ("budget of the catalog", _describe_table(host.budget, _BUDGET_PHRASES)),
         ("what an author can set", flags),
-        ("what a user can set", _settings(host)),
-        ("in a home of its own", _rules(host.isolated, _ISOLATED)),
+        ("what a user can set", _describe_settings(host)),
+        ("in a home of its own", _describe_table(host.isolated, _ISOLATION_PHRASES)),
         ("not known", iter(host.unknown)),
     ):
-        told = list(lines) or (["none: skills are mounted, never found"] if title == FOLDERS else [])
+        told = list(lines) or (["none: skills are mounted, never found"] if title == FOLDERS_TITLE else [])
         if told:
             yield title, told
 
 
-_WALKS = {
+_WALK_PHRASES = {
     "none": "in the working directory",
     "git-root": "from the working directory up to the git root",
     "filesystem-root": "from the working directory all the way up",
     "project": "in the git root, else in the working directory",
 }
-_LINKS = {"skip": "not followed", "bounded": "followed inside the project and the skills folders"}
+_LINK_PHRASES = {"skip": "not followed", "bounded": "followed inside the project and the skills folders"}
 
 
-def _root(root: Root) -> str:
+def _describe_root(root: Root) -> str:
     words = [root.scope]
     if not root.path.startswith(("~", "/", "$", "@")):
-        words.append(_WALKS[root.walk])
+        words.append(_WALK_PHRASES[root.walk])
         if root.without_git != "none":
             words.append("all the way up without git")
         if root.home_stops:
@@ -175,13 +181,17 @@ def _root(root: Root) -> str:
         "loose": "flat files too" if root.loose else None,
         "ignore": "without what .gitignore leaves out" if root.ignore_files else None,
         "home": "not where that is the home" if root.not_home else None,
-        "folders": f"linked folders {_LINKS[root.linked_folders]}" if root.linked_folders in _LINKS else None,
-        "files": f"a linked SKILL.md {_LINKS[root.linked_files]}" if root.linked_files in _LINKS else None,
+        "folders": f"linked folders {_LINK_PHRASES[root.linked_folders]}"
+        if root.linked_folders in _LINK_PHRASES
+        else None,
+        "files": f"a linked SKILL.md {_LINK_PHRASES[root.linked_files]}"
+        if root.linked_files in _LINK_PHRASES
+        else None,
     }
     return f"{root.path}: {', '.join([*words, *(note for note in notes.values() if note)])}"
 
 
-_COLLISIONS = {
+_COLLISION_PHRASES = {
     "first": "of two with one name the first wins",
     "last": "of two with one name the last wins",
     "keep-all": "two with one name both stay",
@@ -189,8 +199,8 @@ _COLLISIONS = {
 }
 
 
-def _which(host: Host) -> Iterator[str]:
-    yield _COLLISIONS.get(host.collision, host.collision)
+def _describe_precedence(host: Host) -> Iterator[str]:
+    yield _COLLISION_PHRASES.get(host.collision, host.collision)
     if not host.levels_first and any(root.walk != "none" for root in host.roots):
         yield "a folder's place in the list counts before how near it is"
     if host.compare == "folded":
@@ -201,7 +211,7 @@ def _which(host: Host) -> Iterator[str]:
         yield f"findings in {', '.join(host.suppressed_scopes)} are not reported"
 
 
-_ON = {
+_ACTION_PHRASES = {
     "body": "is taken from the body",
     "folder": "becomes the folder's name",
     "hide": "keeps the skill in the list and from the model",
@@ -210,8 +220,8 @@ _ON = {
     "text": "is taken as it is written",
     "value": "is taken as what it is worth in JavaScript",
 }
-_KINDS = dict.fromkeys(("missing", "null", "empty", "number", "bool", "list", "map"), "reject")
-_VALUES = {
+_DEFAULT_ACTIONS = dict.fromkeys(("missing", "null", "empty", "number", "bool", "list", "map"), "reject")
+_VALUE_PHRASES = {
     "block": "as block scalars",
     "cut": "cut",
     "drop": "the skill is not loaded",
@@ -226,7 +236,7 @@ _VALUES = {
     "width": "cells of a terminal",
 }
 """What words of a host's file mean, where they are told."""
-_NAME = {
+_NAME_PHRASES = {
     "identity": "a skill is called by its {}",
     "on": "a name that is",
     "trim": "white space around it is kept",
@@ -238,7 +248,7 @@ _NAME = {
     "replace": "what matches `{}` becomes `{}`",
     "alias_pattern": "the front matter's name is an alias where it matches `{}`",
 }
-_DESCRIPTION = {
+_DESCRIPTION_PHRASES = {
     "on": "a description that is",
     "trim": "white space around it is kept",
     "fallback": "where the body is empty too it is `{}`",
@@ -256,7 +266,7 @@ _DESCRIPTION = {
     "joiner": "between the two: `{}`",
     "unit": "counted in {}",
 }
-_READING = {
+_READING_PHRASES = {
     "rejects": "does not load a skill with {}",
     "as_body": "takes the whole file for the body with {}",
     "as_empty": "takes the front matter for empty with {}",
@@ -271,7 +281,7 @@ _READING = {
     "second_for_types": "so is a name or description that is not text, or missing",
     "whole_file": "a fault in the body counts too",
 }
-_BUDGET = {
+_BUDGET_PHRASES = {
     "limit": "at most {} in all",
     "unit": "counted in {}",
     "greedy": "what does not fit leaves its room to later, shorter ones",
@@ -281,7 +291,7 @@ _BUDGET = {
     "note": "{}",
 }
 
-_ISOLATED = {
+_ISOLATION_PHRASES = {
     "program": "started with `{}`",
     "arguments": "given first, word by word: `{}`",
     "key_variable": "its key is in `{}`",
@@ -290,7 +300,7 @@ _ISOLATED = {
 }
 
 
-def _rules(table: Any, phrases: Mapping[str, str], kinds: Mapping[str, str] | None = None) -> Iterator[str]:
+def _describe_table(table: Any, phrases: Mapping[str, str], kinds: Mapping[str, str] | None = None) -> Iterator[str]:
     """Tell what of a host's table is not the default; a field without a phrase is told by its name.
 
     Args:
@@ -302,33 +312,33 @@ def _rules(table: Any, phrases: Mapping[str, str], kinds: Mapping[str, str] | No
     for name in type(table).__annotations__:
         value = getattr(table, name)
         if name == "on":
-            yield from _kinds(phrases["on"], {**_KINDS, **(kinds or {}), **value})
+            yield from _describe_value_kinds(phrases["on"], {**_DEFAULT_ACTIONS, **(kinds or {}), **value})
         elif value != getattr(plain, name) or name == "identity":
-            yield from _phrase(phrases.get(name, name.replace("_", " ") + ": {}"), value)
+            yield from _fill_phrase(phrases.get(name, name.replace("_", " ") + ": {}"), value)
 
 
-def _kinds(start: str, on: Mapping[str, str]) -> Iterator[str]:
+def _describe_value_kinds(start: str, on: Mapping[str, str]) -> Iterator[str]:
     """Tell what becomes of a value that is missing, a number and so on, one line for each fate."""
     shown = {"number": "a number", "bool": "true or false", "list": "a list", "map": "a map"}
-    for fate, words in _ON.items():
+    for fate, words in _ACTION_PHRASES.items():
         which = [shown.get(kind, kind) for kind, action in on.items() if action == fate]
         if which:
             yield f"{start} {' or '.join([', '.join(which[:-1]), which[-1]] if which[:-1] else which)} {words}"
 
 
-def _phrase(phrase: str, value: object) -> Iterator[str]:
+def _fill_phrase(phrase: str, value: object) -> Iterator[str]:
     if isinstance(value, Mapping):
         yield from (neutral(phrase.replace("{}", str(key), 1).replace("{}", str(item))) for key, item in value.items())
     elif isinstance(value, bool):
         yield phrase.replace("{}", "yes" if value else "no")
     else:
         value = getattr(value, "quote", value)
-        value = _VALUES.get(value, value) if isinstance(value, str) else value
+        value = _VALUE_PHRASES.get(value, value) if isinstance(value, str) else value
         shown = ", ".join(value) if isinstance(value, tuple) else f"{value:,}" if isinstance(value, int) else str(value)
         yield phrase.replace("{}", neutral(shown))
 
 
-_WHEN = {
+_CONDITION_PHRASES = {
     "true": "`{}: true`",
     "false": "`{}: false`",
     "~true": "`{}: true`, as text too,",
@@ -345,12 +355,14 @@ _WHEN = {
 }
 
 
-def _flag(flag: Flag) -> str:
-    needed = " and ".join(_WHEN.get(value, f"`{{}}: {value}`").format(key) for key, value in flag.when.items())
+def _describe_flag(flag: Flag) -> str:
+    needed = " and ".join(
+        _CONDITION_PHRASES.get(value, f"`{{}}: {value}`").format(key) for key, value in flag.when.items()
+    )
     return f"{needed}{f' in `{flag.file}`' if flag.file else ''} makes it {flag.state}"
 
 
-_FORMS = {
+_SETTINGS_FORM_PHRASES = {
     "names": "names of skills that are off",
     "effects": "what becomes of a skill",
     "entries": "skills with `enabled`",
@@ -359,9 +371,9 @@ _FORMS = {
 }
 
 
-def _settings(host: Host) -> Iterator[str]:
+def _describe_settings(host: Host) -> Iterator[str]:
     for row in host.settings:
-        yield f"{f'`{row.key}` in ' if row.key else ''}`{row.file}`: {_FORMS.get(row.form, row.form)}"
+        yield f"{f'`{row.key}` in ' if row.key else ''}`{row.file}`: {_SETTINGS_FORM_PHRASES.get(row.form, row.form)}"
     if host.switch_variable:
         yield f"the variable `{host.switch_variable}`: all skills on or off, over any file"
     if not host.enabled:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from prowess.cli import OK
-from prowess.cli.common import make_parser, print_json, say, tell
-from prowess.cli.new import project, project_arguments, state
+from prowess.cli.common import make_parser, print_json, print_stderr, print_stdout
+from prowess.cli.new import add_project_options, listed_state, project_and_host
 from prowess.files import SKILL_FILE
 from prowess.scaffold import skill_text, skills_folder, write_skill
 from prowess.text import neutral
@@ -32,24 +32,26 @@ _BODY = """<!-- delete me: this example shows what a skill looks like; remove it
 def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser("init", epilog="the example is left alone where it is there already")
-    project_arguments(result)
+    add_project_options(result)
     return result
 
 
 def run(args: Namespace) -> int:
     """Make the folder and the example, unless they are there."""
-    cwd, host = project(args)
+    cwd, host = project_and_host(args)
     folder = skills_folder(cwd, host)
     path = os.path.join(folder, _NAME, SKILL_FILE)
     created = not os.path.lexists(path)
     if created:
         write_skill(folder, _NAME, {SKILL_FILE: skill_text(_NAME, _DESCRIPTION, _BODY)}, host)
     if args.json:
-        print_json({"name": _NAME, "path": path, "host": args.host, "created": created, "state": state(args, path)})
+        print_json(
+            {"name": _NAME, "path": path, "host": args.host, "created": created, "state": listed_state(args, path)}
+        )
         return OK
-    tell(neutral(path))
-    say("an example to read and delete" if created else "it was there already and is left alone")
-    if state(args, path) is None:
+    print_stdout(neutral(path))
+    print_stderr("an example to read and delete" if created else "it was there already and is left alone")
+    if listed_state(args, path) is None:
         command = f"prowess list{f' --host {args.host}' if args.host else ''}"
-        say(f"\nhint: it is not among the skills seen from here; `{command}` says why")
+        print_stderr(f"\nhint: it is not among the skills seen from here; `{command}` says why")
     return OK

@@ -6,12 +6,22 @@ import os
 
 from prowess.entry import State
 from prowess.errors import ConfigError
-from prowess.files import at_home
+from prowess.files import expand_home
 from prowess.findings import Severity
-from prowess.host import DEFAULT_HOST, host_names, load_host, stated
+from prowess.host import DEFAULT_HOST, host_names, load_host, raw_value
 from prowess.text import neutral
 
-from .common import catalog_of, columns, finding_lines, look_arguments, make_parser, many, print_json, say, tell
+from .common import (
+    add_discovery_options,
+    catalog_from_args,
+    format_finding,
+    format_table,
+    make_parser,
+    pluralize,
+    print_json,
+    print_stderr,
+    print_stdout,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +39,7 @@ Without --host, skills stand down and the agents found on this machine across:
   ?    one of several with that name, in no fixed order
 An empty cell means that the agent does not look there. `prowess why NAME` tells the reason."""
 
-_SIGNS = {
+_STATE_SYMBOLS = {
     "active": "yes",
     "user-only": "user",
     "deferred": "later",
@@ -38,13 +48,13 @@ _SIGNS = {
     "untrusted": "off",
     "rejected": "no",
 }
-_RACE = "?"
+_UNDEFINED_ORDER_SYMBOL = "?"
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     result = make_parser("list", epilog=_EPILOG)
-    look_arguments(result, host="many")
+    add_discovery_options(result, host="many")
     result.add_argument("--all", action="store_true", help="in the matrix: every agent Prowess knows")
     result.add_argument("--digest", action="store_true", help="with --host: the digest over each skill's files")
     result.add_argument("--json", action="store_true", help="print JSON")
@@ -56,20 +66,20 @@ def run(args: argparse.Namespace) -> int:
     hosts = args.host or []
     args.host = None
     if len(hosts) == 1 and not args.all:
-        return _one(args, hosts[0])
+        return _list_host(args, hosts[0])
     if args.digest:
         raise ConfigError("`--digest` goes with one `--host`", hint="for example --host prowess --digest")
     return _matrix(args, [] if args.all else hosts)
 
 
-def _one(args: argparse.Namespace, host: str) -> int:
-    catalog = catalog_of(args, host)
+def _list_host(args: argparse.Namespace, host: str) -> int:
+    catalog = catalog_from_args(args, host)
     if args.digest:
-        from prowess.disk import Disk
+        from prowess.disk import Filesystem
         from prowess.entry import with_digest
 
-        disk = Disk()
-        catalog = catalog.but(skills=tuple(with_digest(entry, disk) for entry in catalog.skills))
+        filesystem = Filesystem()
+        catalog = catalog.with_changes(skills=tuple(with_digest(entry, filesystem) for entry in catalog.skills))
     if args.json:
         print_json(
             {
@@ -85,31 +95,37 @@ def _one(args: argparse.Namespace, host: str) -> int:
     rows = [
         ("NAME", "STATE", "SCOPE", "WHERE", "WHY OR WHAT"),
         *(
-            (entry.name, str(entry.state), entry.scope, _short(entry.path, catalog, entry.name), _words(entry, catalog))
+            (
+                entry.name,
+                str(entry.state),
+                entry.scope,
+                _display_path(entry.path, catalog, entry.name),
+                _reason_or_description(entry, catalog),
+            )
             for entry in catalog.skills
         ),
     ]
     if len(rows) > 1:
-        for line in columns(rows):
-            tell(line)
+        for line in format_table(rows):
+            print_stdout(line)
     if args.digest:
         for entry in catalog.skills:
-            tell(f"{entry.digest or 'no digest'}  {neutral(_short(entry.path, catalog))}")
-    _findings(catalog.findings, catalog, off=True)
-    say(_summary(catalog))
+            print_stdout(f"{entry.digest or 'no digest'}  {neutral(_display_path(entry.path, catalog))}")
+    _print_findings(catalog.findings, catalog, include_disabled=True)
+    print_stderr(_summary(catalog))
     if not catalog.skills:
-        _where_to_put(catalog)
+        _print_empty_hint(catalog)
     return 0
 
 
-def _words(entry: Entry, catalog: Catalog) -> str:
+def _reason_or_description(entry: Entry, catalog: Catalog) -> str:
     words = entry.reason or entry.description
     if entry.shadowed_by:
-        words = words.replace(entry.shadowed_by, _short(entry.shadowed_by, catalog), 1)
+        words = words.replace(entry.shadowed_by, _display_path(entry.shadowed_by, catalog), 1)
     return " ".join(words.split())
 
 
-def _short(path: str, catalog: Catalog, name: str = "") -> str:
+def _display_path(path: str, catalog: Catalog, name: str = "") -> str:
     """Write a path as people know it: relative to where they are, or to their home.
 
     The file's own name is left out, and its folder's where that is the `name` that stands beside it.
@@ -126,29 +142,31 @@ def _summary(catalog: Catalog) -> str:
     return f"{catalog.host.title}: {counts['found']} found" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def _findings(findings: Iterable[Finding], catalog: Catalog, *, off: bool) -> None:
+def _print_findings(findings: Iterable[Finding], catalog: Catalog, *, include_disabled: bool) -> None:
     """Say what is wrong, and with `off` also which host's skills are switched off."""
     for item in findings:
-        if off if item.code == "host-disabled" else item.severity is not Severity.INFO:
-            for line in finding_lines(item, base=catalog.cwd):
-                say(line)
+        if include_disabled if item.code == "host-disabled" else item.severity is not Severity.INFO:
+            for line in format_finding(item, base=catalog.cwd):
+                print_stderr(line)
 
 
-def _where_to_put(catalog: Catalog) -> None:
-    roots = [place.path for place in catalog.places if place.scope in ("project", "user")]
+def _print_empty_hint(catalog: Catalog) -> None:
+    roots = [scan_root.path for scan_root in catalog.scan_roots if scan_root.scope in ("project", "user")]
     if roots:
         host = f" --host {catalog.host.name}" if catalog.host.name != DEFAULT_HOST else ""
-        say(f"\nhint: put skills into {neutral(_short(roots[0], catalog))}, or try `prowess new my-skill{host}`")
+        print_stderr(
+            f"\nhint: put skills into {neutral(_display_path(roots[0], catalog))}, or try `prowess new my-skill{host}`"
+        )
 
 
 def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
     from functools import cache
 
-    from prowess.catalog import new_disk
+    from prowess.catalog import new_filesystem
 
-    disk = cache(new_disk)
-    hosts = [load_host(name).name for name in dict.fromkeys(names)] if names else _present(args)
-    catalogs = [catalog_of(args, host, disk) for host in hosts]
+    filesystem = cache(new_filesystem)
+    hosts = [load_host(name).name for name in dict.fromkeys(names)] if names else _detected_hosts(args)
+    catalogs = [catalog_from_args(args, host, filesystem) for host in hosts]
     rows: dict[str, dict[str, Entry]] = {}
     for host, catalog in zip(hosts, catalogs, strict=True):
         for entry in catalog.skills:
@@ -157,7 +175,7 @@ def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
             # One file under two names, or reached by two paths: what becomes of it is the better of the two.
             if known is None or known.state is not State.ACTIVE:
                 row[host] = entry
-    skills = sorted(rows.values(), key=lambda row: (_first(row).folder.casefold(), _first(row).path))
+    skills = sorted(rows.values(), key=lambda row: (_first_entry(row).folder.casefold(), _first_entry(row).path))
     if args.json:
         print_json(_matrix_json(hosts, catalogs, skills))
         return 0
@@ -166,35 +184,37 @@ def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
         heading = ("SKILL", *hosts, "WHERE")
         lines = [
             (
-                _called(row),
-                *(_sign(row.get(host)) for host in hosts),
-                _short(_first(row).path, base, _called(row)),
+                _row_name(row),
+                *(_state_symbol(row.get(host)) for host in hosts),
+                _display_path(_first_entry(row).path, base, _row_name(row)),
             )
             for row in skills
         ]
-        for line in columns([heading, *lines]):
-            tell(line)
+        for line in format_table([heading, *lines]):
+            print_stdout(line)
     problems = {(item.code, item.path, item.message): item for catalog in catalogs for item in catalog.findings}
-    _findings(problems.values(), base, off=bool(names))
-    errors = sum(item.severity is Severity.ERROR for row in skills for item in _first(row).findings)
-    wrong = f"; {many(errors, 'error')}, see `prowess check`" if errors else ""
-    say(f"{many(len(skills), 'skill')}, {many(len(catalogs), 'agent')}{wrong}; `prowess why NAME` tells why")
+    _print_findings(problems.values(), base, include_disabled=bool(names))
+    errors = sum(item.severity is Severity.ERROR for row in skills for item in _first_entry(row).findings)
+    wrong = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
+    print_stderr(
+        f"{pluralize(len(skills), 'skill')}, {pluralize(len(catalogs), 'agent')}{wrong}; `prowess why NAME` tells why"
+    )
     if not skills:
-        _where_to_put(base)
+        _print_empty_hint(base)
     return 0
 
 
-def _sign(entry: Entry | None) -> str:
+def _state_symbol(entry: Entry | None) -> str:
     if entry is None:
         return ""
-    return _RACE if entry.rule == "undefined" else _SIGNS[entry.state]
+    return _UNDEFINED_ORDER_SYMBOL if entry.rule == "undefined" else _STATE_SYMBOLS[entry.state]
 
 
-def _called(row: dict[str, Entry]) -> str:
-    return _first(row).frontmatter_name or _first(row).folder
+def _row_name(row: dict[str, Entry]) -> str:
+    return _first_entry(row).frontmatter_name or _first_entry(row).folder
 
 
-def _first(row: dict[str, Entry]) -> Entry:
+def _first_entry(row: dict[str, Entry]) -> Entry:
     return next(iter(row.values()))
 
 
@@ -208,10 +228,10 @@ def _matrix_json(
         "hosts": hosts,
         "skills": [
             {
-                "name": _called(row),
-                "path": _first(row).path,
-                "folder": _first(row).folder,
-                "description": (_first(row).skill.description or "").strip(),
+                "name": _row_name(row),
+                "path": _first_entry(row).path,
+                "folder": _first_entry(row).folder,
+                "description": (_first_entry(row).skill.description or "").strip(),
                 "hosts": {
                     host: {"state": str(entry.state), "reason": entry.reason, "name": entry.name}
                     for host, entry in row.items()
@@ -224,7 +244,7 @@ def _matrix_json(
     }
 
 
-def _present(args: argparse.Namespace) -> list[str]:
+def _detected_hosts(args: argparse.Namespace) -> list[str]:
     """Return the names of `prowess` and what hosts are on this machine; all whose clients were asked, if none is."""
     home = os.path.abspath(args.home or os.path.expanduser("~"))
     cwd = os.path.abspath(args.cwd or ".")
@@ -234,22 +254,23 @@ def _present(args: argparse.Namespace) -> list[str]:
     found = [
         name
         for name in names
-        if name == DEFAULT_HOST or any(_is_there(mark, cwd, home) for mark in stated(name, "found_by") or ())
+        if name == DEFAULT_HOST
+        or any(_is_marker_present(mark, cwd, home) for mark in raw_value(name, "found_by") or ())
     ]
     if len(found) > 1:
         return found
-    say("no agent was found on this machine; here is what those would see whose real clients were asked")
-    return [name for name in names if name == DEFAULT_HOST or stated(name, "observed")]
+    print_stderr("no agent was found on this machine; here is what those would see whose real clients were asked")
+    return [name for name in names if name == DEFAULT_HOST or raw_value(name, "observed")]
 
 
-def _is_there(mark: str, cwd: str, home: str) -> bool:
+def _is_marker_present(mark: str, cwd: str, home: str) -> bool:
     """Say whether a folder, relative to home or project, or a program is there."""
     if mark.startswith("$"):
-        return _is_program(mark[1:])
-    return os.path.isdir(os.path.join(cwd, at_home(mark, home)))
+        return _is_on_path(mark[1:])
+    return os.path.isdir(os.path.join(cwd, expand_home(mark, home)))
 
 
-def _is_program(name: str) -> bool:
+def _is_on_path(name: str) -> bool:
     """Say whether a program can be run by its name, as `shutil.which` does; that module takes long to load."""
     folders = os.environ.get("PATH", os.defpath)
     files = [os.path.join(folder, name) for folder in folders.split(os.pathsep)] if folders else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from prowess.cli import OK
-from prowess.cli.common import make_parser, print_json, say, tell
+from prowess.cli.common import make_parser, print_json, print_stderr, print_stdout
 from prowess.errors import ConfigError
 from prowess.files import SKILL_FILE
 from prowess.host import load_host
@@ -25,17 +25,17 @@ Say here what an agent should do, step by step, and how it can tell that it is d
 needed only sometimes belongs in files of its own, which are read when a step asks for them.
 {more}"""
 
-_FOLDERS = {
+_STARTER_FILES = {
     "scripts": ("scripts/run.sh", "#!/bin/sh\nset -eu\necho 'replace this with the work to do'\n"),
     "references": ("references/details.md", "# Details\n\nWhat is needed only sometimes.\n"),
     "assets": ("assets/template.md", "# Template\n\nWhat the skill fills in and hands out.\n"),
 }
-_LINKS = {
+_STARTER_LINKS = {
     "scripts": "- Run `scripts/run.sh` from the skill's folder; see [the script](scripts/run.sh)",
     "references": "- Read [the details](references/details.md) when a step needs them",
     "assets": "- Start from [the template](assets/template.md)",
 }
-_TESTED = {
+_FILES_WITH_TESTS = {
     "scripts/count.py": '''\
 #!/usr/bin/env python3
 """Counts the lines and words of a text; replace this with the work to do."""
@@ -89,7 +89,7 @@ expected:
 """,
 }
 """A script, and tests of it that pass."""
-_TESTED_LINK = "- Run `python3 scripts/count.py FILE` from the skill's folder; see [the script](scripts/count.py)"
+_LINK_WITH_TESTS = "- Run `python3 scripts/count.py FILE` from the skill's folder; see [the script](scripts/count.py)"
 
 
 def parser() -> ArgumentParser:
@@ -98,14 +98,14 @@ def parser() -> ArgumentParser:
     result.add_argument("name", metavar="NAME", help="the skill's name: lower case letters, digits and hyphens")
     result.add_argument("--description", metavar="TEXT", help="what it does and when to use it")
     result.add_argument("--dir", metavar="DIR", help="the folder of skills to put it in (default: .agents/skills)")
-    for folder, (path, _) in _FOLDERS.items():
+    for folder, (path, _) in _STARTER_FILES.items():
         result.add_argument(f"--{folder}", action="store_true", help=f"add `{path}` to start from")
     result.add_argument("--with-tests", action="store_true", help="add `scripts/count.py`, and tests of it that pass")
-    project_arguments(result)
+    add_project_options(result)
     return result
 
 
-def project_arguments(parser: ArgumentParser) -> None:
+def add_project_options(parser: ArgumentParser) -> None:
     """Add the options of the commands that write into a project."""
     parser.add_argument("--json", action="store_true", help="print JSON")
     group = parser.add_argument_group("where to write")
@@ -116,22 +116,22 @@ def project_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Write the skill and say where it is."""
-    cwd, host = project(args)
+    cwd, host = project_and_host(args)
     check_name(args.name)
     folder = os.path.abspath(os.path.join(cwd, os.path.expanduser(args.dir))) if args.dir else skills_folder(cwd, host)
-    path = write_skill(folder, args.name, _files(args), host)
+    path = write_skill(folder, args.name, _skill_files(args), host)
     if args.json:
-        print_json({"name": args.name, "path": path, "host": args.host, "state": state(args, path)})
+        print_json({"name": args.name, "path": path, "host": args.host, "state": listed_state(args, path)})
         return OK
-    tell(neutral(path))
-    say("edit its description first: it is all that an agent sees before it chooses the skill")
+    print_stdout(neutral(path))
+    print_stderr("edit its description first: it is all that an agent sees before it chooses the skill")
     if args.with_tests:
-        say(f"`prowess test {_as_typed(os.path.dirname(path))}` runs its tests")
-    say_state(args, path)
+        print_stderr(f"`prowess test {_shell_quoted(os.path.dirname(path))}` runs its tests")
+    print_state_hint(args, path)
     return OK
 
 
-def project(args: Namespace) -> tuple[str, Host | None]:
+def project_and_host(args: Namespace) -> tuple[str, Host | None]:
     """Return the folder to work in, and the host if one is named.
 
     Raises:
@@ -142,7 +142,7 @@ def project(args: Namespace) -> tuple[str, Host | None]:
     return os.path.realpath(args.cwd or "."), load_host(args.host) if args.host else None
 
 
-def state(args: Namespace, path: str) -> str | None:
+def listed_state(args: Namespace, path: str) -> str | None:
     """Return what `prowess list` says of the skill; None if it does not see it."""
     from prowess.catalog import discover
 
@@ -151,28 +151,34 @@ def state(args: Namespace, path: str) -> str | None:
     return next((str(entry.state) for entry in catalog.skills if os.path.realpath(entry.path) == real), None)
 
 
-def say_state(args: Namespace, path: str) -> None:
+def print_state_hint(args: Namespace, path: str) -> None:
     """Warn where the skill is written but not active."""
-    word = state(args, path)
+    word = listed_state(args, path)
     if word is None:
-        say("\nhint: it is not among the skills seen from here; `prowess list --skill-dir DIR` looks there too")
+        print_stderr(
+            "\nhint: it is not among the skills seen from here; `prowess list --skill-dir DIR` looks there too"
+        )
     elif word != "active":
-        say(f"\nhint: it is {word}; `prowess why {args.name}` says why")
+        print_stderr(f"\nhint: it is {word}; `prowess why {args.name}` says why")
 
 
-def _as_typed(path: str) -> str:
+def _shell_quoted(path: str) -> str:
     import shlex
 
     return neutral(shlex.quote(path))
 
 
-def _files(args: Namespace) -> dict[str, str]:
-    chosen = [folder for folder in _FOLDERS if getattr(args, folder)]
-    links = [*(_LINKS[folder] for folder in chosen), *((_TESTED_LINK,) if args.with_tests else ())]
+def _skill_files(args: Namespace) -> dict[str, str]:
+    chosen = [folder for folder in _STARTER_FILES if getattr(args, folder)]
+    links = [*(_STARTER_LINKS[folder] for folder in chosen), *((_LINK_WITH_TESTS,) if args.with_tests else ())]
     more = "\n" + "\n".join(links) + "\n" if links else ""
     title = args.name.replace("-", " ").capitalize()
     description = args.description
     if description is None:
         description = f"Says in a sentence what {args.name} does. Use when the user asks for it."
     text = skill_text(args.name, description, _BODY.format(title=title, more=more))
-    return {SKILL_FILE: text, **dict(_FOLDERS[folder] for folder in chosen), **(_TESTED if args.with_tests else {})}
+    return {
+        SKILL_FILE: text,
+        **dict(_STARTER_FILES[folder] for folder in chosen),
+        **(_FILES_WITH_TESTS if args.with_tests else {}),
+    }

@@ -7,7 +7,15 @@ import re
 from prowess.errors import ConfigError
 from prowess.prompt import FORMATS, LEVELS, render
 
-from .common import catalog_of, look_arguments, make_parser, many, print_json, say, tell
+from .common import (
+    add_discovery_options,
+    catalog_from_args,
+    make_parser,
+    pluralize,
+    print_json,
+    print_stderr,
+    print_stdout,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +29,7 @@ every skill gets its name, then a short description, then the full one, in the c
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     result = make_parser("prompt", epilog=_EPILOG)
-    look_arguments(result)
+    add_discovery_options(result)
     result.add_argument("--format", choices=FORMATS, help="the block's form (default: the host's own; `prowess`: xml)")
     result.add_argument("--budget", metavar="N", help="at most N characters, or tokens with a `t`: 4000, 1000t")
     result.add_argument(
@@ -37,8 +45,10 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Print the block."""
-    budget, unit = _budget(args.budget)
-    result = render(catalog_of(args), format=args.format, budget=budget, unit=unit, levels=_levels(args.level))
+    budget, unit = _parse_budget(args.budget)
+    result = render(
+        catalog_from_args(args), format=args.format, budget=budget, unit=unit, levels=_parse_levels(args.level)
+    )
     if args.json:
         print_json(result.as_dict())
         return 0
@@ -46,14 +56,16 @@ def run(args: argparse.Namespace) -> int:
         # What `tell` writes for it would be no JSON.
         text = result.text.replace("##[", "\\u0023#[") if args.format == "json" else result.text
         for line in text.removesuffix("\n").split("\n"):
-            tell(line)
+            print_stdout(line)
     cut = f", {len(result.shortened)} shortened" if result.shortened else ""
     left = f", {len(result.omitted)} left out" if result.omitted else ""
-    say(f"{many(len(result.shown), 'skill')}{cut}{left}; {result.chars:,} characters, about {result.tokens:,} tokens")
+    print_stderr(
+        f"{pluralize(len(result.shown), 'skill')}{cut}{left}; {result.chars:,} characters, about {result.tokens:,} tokens"
+    )
     return 0
 
 
-def _budget(text: str | None) -> tuple[int | None, str]:
+def _parse_budget(text: str | None) -> tuple[int | None, str]:
     if text is None:
         return None, "chars"
     match = re.fullmatch(r"([0-9]{1,9})(t?)(?:okens|ok)?", text)
@@ -62,7 +74,7 @@ def _budget(text: str | None) -> tuple[int | None, str]:
     return int(match[1]), "tokens" if match[2] else "chars"
 
 
-def _levels(pairs: list[str]) -> dict[str, str]:
+def _parse_levels(pairs: list[str]) -> dict[str, str]:
     levels = {}
     for pair in pairs:
         name, equals, level = pair.rpartition("=")

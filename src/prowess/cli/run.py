@@ -9,12 +9,12 @@ import sys
 from contextlib import contextmanager
 
 from prowess.agent.assembly import assemble
-from prowess.agent.live import Live
+from prowess.agent.live import RoleReloader
 from prowess.cli import FAILED, OK
-from prowess.cli.common import make_parser, print_json, say, tell_lines
+from prowess.cli.common import make_parser, print_json, print_stderr, print_untrusted_text
 from prowess.errors import ConfigError
-from prowess.findings import listed
-from prowess.outfit import clear
+from prowess.findings import format_findings
+from prowess.outfit import remove_runtime_folder
 from prowess.sandbox import CHOICES
 from prowess.text import neutral, quoted
 
@@ -87,14 +87,14 @@ def run(args: Namespace) -> int:
         ConfigError: the role or an option is wrong.
     """
     try:
-        with _terminable():
+        with _signals_as_exit():
             return _run(args)
     finally:
-        clear()
+        remove_runtime_folder()
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
+def _signals_as_exit() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end the command as Ctrl-C does: what was begun is ended first, and nothing is left."""
 
     def stop(number: int, _frame: object) -> None:
@@ -130,7 +130,9 @@ def _run(args: Namespace) -> int:
         raise ConfigError(words, hint="choose one of them; `--daemon` takes what is said from standard input")
     if args.dry_run:
         return _dry_run(args)
-    live = Live(args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, watch=args.daemon, say=_note)
+    live = RoleReloader(
+        args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, watch=args.daemon, notify=_print_note
+    )
     try:
         from prowess.agent.conversation import Conversation
         from prowess.agent.model import make_model
@@ -138,26 +140,26 @@ def _run(args: Namespace) -> int:
         model, name = make_model(live.current().role.model, args.model)
     except ImportError as error:
         raise ConfigError(str(error), hint="install that extra, then try again") from None
-    with _reported(args.otel):
+    with _flushed_telemetry(args.otel):
         if args.serve:
             return _serve(live, model, args)
-        conversation = Conversation(live.current(), model, confirm=_confirm(args), instrument=args.otel)
+        conversation = Conversation(live.current(), model, confirm=_confirm_callback(args), instrument=args.otel)
         if args.interactive:
             from prowess.cli.chat import chat
 
             return chat(conversation, live, name, yes=args.yes)
         if args.daemon:
-            return asyncio.run(_lines(conversation, live, args))
-        prompt = args.prompt if args.prompt is not None else _stdin()
-        return _tell(asyncio.run(_asked(conversation, prompt, args)), args)
+            return asyncio.run(_answer_stdin_lines(conversation, live, args))
+        prompt = args.prompt if args.prompt is not None else _read_stdin_prompt()
+        return _print_turn(asyncio.run(_ask(conversation, prompt, args)), args)
 
 
-_FLUSH = 5000
+_FLUSH_TIMEOUT_MS = 5000
 """Milliseconds that the last reports have to arrive."""
 
 
 @contextmanager
-def _reported(wanted: bool) -> Iterator[None]:
+def _flushed_telemetry(wanted: bool) -> Iterator[None]:
     """See to it that what is reported to OpenTelemetry is sent: the process ends without doing so by itself."""
     if not wanted:
         yield
@@ -165,7 +167,7 @@ def _reported(wanted: bool) -> Iterator[None]:
     from opentelemetry import metrics, trace
 
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
-        _note(
+        _print_note(
             "nobody takes the reports of `--otel`: `pip install opentelemetry-distro opentelemetry-exporter-otlp`, "
             "then start it as `opentelemetry-instrument prowess run ...`"
         )
@@ -175,52 +177,54 @@ def _reported(wanted: bool) -> Iterator[None]:
         for provider in (trace.get_tracer_provider(), metrics.get_meter_provider()):
             flush = getattr(provider, "force_flush", None)
             if flush is not None:
-                flush(_FLUSH)
+                flush(_FLUSH_TIMEOUT_MS)
 
 
-def _serve(live: Live, model: Any, args: Namespace) -> int:
+def _serve(live: RoleReloader, model: Any, args: Namespace) -> int:
     """Answer at an address until the process is told to end.
 
     Raises:
         ConfigError: the address cannot be had, or would be open to all.
     """
-    from prowess.agent.answers import RoleAnswerer
+    from prowess.agent.answers import RoleBackend
     from prowess.agent.serve import serve
 
     key = os.environ.get("PROWESS_SERVE_KEY", "").strip() or None
     if key is None and args.address not in ("127.0.0.1", "::1", "localhost"):
         words = f"whoever reaches {quoted(args.address)} could talk with the role"
         raise ConfigError(words, hint="set PROWESS_SERVE_KEY to what clients must send as their key")
-    answerer = RoleAnswerer(live, model, yes=args.yes, instrument=args.otel, say=_note)
+    backend = RoleBackend(live, model, yes=args.yes, instrument=args.otel, notify=_print_note)
     serve(
-        answerer,
+        backend,
         host=args.address,
         port=args.port,
         token=key,
-        ready=lambda url: say(f"{quoted(answerer.names[0])} answers at {url}; Ctrl-C ends it"),
+        ready=lambda url: print_stderr(f"{quoted(backend.names[0])} answers at {url}; Ctrl-C ends it"),
     )
     return OK
 
 
-def _note(words: str) -> None:
-    say(f"note: {neutral(words)}" if "\n" not in words else words)
+def _print_note(words: str) -> None:
+    print_stderr(f"note: {neutral(words)}" if "\n" not in words else words)
 
 
-def _stdin() -> str:
+def _read_stdin_prompt() -> str:
     """Return what standard input holds.
 
     Raises:
         ConfigError: nobody said anything.
     """
     if sys.stdin is None or sys.stdin.isatty():
-        raise ConfigError("it is not said what to say", hint="`prowess run ROLE -p TEXT`, or `-i` to talk with it")
+        raise ConfigError(
+            "it is not said what to print_stderr", hint="`prowess run ROLE -p TEXT`, or `-i` to talk with it"
+        )
     text = sys.stdin.read()
     if not text.strip():
         raise ConfigError("standard input is empty", hint="`prowess run ROLE -p TEXT`")
     return text
 
 
-def _confirm(args: Namespace) -> Confirm | None:
+def _confirm_callback(args: Namespace) -> Confirm | None:
     """Return how the user is asked before a call; None where nobody can be."""
     if args.yes:
 
@@ -234,22 +238,24 @@ def _confirm(args: Namespace) -> Confirm | None:
     async def asked(tool: str, arguments: Mapping[str, Any]) -> bool:
         import json
 
-        say(f"{quoted(tool)} wants to be called with {neutral(json.dumps(dict(arguments), ensure_ascii=False))}")
-        say("allow it? [y/N]")
-        answer = await _typed()
+        print_stderr(
+            f"{quoted(tool)} wants to be called with {neutral(json.dumps(dict(arguments), ensure_ascii=False))}"
+        )
+        print_stderr("allow it? [y/N]")
+        answer = await _read_stdin_line()
         return answer.strip().lower() in ("y", "yes")
 
     return asked
 
 
-_waiting = bytearray()
+_unread_stdin = bytearray()
 """What was read of standard input after the line that was wanted."""
 
 
-async def _typed() -> str:
+async def _read_stdin_line() -> str:
     """Return the next line of standard input; empty at its end. No thread waits for it, so Ctrl-C ends it at once."""
     fd, loop = sys.stdin.fileno(), asyncio.get_running_loop()
-    while b"\n" not in _waiting:
+    while b"\n" not in _unread_stdin:
         ready = asyncio.Event()
         try:
             loop.add_reader(fd, ready.set)
@@ -262,50 +268,50 @@ async def _typed() -> str:
                 loop.remove_reader(fd)
         if not (data := os.read(fd, 65536)):
             break
-        _waiting.extend(data)
-    line, newline, rest = _waiting.partition(b"\n")
-    _waiting[:] = rest
+        _unread_stdin.extend(data)
+    line, newline, rest = _unread_stdin.partition(b"\n")
+    _unread_stdin[:] = rest
     return bytes(line + newline).decode("utf-8", "replace")
 
 
-async def _asked(conversation: Any, prompt: str, args: Namespace) -> Turn:
+async def _ask(conversation: Any, prompt: str, args: Namespace) -> Turn:
     """Say one thing; the answer is shown as it comes, where somebody looks."""
-    from prowess.agent.aside import settle
+    from prowess.agent.aside import wait_for_threads
     from prowess.sandbox import stop
 
     live = not args.json and sys.stdout.isatty()
     try:
-        turn: Turn = await conversation.ask(prompt, told=_shown if live else None)
+        turn: Turn = await conversation.ask(prompt, on_text=_print_part if live else None)
     finally:
         # A tool that was given up, because the time was up or by Ctrl-C, may run still.
         stop()
-        settle()
+        wait_for_threads()
     return turn
 
 
-def _shown(part: str) -> None:
-    from prowess.cli.common import tell_part
+def _print_part(part: str) -> None:
+    from prowess.cli.common import print_untrusted_chunk
 
-    tell_part(part)
+    print_untrusted_chunk(part)
 
 
-def _tell(turn: Turn, args: Namespace) -> int:
+def _print_turn(turn: Turn, args: Namespace) -> int:
     if args.json:
         print_json(turn.as_dict())
     elif turn.output is not None:
         if sys.stdout.isatty():
             sys.stdout.write("\n")
         else:
-            tell_lines(turn.output)
+            print_untrusted_text(turn.output)
     if not args.json:
         for note in turn.notes:
-            _note(note)
+            _print_note(note)
     if turn.error is not None and not args.json:
-        say(f"error: {neutral(turn.error)}")
+        print_stderr(f"error: {neutral(turn.error)}")
     return OK if turn.error is None else FAILED
 
 
-async def _lines(conversation: Any, live: Live, args: Namespace) -> int:
+async def _answer_stdin_lines(conversation: Any, live: RoleReloader, args: Namespace) -> int:
     """Take each line of standard input for something that is said.
 
     Raises:
@@ -314,10 +320,10 @@ async def _lines(conversation: Any, live: Live, args: Namespace) -> int:
     if sys.stdin is None:
         raise ConfigError("there is no standard input to take lines from", hint="give it one, or use `--serve`")
     code = OK
-    while line := await _typed():
+    while line := await _read_stdin_line():
         if line.strip():
-            conversation.take(live.current())
-            code = max(code, _tell(await _asked(conversation, line.strip(), args), args))
+            conversation.update_assembly(live.current())
+            code = max(code, _print_turn(await _ask(conversation, line.strip(), args), args))
             sys.stdout.flush()
     return code
 
@@ -328,24 +334,24 @@ def _dry_run(args: Namespace) -> int:
 
     assembly, findings = assemble(args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, env=os.environ)
     if assembly is None or findings:
-        raise ConfigError(listed(findings), hint="mend all of it, then try again")
+        raise ConfigError(format_findings(findings), hint="mend all of it, then try again")
     shown = dry_run(assembly, args.model)
     if args.json:
         print_json(shown)
         return OK
-    _tell_dry(assembly, shown)
+    _print_dry_run(assembly, shown)
     return OK
 
 
-def _tell_dry(assembly: Assembly, shown: dict[str, Any]) -> None:
-    from prowess.cli.common import tell
+def _print_dry_run(assembly: Assembly, shown: dict[str, Any]) -> None:
+    from prowess.cli.common import print_stdout
 
-    tell(f"model  {neutral(str(shown['model'] or 'none is named: give `--model`'))}")
-    tell("")
-    tell_lines(str(shown["instructions"]))
-    tell("")
+    print_stdout(f"model  {neutral(str(shown['model'] or 'none is named: give `--model`'))}")
+    print_stdout("")
+    print_untrusted_text(str(shown["instructions"]))
+    print_stdout("")
     for tool in shown["tools"]:
         words = tool["description"].partition("\n")[0]
-        tell(f"tool  {neutral(tool['name'])}  ({neutral(tool['origin'])})  {neutral(words)}")
+        print_stdout(f"tool  {neutral(tool['name'])}  ({neutral(tool['origin'])})  {neutral(words)}")
     for note in assembly.notes:
-        _note(note)
+        _print_note(note)

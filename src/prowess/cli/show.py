@@ -6,15 +6,23 @@ import os
 from collections.abc import Mapping
 
 from prowess._frozen import Frozen
-from prowess.check import entry_findings, findings_of, judged
+from prowess.check import check_file, entry_findings, evaluate_path
 from prowess.cli import OK
-from prowess.cli.common import catalog_of, finding_lines, look_arguments, make_parser, print_json, say, tell
+from prowess.cli.common import (
+    add_discovery_options,
+    catalog_from_args,
+    format_finding,
+    make_parser,
+    print_json,
+    print_stderr,
+    print_stdout,
+)
 from prowess.entry import with_digest
 from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 from prowess.files import SKILL_FILE, skill_files
-from prowess.findings import listed
+from prowess.findings import format_findings
 from prowess.host import DEFAULT_HOST
-from prowess.prompt import tokens
+from prowess.prompt import estimate_tokens
 from prowess.skill import Skill, load
 from prowess.text import neutral, quoted
 
@@ -41,11 +49,11 @@ def parser() -> ArgumentParser:
         "(`.yaml`, `.yml`)",
     )
     result.add_argument("--json", action="store_true", help="print JSON")
-    look_arguments(result)
+    add_discovery_options(result)
     return result
 
 
-class _Shown(Frozen):
+class _SkillDetails(Frozen):
     """A skill and what had to be read for showing it."""
 
     entry: Entry
@@ -55,9 +63,9 @@ class _Shown(Frozen):
     findings: tuple[Finding, ...]
 
     @property
-    def cost(self) -> dict[str, int]:
+    def token_counts(self) -> dict[str, int]:
         catalog = f"{self.entry.name}: {self.entry.description}"
-        return {"catalog": tokens(catalog), "body": tokens(self.skill.body)}
+        return {"catalog": estimate_tokens(catalog), "body": estimate_tokens(self.skill.body)}
 
     @property
     def lines(self) -> int:
@@ -66,60 +74,60 @@ class _Shown(Frozen):
 
 def run(args: Namespace) -> int:
     """Show one skill, or a role."""
-    if args.skill.lower().endswith(_ROLES):
-        return _role(args)
-    shown = _shown(catalog_of(args), args.skill)
+    if args.skill.lower().endswith(_ROLE_SUFFIXES):
+        return _show_role(args)
+    shown = _load_details(catalog_from_args(args), args.skill)
     if args.json:
         print_json(
             {
-                **shown.entry.but(findings=shown.findings).as_dict(),
+                **shown.entry.with_changes(findings=shown.findings).as_dict(),
                 "files": [{"path": path, "bytes": size} for path, size in shown.files],
-                "fields": {key: _plain(field.value) for key, field in shown.skill.fields.items()},
-                "tokens": shown.cost,
+                "fields": {key: _to_json_value(field.value) for key, field in shown.skill.fields.items()},
+                "tokens": shown.token_counts,
                 "lines": shown.lines,
             }
         )
         return OK
-    for line in _text(shown):
-        tell(line)
+    for line in _format_details(shown):
+        print_stdout(line)
     return OK
 
 
-_ROLES = (".yaml", ".yml")
+_ROLE_SUFFIXES = (".yaml", ".yml")
 
 
-def _role(args: Namespace) -> int:
+def _show_role(args: Namespace) -> int:
     """Show what a role is made of, and where each part comes from.
 
     Raises:
         ConfigError: it cannot be read.
     """
     from prowess.agent.assembly import assemble
-    from prowess.agent.explained import explained, explained_lines
+    from prowess.agent.explained import explain_assembly, format_explanation
     from prowess.errors import ConfigError
 
     path = os.path.join(args.cwd or "", os.path.expanduser(args.skill))
     assembly, findings = assemble(path, dirs=args.skill_dir, home=args.home)
     if assembly is None:
-        raise ConfigError(listed(findings), hint="name a role's file; a skill is named without an ending")
-    shown = explained(assembly)
+        raise ConfigError(format_findings(findings), hint="name a role's file; a skill is named without an ending")
+    shown = explain_assembly(assembly)
     if args.json:
         print_json(shown)
         return OK
-    for line in explained_lines(shown):
-        tell(line)
+    for line in format_explanation(shown):
+        print_stdout(line)
     if findings:
-        tell("")
-        tell("findings")
+        print_stdout("")
+        print_stdout("findings")
         for item in findings:
-            for line in finding_lines(item, base=os.path.dirname(assembly.role.path)):
-                tell(f"  {line}")
+            for line in format_finding(item, base=os.path.dirname(assembly.role.path)):
+                print_stdout(f"  {line}")
     for note in shown["notes"]:
-        say(f"note: {neutral(note)}")
+        print_stderr(f"note: {neutral(note)}")
     return OK
 
 
-def _shown(catalog: Catalog, reference: str) -> _Shown:
+def _load_details(catalog: Catalog, reference: str) -> _SkillDetails:
     """Find a skill in the catalog, or anywhere else by its path.
 
     Raises:
@@ -132,16 +140,16 @@ def _shown(catalog: Catalog, reference: str) -> _Shown:
     except AmbiguousSkillError:
         raise
     except SkillNotFoundError:
-        path = _file_at(os.path.abspath(os.path.join(catalog.cwd, os.path.expanduser(reference))))
+        path = _skill_file_at(os.path.abspath(os.path.join(catalog.cwd, os.path.expanduser(reference))))
         if path is None:
             raise
-        entry = judged(path, host).but(scope="extra")
+        entry = evaluate_path(path, host).with_changes(scope="extra")
         flat = os.path.basename(path).lower() != SKILL_FILE.lower()
         files = [(os.path.basename(path), os.stat(path).st_size)] if flat else skill_files(os.path.dirname(path))
         entry = entry if flat else with_digest(entry)
-        return _Shown(entry=entry, skill=load(path), files=tuple(files), findings=findings_of(path, rule))
+        return _SkillDetails(entry=entry, skill=load(path), files=tuple(files), findings=check_file(path, rule))
     suppressed = entry.scope in catalog.host.suppressed_scopes
-    return _Shown(
+    return _SkillDetails(
         entry=entry,
         skill=entry.skill if entry.skill.document is None else load(entry.path, real=entry.real),
         files=tuple(skill_files(os.path.dirname(entry.path))),
@@ -149,7 +157,7 @@ def _shown(catalog: Catalog, reference: str) -> _Shown:
     )
 
 
-def _file_at(path: str) -> str | None:
+def _skill_file_at(path: str) -> str | None:
     """Return the file of the skill a path stands for, or None."""
     try:
         path = os.path.join(path, SKILL_FILE) if os.path.isdir(path) else path
@@ -158,14 +166,14 @@ def _file_at(path: str) -> str | None:
         return None
 
 
-def _plain(value: Value) -> object:
+def _to_json_value(value: Value) -> object:
     """Return a value as JSON knows it."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return value if isinstance(value, str) else [_plain(item) for item in value]
+        return {key: _to_json_value(item) for key, item in value.items()}
+    return value if isinstance(value, str) else [_to_json_value(item) for item in value]
 
 
-def _text(shown: _Shown) -> list[str]:
+def _format_details(shown: _SkillDetails) -> list[str]:
     entry = shown.entry
     place = f"{entry.scope}, {neutral(entry.root)}"
     needs = [f"{key} {', '.join(items)}" for key, items in entry.requirements.as_dict().items() if items]
@@ -176,13 +184,17 @@ def _text(shown: _Shown) -> list[str]:
         "alias": neutral(entry.alias or ""),
         "digest": entry.digest or "none: it has no folder of its own, or not all of its files can be read",
         "needs": neutral("; ".join(needs)),
-        "tokens": f"about {shown.cost['catalog']:,} in the catalog, {shown.cost['body']:,} when it is activated "
+        "tokens": f"about {shown.token_counts['catalog']:,} in the catalog, {shown.token_counts['body']:,} when it is activated "
         "(bytes divided by four)",
         "lines": f"{shown.lines:,}",
     }
     lines = [neutral(entry.name), *(f"  {key:<10}{words}" for key, words in facts.items() if words)]
     if shown.skill.fields:
-        lines += ["", "fields", *(f"  {neutral(key)}: {_short(f.value)}" for key, f in shown.skill.fields.items())]
+        lines += [
+            "",
+            "fields",
+            *(f"  {neutral(key)}: {_format_value(f.value)}" for key, f in shown.skill.fields.items()),
+        ]
     if shown.files:
         width = max(len(f"{size:,}") for _, size in shown.files)
         lines += ["", f"files ({len(shown.files):,}, {sum(size for _, size in shown.files):,} bytes)"]
@@ -190,15 +202,15 @@ def _text(shown: _Shown) -> list[str]:
     if shown.findings:
         lines += ["", "findings"]
         lines += [
-            f"  {line}" for item in shown.findings for line in finding_lines(item, base=os.path.dirname(entry.path))
+            f"  {line}" for item in shown.findings for line in format_finding(item, base=os.path.dirname(entry.path))
         ]
     return lines
 
 
-def _short(value: Value) -> str:
+def _format_value(value: Value) -> str:
     """Write a value on one line: text as it is, anything else as JSON."""
     if isinstance(value, str):
         return neutral(value) if value.strip() == value and value else quoted(value, 200)
     import json
 
-    return neutral(json.dumps(_plain(value), ensure_ascii=False))
+    return neutral(json.dumps(_to_json_value(value), ensure_ascii=False))

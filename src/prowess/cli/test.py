@@ -8,19 +8,19 @@ from contextlib import contextmanager
 
 from prowess.cli import INTERRUPTED, OK, USAGE
 from prowess.cli.common import (
-    catalog_of,
-    finding_lines,
-    look_arguments,
+    add_discovery_options,
+    catalog_from_args,
+    format_finding,
     make_parser,
-    many,
+    pluralize,
     print_json,
-    say,
-    tell,
+    print_stderr,
+    print_stdout,
 )
 from prowess.errors import ConfigError
-from prowess.outfit import clear
+from prowess.outfit import remove_runtime_folder
 from prowess.sandbox import CHOICES, stop
-from prowess.testing.runner import STATUSES, run_suites, suites_in
+from prowess.testing.runner import STATUSES, find_suites, run_suites
 from prowess.text import neutral
 
 TYPE_CHECKING = False
@@ -37,10 +37,10 @@ SKILL is a name as `prowess activate` takes it, or a path: a skill's folder, its
 Without any, all skills below the working directory are tested. Each case runs in a fresh copy of its skill, contained.
 Exit codes: 0 all passed; 1 a case failed, could not be run, or its time was up; 2 a file of the tests is wrong, then
 nothing of that skill is run; 5 a skill that was named has no tests."""
-_SHOWN_LINES = 20
+_MAX_OUTPUT_LINES = 20
 """Lines of each output that are shown of a case that did not pass."""
-_SHOWN_WIDTH = 500
-_LONG = 1.0
+_MAX_LINE_CHARS = 500
+_SLOW_CASE_SECONDS = 1.0
 """Seconds from which on it is told how long a case took."""
 
 
@@ -60,25 +60,25 @@ def parser() -> ArgumentParser:
     result.add_argument("-x", "--exitfirst", action="store_true", help="begin no further case once one has not passed")
     result.add_argument("--list", action="store_true", help="list the cases and run none")
     result.add_argument("--json", action="store_true", help="print JSON")
-    look_arguments(result)
+    add_discovery_options(result)
     return result
 
 
 def run(args: Namespace) -> int:
     """Run the tests of skills."""
-    jobs = args.jobs if args.jobs is not None else _processors()
+    jobs = args.jobs if args.jobs is not None else _cpu_count()
     if jobs < 1:
         raise ConfigError("`--jobs` must be 1 or more", hint="leave it out for one for each processor")
-    suites, without = _suites(args)
+    suites, without = _select_suites(args)
     for path in without:
-        say(f"{neutral(path)} has no tests: put cases into `tests/cases`, one in each `NAME.yaml`")
+        print_stderr(f"{neutral(path)} has no tests: put cases into `tests/cases`, one in each `NAME.yaml`")
     if args.list:
-        return _list(suites, args) or (NO_TESTS if without else OK)
+        return _list_cases(suites, args) or (NO_TESTS if without else OK)
     junit = os.path.join(os.path.abspath(args.cwd or "."), args.junit) if args.junit else None
     if junit is not None and not os.path.isdir(os.path.dirname(junit)):
         raise ConfigError(f"`--junit`: there is no folder {neutral(os.path.dirname(junit))}", hint="make it first")
     progress = None if args.json or not sys.stderr.isatty() else _Progress(sum(len(suite.cases) for suite in suites))
-    with _noted() as signals:
+    with _signals_as_interrupt() as signals:
         try:
             report = run_suites(
                 suites, case=args.case, jobs=jobs, sandbox=args.sandbox, fail_fast=args.exitfirst, progress=progress
@@ -86,25 +86,25 @@ def run(args: Namespace) -> int:
         finally:
             # The command line ends its process without Python's own end, where this would be done otherwise.
             stop()
-            clear()
+            remove_runtime_folder()
             if progress is not None:
                 progress.clear()
     if junit is not None:
         from prowess.testing.junit import junit_xml
 
-        _write(junit, junit_xml(report))
+        _write_report(junit, junit_xml(report))
     if args.json:
         print_json(report.as_dict())
     else:
-        _tell(report)
+        _print_report(report)
     if report.interrupted:
-        say("interrupted: the cases that are not listed did not run to their end")
+        print_stderr("interrupted: the cases that are not listed did not run to their end")
         return 128 + signals[0] if signals else INTERRUPTED
     return report.exit_code or (NO_TESTS if without else OK)
 
 
 @contextmanager
-def _noted() -> Iterator[list[int]]:
+def _signals_as_interrupt() -> Iterator[list[int]]:
     """Let a request to end be heard as Ctrl-C is, so that what has finished is told; yield those that came.
 
     Only the first breaks off what is done: whoever types Ctrl-C twice must not keep us from tidying up.
@@ -132,7 +132,7 @@ def _noted() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _write(file: str, data: bytes) -> None:
+def _write_report(file: str, data: bytes) -> None:
     """Write a report.
 
     Raises:
@@ -146,14 +146,14 @@ def _write(file: str, data: bytes) -> None:
         raise ConfigError(words, hint="name another file") from None
 
 
-def _processors() -> int:
+def _cpu_count() -> int:
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:
         return os.cpu_count() or 1
 
 
-def _suites(args: Namespace) -> tuple[list[Suite], list[str]]:
+def _select_suites(args: Namespace) -> tuple[list[Suite], list[str]]:
     """Return the tests that are meant, and the skills that were named and have none.
 
     Raises:
@@ -161,7 +161,7 @@ def _suites(args: Namespace) -> tuple[list[Suite], list[str]]:
     """
     cwd = os.path.abspath(args.cwd or ".")
     if not args.skills:
-        found = suites_in(cwd)
+        found = find_suites(cwd)
         return found, [] if found else [cwd]
     suites: list[Suite] = []
     without: list[str] = []
@@ -169,9 +169,9 @@ def _suites(args: Namespace) -> tuple[list[Suite], list[str]]:
     for text in args.skills:
         path = os.path.join(cwd, os.path.expanduser(text))
         if not (os.sep in text or text.startswith((".", "~")) or os.path.lexists(path)):
-            catalog = catalog or catalog_of(args)
+            catalog = catalog or catalog_from_args(args)
             path = os.path.dirname(os.path.realpath(catalog.resolve(text).path))
-        found = suites_in(os.path.abspath(path))
+        found = find_suites(os.path.abspath(path))
         suites += found
         if not found:
             without.append(path)
@@ -181,7 +181,7 @@ def _suites(args: Namespace) -> tuple[list[Suite], list[str]]:
 # ── telling ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _list(suites: list[Suite], args: Namespace) -> int:
+def _list_cases(suites: list[Suite], args: Namespace) -> int:
     """List cases, and return the exit code."""
     if args.json:
         rows = [
@@ -198,53 +198,53 @@ def _list(suites: list[Suite], args: Namespace) -> int:
         print_json({"skills": rows})
     else:
         for suite in suites:
-            tell(f"{neutral(suite.name)}  {neutral(suite.path)}")
+            print_stdout(f"{neutral(suite.name)}  {neutral(suite.path)}")
             for case in suite.cases:
-                tell(f"  {case.name}  {neutral(case.description)}".rstrip())
-            _tell_findings(suite)
+                print_stdout(f"  {case.name}  {neutral(case.description)}".rstrip())
+            _print_findings(suite)
     return USAGE if any(suite.findings for suite in suites) else OK
 
 
-def _tell_findings(skill: Suite | SkillResult) -> None:
+def _print_findings(skill: Suite | SkillResult) -> None:
     for item in skill.findings:
-        for line in finding_lines(item):
-            tell(f"  {line}")
+        for line in format_finding(item):
+            print_stdout(f"  {line}")
 
 
-def _tell(report: TestReport) -> None:
+def _print_report(report: TestReport) -> None:
     """Print what became of each case, and how many of each there are."""
     for skill in report.skills:
-        tell(f"{neutral(skill.name)}  {neutral(skill.path)}")
-        _tell_findings(skill)
+        print_stdout(f"{neutral(skill.name)}  {neutral(skill.path)}")
+        _print_findings(skill)
         said: set[str] = set()
         for result in skill.cases:
-            took = f"  ({result.duration:.1f} s)" if result.duration >= _LONG else ""
-            tell(f"  {result.status:<8}{neutral(result.case.name)}{took}")
-            _tell_failures(result, said)
+            took = f"  ({result.duration:.1f} s)" if result.duration >= _SLOW_CASE_SECONDS else ""
+            print_stdout(f"  {result.status:<8}{neutral(result.case.name)}{took}")
+            _print_failures(result, said)
     counts = report.counts
-    each = ", ".join(f"{counts[status]:,} {_WORDS[status]}" for status in STATUSES if counts[status])
+    each = ", ".join(f"{counts[status]:,} {_STATUS_PHRASES[status]}" for status in STATUSES if counts[status])
     wrong = sum(bool(skill.findings) for skill in report.skills)
-    tell(f"{many(counts['cases'], 'case')}{f': {each}' if each else ''}")
+    print_stdout(f"{pluralize(counts['cases'], 'case')}{f': {each}' if each else ''}")
     if wrong:
-        say(f"{many(wrong, 'skill')} not tested: a file of the tests is wrong")
+        print_stderr(f"{pluralize(wrong, 'skill')} not tested: a file of the tests is wrong")
 
 
-_WORDS = {"passed": "passed", "failed": "failed", "error": "could not be run", "timeout": "took too long"}
+_STATUS_PHRASES = {"passed": "passed", "failed": "failed", "error": "could not be run", "timeout": "took too long"}
 
 
-def _tell_failures(result: CaseResult, said: set[str]) -> None:
+def _print_failures(result: CaseResult, said: set[str]) -> None:
     for failure in result.failures:
         # What keeps all cases of a skill from running is told once.
         if failure.kind not in ("sandbox", "skill") or failure.message not in said:
-            tell(f"    {failure.kind}: {neutral(failure.message)}")
+            print_stdout(f"    {failure.kind}: {neutral(failure.message)}")
         said.add(failure.message)
     if result.status in ("failed", "timeout"):
         for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
             lines = text.rstrip("\n").split("\n") if text.strip() else []
-            for line in lines[:_SHOWN_LINES]:
-                tell(f"    {name} | {neutral(line[:_SHOWN_WIDTH])}")
-            if len(lines) > _SHOWN_LINES:
-                tell(f"    {name} | ... and {many(len(lines) - _SHOWN_LINES, 'line')} more")
+            for line in lines[:_MAX_OUTPUT_LINES]:
+                print_stdout(f"    {name} | {neutral(line[:_MAX_LINE_CHARS])}")
+            if len(lines) > _MAX_OUTPUT_LINES:
+                print_stdout(f"    {name} | ... and {pluralize(len(lines) - _MAX_OUTPUT_LINES, 'line')} more")
 
 
 class _Progress:
@@ -256,7 +256,7 @@ class _Progress:
     def __call__(self, _skill: SkillResult, result: CaseResult) -> None:
         self.done += 1
         self.failed += result.status != "passed"
-        words = f"{self.done:,} of {many(self.total, 'case')}" + (
+        words = f"{self.done:,} of {pluralize(self.total, 'case')}" + (
             f", {self.failed:,} not passed" if self.failed else ""
         )
         sys.stderr.write(f"\r\x1b[K{words}")

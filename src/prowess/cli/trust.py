@@ -8,14 +8,23 @@ from collections.abc import Mapping
 
 from prowess._frozen import Frozen
 from prowess.cli import FAILED, OK
-from prowess.cli.common import catalog_of, columns, look_arguments, make_parser, many, print_json, say, tell
+from prowess.cli.common import (
+    add_discovery_options,
+    catalog_from_args,
+    format_table,
+    make_parser,
+    pluralize,
+    print_json,
+    print_stderr,
+    print_stdout,
+)
 from prowess.entry import State
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
 from prowess.files import skill_digest
-from prowess.seal import look, seal
+from prowess.seal import integrity_digest, read_integrity
 from prowess.skill import load
 from prowess.text import neutral, quoted
-from prowess.trust import Trust, folder_of, needs_trust
+from prowess.trust import Trust, needs_trust, trusted_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +33,7 @@ if TYPE_CHECKING:
     from prowess._frontmatter import Value
     from prowess.catalog import Catalog
     from prowess.entry import Entry
-    from prowess.trust import Trusted
+    from prowess.trust import TrustedSkill
 
 _EPILOG = """\
 SKILL is what the agent calls the skill, its folder, `scope:name`, `package:name`, a path or the start of a digest;
@@ -40,7 +49,7 @@ def parser() -> ArgumentParser:
     result.add_argument("--remove", metavar="SKILL", help="trust a skill, and all its copies, no longer")
     result.add_argument("--yes", "-y", action="store_true", help="do not ask; on a terminal it asks otherwise")
     result.add_argument("--json", action="store_true", help="print JSON, and do not ask")
-    look_arguments(result)
+    add_discovery_options(result)
     return result
 
 
@@ -56,13 +65,13 @@ def run(args: Namespace) -> int:
         return _list(trust, args)
     if args.remove is not None:
         return _remove(trust, args)
-    return _add(trust, args)
+    return _trust_skill(trust, args)
 
 
 # ── trusting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-class _Shown(Frozen):
+class _TrustSummary(Frozen):
     """What a user trusts."""
 
     entry: Entry
@@ -73,10 +82,10 @@ class _Shown(Frozen):
     scripts: tuple[str, ...] | None
     """None where no trust is needed."""
     seal: str | None
-    before: Trusted | None
+    previous: TrustedSkill | None
     """What was trusted in the same folder."""
 
-    def as_dict(self, trusted: Trusted | None) -> dict[str, object]:
+    def as_dict(self, trusted: TrustedSkill | None) -> dict[str, object]:
         return {
             "name": self.entry.name,
             "path": self.entry.path,
@@ -86,33 +95,35 @@ class _Shown(Frozen):
             "since": None if trusted is None else trusted.since,
             "digest": self.digest,
             "seal": self.seal,
-            "tools": _plain(self.tools),
+            "tools": _to_json_value(self.tools),
             "allowed_tools": [*self.allowed],
             "scripts": None if self.scripts is None else [*self.scripts],
         }
 
 
-def _add(trust: Trust, args: Namespace) -> int:
-    entry = _entry(catalog_of(args), args.skill)
-    shown = _shown(trust, entry)
+def _trust_skill(trust: Trust, args: Namespace) -> int:
+    entry = _find_entry(catalog_from_args(args), args.skill)
+    shown = _summarize(trust, entry)
     if shown.seal is None:
         if args.json:
             print_json(shown.as_dict(None))
             return OK
-        say(f"{quoted(entry.name)} needs no trust, nothing was recorded: it is of scope `{neutral(entry.scope)}`")
+        print_stderr(
+            f"{quoted(entry.name)} needs no trust, nothing was recorded: it is of scope `{neutral(entry.scope)}`"
+        )
         return OK
     if not args.json:
-        for line in _text(shown):
-            tell(line)
-    known = shown.before is not None and shown.before.seal == shown.seal
-    if not known and not args.yes and not args.json and _is_terminal() and not _agreed():
-        say("nothing was recorded")
+        for line in _format_summary(shown):
+            print_stdout(line)
+    known = shown.previous is not None and shown.previous.seal == shown.seal
+    if not known and not args.yes and not args.json and _is_terminal() and not _confirm():
+        print_stderr("nothing was recorded")
         return FAILED
     trusted = trust.allow(entry, seal=shown.seal)
     if args.json:
         print_json(shown.as_dict(trusted))
         return OK
-    say(
+    print_stderr(
         f"trusted already, since {trusted.since}"
         if known
         else "trusted: its tools and scripts may be used until anything in its folder changes"
@@ -120,7 +131,7 @@ def _add(trust: Trust, args: Namespace) -> int:
     return OK
 
 
-def _entry(catalog: Catalog, reference: str) -> Entry:
+def _find_entry(catalog: Catalog, reference: str) -> Entry:
     """Find a skill in the catalog, or anywhere else by its path.
 
     Raises:
@@ -135,12 +146,12 @@ def _entry(catalog: Catalog, reference: str) -> Entry:
         path = path if os.path.basename(path).lower() == "skill.md" else os.path.join(path, "SKILL.md")
         if not os.path.isfile(path):
             raise
-    from prowess.check import judged
+    from prowess.check import evaluate_path
 
-    return judged(path, catalog.host.name).but(scope="extra")
+    return evaluate_path(path, catalog.host.name).with_changes(scope="extra")
 
 
-def _shown(trust: Trust, entry: Entry) -> _Shown:
+def _summarize(trust: Trust, entry: Entry) -> _TrustSummary:
     """Read all that is shown of a skill, after its seal: what changes from then on is not trusted.
 
     Raises:
@@ -150,29 +161,29 @@ def _shown(trust: Trust, entry: Entry) -> _Shown:
     if entry.state is State.REJECTED:
         hint = "`prowess check` says what to mend"
         raise SkillError(f"{quoted(entry.name)} cannot be trusted: {entry.reason}", hint=hint)
-    sealed = before = None
+    sealed = previous = None
     folder = os.path.dirname(entry.path)
     if needs_trust(entry):
         try:
-            folder = folder_of(entry)
-            sealed = look(folder)
+            folder = trusted_folder(entry)
+            sealed = read_integrity(folder)
         except SkillError as error:
             raise SkillError(f"{quoted(entry.name)} cannot be trusted: {error}", hint=error.hint) from None
-        before = next((row for row in trust.all() if row.path == folder), None)
+        previous = next((row for row in trust.all() if row.path == folder), None)
     skill = load(entry.path, real=entry.real)
     tools = skill.fields.get("tools")
-    return _Shown(
+    return _TrustSummary(
         entry=entry,
         digest=skill_digest(folder),
         tools=None if tools is None else tools.value,
         allowed=skill.allowed_tools,
         scripts=None if sealed is None else sealed.scripts,
-        seal=None if sealed is None else sealed.seal,
-        before=before,
+        seal=None if sealed is None else sealed.digest,
+        previous=previous,
     )
 
 
-def _text(shown: _Shown) -> list[str]:
+def _format_summary(shown: _TrustSummary) -> list[str]:
     entry, tools, scripts = shown.entry, shown.tools, shown.scripts or ()
     items = tools if isinstance(tools, tuple) else () if tools is None else (tools,)
     facts = {
@@ -185,38 +196,38 @@ def _text(shown: _Shown) -> list[str]:
         else "none",
         "scripts": f"{len(scripts):,}" if scripts else "none",
     }
-    more = {"tools": [_short(item) for item in items], "scripts": [neutral(path) for path in scripts]}
+    more = {"tools": [_format_value(item) for item in items], "scripts": [neutral(path) for path in scripts]}
     lines = [neutral(entry.name)]
     for key, words in facts.items():
         lines.append(f"  {key:<9}{words}")
         lines += [f"    {line}" for line in more.get(key, ())]
-    if shown.before is not None and shown.before.seal != shown.seal:
-        lines.append(f"  before   trusted on {shown.before.since}, and changed since")
+    if shown.previous is not None and shown.previous.seal != shown.seal:
+        lines.append(f"  before   trusted on {shown.previous.since}, and changed since")
     return lines
 
 
-def _short(value: Value) -> str:
+def _format_value(value: Value) -> str:
     """Write a value on one line: text as it is, anything else as JSON."""
     if isinstance(value, str):
         return neutral(value)
     import json
 
-    return neutral(json.dumps(_plain(value), ensure_ascii=False))
+    return neutral(json.dumps(_to_json_value(value), ensure_ascii=False))
 
 
-def _plain(value: Value | None) -> object:
+def _to_json_value(value: Value | None) -> object:
     """Return a value as JSON knows it."""
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    return value if value is None or isinstance(value, str) else [_plain(item) for item in value]
+        return {key: _to_json_value(item) for key, item in value.items()}
+    return value if value is None or isinstance(value, str) else [_to_json_value(item) for item in value]
 
 
 def _is_terminal() -> bool:
     return sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _agreed() -> bool:
-    say("trust it? [y/N]")
+def _confirm() -> bool:
+    print_stderr("trust it? [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
@@ -224,30 +235,30 @@ def _agreed() -> bool:
 
 
 def _list(trust: Trust, args: Namespace) -> int:
-    rows = [(row, _state(row)) for row in trust.all()]
+    rows = [(row, _trust_state(row)) for row in trust.all()]
     if args.json:
         print_json({"file": trust.file, "trusted": [{**row.as_dict(), "state": state} for row, state in rows]})
         return OK
     if rows:
         table = [(row.name, state, row.since, row.seal[:15], row.path) for row, state in rows]
-        for line in columns([("SKILL", "STATE", "SINCE", "SEAL", "FOLDER"), *table], last=False):
-            tell(line)
+        for line in format_table([("SKILL", "STATE", "SINCE", "SEAL", "FOLDER"), *table], fit_terminal=False):
+            print_stdout(line)
     count = sum(state != "trusted" for _, state in rows)
     more = f", {count:,} of them changed or gone" if count else ""
-    say(f"{many(len(rows), 'skill')} on record{more}: {neutral(trust.file)}")
+    print_stderr(f"{pluralize(len(rows), 'skill')} on record{more}: {neutral(trust.file)}")
     return OK
 
 
-def _state(row: Trusted) -> str:
+def _trust_state(row: TrustedSkill) -> str:
     """Return `trusted`, or what became of a folder since: `changed` or `gone`."""
     if not os.path.lexists(row.path):
         return "gone"
-    return "trusted" if seal(row.path) == row.seal else "changed"
+    return "trusted" if integrity_digest(row.path) == row.seal else "changed"
 
 
 def _remove(trust: Trust, args: Namespace) -> int:
     try:
-        entry = catalog_of(args).resolve(args.remove)
+        entry = catalog_from_args(args).resolve(args.remove)
     except SkillNotFoundError:
         entry = None
     removed = trust.revoke(args.remove if entry is None or not needs_trust(entry) else entry)
@@ -255,5 +266,5 @@ def _remove(trust: Trust, args: Namespace) -> int:
         print_json({"removed": [row.as_dict() for row in removed]})
         return OK
     for row in removed:
-        say(f"trusted no longer: {quoted(row.name)} in {neutral(row.path)}")
+        print_stderr(f"trusted no longer: {quoted(row.name)} in {neutral(row.path)}")
     return OK

@@ -8,7 +8,7 @@ from prowess.agent.assembly import assemble
 from prowess.agent.model import model_findings
 from prowess.agent.references import load_skill
 from prowess.cli import OK, USAGE
-from prowess.cli.common import finding_lines, make_parser, many, print_json, say, tell
+from prowess.cli.common import format_finding, make_parser, pluralize, print_json, print_stderr, print_stdout
 from prowess.files import SKILL_FILE
 from prowess.text import neutral
 
@@ -46,28 +46,28 @@ def run(args: Namespace) -> int:
     if os.path.isdir(path) or path.endswith(".md"):
         path = os.path.join(path, SKILL_FILE) if os.path.isdir(path) else path
         _, found = load_skill(path, reference=args.role, env=os.environ)
-        return _tell(tuple(found), (), args, "the skill is not loaded")
+        return _print_result(tuple(found), (), args, "the skill is not loaded")
     assembly, findings = assemble(args.role, dirs=args.skill_dir, home=args.home)
     notes = () if assembly is None else assembly.notes
     # Where the role is wrong, that is why no model is named.
     if assembly is not None and not (findings and assembly.role.model.name is None and args.model is None):
         findings += model_findings(assembly.role, args.model)
-    return _tell(findings, notes, args, "the role does not run")
+    return _print_result(findings, notes, args, "the role does not run")
 
 
-def _tell(findings: tuple[Finding, ...], notes: tuple[str, ...], args: Namespace, outcome: str) -> int:
+def _print_result(findings: tuple[Finding, ...], notes: tuple[str, ...], args: Namespace, outcome: str) -> int:
     """Tell what was found, and return the exit code."""
     if args.json:
         counts = {"error": len(findings)}
         print_json({"findings": [item.as_dict() for item in findings], "notes": [*notes], "counts": counts})
         return USAGE if findings else OK
     for item in findings:
-        for line in finding_lines(item):
-            tell(line)
+        for line in format_finding(item):
+            print_stdout(line)
     for note in notes:
-        say(f"note: {neutral(note)}")
+        print_stderr(f"note: {neutral(note)}")
     if findings:
-        say(f"{many(len(findings), 'problem')}: {outcome}")
+        print_stderr(f"{pluralize(len(findings), 'problem')}: {outcome}")
         return USAGE
-    say("nothing is wrong with it")
+    print_stderr("nothing is wrong with it")
     return OK

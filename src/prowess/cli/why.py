@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prowess.text import neutral
 
-from .common import catalog_of, finding_lines, look_arguments, make_parser, print_json, tell
+from .common import add_discovery_options, catalog_from_args, format_finding, make_parser, print_json, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     result = make_parser("why", epilog=_EPILOG)
     result.add_argument("name", metavar="NAME", help="the skill to explain")
-    look_arguments(result)
+    add_discovery_options(result)
     result.add_argument("--json", action="store_true", help="print JSON")
     return result
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the chain behind a name."""
-    catalog = catalog_of(args)
+    catalog = catalog_from_args(args)
     candidates = catalog.explain(args.name)
     if args.json:
         print_json(
@@ -39,15 +39,15 @@ def run(args: argparse.Namespace) -> int:
         )
         return 0
     count = f"{len(candidates)} candidate{'s' if len(candidates) != 1 else ''}"
-    tell(f"{neutral(args.name)} for {catalog.host.title}: {count}")
+    print_stdout(f"{neutral(args.name)} for {catalog.host.title}: {count}")
     for number, entry in enumerate(candidates, 1):
-        tell("")
-        for line in _lines(number, entry):
-            tell(line)
+        print_stdout("")
+        for line in _format_candidate(number, entry):
+            print_stdout(line)
     return 0
 
 
-def _lines(number: int, entry: Entry) -> list[str]:
+def _format_candidate(number: int, entry: Entry) -> list[str]:
     lines = [
         f"{number}. {entry.state}: {neutral(entry.path)}",
         f"   called  {neutral(entry.name)}" + (f" ({neutral(entry.alias)})" if entry.alias else ""),
@@ -58,5 +58,5 @@ def _lines(number: int, entry: Entry) -> list[str]:
     if entry.reason:
         lines.append(f"   why     {neutral(entry.reason)}")
     for item in entry.findings:
-        lines += [f"   {line}" for line in finding_lines(item)]
+        lines += [f"   {line}" for line in format_finding(item)]
     return lines

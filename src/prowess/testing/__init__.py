@@ -27,7 +27,7 @@ __all__ = [
     "run_tests",
 ]
 
-_HOMES = {
+_NAMES_BY_MODULE = {
     "case": ("Case", "Suite", "load_suite"),
     "expect": ("Failure",),
     "runner": ("CaseResult", "SkillResult", "TestReport", "run_tests"),
@@ -39,7 +39,7 @@ def __getattr__(name: str) -> object:
     """Load a name on first use: pytest loads this package for its plugin wherever Prowess is installed."""
     from importlib import import_module
 
-    for home, names in _HOMES.items():
+    for home, names in _NAMES_BY_MODULE.items():
         if name in names:
             value: object = getattr(import_module(f".{home}", __name__), name)
             globals()[name] = value

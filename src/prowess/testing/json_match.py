@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["differences", "exact_number", "one_value"]
+__all__ = ["differences", "exact_number", "parse_single_value"]
 
-_SHOWN = 80
+_MAX_SHOWN_CHARS = 80
 """Characters of a value in a message."""
 
 
@@ -35,7 +35,7 @@ def exact_number(text: str) -> Decimal:
         raise ValueError(f"the exponent of {quoted(text)} is too large") from None
 
 
-def one_value(data: bytes | str) -> Any:
+def parse_single_value(data: bytes | str) -> Any:
     """Return the one JSON value that an output is. Every number is a `Decimal`.
 
     Raises:
@@ -50,10 +50,10 @@ def one_value(data: bytes | str) -> Any:
     try:
         return json.loads(
             text,
-            parse_constant=_refused,
+            parse_constant=_reject_constant,
             parse_int=exact_number,
             parse_float=exact_number,
-            object_pairs_hook=_object,
+            object_pairs_hook=_build_object,
         )
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
@@ -65,11 +65,11 @@ def one_value(data: bytes | str) -> Any:
         raise ValueError("it nests too deep") from None
 
 
-def _refused(word: str) -> Any:
+def _reject_constant(word: str) -> Any:
     raise ValueError(f"{word} is no value of JSON")
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         # Which of the two counts is up to who reads it, so neither may make a test pass.
@@ -83,7 +83,7 @@ def differences(expected: Any, found: Any, path: str = "$") -> Iterator[str]:
     """Yield each place where a value is not what is expected, in words."""
     if isinstance(expected, dict) and isinstance(found, dict):
         for key, value in expected.items():
-            inner = f"{path}.{key}" if key.isascii() and key.isidentifier() else f"{path}[{_shown(key)}]"
+            inner = f"{path}.{key}" if key.isascii() and key.isidentifier() else f"{path}[{_format_value(key)}]"
             if key in found:
                 yield from differences(value, found[key], inner)
             else:
@@ -93,17 +93,17 @@ def differences(expected: Any, found: Any, path: str = "$") -> Iterator[str]:
             yield f"{path} has {_items(len(found))}, not {len(expected):,}"
         for at, (one, other) in enumerate(zip(expected, found, strict=False)):
             yield from differences(one, other, f"{path}[{at}]")
-    elif not _same(expected, found):
-        yield f"{path} is {_shown(found)}, not {_shown(expected)}"
+    elif not _is_equal(expected, found):
+        yield f"{path} is {_format_value(found)}, not {_format_value(expected)}"
 
 
 def _items(count: int) -> str:
     return "1 item" if count == 1 else f"{count:,} items"
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_equal(one: Any, other: Any) -> bool:
     if _is_number(one) and _is_number(other):
-        return _exact(one) == _exact(other)
+        return _to_decimal(one) == _to_decimal(other)
     return type(one) is type(other) and bool(one == other)
 
 
@@ -111,40 +111,40 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
 
 
-def _exact(value: float | Decimal) -> Decimal:
+def _to_decimal(value: float | Decimal) -> Decimal:
     # A float is the number it is written as, not the nearest one that its bits can hold.
     return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Write a value as JSON, harmless and cut short; it may be large and nest deep."""
-    text, left = [], _SHOWN + 1
-    for part in _parts(value):
+    text, left = [], _MAX_SHOWN_CHARS + 1
+    for part in _json_chunks(value):
         text.append(part[:left])
         left -= len(part)
         if left <= 0:
             break
     whole = "".join(text)
-    return neutral(whole if len(whole) <= _SHOWN else f"{whole[: _SHOWN - 1]}…")
+    return neutral(whole if len(whole) <= _MAX_SHOWN_CHARS else f"{whole[: _MAX_SHOWN_CHARS - 1]}…")
 
 
-def _parts(value: Any) -> Iterator[str]:
+def _json_chunks(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield "{"
         for at, (key, item) in enumerate(value.items()):
-            yield f"{', ' if at else ''}{json.dumps(key[:_SHOWN], ensure_ascii=False)}: "
-            yield from _parts(item)
+            yield f"{', ' if at else ''}{json.dumps(key[:_MAX_SHOWN_CHARS], ensure_ascii=False)}: "
+            yield from _json_chunks(item)
         yield "}"
     elif isinstance(value, list):
         yield "["
         for at, item in enumerate(value):
             if at:
                 yield ", "
-            yield from _parts(item)
+            yield from _json_chunks(item)
         yield "]"
     elif isinstance(value, str):
-        yield json.dumps(value[: _SHOWN + 1], ensure_ascii=False)
+        yield json.dumps(value[: _MAX_SHOWN_CHARS + 1], ensure_ascii=False)
     elif _is_number(value):
-        yield str(_exact(value))
+        yield str(_to_decimal(value))
     else:
         yield json.dumps(value)

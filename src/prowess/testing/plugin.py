@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
-_RUNS = pytest.StashKey[dict[str, Any]]()
+_SUITE_RUNS = pytest.StashKey[dict[str, Any]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,10 +40,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Look into the folders in which projects keep skills, hidden or called `build`; pytest would pass them by."""
-    return False if _holds_cases(collection_path) and not _is_unwanted(collection_path, config) else None
+    return False if _contains_cases(collection_path) and not _is_ignored(collection_path, config) else None
 
 
-def _holds_cases(folder: Path) -> bool:
+def _contains_cases(folder: Path) -> bool:
     """Say whether a folder is a skill that has cases, or a hidden one of a client with such below it."""
     if (folder / "tests/cases").is_dir():
         return (folder / "SKILL.md").is_file()
@@ -56,7 +56,7 @@ def _holds_cases(folder: Path) -> bool:
     return folder.name in kept and any(folder.rglob("tests/cases"))
 
 
-def _is_unwanted(folder: Path, config: pytest.Config) -> bool:
+def _is_ignored(folder: Path, config: pytest.Config) -> bool:
     """Say whether the user leaves a folder out, which pytest alone would see to."""
     ignored, globs = config.getoption("ignore") or (), config.getoption("ignore_glob") or ()
     top = config.invocation_params.dir
@@ -69,9 +69,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Take `SKILL/tests/cases/NAME.yaml`, where `SKILL` holds a SKILL.md."""
     if file_path.suffix.lower() not in (".yaml", ".yml") or file_path.parent.name != "cases":
         return None
-    from prowess.testing.case import cases_folder
+    from prowess.testing.case import skill_folder_of_cases
 
-    folder = cases_folder(str(file_path))
+    folder = skill_folder_of_cases(str(file_path))
     if folder is None:
         return None
     collector: pytest.Collector = CaseFile.from_parent(parent, path=file_path, folder=folder)
@@ -91,27 +91,27 @@ class CaseFile(pytest.File):
         Raises:
             CollectError: something is wrong with the tests of its skill, of which then none is run.
         """
-        run = _run(self.config, self.folder)
+        run = _suite_run(self.config, self.folder)
         if run.suite.findings:
-            raise self.CollectError("\n".join(_line(item) for item in run.suite.findings))
+            raise self.CollectError("\n".join(_format_finding(item) for item in run.suite.findings))
         for case in run.suite.cases:
             if Path(case.file).name == self.path.name:
                 yield CaseItem.from_parent(self, name=case.name, case=case, run=run)
 
 
-def _run(config: pytest.Config, folder: str) -> SuiteRun:
+def _suite_run(config: pytest.Config, folder: str) -> SuiteRun:
     """Read the tests of a skill once."""
     from prowess.testing.case import load_suite
     from prowess.testing.runner import SuiteRun
 
-    runs = config.stash.setdefault(_RUNS, {})
+    runs = config.stash.setdefault(_SUITE_RUNS, {})
     if folder not in runs:
         runs[folder] = SuiteRun(load_suite(folder), config.getoption("skill_sandbox"))
     run: SuiteRun = runs[folder]
     return run
 
 
-def _line(item: Any) -> str:
+def _format_finding(item: Any) -> str:
     place = ":".join(str(part) for part in (item.path, item.line, item.column) if part is not None)
     return f"{place}: {item.message}{f' (hint: {item.hint})' if item.hint else ''}"
 
@@ -125,7 +125,7 @@ class CaseItem(pytest.Item):
 
     def setup(self) -> None:
         """See that the case can be run; if not, it is an error, no failure."""
-        failure = self.suite_run.why_not(self.case)
+        failure = self.suite_run.blocking_failure(self.case)
         if failure is not None:
             _fail((failure,))
 
@@ -134,7 +134,7 @@ class CaseItem(pytest.Item):
         result = self.suite_run.run(self.case)
         for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
             if text:
-                self.add_report_section("call", name, _shown(text))
+                self.add_report_section("call", name, _escape_output(text))
         if result.status != "passed":
             _fail(result.failures)
 
@@ -143,7 +143,7 @@ class CaseItem(pytest.Item):
         return self.path, 0, f"{self.suite_run.suite.name}: {self.name}"
 
 
-def _shown(text: str) -> str:
+def _escape_output(text: str) -> str:
     """Make harmless what a stranger's command wrote: it acts on no terminal, and is no command to a CI system."""
     from prowess.text import neutral
 

@@ -11,17 +11,17 @@ from collections import Counter, deque
 from time import perf_counter
 
 from prowess._frozen import Frozen
-from prowess.check import judged, skills_below
+from prowess.check import evaluate_path, find_skill_files
 from prowess.errors import ConfigError, SandboxError, SkillError, SkillNotFoundError
 from prowess.files import SKILL_FILE
-from prowess.held import held
-from prowess.sandbox import CHOICES, Limits, Result, backend, run, stop
-from prowess.text import near_names, quoted
+from prowess.held import deferred_signals
+from prowess.sandbox import CHOICES, Limits, Result, find_backend, run, stop
+from prowess.text import nearest_names, quoted
 from prowess.trust import Trust
 
 from .case import Case, Suite, load_suite
-from .expect import Failure, failures, normalised
-from .workplace import contents, fixture_problem, workplace
+from .expect import Failure, decode_output, failures
+from .workplace import fixture_error, scan_contents, workspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
     from prowess.sandbox import Backend
 
-    from .workplace import Contents
+    from .workplace import SkillContents
 
     Path = str | os.PathLike[str]
     Progress = Callable[["SkillResult", "CaseResult"], None]
 
-__all__ = ["STATUSES", "CaseResult", "SkillResult", "SuiteRun", "TestReport", "run_suites", "run_tests", "suites_in"]
+__all__ = ["STATUSES", "CaseResult", "SkillResult", "SuiteRun", "TestReport", "run_suites", "run_tests", "find_suites"]
 
 STATUSES = ("passed", "failed", "error", "timeout")
 """What becomes of a case: as expected; not so; it could not be run; its time was up."""
@@ -142,17 +142,17 @@ def run_tests(
         ConfigError: there is no such sandbox.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else [*paths]
-    suites = [suite for path in given for suite in suites_in(os.path.abspath(os.fspath(path)))]
+    suites = [suite for path in given for suite in find_suites(os.path.abspath(os.fspath(path)))]
     return run_suites(suites, case=case, jobs=jobs, sandbox=sandbox, fail_fast=fail_fast, progress=progress)
 
 
-def suites_in(path: str) -> list[Suite]:
+def find_suites(path: str) -> list[Suite]:
     """Return the tests of a skill, or of all skills below a folder; those without any are left out.
 
     Raises:
         SkillNotFoundError: there is no such path.
     """
-    files, _ = skills_below(path)
+    files, _ = find_skill_files(path)
     suites = (load_suite(os.path.dirname(file)) for file in files if os.path.basename(file) == SKILL_FILE)
     return [suite for suite in suites if suite.cases or suite.findings]
 
@@ -168,13 +168,13 @@ def run_suites(
 ) -> TestReport:
     """Run tests that were read; the rest is as in `run_tests`."""
     if sandbox not in CHOICES:
-        near = near_names(sandbox, CHOICES)
+        near = nearest_names(sandbox, CHOICES)
         hint = f"did you mean `{near[0]}`?" if near else f"choose one of {', '.join(CHOICES)}"
         raise ConfigError(f"there is no sandbox {quoted(sandbox)}", hint=hint)
     suites = [*{suite.path: suite for suite in suites}.values()]
-    chosen = {suite.path: suite.cases if case is None else suite.chosen(case) for suite in suites}
+    chosen = {suite.path: suite.cases if case is None else suite.matching_cases(case) for suite in suites}
     if case is not None:
-        _refuse_unknown(case, suites, chosen)
+        _require_case(case, suites, chosen)
         suites = [suite for suite in suites if chosen[suite.path] or suite.findings]
     work = [SuiteRun(suite, sandbox) for suite in suites]
     waiting = [
@@ -183,14 +183,14 @@ def run_suites(
         if not suite.findings
         for number, one in enumerate(chosen[suite.path])
     ]
-    hands = _Hands(work, waiting, fail_fast=fail_fast, progress=progress)
+    hands = _WorkerPool(work, waiting, fail_fast=fail_fast, progress=progress)
     interrupted = hands.run(jobs)
-    done = hands.done
+    done = hands.results
     skills = (work[at].result(tuple(done[key] for key in sorted(done) if key[0] == at)) for at in range(len(work)))
     return TestReport(skills=tuple(skills), interrupted=interrupted)
 
 
-class _Hands:
+class _WorkerPool:
     """Threads that run cases, each taking the next one that waits.
 
     Whoever called only waits, so that Ctrl-C is heard at once; nobody wakes it for each case, for that would cost as
@@ -200,81 +200,83 @@ class _Hands:
     def __init__(
         self, work: list[SuiteRun], waiting: list[tuple[int, int, Case]], *, fail_fast: bool, progress: Progress | None
     ) -> None:
-        self.done: dict[tuple[int, int], CaseResult] = {}
-        self._work, self._waiting = work, deque(waiting)
+        self.results: dict[tuple[int, int], CaseResult] = {}
+        self._suite_runs, self._queue = work, deque(waiting)
         self._fail_fast, self._progress = fail_fast, progress
-        self._news: deque[tuple[SkillResult, CaseResult]] = deque()
-        self._bugs: list[BaseException] = []
-        self._stopped, self._kept = False, 0
+        self._pending_progress: deque[tuple[SkillResult, CaseResult]] = deque()
+        self._worker_errors: list[BaseException] = []
+        self._stopped, self._output_chars = False, 0
 
     def run(self, jobs: int) -> bool:
         """Run all cases; say whether that was broken off. Whatever happens, nothing runs when this is left."""
         from threading import Thread
 
-        hands = [Thread(target=self._serve, daemon=True) for _ in range(max(1, min(jobs, len(self._waiting))))]
-        with held() as answer:
+        hands = [Thread(target=self._run_queued, daemon=True) for _ in range(max(1, min(jobs, len(self._queue))))]
+        with deferred_signals() as answer:
             try:
                 for hand in hands:
                     hand.start()
                 while any(hand.is_alive() for hand in hands):
                     answer()
-                    next((hand for hand in hands if hand.is_alive()), hands[0]).join(_LOOK)
-                    self._tell()
+                    next((hand for hand in hands if hand.is_alive()), hands[0]).join(_POLL_SECONDS)
+                    self._report_progress()
                 answer()
             except KeyboardInterrupt:
                 return True
             finally:
                 self._stopped = True
-                self._waiting.clear()
+                self._queue.clear()
                 # One that was just about to start a command when all were stopped has it running now.
                 while alive := [hand for hand in hands if hand.is_alive()]:
                     stop()
-                    alive[0].join(_LOOK)
-        self._tell()
-        for bug in self._bugs:
+                    alive[0].join(_POLL_SECONDS)
+        self._report_progress()
+        for bug in self._worker_errors:
             raise bug
         return False
 
-    def _serve(self) -> None:
+    def _run_queued(self) -> None:
         """Run cases until none waits."""
         try:
             while not self._stopped:
                 try:
-                    at, number, case = self._waiting.popleft()
+                    at, number, case = self._queue.popleft()
                 except IndexError:
                     return
-                result = self._work[at].run(case)
+                result = self._suite_runs[at].run(case)
                 if self._was_stopped(result):
                     return
-                self._kept += len(result.stdout) + len(result.stderr)
-                if self._kept > _KEPT:
-                    result = result.but(stdout=result.stdout[:_LITTLE], stderr=result.stderr[:_LITTLE])
-                self.done[at, number] = result
+                self._output_chars += len(result.stdout) + len(result.stderr)
+                if self._output_chars > _MAX_OUTPUT_CHARS:
+                    result = result.with_changes(
+                        stdout=result.stdout[:_TRUNCATED_CHARS], stderr=result.stderr[:_TRUNCATED_CHARS]
+                    )
+                self.results[at, number] = result
                 if self._progress is not None:
-                    self._news.append((self._work[at].result(), result))
+                    self._pending_progress.append((self._suite_runs[at].result(), result))
                 if self._fail_fast and result.status != "passed":
-                    self._waiting.clear()
+                    self._queue.clear()
         except BaseException as error:  # noqa: BLE001 - it is raised where somebody can see it
-            self._bugs.append(error)
-            self._waiting.clear()
+            self._worker_errors.append(error)
+            self._queue.clear()
 
     def _was_stopped(self, result: CaseResult) -> bool:
         """Say whether a result is what became of a case by being stopped."""
         return self._stopped and any(failure.kind == "sandbox" for failure in result.failures)
 
-    def _tell(self) -> None:
-        while self._progress is not None and self._news:
-            self._progress(*self._news.popleft())
+    def _report_progress(self) -> None:
+        while self._progress is not None and self._pending_progress:
+            self._progress(*self._pending_progress.popleft())
 
 
-_LOOK = 0.05
+_POLL_SECONDS = 0.05
 """Seconds after which whoever waits looks whether a signal came."""
-_KEPT = 64 * 1024 * 1024
+_MAX_OUTPUT_CHARS = 64 * 1024 * 1024
 """Characters of what all cases wrote; beyond that only the first few of each are kept."""
-_LITTLE = 4_000
+_TRUNCATED_CHARS = 4_000
 
 
-def _refuse_unknown(case: str, suites: list[Suite], chosen: dict[str, tuple[Case, ...]]) -> None:
+def _require_case(case: str, suites: list[Suite], chosen: dict[str, tuple[Case, ...]]) -> None:
     """See that a case is there.
 
     Raises:
@@ -282,7 +284,7 @@ def _refuse_unknown(case: str, suites: list[Suite], chosen: dict[str, tuple[Case
     """
     if any(chosen.values()) or any(suite.findings for suite in suites):
         return
-    near = near_names(case, (one.name for suite in suites for one in suite.cases))
+    near = nearest_names(case, (one.name for suite in suites for one in suite.cases))
     hint = f"did you mean {quoted(near[0])}?" if near else "`prowess test --list` shows the cases"
     raise SkillNotFoundError(f"there is no case {quoted(case)}", hint=hint)
 
@@ -294,70 +296,70 @@ class SuiteRun:
         self.suite = suite
         self._sandbox = sandbox
         self._backend: Backend | Failure | None = None
-        self._contents: Contents | Failure | None = None
+        self._contents: SkillContents | Failure | None = None
 
     def result(self, cases: tuple[CaseResult, ...] = ()) -> SkillResult:
         """Return what became of the skill's cases."""
         suite = self.suite
         return SkillResult(name=suite.name, path=suite.path, cases=cases, findings=suite.findings)
 
-    def _contained(self) -> Backend | Failure:
+    def _choose_backend(self) -> Backend | Failure:
         """Return what contains the commands of this skill, or why nothing does; it is looked for once."""
         if self._backend is None:
             try:
-                self._backend = backend(self._sandbox)
+                self._backend = find_backend(self._sandbox)
             except SandboxError as error:
                 if self._sandbox == "auto" and self._is_trusted():
-                    self._backend = backend("auto", trusted=True)
+                    self._backend = find_backend("auto", trusted=True)
                 else:
-                    self._backend = _failure("sandbox", error)
+                    self._backend = _failure_from_error("sandbox", error)
         return self._backend
 
     def _is_trusted(self) -> bool:
-        entry = judged(os.path.join(self.suite.path, SKILL_FILE), "prowess").but(scope="extra")
+        entry = evaluate_path(os.path.join(self.suite.path, SKILL_FILE), "prowess").with_changes(scope="extra")
         return Trust().allows(entry)
 
-    def why_not(self, case: Case) -> Failure | None:
+    def blocking_failure(self, case: Case) -> Failure | None:
         """Return why a case cannot be run; None where it can."""
-        ready = self._ready(case)
+        ready = self._prepare(case)
         return ready if isinstance(ready, Failure) else None
 
-    def _ready(self, case: Case) -> tuple[Backend, Contents] | Failure:
-        chosen, found = self._contained(), self._found()
+    def _prepare(self, case: Case) -> tuple[Backend, SkillContents] | Failure:
+        chosen, found = self._choose_backend(), self._scan_skill()
         if isinstance(chosen, Failure):
             return chosen
         if isinstance(found, Failure):
             return found
-        problems = (fixture_problem(found, path) for path in case.files)
+        problems = (fixture_error(found, path) for path in case.files)
         words = next((problem for problem in problems if problem is not None), None)
         return (chosen, found) if words is None else Failure(kind="files", message=words)
 
-    def _found(self) -> Contents | Failure:
+    def _scan_skill(self) -> SkillContents | Failure:
         """Return what is copied of the skill, or why it cannot be; it is looked at once."""
         if self._contents is None:
             try:
-                self._contents = contents(self.suite.path)
+                self._contents = scan_contents(self.suite.path)
             except SkillError as error:
-                self._contents = _failure("skill", error)
+                self._contents = _failure_from_error("skill", error)
         return self._contents
 
     def run(self, case: Case) -> CaseResult:
         """Run one case."""
         begun = perf_counter()
-        ready = self._ready(case)
+        ready = self._prepare(case)
         if isinstance(ready, Failure):
             failure = ready
         else:
             try:
                 return self._run(case, *ready)
             except SandboxError as error:
-                failure = _failure("sandbox", error)
+                failure = _failure_from_error("sandbox", error)
             except SkillError as error:
-                failure = _failure("skill", error)
+                failure = _failure_from_error("skill", error)
         return CaseResult(case=case, status="error", duration=perf_counter() - begun, failures=(failure,))
 
-    def _run(self, case: Case, chosen: Backend, found: Contents) -> CaseResult:
-        with workplace(found) as (scratch, copy):
+    def _run(self, case: Case, chosen: Backend, found: SkillContents) -> CaseResult:
+        with workspace(found) as (scratch, copy):
             result = run(
                 ["/bin/sh", "-c", case.command],
                 cwd=copy,
@@ -369,14 +371,14 @@ class SuiteRun:
                 scratch=scratch,
                 sandbox=chosen,
             )
-        return _judged(case, result, self.suite.timeout)
+        return _case_result(case, result, self.suite.timeout)
 
 
-def _failure(kind: str, error: SkillError | SandboxError) -> Failure:
+def _failure_from_error(kind: str, error: SkillError | SandboxError) -> Failure:
     return Failure(kind=kind, message=f"{error}{f' ({error.hint})' if error.hint else ''}")
 
 
-def _judged(case: Case, result: Result, timeout: float) -> CaseResult:
+def _case_result(case: Case, result: Result, timeout: float) -> CaseResult:
     """Compare what a command did with what is expected."""
     if result.timed_out:
         status = "timeout"
@@ -391,6 +393,6 @@ def _judged(case: Case, result: Result, timeout: float) -> CaseResult:
         duration=result.duration,
         exit_code=result.exit_code,
         failures=found,
-        stdout=normalised(result.stdout),
-        stderr=normalised(result.stderr),
+        stdout=decode_output(result.stdout),
+        stderr=decode_output(result.stderr),
     )

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 from prowess._frozen import EMPTY, Frozen
 from prowess.errors import ConfigError
 from prowess.files import UnreadableError, read_file
-from prowess.findings import listed
-from prowess.forms import MAX_BYTES, Form, Report, json_value, read_yaml_list
-from prowess.text import near_names, quoted
+from prowess.findings import format_findings
+from prowess.forms import MAX_BYTES, FindingCollector, MappingReader, json_value, read_yaml_list
+from prowess.text import nearest_names, quoted
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -61,10 +61,10 @@ class ScriptedModel:
 
     def __init__(self, script: str | os.PathLike[str] | Sequence[Step | Mapping[str, Any]]) -> None:
         self.steps: tuple[Step, ...] = (
-            _read(os.fspath(script)) if isinstance(script, str | os.PathLike) else _made(script)
+            _read_script(os.fspath(script)) if isinstance(script, str | os.PathLike) else _steps_from_python(script)
         )
         said = [step for step in self.steps if not step.calls]
-        self._last = said[-1] if said else None
+        self._repeated_step = said[-1] if said else None
 
     def step(self, number: int) -> Step:
         """Return what it does when it is asked for the `number`-th time in a conversation, from 0 on.
@@ -74,10 +74,10 @@ class ScriptedModel:
         """
         if 0 <= number < len(self.steps):
             return self.steps[number]
-        if self._last is None:
+        if self._repeated_step is None:
             steps = "1 step" if len(self.steps) == 1 else f"{len(self.steps):,} steps"
             raise ConfigError(f"the script has {steps} and is asked for one more", hint="end it with `say: TEXT`")
-        return self._last
+        return self._repeated_step
 
     def pydantic_ai(self) -> Any:
         """Return it as a model of Pydantic AI, which can also be streamed.
@@ -117,62 +117,62 @@ class ScriptedModel:
 # ── from a file ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _read(path: str) -> tuple[Step, ...]:
-    report = Report(path, "config-invalid")
+def _read_script(path: str) -> tuple[Step, ...]:
+    report = FindingCollector(path, "config-invalid")
     try:
         forms = read_yaml_list(read_file(path, MAX_BYTES, follow=True), report)
     except UnreadableError as error:
         raise ConfigError(f"the script {quoted(path, 200)}: {error.message}", hint=error.hint) from None
-    steps = tuple(map(_step, forms))
+    steps = tuple(map(_parse_step, forms))
     if not steps and not report.findings:
-        report.say("there is no step in it")
+        report.add("there is no step in it")
     if report.findings:
         found = sorted(report.findings, key=lambda item: (item.line or 0, item.column or 0))
-        raise ConfigError(listed(found), hint=_HINT)
+        raise ConfigError(format_findings(found), hint=_HINT)
     return steps
 
 
-def _step(form: Form) -> Step:
-    form.only("call", "with", "calls", "say")
-    given = [name for name in ("call", "calls", "say") if form.get(name, null=False) is not None]
+def _parse_step(form: MappingReader) -> Step:
+    form.allow_only("call", "with", "calls", "say")
+    given = [name for name in ("call", "calls", "say") if form.get(name, null_is_missing=False) is not None]
     if len(given) != 1:
         words = "says neither `call`, `calls` nor `say`" if not given else f"says both `{given[0]}` and `{given[1]}`"
-        form.report.say(f"`{form.where}` {words}", form.node)
+        form.report.add(f"`{form.prefix}` {words}", form.node)
         return Step()
-    if form.get("with", null=False) is not None and given[0] != "call":
-        form.report.say(f"`{form.path('with')}` belongs to a `call`", form.get("with", null=False))
+    if form.get("with", null_is_missing=False) is not None and given[0] != "call":
+        form.report.add(f"`{form.key_path('with')}` belongs to a `call`", form.get("with", null_is_missing=False))
     if given[0] == "say":
-        return Step(say=form.text("say", needed=True) or "")
+        return Step(say=form.get_text("say", required=True) or "")
     if given[0] == "call":
-        return Step(calls=(_call(form),))
+        return Step(calls=(_parse_call(form),))
     calls = form.get("calls")
     if calls is None or calls.kind != "list" or not calls.items:
-        form.report.say(f"`{form.path('calls')}` is not a list of `call: TOOL`", calls or form.node)
+        form.report.add(f"`{form.key_path('calls')}` is not a list of `call: TOOL`", calls or form.node)
         return Step()
     made = []
     for at, item in enumerate(calls.items):
-        where = f"{form.path('calls')}[{at}]"
-        inner = Form(item, form.report, where)
+        where = f"{form.key_path('calls')}[{at}]"
+        inner = MappingReader(item, form.report, where)
         if item.kind == "map":
-            inner.only("call", "with")
-            made.append(_call(inner))
+            inner.allow_only("call", "with")
+            made.append(_parse_call(inner))
         else:
-            form.report.say(f"`{where}` is not `call: TOOL`", item)
+            form.report.add(f"`{where}` is not `call: TOOL`", item)
     return Step(calls=tuple(made))
 
 
-def _call(form: Form) -> Call:
-    tool = form.text("call", needed=True)
+def _parse_call(form: MappingReader) -> Call:
+    tool = form.get_text("call", required=True)
     if tool is not None and not tool.strip():
-        form.report.say(f"`{form.path('call')}` names no tool", form.get("call"))
-    arguments = form.form("with")
+        form.report.add(f"`{form.key_path('call')}` names no tool", form.get("call"))
+    arguments = form.get_mapping("with")
     return Call(tool=tool or "", arguments={} if arguments is None else json_value(arguments.node))
 
 
 # ── from Python ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _made(script: Any) -> tuple[Step, ...]:
+def _steps_from_python(script: Any) -> tuple[Step, ...]:
     """Make steps of what a script in Python has.
 
     Raises:
@@ -182,16 +182,16 @@ def _made(script: Any) -> tuple[Step, ...]:
         words = f"a script is a list of steps or the path of a file, not {type(script).__name__}"
         raise ConfigError(words, hint=_HINT)
     wrong: list[str] = [] if script else ["there is no step in it"]
-    steps = tuple(_made_step(step, f"[{at}]", wrong) for at, step in enumerate(script))
+    steps = tuple(_step_from_python(step, f"[{at}]", wrong) for at, step in enumerate(script))
     if wrong:
         raise ConfigError("\n".join(f"the script: {words}" for words in wrong), hint=_HINT)
     return steps
 
 
-def _made_step(step: Any, where: str, wrong: list[str]) -> Step:
+def _step_from_python(step: Any, where: str, wrong: list[str]) -> Step:
     if isinstance(step, Step):
         for call in step.calls:
-            _see_arguments(call.arguments, where, wrong)
+            _check_arguments(call.arguments, where, wrong)
         return step
     if not isinstance(step, Mapping):
         wrong.append(f"`{where}` is {type(step).__name__}, not a mapping or a `Step`")
@@ -201,9 +201,9 @@ def _made_step(step: Any, where: str, wrong: list[str]) -> Step:
         words = "says neither `call`, `calls` nor `say`" if not given else f"says both `{given[0]}` and `{given[1]}`"
         wrong.append(f"`{where}` {words}")
         return Step()
-    _see_keys(step, ("call", "with") if given[0] == "call" else (given[0],), where, wrong)
+    _check_keys(step, ("call", "with") if given[0] == "call" else (given[0],), where, wrong)
     if given[0] == "call":
-        return Step(calls=(_made_call(step, where, wrong),))
+        return Step(calls=(_call_from_python(step, where, wrong),))
     if given[0] == "say":
         if not isinstance(step["say"], str):
             wrong.append(f"`{where}.say` is {type(step['say']).__name__}, not text")
@@ -217,35 +217,35 @@ def _made_step(step: Any, where: str, wrong: list[str]) -> Step:
     for at, call in enumerate(calls):
         inner = f"{where}.calls[{at}]"
         if isinstance(call, Call):
-            _see_arguments(call.arguments, inner, wrong)
+            _check_arguments(call.arguments, inner, wrong)
             made.append(call)
         elif isinstance(call, Mapping):
-            _see_keys(call, ("call", "with"), inner, wrong)
-            made.append(_made_call(call, inner, wrong))
+            _check_keys(call, ("call", "with"), inner, wrong)
+            made.append(_call_from_python(call, inner, wrong))
         else:
             wrong.append(f"`{inner}` is {type(call).__name__}, not a mapping or a `Call`")
     return Step(calls=tuple(made))
 
 
-def _see_keys(step: Mapping[str, Any], names: tuple[str, ...], where: str, wrong: list[str]) -> None:
+def _check_keys(step: Mapping[str, Any], names: tuple[str, ...], where: str, wrong: list[str]) -> None:
     for key in step:
         if key == "with" and key not in names:
             wrong.append(f"`{where}.with` belongs to a `call`")
         elif key not in names:
-            near = near_names(str(key), names)
+            near = nearest_names(str(key), names)
             hint = f" (did you mean {quoted(near[0])}?)" if near else ""
             wrong.append(f"the key {quoted(f'{where}.{key}')} is not known{hint}")
 
 
-def _made_call(call: Mapping[str, Any], where: str, wrong: list[str]) -> Call:
+def _call_from_python(call: Mapping[str, Any], where: str, wrong: list[str]) -> Call:
     tool, arguments = call.get("call"), call.get("with")
     if not isinstance(tool, str) or not tool.strip():
         wrong.append(f"`{where}.call` is not the name of a tool")
-    _see_arguments({} if arguments is None else arguments, f"{where}.with", wrong)
+    _check_arguments({} if arguments is None else arguments, f"{where}.with", wrong)
     return Call(tool=str(tool), arguments=dict(arguments) if isinstance(arguments, Mapping) else {})
 
 
-def _see_arguments(arguments: Any, where: str, wrong: list[str]) -> None:
+def _check_arguments(arguments: Any, where: str, wrong: list[str]) -> None:
     if not isinstance(arguments, Mapping):
         wrong.append(f"`{where}` is {type(arguments).__name__}, not a mapping")
         return

@@ -12,30 +12,32 @@ from contextlib import contextmanager, suppress
 
 from prowess._frozen import Frozen
 from prowess.errors import SkillError
-from prowess.files import file_kind
-from prowess.outfit import new_folder, remove
-from prowess.seal import words_of
+from prowess.files import describe_file_type
+from prowess.outfit import make_temp_folder, remove_tree
+from prowess.seal import describe_os_error
 from prowess.text import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Contents", "contents", "fixture_problem", "workplace"]
+__all__ = ["SkillContents", "scan_contents", "fixture_error", "workspace"]
 
 MAX_ENTRIES = 20_000
 """Files, folders and links of one skill."""
 MAX_BYTES = 512 * 1024 * 1024
 """Of all files of one skill."""
-_LEFT_OUT = frozenset((".git", "tests/cases", "tests/test-config.json"))
-_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-_READ |= getattr(os, "O_BINARY", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_EXCLUDED = frozenset((".git", "tests/cases", "tests/test-config.json"))
+_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_READ_FLAGS |= getattr(os, "O_BINARY", 0)
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_DIRECTORY_FLAGS = (
+    os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+)
 _CHUNK = 1 << 20
 
 
-class Contents(Frozen):
+class SkillContents(Frozen):
     """What is copied of a skill: paths relative to its folder, each folder before what is in it."""
 
     folder: str
@@ -47,7 +49,7 @@ class Contents(Frozen):
     """With what they lead to."""
 
 
-def contents(folder: str) -> Contents:
+def scan_contents(folder: str) -> SkillContents:
     """Look at what is in a skill.
 
     Raises:
@@ -63,7 +65,7 @@ def contents(folder: str) -> Contents:
             with os.scandir(os.path.join(folder, inner)) as entries:
                 for entry in entries:
                     path = f"{inner}/{entry.name}" if inner else entry.name
-                    if path in _LEFT_OUT:
+                    if path in _EXCLUDED:
                         continue
                     status = entry.stat(follow_symlinks=False)
                     if stat.S_ISDIR(status.st_mode):
@@ -75,22 +77,22 @@ def contents(folder: str) -> Contents:
                     elif stat.S_ISLNK(status.st_mode):
                         links.append((path, os.readlink(entry.path)))
                     else:
-                        words = f"{quoted(path, 200)} is {file_kind(status.st_mode)}, which cannot be copied"
+                        words = f"{quoted(path, 200)} is {describe_file_type(status.st_mode)}, which cannot be copied"
                         raise SkillError(words, hint="remove it from the skill")
                     if len(folders) + len(files) + len(links) > MAX_ENTRIES or size > MAX_BYTES:
                         words = f"it holds more than {MAX_ENTRIES:,} files or {MAX_BYTES // 1024 // 1024} MiB"
                         raise SkillError(words, hint="leave out what the tests do not need")
         except OSError as error:
-            words = f"{quoted(inner or folder, 200)} cannot be read: {words_of(error)}"
+            words = f"{quoted(inner or folder, 200)} cannot be read: {describe_os_error(error)}"
             raise SkillError(words, hint="mend its permissions") from None
     # Of `tests` there may be nothing left to copy.
     paths = [row[0] for row in folders] + [row[0] for row in files] + [row[0] for row in links]
     needed = {path.rpartition("/")[0] for path in paths}
     kept = tuple(row for row in folders if row[0] != "tests" or "tests" in needed)
-    return Contents(folder=folder, folders=kept, files=tuple(files), links=tuple(links))
+    return SkillContents(folder=folder, folders=kept, files=tuple(files), links=tuple(links))
 
 
-def fixture_problem(found: Contents, path: str) -> str | None:
+def fixture_error(found: SkillContents, path: str) -> str | None:
     """Say why a file that a case needs is none of the skill's; None where it is one.
 
     Args:
@@ -107,43 +109,43 @@ def fixture_problem(found: Contents, path: str) -> str | None:
     if not os.path.exists(real):
         return f"there is no {quoted(path, 200)} in the skill"
     inner = os.path.relpath(real, top).replace(os.sep, "/")
-    if any(f"{inner}/".startswith(f"{one}/") for one in _LEFT_OUT):
+    if any(f"{inner}/".startswith(f"{one}/") for one in _EXCLUDED):
         return f"{quoted(path, 200)} is not copied: put it beside, as in `tests/fixtures`"
     return None
 
 
 @contextmanager
-def workplace(found: Contents) -> Iterator[tuple[str, str]]:
+def workspace(found: SkillContents) -> Iterator[tuple[str, str]]:
     """Make a folder for one case with a copy of its skill, and remove it in the end; yield both.
 
     Raises:
         SkillError: something changed since it was looked at, or cannot be copied.
         SandboxError: no folder can be made for it.
     """
-    top = new_folder("case")
+    top = make_temp_folder("case")
     copy = os.path.join(top, os.path.basename(found.folder) or "skill")
     try:
         try:
             _copy(found, copy)
         except OSError as error:
-            words = f"the skill cannot be copied: {words_of(error)}"
+            words = f"the skill cannot be copied: {describe_os_error(error)}"
             raise SkillError(words, hint="see whether the disk is full, or the skill has changed") from None
         yield top, copy
     finally:
-        _clear(found, copy, top)
+        _remove_copy(found, copy, top)
 
 
-def _copy(found: Contents, copy: str) -> None:
+def _copy(found: SkillContents, copy: str) -> None:
     os.mkdir(copy, 0o700)
     for path, mode in found.folders:
         os.mkdir(f"{copy}/{path}", mode | 0o700)
     for path, mode, size in found.files:
-        source = os.open(f"{found.folder}/{path}", _READ)
+        source = os.open(f"{found.folder}/{path}", _READ_FLAGS)
         try:
             if not stat.S_ISREG(os.fstat(source).st_mode):
                 raise SkillError(f"{quoted(path, 200)} has changed meanwhile", hint="try again")
             # The file may be run, so nobody may still be writing it when it is.
-            into = os.open(f"{copy}/{path}", _NEW, mode | 0o600)
+            into = os.open(f"{copy}/{path}", _CREATE_FLAGS, mode | 0o600)
             try:
                 left = size + 1
                 while left > 0 and (data := os.read(source, min(left, _CHUNK))):
@@ -161,14 +163,14 @@ def _copy(found: Contents, copy: str) -> None:
         os.symlink(target, f"{copy}/{path}")
 
 
-def _clear(found: Contents, copy: str, top: str) -> None:
+def _remove_copy(found: SkillContents, copy: str, top: str) -> None:
     """Remove a copy: first what was put there, which mostly is all, then whatever else there is.
 
     A command may have put links where folders were. So no path is followed, for what it led to would be removed.
     """
     with suppress(OSError):
         if not found.folders:
-            fd = os.open(copy, _FOLDER)
+            fd = os.open(copy, _DIRECTORY_FLAGS)
             try:
                 for path in (*(row[0] for row in found.files), *(row[0] for row in found.links)):
                     os.unlink(path, dir_fd=fd)
@@ -177,4 +179,4 @@ def _clear(found: Contents, copy: str, top: str) -> None:
             os.rmdir(copy)
         os.rmdir(top)
         return
-    remove(top)
+    remove_tree(top)

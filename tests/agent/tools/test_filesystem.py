@@ -16,7 +16,7 @@ import pytest
 
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError
-from tool_calls import around, failed, made
+from tool_calls import failure_message, make_tool_context, tools_by_name
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="not on Windows yet")
 
@@ -42,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def tools_of(folder: Path, **given: Any) -> dict[str, Any]:
-    return made("filesystem", around(folder, **given.pop("around", {})), **given)
+    return tools_by_name("filesystem", make_tool_context(folder, **given.pop("around", {})), **given)
 
 
 def writing(folder: Path, **given: Any) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def test_arguments_are_described(folder: Path) -> None:
 def test_arguments_that_do_not_fit_are_told(given: dict[str, Any], said: str | None, folder: Path) -> None:
     """In words, and as nothing but a failed tool."""
     top = "`offset` must be 0 or more and `limit` 1 or more; leave them out to read from the top"
-    assert failed(tools_of(folder)["read_file"], **given) == (said or top)
+    assert failure_message(tools_of(folder)["read_file"], **given) == (said or top)
 
 
 # ── paths ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -134,7 +134,7 @@ def test_no_path_leads_out(path: str, folder: Path) -> None:
 def test_an_absolute_path_may_begin_with_the_folder(folder: Path) -> None:
     """A model that was told where it is writes so."""
     assert tools_of(folder)["read_file"].call(path=f"{folder}/notes.md") == "# Notes\n"
-    assert failed(tools_of(folder)["read_file"], path=f"{folder}-other/notes.md").endswith(OUTSIDE)
+    assert failure_message(tools_of(folder)["read_file"], path=f"{folder}-other/notes.md").endswith(OUTSIDE)
 
 
 def test_links_are_not_followed(folder: Path) -> None:
@@ -145,11 +145,11 @@ def test_links_are_not_followed(folder: Path) -> None:
     (folder / "loop").symlink_to("loop")
     found = writing(folder)
     for path, link in (("out.md", "out.md"), ("in.md", "in.md"), ("up/secret.txt", "up"), ("loop/a/b", "loop")):
-        assert failed(found["read_file"], path=path) == f"`{link}` {LINK}"
-        assert failed(found["edit_file"], path=path, old="a", new="b") == f"`{link}` {LINK}"
-    assert failed(found["list_directory"], path="up") == f"`up` {LINK}"
-    assert failed(found["write_file"], path="up/new.md", content="x") == f"`up` {LINK}"
-    said = failed(found["write_file"], path="out.md", content="x")
+        assert failure_message(found["read_file"], path=path) == f"`{link}` {LINK}"
+        assert failure_message(found["edit_file"], path=path, old="a", new="b") == f"`{link}` {LINK}"
+    assert failure_message(found["list_directory"], path="up") == f"`up` {LINK}"
+    assert failure_message(found["write_file"], path="up/new.md", content="x") == f"`up` {LINK}"
+    said = failure_message(found["write_file"], path="out.md", content="x")
     assert said == "`out.md` is a link, which is not replaced; choose another name"
     assert (folder.parent / "secret.txt").read_text() == SECRET
     assert not (folder.parent / "new.md").exists()
@@ -164,7 +164,7 @@ def test_the_folder_itself_may_not_become_a_link(folder: Path) -> None:
     assert found.call(path="x.md") == "x"
     (folder / "docs").rename(folder / "old")
     (folder / "docs").symlink_to("old")
-    assert LINK in failed(found, path="x.md")
+    assert LINK in failure_message(found, path="x.md")
 
 
 def test_what_is_changed_meanwhile_leads_nowhere(folder: Path) -> None:
@@ -205,10 +205,14 @@ def test_fifos_sockets_and_devices_are_not_opened(folder: Path) -> None:
         os.chdir(here)
     found = writing(folder)
     begun = time.monotonic()
-    assert failed(found["read_file"], path="fifo") == "`fifo` is a FIFO; only regular files can be opened"
-    assert failed(found["read_file"], path="socket").startswith("`socket` is a device or socket")
-    assert failed(found["write_file"], path="fifo", content="x").startswith("`fifo` is a FIFO, which is not replaced")
-    assert failed(found["list_directory"], path="fifo") == "`fifo` is a FIFO, not a folder; see `list_directory`"
+    assert failure_message(found["read_file"], path="fifo") == "`fifo` is a FIFO; only regular files can be opened"
+    assert failure_message(found["read_file"], path="socket").startswith("`socket` is a device or socket")
+    assert failure_message(found["write_file"], path="fifo", content="x").startswith(
+        "`fifo` is a FIFO, which is not replaced"
+    )
+    assert (
+        failure_message(found["list_directory"], path="fifo") == "`fifo` is a FIFO, not a folder; see `list_directory`"
+    )
     assert time.monotonic() - begun < 1
 
 
@@ -284,13 +288,13 @@ def test_what_is_no_text_is_said_so(folder: Path) -> None:
     (folder / "latin.md").write_bytes(b"caf\xe9\r\n")
     (folder / "empty.md").write_bytes(b"")
     tool = tools_of(folder)["read_file"]
-    assert failed(tool, path="a.bin") == "`a.bin` is no text file (6 bytes); it cannot be read as one"
+    assert failure_message(tool, path="a.bin") == "`a.bin` is no text file (6 bytes); it cannot be read as one"
     assert tool.call(path="latin.md") == "caf\ufffd\r\n"
     assert tool.call(path="empty.md") == "[the file is empty]"
-    assert failed(tool, path="docs") == "`docs` is a folder; list it with `list_directory`"
-    assert failed(tool, path=".") == "`.` is the folder itself; name a file in it"
-    assert failed(tool, path="no.md") == "there is no `no.md`; `list_directory` shows what there is"
-    assert failed(tool, path="notes.md/x") == "`notes.md` is a file, not a folder; see `list_directory`"
+    assert failure_message(tool, path="docs") == "`docs` is a folder; list it with `list_directory`"
+    assert failure_message(tool, path=".") == "`.` is the folder itself; name a file in it"
+    assert failure_message(tool, path="no.md") == "there is no `no.md`; `list_directory` shows what there is"
+    assert failure_message(tool, path="notes.md/x") == "`notes.md` is a file, not a folder; see `list_directory`"
 
 
 def test_endings_are_kept_to(folder: Path) -> None:
@@ -299,8 +303,8 @@ def test_endings_are_kept_to(folder: Path) -> None:
     found = writing(folder, allowed_extensions=(".md", "TXT"))
     assert found["read_file"].call(path="A.MD") == "a"
     said = "`docs/deep/test_api.py` is of a kind that is not open to this tool; files that are end in .md, .txt"
-    assert failed(found["read_file"], path="docs/deep/test_api.py") == said
-    assert "not open" in failed(found["write_file"], path="x.sh", content="")
+    assert failure_message(found["read_file"], path="docs/deep/test_api.py") == said
+    assert "not open" in failure_message(found["write_file"], path="x.sh", content="")
     assert found["write_file"].call(path="new/x.txt", content="é") == "made `new/x.txt`: 2 bytes"
 
 
@@ -340,8 +344,8 @@ def test_no_pattern_takes_long(folder: Path) -> None:
     assert tool.call(pattern="*a" * 100 + "b").startswith("nothing")
     assert tool.call(pattern="**/" * 100 + "b").startswith("nothing")
     assert time.monotonic() - begun < 2
-    assert "cannot be a pattern" in failed(tool, pattern="a" * 501)
-    assert "cannot be a pattern" in failed(tool, pattern="")
+    assert "cannot be a pattern" in failure_message(tool, pattern="a" * 501)
+    assert "cannot be a pattern" in failure_message(tool, pattern="")
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -365,12 +369,15 @@ def test_what_may_not_be_written_is_not(folder: Path) -> None:
     (folder / "fixed.md").write_text("fixed")
     (folder / "fixed.md").chmod(0o444)
     write = writing(folder, max_bytes=10)["write_file"]
-    assert failed(write, path="a.md", content="é" * 6) == "12 bytes are too many: at most 10 are written; write less"
-    assert "write-protected" in failed(write, path="fixed.md", content="x")
-    assert "is a folder, which is not replaced" in failed(write, path="docs", content="x")
+    assert (
+        failure_message(write, path="a.md", content="é" * 6)
+        == "12 bytes are too many: at most 10 are written; write less"
+    )
+    assert "write-protected" in failure_message(write, path="fixed.md", content="x")
+    assert "is a folder, which is not replaced" in failure_message(write, path="docs", content="x")
     for path in (".git/hooks/pre-commit", "docs/.GIT/config", ".git"):
-        assert "is git's own" in failed(write, path=path, content="x")
-    assert "is too long for a name" in failed(write, path="b" * 300, content="x")
+        assert "is git's own" in failure_message(write, path=path, content="x")
+    assert "is too long for a name" in failure_message(write, path="b" * 300, content="x")
     assert not (folder / ".git").exists()
 
 
@@ -380,9 +387,14 @@ def test_a_piece_is_replaced(folder: Path) -> None:
     edit = writing(folder, max_bytes=20)["edit_file"]
     assert edit.call(path="a.md", old="one\r\n", new="1\r\n") == "edited `a.md`: 12 bytes"
     assert (folder / "a.md").read_bytes() == b"1\r\ntwo two\r\n"
-    assert failed(edit, path="a.md", old="two", new="") == "`old` is in `a.md` 2 times; give more of what is around it"
-    assert failed(edit, path="a.md", old="x", new="") == "`old` is in `a.md` not at all; read the file again"
-    assert failed(edit, path="a.md", old="", new="x").startswith("`old` is empty")
-    assert failed(edit, path="a.md", old="1", new="x" * 50).startswith("61 bytes are too many")
+    assert (
+        failure_message(edit, path="a.md", old="two", new="")
+        == "`old` is in `a.md` 2 times; give more of what is around it"
+    )
+    assert failure_message(edit, path="a.md", old="x", new="") == "`old` is in `a.md` not at all; read the file again"
+    assert failure_message(edit, path="a.md", old="", new="x").startswith("`old` is empty")
+    assert failure_message(edit, path="a.md", old="1", new="x" * 50).startswith("61 bytes are too many")
     (folder / "b.md").write_text("x" * 30)
-    assert failed(edit, path="b.md", old="y", new="").startswith("`b.md` has 30 bytes, and at most 20 are edited")
+    assert failure_message(edit, path="b.md", old="y", new="").startswith(
+        "`b.md` has 30 bytes, and at most 20 are edited"
+    )

@@ -13,7 +13,7 @@ import pytest
 
 from prowess.agent.policy import RefusedError
 from prowess.errors import ConfigError
-from tool_calls import around, contained, failed, made
+from tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,7 @@ def repo(made_once: Path, tmp_path: Path) -> Path:
 
 
 def git(folder: Path, **given: Any) -> dict[str, Any]:
-    return made("git", around(folder, **given.pop("around", {})), **given)
+    return tools_by_name("git", make_tool_context(folder, **given.pop("around", {})), **given)
 
 
 # ── what it tells ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -63,7 +63,7 @@ def git(folder: Path, **given: Any) -> dict[str, Any]:
 
 def test_a_repository_is_shown(repo: Path) -> None:
     """Contained: its state, its commits and who wrote what."""
-    tools = git(repo, around={"sandbox": contained()})
+    tools = git(repo, around={"sandbox": require_sandbox()})
     head, first = sh(repo, "git rev-parse HEAD; git rev-parse v1").split()
     assert list(tools) == READS
     assert tools["git_status"].call() == "## main\n M a.txt\n?? new.txt"
@@ -88,33 +88,33 @@ def test_a_folder_of_a_repository_is_shown(repo: Path) -> None:
     tools = git(repo, repo_path="docs")
     assert tools["git_show"].call(ref="HEAD:./b.txt") == "docs"
     assert tools["git_log"].call(path="b.txt").count("commit ") == 1
-    assert "is outside" in failed(git(repo / "docs")["git_log"])
+    assert "is outside" in failure_message(git(repo / "docs")["git_log"])
 
 
 def test_a_further_working_tree_is_shown(repo: Path) -> None:
     """Where git's own folder is one that the policy opens."""
     sh(repo, "git worktree add -q -b other ../other")
     top = repo.parent
-    for sandbox in ("none", contained()):
+    for sandbox in ("none", require_sandbox()):
         tools = git(top, repo_path="other", around={"sandbox": sandbox})
         assert tools["git_status"].call() == "## other"
-    assert "is outside" in failed(git(repo.parent / "other")["git_status"])
+    assert "is outside" in failure_message(git(repo.parent / "other")["git_status"])
 
 
 def test_what_is_no_repository_is_told(repo: Path, tmp_path: Path) -> None:
     """When it is called, for it may become one."""
     (tmp_path / "plain").mkdir()
     tool = git(tmp_path / "plain", around={"roots": ("/",)})["git_status"]
-    assert failed(tool) == f"`{tmp_path}/plain` is in no git repository; go on without git"
+    assert failure_message(tool) == f"`{tmp_path}/plain` is in no git repository; go on without git"
     (tmp_path / "linked").mkdir()
     (tmp_path / "linked/.git").symlink_to(repo / ".git")
     assert (
-        failed(git(tmp_path, repo_path="linked")["git_log"])
+        failure_message(git(tmp_path, repo_path="linked")["git_log"])
         == "the repository's `.git` is a link, which is not followed"
     )
     (tmp_path / "fifo").mkdir()
     os.mkfifo(tmp_path / "fifo/.git")
-    assert failed(git(tmp_path, repo_path="fifo")["git_log"]).startswith("`.git` is a FIFO")
+    assert failure_message(git(tmp_path, repo_path="fifo")["git_log"]).startswith("`.git` is a FIFO")
     with pytest.raises(ConfigError, match="`repo_path`"):
         git(repo, repo_path="..")
 
@@ -145,7 +145,7 @@ def test_a_reference_is_never_an_option_or_a_file(ref: str, repo: Path) -> None:
     """Refused in words, whichever tool it is."""
     tools = git(repo)
     for name in ("git_diff", "git_show", "git_changed_files"):
-        said = failed(tools[name], ref=ref)
+        said = failure_message(tools[name], ref=ref)
         assert said.endswith(NO_COMMIT)
     assert not (repo / "x").exists()
 
@@ -154,7 +154,7 @@ def test_files_are_not_compared_outside_of_the_repository(repo: Path) -> None:
     """As git does where it is given two names."""
     (repo / "--").write_text("x")
     for ref in ("a.txt", "etc/passwd", "a.txt..new.txt", ":/nothing", "@{-9}"):
-        assert "git could not do it (exit code 128)" in failed(git(repo)["git_diff"], ref=ref)
+        assert "git could not do it (exit code 128)" in failure_message(git(repo)["git_diff"], ref=ref)
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "docs/../../x"])
@@ -189,7 +189,7 @@ def test_a_count_is_bounded(count: Any, repo: Path) -> None:
     if count is None:
         assert tool.call(count=count).count("commit ") == 2
     else:
-        assert "`count` must be" in failed(tool, count=count)
+        assert "`count` must be" in failure_message(tool, count=count)
 
 
 # ── what a repository says ───────────────────────────────────────────────────────────────────────────────────────────
@@ -280,9 +280,9 @@ def test_nothing_that_a_repository_names_is_run(include: bool, repo: Path) -> No
     tools["git_changed_files"].call()
     tools["git_changed_files"].call(ref="v1")
     # A file that is no list of commits would be in git's message.
-    assert "blame.ignoreRevsFile" in failed(tools["git_blame"], path="a.txt")
+    assert "blame.ignoreRevsFile" in failure_message(tools["git_blame"], path="a.txt")
     sh(repo, "git config --file .git/config --unset blame.ignoreRevsFile || true")
-    assert "goes through a filter" in failed(tools["git_add"], path="a.txt")
+    assert "goes through a filter" in failure_message(tools["git_add"], path="a.txt")
     (repo / ".gitattributes").write_text("")
     assert tools["git_add"].call(path="a.txt") == "M  a.txt"
     tools["git_commit"].call(message="Third\n\n# kept")
@@ -306,7 +306,7 @@ def test_nothing_is_fetched(repo: Path) -> None:
     subprocess.run(["git", "cat-file", "-p", blob], cwd=repo, capture_output=True, check=False)
     assert mark.exists(), "the trap is none"
     mark.unlink()
-    assert "git could not do it" in failed(git(repo)["git_show"], ref="HEAD:docs/b.txt")
+    assert "git could not do it" in failure_message(git(repo)["git_show"], ref="HEAD:docs/b.txt")
     assert not mark.exists(), mark.read_text()
 
 
@@ -369,7 +369,7 @@ def test_the_users_own_settings_are_not_read(repo: Path, monkeypatch: pytest.Mon
 def test_a_change_is_committed(sandbox: str, repo: Path) -> None:
     """By the user, and without anything else being changed."""
     if sandbox == "bwrap":
-        contained()
+        require_sandbox()
     home = repo.parent / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[user]\nname = Bob\nemail = bob@example.com\n")
@@ -380,14 +380,14 @@ def test_a_change_is_committed(sandbox: str, repo: Path) -> None:
     sh(repo, "git config user.name Repo; git config user.email repo@example.com; git add a.txt")
     tools["git_commit"].call(message="Own")
     assert sh(repo, "git log -1 --format=%an") == "Repo\n"
-    assert "nothing to commit" in failed(tools["git_commit"], message="Again")
+    assert "nothing to commit" in failure_message(tools["git_commit"], message="Again")
 
 
 def test_nobody_commits_without_a_name(repo: Path, tmp_path: Path) -> None:
     """None is made up."""
     tools = git(repo, read_only=False, around={"env": {"HOME": str(tmp_path)}})
     tools["git_add"].call(path="new.txt")
-    assert "git could not do it (exit code 128)" in failed(tools["git_commit"], message="x")
+    assert "git could not do it (exit code 128)" in failure_message(tools["git_commit"], message="x")
     assert sh(repo, "git log -1 --format=%s") == "Second\n"
 
 
@@ -408,7 +408,7 @@ def test_what_takes_long_is_ended(repo: Path) -> None:
     (repo / ".git/info/exclude").unlink(missing_ok=True)
     os.rename(repo / ".git/info/exclude2", repo / ".git/info/exclude")
     begun = time.monotonic()
-    assert "took longer than 0.5 seconds; ask for less" in failed(git(repo, timeout_seconds=0.5)["git_status"])
+    assert "took longer than 0.5 seconds; ask for less" in failure_message(git(repo, timeout_seconds=0.5)["git_status"])
     assert time.monotonic() - begun < 3
 
 
@@ -416,9 +416,11 @@ def test_a_configuration_that_floods_is_told(repo: Path) -> None:
     """Git is not run with half of it read."""
     with open(repo / ".git/config", "a", encoding="utf-8") as file:
         file.writelines(f'[filter "{number}"]\nclean = x\n' for number in range(20_000))
-    assert failed(git(repo)["git_status"]).startswith("the repository's configuration cannot be read: it is too large")
+    assert failure_message(git(repo)["git_status"]).startswith(
+        "the repository's configuration cannot be read: it is too large"
+    )
     (repo / ".git/config").write_text("[core\n")
-    assert failed(git(repo)["git_status"]).startswith(
+    assert failure_message(git(repo)["git_status"]).startswith(
         "the repository's configuration cannot be read: fatal: bad config"
     )
 

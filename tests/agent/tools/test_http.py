@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.agent.policy import Around, Policy, RefusedError, ToolFailedError
-from prowess.agent.tool_table import TOOLS
+from prowess.agent.policy import Policy, RefusedError, ToolContext, ToolFailedError
+from prowess.agent.tool_table import TOOL_FIELDS
 from prowess.agent.tools.http import tools
 from prowess.errors import ConfigError
-from site_server import Site, echo, moved, reply
+from site_server import Site, echo, redirect, reply
 
 if TYPE_CHECKING:
     from prowess.agent.policy import AgentTool
 
-DEFAULTS = {name: key.default for name, key in TOOLS["http"].items()}
+DEFAULTS = {name: key.default for name, key in TOOL_FIELDS["http"].items()}
 ALL = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 def tool(
     base_url: str, *, env: dict[str, str] | None = None, policy: Policy | None = None, **options: Any
 ) -> AgentTool:
-    around = Around(folder="/", policy=policy or Policy(), env=env or {})
+    around = ToolContext(folder="/", policy=policy or Policy(), env=env or {})
     given = {**DEFAULTS, "base_url": base_url, "allow_private": True, "allowed_methods": ALL, **options}
     (made,) = tools(given, around)
     return made
@@ -54,7 +54,7 @@ def test_an_answer_is_told_with_its_status_and_the_headers_that_matter() -> None
     with Site({"/v1/items": page}) as site:
         text = tool(f"{site.url}/v1").call(method="POST", path="/items", json={"b": 2})
     assert text == 'HTTP 201 Created\ncontent-type: application/json\netag: "x"\n\n{"a": 1}'
-    assert (site.asked[0].body, site.asked[0].headers["content-type"]) == (b'{"b": 2}', "application/json")
+    assert (site.requests[0].body, site.requests[0].headers["content-type"]) == (b'{"b": 2}', "application/json")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_path_is_asked_for_below_the_base_url(path: str, query: Any, target: s
     """As it was meant."""
     with Site({"*": echo}) as site:
         tool(f"{site.url}/v1/").call(method="GET", path=path, query=query)
-    assert site.asked[0].target == target
+    assert site.requests[0].target == target
 
 
 @pytest.mark.parametrize(
@@ -96,16 +96,16 @@ def test_a_path_that_may_lead_elsewhere_is_refused(path: str) -> None:
     """Before anything is sent, however a server would have read it."""
     with Site({"*": echo}) as site, pytest.raises(RefusedError):
         tool(f"{site.url}/v1").call(method="GET", path=path)
-    assert site.asked == []
+    assert site.requests == []
 
 
 def test_a_redirect_goes_no_further_than_the_base_url() -> None:
     """Neither to another port nor above the path."""
     with Site({"*": echo}) as other:
         pages: dict[str, Any] = {
-            "/v1/a": moved(f"{other.url}/v1/"),
-            "/v1/b": moved("/admin"),
-            "/v1/c": moved("d"),
+            "/v1/a": redirect(f"{other.url}/v1/"),
+            "/v1/b": redirect("/admin"),
+            "/v1/c": redirect("d"),
             "/v1/d": echo,
         }
         with Site(pages) as site:
@@ -114,8 +114,8 @@ def test_a_redirect_goes_no_further_than_the_base_url() -> None:
                 with pytest.raises(RefusedError, match="which is not open"):
                     made.call(method="GET", path=path)
             assert said(made.call(method="GET", path="/c"))["target"] == "/v1/d"
-            assert [asked.target for asked in site.asked] == ["/v1/a", "/v1/b", "/v1/c", "/v1/d"]
-    assert other.asked == []
+            assert [asked.target for asked in site.requests] == ["/v1/a", "/v1/b", "/v1/c", "/v1/d"]
+    assert other.requests == []
 
 
 def test_a_method_that_is_not_open_is_refused() -> None:
@@ -131,7 +131,7 @@ def test_configured_headers_are_sent_with_the_values_of_variables_which_the_mode
     with Site({"*": echo}) as site:
         made = tool(site.url, headers={"Authorization": "Bearer ${TOKEN}", "X-A": "b"}, env={"TOKEN": "s3cret-token"})
         text = made.call(method="GET", path="/")
-    assert site.asked[0].headers["authorization"] == "Bearer s3cret-token"
+    assert site.requests[0].headers["authorization"] == "Bearer s3cret-token"
     assert "s3cret" not in text
     assert said(text)["headers"]["authorization"] == "Bearer [Authorization]"
 
@@ -161,7 +161,7 @@ def test_a_header_that_is_not_the_models_is_refused(name: str) -> None:
         made = tool(site.url, headers={"X-Key": "k"})
         with pytest.raises(RefusedError, match="is not yours to set"):
             made.call(method="GET", path="/", headers={name: "x"})
-    assert site.asked == []
+    assert site.requests == []
 
 
 def test_other_headers_are_the_models() -> None:
@@ -170,8 +170,8 @@ def test_other_headers_are_the_models() -> None:
         tool(site.url).call(
             method="PUT", path="/", body="a,b", headers={"Accept": "text/csv", "Content-Type": "text/csv"}
         )
-    headers = site.asked[0].headers
-    assert (headers["accept"], headers["content-type"], site.asked[0].body) == ("text/csv", "text/csv", b"a,b")
+    headers = site.requests[0].headers
+    assert (headers["accept"], headers["content-type"], site.requests[0].body) == ("text/csv", "text/csv", b"a,b")
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_arguments_that_are_none_are_told_and_nothing_is_sent(given: dict[str, A
     """A model may give anything."""
     with Site({"*": echo}) as site, pytest.raises(ToolFailedError):
         tool(site.url).call(**given)
-    assert site.asked == []
+    assert site.requests == []
 
 
 @pytest.mark.parametrize(

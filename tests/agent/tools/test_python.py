@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import ConfigError
-from tool_calls import around, contained, failed, gone, made
+from tool_calls import failure_message, make_tool_context, processes_end, require_sandbox, tools_by_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are no
 
 
 def python(folder: Path, **given: Any) -> Any:
-    return made("python", around(folder, **given.pop("around", {})), **given)["run_python"]
+    return tools_by_name("python", make_tool_context(folder, **given.pop("around", {})), **given)["run_python"]
 
 
 def test_code_is_run_by_this_python(tmp_path: Path) -> None:
@@ -50,10 +50,10 @@ for path, mode in (("y", "w"), ("{tmp_path}/secret", "r")):
     except OSError as error: print(type(error).__name__)
 print([name for _, name in socket.if_nameindex()])
 """
-    tool = python(tmp_path, working_dir="work", around={"sandbox": contained()})
+    tool = python(tmp_path, working_dir="work", around={"sandbox": require_sandbox()})
     assert tool.call(code=code) == "exit code 0\nstdout:\na,b\nOSError\nFileNotFoundError\n['lo']"
     assert sorted(os.listdir(work)) == ["data.csv", "json.py"]
-    assert "no such file" in python(tmp_path, around={"sandbox": contained()}).call(
+    assert "no such file" in python(tmp_path, around={"sandbox": require_sandbox()}).call(
         code=f"import os\ntry: open('{tmp_path}/secret')\nexcept OSError as e: print(e.strerror.lower())"
     )
 
@@ -68,7 +68,7 @@ def test_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     )
     said = python(tmp_path).call(code=code)
     assert said == "exit code 0; what it left running was ended (1)\nstdout:\ndone"
-    assert gone(mark)
+    assert processes_end(mark)
     assert [name for name in os.listdir(tmp_path) if name.startswith("prowess-tool")] == []
 
 
@@ -87,7 +87,7 @@ def test_floods_and_long_runs_are_bounded(tmp_path: Path) -> None:
 )
 def test_arguments_that_do_not_fit_are_told(given: dict[str, Any], tmp_path: Path) -> None:
     """As a failed tool and nothing else."""
-    failed(python(tmp_path), **given)
+    failure_message(python(tmp_path), **given)
 
 
 def test_the_policy_opens_the_working_directory(tmp_path: Path) -> None:

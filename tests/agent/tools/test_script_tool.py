@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import ConfigError
-from tool_calls import around, contained, failed, gone, made
+from tool_calls import failure_message, make_tool_context, processes_end, require_sandbox, tools_by_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ def parameter(name: str, **given: Any) -> dict[str, Any]:
 
 
 def scripts(folder: Path, *those: dict[str, Any], **given: Any) -> dict[str, Any]:
-    return made("script", around(folder, **given.pop("around", {})), scripts=those, **given)
+    return tools_by_name("script", make_tool_context(folder, **given.pop("around", {})), scripts=those, **given)
 
 
 def test_a_body_is_run_with_its_parameters(tmp_path: Path) -> None:
@@ -41,10 +41,10 @@ def test_a_body_is_run_with_its_parameters(tmp_path: Path) -> None:
     hostile = "'; id; \" $(id) `id`\n-x"
     assert tool.call(who=hostile) == f"exit code 0\nstdout:\nhei {hostile}"
     assert tool.call(who="you", greeting="bye") == "exit code 0\nstdout:\nbye you"
-    assert failed(tool) == "`who` is missing; hello takes `who`, `greeting`"
-    assert failed(tool, who="a\0b") == "`who` holds a NUL character; leave it out"
-    assert failed(tool, who="x" * 100_001) == "`who` is longer than 100,000 bytes; give less"
-    assert failed(tool, who="x", PATH="/").startswith("there is no argument `PATH`")
+    assert failure_message(tool) == "`who` is missing; hello takes `who`, `greeting`"
+    assert failure_message(tool, who="a\0b") == "`who` holds a NUL character; leave it out"
+    assert failure_message(tool, who="x" * 100_001) == "`who` is longer than 100,000 bytes; give less"
+    assert failure_message(tool, who="x", PATH="/").startswith("there is no argument `PATH`")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_skills_script_lies_in_its_skill(tmp_path: Path) -> None:
         f"#!/bin/sh\npwd; cat data; echo x > $TMPDIR/y && ls $TMPDIR\ntouch z 2>/dev/null || echo no\ncat {role}/secret"
     )
     (skill / "scripts/run").write_text(text)
-    about = {"skill": str(skill), "sandbox": contained()}
+    about = {"skill": str(skill), "sandbox": require_sandbox()}
     tool = scripts(role, script(path="scripts/run"), around=about)["hello"]
     said = tool.call()
     assert said.startswith(f"exit code 1\nstdout:\n{skill}\ndata\ny\nno\nstderr:\n")
@@ -93,7 +93,7 @@ def test_without_a_sandbox_a_strangers_script_is_not_run(tmp_path: Path, monkeyp
     if sys.platform != "linux":
         pytest.skip("bwrap is of Linux")
     about = {"skill": str(tmp_path), "sandbox": "auto"}
-    assert "bwrap" in failed(scripts(tmp_path, script(body="echo hi"), around=about)["hello"])
+    assert "bwrap" in failure_message(scripts(tmp_path, script(body="echo hi"), around=about)["hello"])
     trusted = scripts(tmp_path, script(body="echo hi"), around={**about, "trusted": True})["hello"]
     assert trusted.call() == "exit code 0\nstdout:\nhi"
 
@@ -146,7 +146,7 @@ def test_a_script_that_became_a_link_is_not_run(tmp_path: Path) -> None:
     assert tool.call() == "exit code 0\nstdout:\na"
     (tmp_path / "a").unlink()
     (tmp_path / "a").symlink_to("/bin/sh")
-    assert failed(tool).startswith("`a` is a link")
+    assert failure_message(tool).startswith("`a` is a link")
 
 
 def test_floods_and_long_runs_are_bounded(tmp_path: Path) -> None:
@@ -157,10 +157,10 @@ def test_floods_and_long_runs_are_bounded(tmp_path: Path) -> None:
     said = tool.call()
     assert said.startswith("stopped: it took longer than 0.4 seconds\nstdout:\ny\n")
     assert said.endswith("were left out: ask for less]")
-    assert gone(mark)
+    assert processes_end(mark)
 
 
 def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
     """With what to do."""
     tool = scripts(tmp_path, script(body="#!/usr/bin/nothing-like-it\n"))["hello"]
-    assert failed(tool).startswith("there is no program `/usr/bin/nothing-like-it`; ")
+    assert failure_message(tool).startswith("there is no program `/usr/bin/nothing-like-it`; ")

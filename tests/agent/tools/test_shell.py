@@ -10,7 +10,7 @@ import pytest
 
 from prowess.errors import ConfigError
 from prowess.text import quoted
-from tool_calls import around, contained, failed, gone, made
+from tool_calls import failure_message, make_tool_context, processes_end, require_sandbox, tools_by_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ NO_SHELL = (
 
 
 def shell(folder: Path, **given: Any) -> Any:
-    return made("shell", around(folder, **given.pop("around", {})), **given)["run_shell"]
+    return tools_by_name("shell", make_tool_context(folder, **given.pop("around", {})), **given)["run_shell"]
 
 
 def test_a_program_is_run_with_its_arguments(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_both_streams_are_told(tmp_path: Path) -> None:
 )
 def test_what_is_for_a_shell_is_refused(command: str, special: str, tmp_path: Path) -> None:
     """With words that say so."""
-    assert failed(shell(tmp_path), command=command) == f"`{special}` {NO_SHELL}"
+    assert failure_message(shell(tmp_path), command=command) == f"`{special}` {NO_SHELL}"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_what_is_for_a_shell_is_refused(command: str, special: str, tmp_path: Pa
 )
 def test_lines_that_are_no_command_are_told(command: str, said: str, tmp_path: Path) -> None:
     """Each with what to do."""
-    assert failed(shell(tmp_path), command=command) == said
+    assert failure_message(shell(tmp_path), command=command) == said
 
 
 def test_only_allowed_programs_are_started(tmp_path: Path) -> None:
@@ -102,16 +102,16 @@ def test_only_allowed_programs_are_started(tmp_path: Path) -> None:
         assert tool.call(command=command) == "exit code 0\nstdout:\nchecked a"
     which = f"programs that may be are `echo`, `./check`, {quoted(str(script))}"
     for word in ("/bin/echo", "./echo", "sub/../check"):
-        assert failed(tool, command=f"{word} hi") == f"`{word}` may not be started by its path; {which}"
+        assert failure_message(tool, command=f"{word} hi") == f"`{word}` may not be started by its path; {which}"
     for word in ("ls", "echoo", "ech", "ECHO"):
-        assert failed(tool, command=word) == f"`{word}` may not be started; {which}"
+        assert failure_message(tool, command=word) == f"`{word}` may not be started; {which}"
 
 
 def test_blocked_programs_are_not_started(tmp_path: Path) -> None:
     """Also where they are allowed, and by any path."""
     tool = shell(tmp_path, allowed_commands=("echo", "/bin/rm"), blocked_commands=("rm",))
     for word in ("rm", "/bin/rm"):
-        assert failed(tool, command=f"{word} x") == f"`{word}` may not be started; do without it"
+        assert failure_message(tool, command=f"{word} x") == f"`{word}` may not be started; do without it"
 
 
 def test_a_program_on_the_users_path_is_found(tmp_path: Path) -> None:
@@ -121,10 +121,10 @@ def test_a_program_on_the_users_path_is_found(tmp_path: Path) -> None:
     (tmp_path / "bin/mine").chmod(0o755)
     work = tmp_path / "work"
     work.mkdir()
-    for sandbox in ("none", contained()):
+    for sandbox in ("none", require_sandbox()):
         about = {"env": {"PATH": f"/nowhere:{tmp_path}/bin"}, "sandbox": sandbox}
         assert shell(work, around=about).call(command="mine") == "exit code 0\nstdout:\nmine"
-    assert "no command `mine`" in failed(shell(tmp_path, around={"env": {"PATH": "bin"}}), command="mine")
+    assert "no command `mine`" in failure_message(shell(tmp_path, around={"env": {"PATH": "bin"}}), command="mine")
 
 
 def test_a_program_of_an_environment_is_found_contained(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_program_of_an_environment_is_found_contained(tmp_path: Path) -> None:
     (tmp_path / "env/bin/tool").chmod(0o755)
     work = tmp_path / "work"
     work.mkdir()
-    tool = shell(work, around={"env": {"PATH": f"{tmp_path}/env/bin"}, "sandbox": contained()})
+    tool = shell(work, around={"env": {"PATH": f"{tmp_path}/env/bin"}, "sandbox": require_sandbox()})
     assert tool.call(command="tool") == f"exit code 0\nstdout:\n{tmp_path}/env False"
 
 
@@ -148,7 +148,7 @@ def test_a_program_is_contained(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("the user's secret")
     work = tmp_path / "work"
     work.mkdir()
-    tool = shell(work, around={"sandbox": contained()})
+    tool = shell(work, around={"sandbox": require_sandbox()})
     assert tool.call(command="touch here") == "exit code 0\nno output"
     assert (work / "here").exists()
     assert "the user's secret" not in tool.call(command=f"cat {tmp_path}/secret")
@@ -163,9 +163,9 @@ def test_a_working_directory_that_became_a_link_is_refused(tmp_path: Path) -> No
     tool = shell(tmp_path, working_dir="work")
     work.rmdir()
     work.symlink_to("/usr")
-    assert failed(tool, command="ls").startswith(f"`{work}` lies behind a link now")
+    assert failure_message(tool, command="ls").startswith(f"`{work}` lies behind a link now")
     work.unlink()
-    assert "is not there" in failed(tool, command="ls")
+    assert "is not there" in failure_message(tool, command="ls")
     with pytest.raises(ConfigError, match="`working_dir`"):
         shell(tmp_path, working_dir="/")
 
@@ -181,7 +181,7 @@ def test_floods_and_long_runs_are_bounded(tmp_path: Path) -> None:
     code = "import os,time;os.fork() or os.setsid();time.sleep(60)"
     mark = f"mark-{time.monotonic_ns()}"
     assert tool.call(command=f'python3 -c "{code}" {mark}').startswith("stopped: it took longer")
-    assert gone(mark)
+    assert processes_end(mark)
     assert time.monotonic() - begun < 6
 
 
@@ -198,11 +198,11 @@ def test_without_a_sandbox_only_what_is_trusted_is_run(tmp_path: Path, monkeypat
     monkeypatch.setenv("PATH", str(tmp_path))
     if sys.platform != "linux":
         pytest.skip("bwrap is of Linux")
-    assert "`bwrap` is not on PATH" in failed(shell(tmp_path, around={"sandbox": "auto"}), command="true")
+    assert "`bwrap` is not on PATH" in failure_message(shell(tmp_path, around={"sandbox": "auto"}), command="true")
     assert shell(tmp_path, around={"sandbox": "auto", "trusted": True}).call(command="true").startswith("exit code 0")
 
 
 @pytest.mark.parametrize("given", [{}, {"command": 1}, {"command": ["ls"]}, {"cmd": "ls"}, {"command": "a\0b"}])
 def test_arguments_that_do_not_fit_are_told(given: dict[str, Any], tmp_path: Path) -> None:
     """As a failed tool and nothing else."""
-    failed(shell(tmp_path), **given)
+    failure_message(shell(tmp_path), **given)

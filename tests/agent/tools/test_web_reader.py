@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.agent.policy import Around, Policy, RefusedError, ToolFailedError
-from prowess.agent.tool_table import TOOLS
+from prowess.agent.policy import Policy, RefusedError, ToolContext, ToolFailedError
+from prowess.agent.tool_table import TOOL_FIELDS
 from prowess.agent.tools.web_reader import tools
-from site_server import Site, moved, reply
+from site_server import Site, redirect, reply
 
 if TYPE_CHECKING:
     from prowess.agent.policy import AgentTool
 
-DEFAULTS = {name: key.default for name, key in TOOLS["web_reader"].items()}
+DEFAULTS = {name: key.default for name, key in TOOL_FIELDS["web_reader"].items()}
 PAGE = """<!doctype html>
 <html><head><title> The
  page </title><base href="/docs/"><style>p { color: red }</style><script>alert(1)</script></head>
@@ -51,7 +51,7 @@ if x:
 
 
 def tool(*, policy: Policy | None = None, **options: Any) -> AgentTool:
-    (made,) = tools({**DEFAULTS, "allow_private": True, **options}, Around(folder="/", policy=policy or Policy()))
+    (made,) = tools({**DEFAULTS, "allow_private": True, **options}, ToolContext(folder="/", policy=policy or Policy()))
     return made
 
 
@@ -107,7 +107,7 @@ def test_a_binary_without_a_type_is_refused_too() -> None:
 
 def test_where_a_page_has_moved_is_told() -> None:
     """So that the model names the right source."""
-    with Site({"/a": moved("/b"), "/b": reply("<p>x", kind="text/html")}) as site:
+    with Site({"/a": redirect("/b"), "/b": reply("<p>x", kind="text/html")}) as site:
         assert tool().call(url=f"{site.url}/a") == f"[this is {site.url}/b]\n\nx"
 
 
@@ -151,7 +151,7 @@ def test_private_addresses_are_closed_unless_they_are_opened() -> None:
         for url in (site.url, f"http://localhost:{site.port}/", f"http://[::ffff:127.0.0.1]:{site.port}/"):
             with pytest.raises(RefusedError):
                 tool(allow_private=False).call(url=url)
-    assert site.asked == []
+    assert site.requests == []
 
 
 _LONG = 500_000

@@ -12,9 +12,21 @@ from __future__ import annotations
 import sys
 from urllib.parse import urljoin
 
-_MEMORY = 2 << 30
-_MUTE = ["script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas", "form", "dialog"]
-_SCHEMES = ("http://", "https://", "mailto:")
+_MEMORY_LIMIT_BYTES = 2 << 30
+_REMOVED_TAGS = [
+    "script",
+    "style",
+    "noscript",
+    "template",
+    "svg",
+    "math",
+    "iframe",
+    "object",
+    "canvas",
+    "form",
+    "dialog",
+]
+_LINK_SCHEMES = ("http://", "https://", "mailto:")
 
 
 def main(page: bytes, url: str, charset: str) -> str:
@@ -28,7 +40,7 @@ def main(page: bytes, url: str, charset: str) -> str:
     title = " ".join(soup.title.get_text().split())[:300] if soup.title is not None else ""
     base = soup.find("base", href=True)
     start = urljoin(url, str(base["href"])) if isinstance(base, Tag) else url
-    for tag in soup.find_all([*_MUTE, "head"]):
+    for tag in soup.find_all([*_REMOVED_TAGS, "head"]):
         tag.decompose()
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
@@ -43,7 +55,7 @@ def main(page: bytes, url: str, charset: str) -> str:
             tag["href"] = urljoin(start, str(tag["href"]).strip())
         except ValueError:
             tag["href"] = ""
-        if not str(tag["href"]).startswith(_SCHEMES):
+        if not str(tag["href"]).startswith(_LINK_SCHEMES):
             del tag["href"]
     try:
         converter = MarkdownConverter(heading_style="ATX", bullets="-", escape_misc=False, wrap=False)
@@ -55,19 +67,19 @@ def main(page: bytes, url: str, charset: str) -> str:
     return "\n".join([*([f"# {title}", ""] if title else []), *kept]).strip()
 
 
-def limit() -> None:
+def limit_memory() -> None:
     """See to it that no page takes all memory."""
     try:
         import resource
     except ImportError:
         return
     try:
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_LIMIT_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))
     except (OSError, ValueError):
         return
 
 
 if __name__ == "__main__":
-    limit()
+    limit_memory()
     sys.path[:] = sys.argv[3:]
     sys.stdout.buffer.write(main(sys.stdin.buffer.read(), *sys.argv[1:3]).encode("utf-8", "replace"))

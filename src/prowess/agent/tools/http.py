@@ -12,10 +12,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlencode
 
-from prowess.agent.arguments import Argument, agent_tool
+from prowess.agent.arguments import Argument, make_agent_tool
 from prowess.agent.fetch import fetch
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.agent.reach import Reach, origin, read_url
+from prowess.agent.reach import NetworkAccess, origin, parse_url
 from prowess.errors import ConfigError
 from prowess.text import neutral, quoted
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
     import httpx2
 
-    from prowess.agent.fetch import Answer
-    from prowess.agent.policy import AgentTool, Around
+    from prowess.agent.fetch import HttpResponse
+    from prowess.agent.policy import AgentTool, ToolContext
 
 __all__ = ["tools"]
 
-_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}").fullmatch
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_NOT_THE_MODELS = re.compile(
+_match_header_name = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}").fullmatch
+_CONTROL_CHARS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_match_reserved_header = re.compile(
     # Who asks, on whose behalf and through whom; how the message is framed; and what some servers obey
     # in place of the method or the path.
     r"(host|authorization|cookie2?|origin|referer|user-agent|connection|keep-alive|te|trailer|upgrade|expect|via"
@@ -39,28 +39,28 @@ _NOT_THE_MODELS = re.compile(
     r"|x-original-.*|x-rewrite-.*|x-forwarded.*|x-real-ip|x-host|proxy.*|sec-.*|:.*)",
     re.IGNORECASE,
 ).fullmatch
-_SHOWN = ("content-type", "etag", "link", "location", "retry-after")
-_TEXT = re.compile(
+_SHOWN_HEADERS = ("content-type", "etag", "link", "location", "retry-after")
+_match_text_type = re.compile(
     r"text/.*|application/(.*\+)?(json|xml|yaml|x-yaml|javascript|x-ndjson|x-www-form-urlencoded)|"
 ).fullmatch
-_LEAST_SECRET = 6
+_MIN_SECRET_CHARS = 6
 """Characters of a variable's value from which on it is not shown to the model: shorter ones are all over a text."""
 
 
-class _Base:
+class _BaseUrl:
     """The URL below which all requests go."""
 
-    def __init__(self, text: str, reach: Reach) -> None:
+    def __init__(self, text: str, access: NetworkAccess) -> None:
         try:
-            self.url = read_url(text)
-            reach.check(self.url)
+            self.url = parse_url(text)
+            access.check(self.url)
         except RefusedError as error:
             raise ConfigError(f"`base_url` cannot be used: {error}", hint=error.hint) from None
-        if self.url.query or self.url.fragment or _climbs(self.url.path):
+        if self.url.query or self.url.fragment or _may_leave_base(self.url.path):
             raise ConfigError("`base_url` must be `https://HOST/PATH`, with no `?`, `#` or `..`")
         self.prefix = self.url.raw_path.decode("ascii").rstrip("/")
 
-    def below(self, path: str, query: Mapping[str, Any] | None) -> str:
+    def url_for(self, path: str, query: Mapping[str, Any] | None) -> str:
         """Return the URL of a path.
 
         Raises:
@@ -68,25 +68,31 @@ class _Base:
         """
         path, _, rest = path.partition("?")
         absolute = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path)
-        if path.startswith("//") or absolute or "#" in path + rest or _CONTROL.search(path + rest) or _climbs(path):
+        if (
+            path.startswith("//")
+            or absolute
+            or "#" in path + rest
+            or _CONTROL_CHARS.search(path + rest)
+            or _may_leave_base(path)
+        ):
             raise RefusedError(f"{quoted(path, 200)} is no path below the base URL, as in `/items/1`")
         scheme, host, port = origin(self.url)
-        asked = "&".join(filter(None, [quote(rest, safe="%=&+,;:@/?!$'()*~-._[]"), _query(query or {})]))
+        asked = "&".join(filter(None, [quote(rest, safe="%=&+,;:@/?!$'()*~-._[]"), _query_string(query or {})]))
         way = quote(path.lstrip("/"), safe="%/:@!$&'()*+,;=~-._")
         host = f"[{host}]" if ":" in host else host
         text = f"{scheme}://{host}:{port}{self.prefix}{'/' if way else ''}{way}" + (f"?{asked}" if asked else "")
-        if not self.holds(read_url(text)):
+        if not self.contains(parse_url(text)):
             raise RefusedError(f"{quoted(path, 200)} leads out of the base URL")
         return text
 
-    def holds(self, url: httpx2.URL) -> bool:
+    def contains(self, url: httpx2.URL) -> bool:
         """Say whether a URL is the base or one below it."""
         path = url.raw_path.decode("ascii").partition("?")[0]
         inside = path.rstrip("/") == self.prefix or path.startswith(f"{self.prefix}/")
-        return origin(url) == origin(self.url) and inside and not _climbs(path)
+        return origin(url) == origin(self.url) and inside and not _may_leave_base(path)
 
 
-def _climbs(path: str) -> bool:
+def _may_leave_base(path: str) -> bool:
     """Say whether some server may read a path as one that leads up, or to another host."""
     for _ in range(4):
         if "\\" in path or "\0" in path or any(part.partition(";")[0] in (".", "..") for part in path.split("/")):
@@ -97,15 +103,15 @@ def _climbs(path: str) -> bool:
     return True
 
 
-def tools(options: Mapping[str, Any], around: Around) -> tuple[AgentTool, ...]:
+def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, ...]:
     """Make `http_request`.
 
     Raises:
         ConfigError: the base URL or a header cannot be used.
     """
-    reach = Reach.of(options, around)
-    base = _Base(options["base_url"], reach)
-    fixed, secrets = _fixed(options["headers"], around)
+    access = NetworkAccess.from_options(options, context)
+    base = _BaseUrl(options["base_url"], access)
+    fixed, secrets = _configured_headers(options["headers"], context)
     methods = tuple(options["allowed_methods"]) or ("GET",)
     arguments = {
         "method": Argument("string", "of HTTP", needed=True, choices=methods),
@@ -120,27 +126,29 @@ def tools(options: Mapping[str, Any], around: Around) -> tuple[AgentTool, ...]:
         method = method.upper()
         if method not in methods:
             raise RefusedError(f"the method {quoted(method)} is not open; these are: {', '.join(methods)}")
-        headers, content = _sent(body, fixed)
+        headers, content = _headers_and_body(body, fixed)
         answer = fetch(
             method,
-            base.below(path, query),
-            reach=reach,
+            base.url_for(path, query),
+            access=access,
             timeout=options["timeout_seconds"],
             limit=options["max_bytes"],
             headers=headers,
             content=content,
-            within=base.holds,
+            redirect_allowed=base.contains,
         )
-        text = _told(answer)
+        text = _format_response(answer)
         for name, value in secrets:
             text = text.replace(value, f"[{name}]")
         return text
 
     words = f"Send an HTTP request below {base.url} and read the answer. Methods: {', '.join(methods)}."
-    return (agent_tool("http", "http_request", words, arguments, http_request),)
+    return (make_agent_tool("http", "http_request", words, arguments, http_request),)
 
 
-def _fixed(headers: Mapping[str, str], around: Around) -> tuple[dict[str, str], list[tuple[str, str]]]:
+def _configured_headers(
+    headers: Mapping[str, str], context: ToolContext
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
     """Return the headers of the configuration, and what of them the model must not see, with the header's name.
 
     Raises:
@@ -148,15 +156,17 @@ def _fixed(headers: Mapping[str, str], around: Around) -> tuple[dict[str, str], 
     """
     fixed, secrets = {}, []
     for name, text in headers.items():
-        value, values = around.filled(text, f"the header {quoted(name)}")
-        if not _TOKEN(name) or _CONTROL.search(value) or not value.isascii():
+        value, values = context.expand_variables(text, f"the header {quoted(name)}")
+        if not _match_header_name(name) or _CONTROL_CHARS.search(value) or not value.isascii():
             raise ConfigError(f"the header {quoted(name)} holds what no header can hold")
         fixed[name.lower()] = value.strip()
-        secrets += [(name, one) for one in values if len(one) >= _LEAST_SECRET]
+        secrets += [(name, one) for one in values if len(one) >= _MIN_SECRET_CHARS]
     return fixed, secrets
 
 
-def _sent(told: Mapping[str, Any], fixed: Mapping[str, str]) -> tuple[dict[str, str], bytes | None]:
+def _headers_and_body(
+    request_arguments: Mapping[str, Any], fixed: Mapping[str, str]
+) -> tuple[dict[str, str], bytes | None]:
     """Return the headers and the body of a request.
 
     Raises:
@@ -164,20 +174,25 @@ def _sent(told: Mapping[str, Any], fixed: Mapping[str, str]) -> tuple[dict[str, 
         ToolFailedError: a header or the body is none.
     """
     headers = {}
-    for name, value in (told["headers"] or {}).items():
-        if name.lower() in fixed or _NOT_THE_MODELS(name):
+    for name, value in (request_arguments["headers"] or {}).items():
+        if name.lower() in fixed or _match_reserved_header(name):
             raise RefusedError(f"the header {quoted(name)} is not yours to set")
-        if not isinstance(value, str) or not value.isascii() or not _TOKEN(name) or _CONTROL.search(value):
+        if (
+            not isinstance(value, str)
+            or not value.isascii()
+            or not _match_header_name(name)
+            or _CONTROL_CHARS.search(value)
+        ):
             raise ToolFailedError(f"the header {quoted(name)} holds what no header can hold")
         headers[name.lower()] = value.strip()
-    if told["json"] is not None and told["body"] is not None:
+    if request_arguments["json"] is not None and request_arguments["body"] is not None:
         raise ToolFailedError("give `json` or `body`, not both")
-    if told["json"] is not None:
-        return {"content-type": "application/json", **headers, **fixed}, _json(told["json"])
-    return {**headers, **fixed}, None if told["body"] is None else told["body"].encode()
+    if request_arguments["json"] is not None:
+        return {"content-type": "application/json", **headers, **fixed}, _json_body(request_arguments["json"])
+    return {**headers, **fixed}, None if request_arguments["body"] is None else request_arguments["body"].encode()
 
 
-def _json(value: Any) -> bytes:
+def _json_body(value: Any) -> bytes:
     """Return a value as JSON.
 
     Raises:
@@ -189,7 +204,7 @@ def _json(value: Any) -> bytes:
         raise ToolFailedError("`json` cannot be written as JSON") from None
 
 
-def _query(query: Mapping[str, Any]) -> str:
+def _query_string(query: Mapping[str, Any]) -> str:
     """Return names and values as they stand after `?`.
 
     Raises:
@@ -205,14 +220,14 @@ def _query(query: Mapping[str, Any]) -> str:
     return urlencode(pairs, errors="replace")
 
 
-def _told(answer: Answer) -> str:
+def _format_response(answer: HttpResponse) -> str:
     """Return an answer as the model reads it."""
     known = answer.status in {status.value for status in HTTPStatus}
     lines = [f"HTTP {answer.status} {HTTPStatus(answer.status).phrase if known else neutral(answer.reason)}".rstrip()]
-    lines += [f"{name}: {neutral(answer.headers[name])[:500]}" for name in _SHOWN if name in answer.headers]
+    lines += [f"{name}: {neutral(answer.headers[name])[:500]}" for name in _SHOWN_HEADERS if name in answer.headers]
     if not answer.body:
         return "\n".join(lines)
-    if not _TEXT(answer.media) or b"\0" in answer.body[:1000]:
+    if not _match_text_type(answer.media_type) or b"\0" in answer.body[:1000]:
         return "\n".join([*lines, "", f"[{len(answer.body)} bytes that are no text]"])
-    cut = [] if answer.whole else [f"[cut after {len(answer.body)} bytes]"]
+    cut = [] if answer.is_complete else [f"[cut after {len(answer.body)} bytes]"]
     return "\n".join([*lines, "", answer.text(), *cut])

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from prowess.adapters import missing_extra
-from prowess.agent.fetch import Guarded
+from prowess.agent.fetch import GuardedTransport
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.agent.reach import Reach, read_url
+from prowess.agent.reach import NetworkAccess, parse_url
 from prowess.errors import ConfigError
 from prowess.text import neutral, quoted
 
@@ -42,26 +42,28 @@ if TYPE_CHECKING:
 
     from pydantic_ai import RunContext
 
-    from prowess.agent.policy import Around, Policy
+    from prowess.agent.policy import Policy, ToolContext
 
     Permit = Callable[[str, bool, Mapping[str, Any]], Awaitable[None]]
 
-__all__ = ["Server", "toolset"]
+__all__ = ["McpServerToolset", "make_toolset"]
 
-_ENV = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "USER", "LOGNAME", "SHELL", "TERM")
+_PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "USER", "LOGNAME", "SHELL", "TERM")
 """Variables a server has from its user's environment; all others are named in its configuration."""
-_START = 30.0
+_MIN_START_SECONDS = 30.0
 """Seconds a server has to start, at least: many are fetched before they run."""
-_TOLD = 300
+_MAX_ERROR_CHARS = 300
 """Characters of what a server says went wrong."""
 
 
-def toolset(options: Mapping[str, Any], around: Around, *, permit: Permit | None = None) -> AbstractToolset[Any]:
+def make_toolset(
+    options: Mapping[str, Any], context: ToolContext, *, permit: Permit | None = None
+) -> AbstractToolset[Any]:
     """Make the toolset of a server; it starts when a run enters it, and ends with it.
 
     Args:
         options: as `tool_table` says, with its defaults.
-        around: what else it is made with.
+        context: what else it is made with.
         permit: awaited before each call with the tool's name, whether the user must be asked, and the arguments. A
             ToolFailedError is told to the model; anything else ends the run. Without it, calls before which the user
             must be asked are refused.
@@ -72,32 +74,36 @@ def toolset(options: Mapping[str, Any], around: Around, *, permit: Permit | None
     log: IO[str] | None = None
     transport: Any
     if options["transport"] == "stdio":
-        what = quoted(options["command"] or "")
-        transport = _process(options, around)
+        display_name = quoted(options["command"] or "")
+        transport = _stdio_transport(options, context)
         log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - lives with the server
         transport.log_file = log
     else:
-        what = quoted(options["url"] or "", 200)
-        transport = _remote(options, around)
+        display_name = quoted(options["url"] or "", 200)
+        transport = _http_transport(options, context)
     timeout = options["timeout_seconds"]
-    client: Any = Client(transport, timeout=timeout, init_timeout=max(_START, timeout), log_handler=_unheard)
+    client: Any = Client(
+        transport, timeout=timeout, init_timeout=max(_MIN_START_SECONDS, timeout), log_handler=_ignore_log_message
+    )
     inner = MCPToolset[Any](client, tool_error_behavior="retry", max_retries=100)
-    server = Server(inner, what=what, options=options, policy=around.policy, permit=permit, log=log)
+    server = McpServerToolset(
+        inner, display_name=display_name, options=options, policy=context.policy, permit=permit, log=log
+    )
     if log is not None:
         weakref.finalize(server, log.close)
     return server
 
 
-async def _unheard(_: object) -> None:
+async def _ignore_log_message(_: object) -> None:
     """Take a message of a server's log, of which it may send any number, and keep it off the terminal."""
 
 
 @dataclass
-class Server(WrapperToolset[Any]):
+class McpServerToolset(WrapperToolset[Any]):
     """The tools of one server, as far as the configuration and the policy let them."""
 
     _: KW_ONLY
-    what: str
+    display_name: str
     """Its command or its URL, for messages."""
     options: Mapping[str, Any]
     policy: Policy
@@ -108,7 +114,7 @@ class Server(WrapperToolset[Any]):
     @property
     def label(self) -> str:
         """What it is called in messages."""
-        return f"the server of MCP {self.what}"
+        return f"the server of MCP {self.display_name}"
 
     @property
     def tool_name_conflict_hint(self) -> str:
@@ -121,7 +127,9 @@ class Server(WrapperToolset[Any]):
         except ToolFailedError:
             raise
         except Exception as error:  # a client of a protocol fails in many ways
-            raise ConfigError(f"the server of MCP {self.what} cannot be started: {self._why(error)}") from error
+            raise ConfigError(
+                f"the server of MCP {self.display_name} cannot be started: {self._describe_error(error)}"
+            ) from error
         return self
 
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
@@ -133,15 +141,15 @@ class Server(WrapperToolset[Any]):
             raise
         except Exception as error:
             raise ConfigError(
-                f"the server of MCP {self.what} does not say what it offers: {self._why(error)}"
+                f"the server of MCP {self.display_name} does not say what it offers: {self._describe_error(error)}"
             ) from error
         only, never = self.options["tool_filter"], self.options["tool_exclude"]
         return {
-            name: replace(tool, toolset=self, tool_def=replace(tool.tool_def, name=name))
+            name: replace(tool, make_toolset=self, tool_def=replace(tool.tool_def, name=name))
             for plain, tool in found.items()
             if (not only or plain in only) and plain not in never
             for name in [self._prefix + plain]
-            if self.policy.word("mcp", name) != "deny"
+            if self.policy.permission("mcp", name) != "deny"
         }
 
     async def call_tool(
@@ -151,7 +159,7 @@ class Server(WrapperToolset[Any]):
         plain = name.removeprefix(self._prefix)
         seconds = self.options["timeout_seconds"]
         try:
-            await self._permitted(name, tool_args)
+            await self._require_permission(name, tool_args)
         except ToolFailedError as error:
             return f"error: {error}" + (f" ({error.hint})" if error.hint else "")
         try:
@@ -159,31 +167,31 @@ class Server(WrapperToolset[Any]):
             async with asyncio.timeout(seconds):
                 result = await self.wrapped.call_tool(plain, tool_args, ctx, tool)
         except ModelRetry as error:
-            return self._cut(f"error: {error.message}")
+            return self._truncated(f"error: {error.message}")
         except TimeoutError:
             return f"error: there was no answer within {seconds:g} seconds"
         except Exception as error:  # noqa: BLE001 - a client of a protocol fails in many ways
-            return f"error: the server of MCP {self.what} failed: {self._why(error)}"
-        return self._cut(result)
+            return f"error: the server of MCP {self.display_name} failed: {self._describe_error(error)}"
+        return self._truncated(result)
 
     @property
     def _prefix(self) -> str:
         prefix = self.options["tool_prefix"]
         return f"{prefix}_" if prefix else ""
 
-    async def _permitted(self, name: str, arguments: Mapping[str, Any]) -> None:
+    async def _require_permission(self, name: str, arguments: Mapping[str, Any]) -> None:
         """See to it that a call is wanted.
 
         Raises:
             ToolFailedError: it is not.
         """
-        ask = self.policy.word("mcp", name, ask=self.options["require_confirmation"]) == "ask"
+        ask = self.policy.permission("mcp", name, ask=self.options["require_confirmation"]) == "ask"
         if self.permit is not None:
             await self.permit(name, ask, arguments)
         elif ask:
             raise RefusedError(f"{quoted(name)} needs the user's word, and nobody can be asked")
 
-    def _cut(self, result: Any) -> Any:
+    def _truncated(self, result: Any) -> Any:
         """Return a result no longer than the policy lets it be; what is no text is told in words."""
         if not isinstance(result, str):
             from pydantic_ai.messages import BinaryContent, ToolReturnPart
@@ -199,7 +207,7 @@ class Server(WrapperToolset[Any]):
         data = result.encode("utf-8", "replace")
         return result if len(data) <= most else data[:most].decode("utf-8", "ignore") + f"\n[cut after {most} bytes]"
 
-    def _why(self, error: BaseException) -> str:
+    def _describe_error(self, error: BaseException) -> str:
         """Say what went wrong: in the server's own last words if it had any."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
@@ -209,10 +217,10 @@ class Server(WrapperToolset[Any]):
             self.log.seek(max(0, self.log.tell() - 2000))
             last = [line for line in self.log.read().splitlines() if line.strip()][-1:]
             words = f"{words}; it last said: {last[0]}" if last else words
-        return neutral(" ".join(words.split()))[:_TOLD]
+        return neutral(" ".join(words.split()))[:_MAX_ERROR_CHARS]
 
 
-def _process(options: Mapping[str, Any], around: Around) -> Any:
+def _stdio_transport(options: Mapping[str, Any], context: ToolContext) -> Any:
     """Return how a server that is a process is spoken to.
 
     Raises:
@@ -222,18 +230,18 @@ def _process(options: Mapping[str, Any], around: Around) -> Any:
         raise ConfigError(
             "an `mcp` tool of the transport `stdio` needs `command`", hint="or give `url` and a transport"
         )
-    if around.skill is not None and not around.trusted:
+    if context.skill is not None and not context.trusted:
         raise ConfigError(
             f"a skill's server of MCP, {quoted(options['command'])}, is not started without its user's word"
         )
-    env = {name: around.env[name] for name in _ENV if name in around.env}
-    env |= {name: around.filled(text, f"the variable `{name}`")[0] for name, text in options["env"].items()}
-    cwd = around.path(options["cwd"]) if options["cwd"] else (around.skill or around.folder)
+    env = {name: context.env[name] for name in _PASSED_VARIABLES if name in context.env}
+    env |= {name: context.expand_variables(text, f"the variable `{name}`")[0] for name, text in options["env"].items()}
+    cwd = context.absolute_path(options["cwd"]) if options["cwd"] else (context.skill or context.folder)
     # A process that outlived the run would belong to nobody.
     return StdioTransport(options["command"], [*options["args"]], env=env, cwd=cwd, keep_alive=False)
 
 
-def _remote(options: Mapping[str, Any], around: Around) -> Any:
+def _http_transport(options: Mapping[str, Any], context: ToolContext) -> Any:
     """Return how a server at a URL is spoken to: through the policy, and nowhere else than there.
 
     Raises:
@@ -241,16 +249,19 @@ def _remote(options: Mapping[str, Any], around: Around) -> Any:
     """
     if not options["url"]:
         raise ConfigError(f"an `mcp` tool of the transport `{options['transport']}` needs `url`")
-    reach = Reach.of(options, around)
+    access = NetworkAccess.from_options(options, context)
     try:
-        url = read_url(options["url"])
-        reach.check(url)
+        url = parse_url(options["url"])
+        access.check(url)
     except RefusedError as error:
         raise ConfigError(f"`url` cannot be used: {error}", hint=error.hint) from None
-    headers = {name: around.filled(text, f"the header {quoted(name)}")[0] for name, text in options["headers"].items()}
+    headers = {
+        name: context.expand_variables(text, f"the header {quoted(name)}")[0]
+        for name, text in options["headers"].items()
+    }
 
     def client(**given: Any) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(**given, transport=Guarded(reach, only=url), trust_env=False)
+        return httpx2.AsyncClient(**given, transport=GuardedTransport(access, only=url), trust_env=False)
 
     kind = SSETransport if options["transport"] == "sse" else StreamableHttpTransport
     return kind(str(url), headers=headers, httpx_client_factory=client)

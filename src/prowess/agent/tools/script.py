@@ -11,9 +11,9 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from prowess._frozen import Frozen
-from prowess.agent.arguments import Argument, agent_tool
-from prowess.agent.beneath import at_folder, opened, parts_of, place
-from prowess.agent.contained import contained, found, scratch_folder, told
+from prowess.agent.arguments import Argument, make_agent_tool
+from prowess.agent.beneath import open_folder, open_regular_file, resolve_folder, split_path
+from prowess.agent.contained import describe_result, find_program, run_command, scratch_folder
 from prowess.agent.policy import ToolFailedError
 from prowess.errors import ConfigError
 from prowess.sandbox import SYSTEM_PATH
@@ -22,20 +22,20 @@ from prowess.text import quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from prowess.agent.policy import AgentTool, Around
+    from prowess.agent.policy import AgentTool, ToolContext
 
 __all__ = ["tools"]
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
-_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
-_TAKEN = re.compile(
+_TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
+_PARAMETER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
+_RESERVED_VARIABLES = re.compile(
     r"PATH|HOME|TMPDIR|LANG|LC_\w+|ENV|IFS|PS4|SHELLOPTS|CDPATH|BASH\w*|(LD|DYLD)_\w+|(PYTHON|PERL5|RUBY|NODE_|GIT_)\w+",
     re.ASCII,
 )
 """Variables that decide what a program runs: no model sets them."""
-_LONGEST = 100_000
+_MAX_VALUE_BYTES = 100_000
 """Bytes of one value: what the system takes."""
-_FIRST = 1024
+_MAX_FIRST_LINE_BYTES = 1024
 """Bytes of a first line."""
 
 
@@ -51,23 +51,23 @@ class _Script(Frozen):
     interpreter: tuple[str, ...]
     """The words before its path; none is as its first line says."""
     timeout: float
-    most: int
+    max_output_bytes: int
     network: bool
 
 
-def tools(options: Mapping[str, Any], around: Around) -> tuple[AgentTool, ...]:
+def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, ...]:
     """Make a tool of each script.
 
     Raises:
         ConfigError: a name cannot be one, a script is not there, or lies elsewhere.
     """
-    folder = os.path.realpath(around.skill or around.folder)
+    folder = os.path.realpath(context.skill or context.folder)
     named = options["working_dir"]
-    cwd = folder if named is None else place(around, named, "working_dir")
+    cwd = folder if named is None else resolve_folder(context, named, "working_dir")
     made: list[AgentTool] = []
     for script in options["scripts"]:
         name = script["name"]
-        if not _NAME.fullmatch(name):
+        if not _TOOL_NAME.fullmatch(name):
             hint = "use at most 64 letters, digits, `_` and `-`, a letter first"
             raise ConfigError(f"the script's name {quoted(name)} cannot be that of a tool", hint=hint)
         if name in {tool.name for tool in made}:
@@ -78,31 +78,31 @@ def tools(options: Mapping[str, Any], around: Around) -> tuple[AgentTool, ...]:
             cwd=cwd,
             path=script["path"],
             body=script["body"],
-            interpreter=_split(name, script["interpreter"] or options["interpreter"]),
+            interpreter=_split_interpreter(name, script["interpreter"] or options["interpreter"]),
             timeout=script["timeout_seconds"] or options["timeout_seconds"],
-            most=options["max_output_bytes"],
+            max_output_bytes=options["max_output_bytes"],
             network=options["network"],
         )
-        _check(about)
+        _check_script(about)
         arguments: dict[str, Argument] = {}
         for parameter in script["parameters"]:
-            arguments[_parameter(name, parameter["name"], arguments)] = Argument(
+            arguments[_checked_parameter(name, parameter["name"], arguments)] = Argument(
                 "string", parameter["description"], parameter["default"], needed=parameter["required"]
             )
         made.append(
-            agent_tool(
+            make_agent_tool(
                 "script",
                 name,
                 script["description"] or f"Run the script {name}.",
                 arguments,
-                _function(about, around),
+                _make_function(about, context),
                 ask=options["require_confirmation"],
             )
         )
     return tuple(made)
 
 
-def _split(name: str, interpreter: str | None) -> tuple[str, ...]:
+def _split_interpreter(name: str, interpreter: str | None) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(interpreter or ""))
     except ValueError:
@@ -111,16 +111,16 @@ def _split(name: str, interpreter: str | None) -> tuple[str, ...]:
         ) from None
 
 
-def _parameter(script: str, name: str, others: Mapping[str, Argument]) -> str:
+def _checked_parameter(script: str, name: str, others: Mapping[str, Argument]) -> str:
     """Return the name of a parameter that can be a variable.
 
     Raises:
         ConfigError: it cannot.
     """
     of = f"the parameter {quoted(name)} of the script {quoted(script)}"
-    if not _PARAMETER.fullmatch(name):
+    if not _PARAMETER_NAME.fullmatch(name):
         raise ConfigError(f"{of} cannot be a variable", hint="use letters, digits and `_`, a letter first")
-    if _TAKEN.fullmatch(name.upper()):
+    if _RESERVED_VARIABLES.fullmatch(name.upper()):
         hint = f"call it otherwise, as in `input_{name.lower()}`"
         raise ConfigError(f"{of} would be the variable `{name.upper()}`, which decides what programs do", hint=hint)
     if name.upper() in {other.upper() for other in others}:
@@ -128,7 +128,7 @@ def _parameter(script: str, name: str, others: Mapping[str, Argument]) -> str:
     return name
 
 
-def _check(script: _Script) -> None:
+def _check_script(script: _Script) -> None:
     """See to it that a script can be found.
 
     Raises:
@@ -142,26 +142,26 @@ def _check(script: _Script) -> None:
         if "\0" in script.path:
             raise ConfigError(f"{of} has a NUL character in its path", hint="leave it out")
         try:
-            _first_line(script.folder, script.path)
+            _path_and_first_bytes(script.folder, script.path)
         except ToolFailedError as error:
             hint = "name a file in the skill's folder, or in the role's, that is no link"
             raise ConfigError(f"{of}: {error}", hint=hint) from None
 
 
-def _first_line(folder: str, path: str) -> tuple[str, bytes]:
+def _path_and_first_bytes(folder: str, path: str) -> tuple[str, bytes]:
     """Return where a script lies, and how it begins.
 
     Raises:
         ToolFailedError: it is not there, or elsewhere.
     """
-    parts = parts_of(path, folder)
+    parts = split_path(path, folder)
     if not parts:
         raise ToolFailedError(f"{quoted(path)} is no file")
-    with at_folder(folder, parts[:-1]) as fd, opened(fd, parts[-1], path) as (inner, _):
-        return os.path.join(folder, *parts), os.read(inner, _FIRST)
+    with open_folder(folder, parts[:-1]) as fd, open_regular_file(fd, parts[-1], path) as (inner, _):
+        return os.path.join(folder, *parts), os.read(inner, _MAX_FIRST_LINE_BYTES)
 
 
-def _interpreter(script: _Script, path: str, begins: bytes) -> Sequence[str]:
+def _interpreter_of(script: _Script, path: str, begins: bytes) -> Sequence[str]:
     if script.interpreter:
         return script.interpreter
     line = begins.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
@@ -170,34 +170,34 @@ def _interpreter(script: _Script, path: str, begins: bytes) -> Sequence[str]:
     return words or (("python3",) if path.endswith(".py") else ("/bin/sh",))
 
 
-def _function(script: _Script, around: Around) -> Any:
+def _make_function(script: _Script, context: ToolContext) -> Any:
     def run_script(**given: str | None) -> str:
         env = {name.upper(): value or "" for name, value in given.items()}
         for name, value in env.items():
-            if len(value.encode()) > _LONGEST:
-                raise ToolFailedError(f"`{name.lower()}` is longer than {_LONGEST:,} bytes; give less")
+            if len(value.encode()) > _MAX_VALUE_BYTES:
+                raise ToolFailedError(f"`{name.lower()}` is longer than {_MAX_VALUE_BYTES:,} bytes; give less")
         with scratch_folder() as scratch:
             if script.path is not None:
-                path, begins = _first_line(script.folder, script.path)
+                path, begins = _path_and_first_bytes(script.folder, script.path)
             else:
                 body = (script.body or "").encode("utf-8", "replace")
-                path, begins = os.path.join(scratch, script.name), body[:_FIRST]
+                path, begins = os.path.join(scratch, script.name), body[:_MAX_FIRST_LINE_BYTES]
                 with open(path, "wb") as file:
                     file.write(body)
-            first, *others = _interpreter(script, path, begins)
-            program, needed = (first, ()) if "/" in first else found(first, around.env)
+            first, *others = _interpreter_of(script, path, begins)
+            program, needed = (first, ()) if "/" in first else find_program(first, context.env)
             folders = f"{SYSTEM_PATH}:{os.path.dirname(program)}" if needed else SYSTEM_PATH
-            done = contained(
+            done = run_command(
                 [program, *others, path],
-                around,
+                context,
                 cwd=script.cwd,
                 timeout=script.timeout,
-                most=script.most,
+                max_output_bytes=script.max_output_bytes,
                 env={"PATH": folders, **env},
                 readable=(script.folder, *needed),
                 network=script.network,
                 scratch=scratch,
             )
-        return told(done, script.timeout)
+        return describe_result(done, script.timeout)
 
     return run_script

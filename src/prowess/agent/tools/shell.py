@@ -10,9 +10,9 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from prowess.agent.arguments import Argument, agent_tool
-from prowess.agent.beneath import place
-from prowess.agent.contained import contained, found, told
+from prowess.agent.arguments import Argument, make_agent_tool
+from prowess.agent.beneath import resolve_folder
+from prowess.agent.contained import describe_result, find_program, run_command
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.sandbox import SYSTEM_PATH
 from prowess.text import quoted
@@ -20,40 +20,40 @@ from prowess.text import quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prowess.agent.policy import AgentTool, Around
+    from prowess.agent.policy import AgentTool, ToolContext
 
 __all__ = ["tools"]
 
-_SPECIAL = ";|&<>$()`\n\r"
-_LONGEST = 100_000
+_SHELL_CHARS = ";|&<>$()`\n\r"
+_MAX_COMMAND_CHARS = 100_000
 """Characters of a command line."""
 
 
-def tools(options: Mapping[str, Any], around: Around) -> tuple[AgentTool, ...]:
+def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, ...]:
     """Make the tool that runs programs.
 
     Raises:
         ConfigError: there is no such working directory, or the policy does not open it.
     """
-    folder = place(around, options["working_dir"], "working_dir")
+    folder = resolve_folder(context, options["working_dir"], "working_dir")
     timeout, allowed = options["timeout_seconds"], options["allowed_commands"]
 
     def run_shell(command: str) -> str:
-        words = _words(command)
-        named = _allowed(words[0], allowed, options["blocked_commands"])
-        program, needed = (named, ()) if "/" in named else found(named, around.env)
+        words = _split_command(command)
+        named = _allowed_program(words[0], allowed, options["blocked_commands"])
+        program, needed = (named, ()) if "/" in named else find_program(named, context.env)
         path = f"{SYSTEM_PATH}:{os.path.dirname(program)}" if needed else SYSTEM_PATH
-        done = contained(
+        done = run_command(
             [program, *words[1:]],
-            around,
+            context,
             cwd=folder,
             timeout=timeout,
-            most=options["max_output_bytes"],
+            max_output_bytes=options["max_output_bytes"],
             env={"PATH": path},
             readable=needed,
             writable=[folder],
         )
-        return told(done, timeout)
+        return describe_result(done, timeout)
 
     which = f" Programs that may be run: {', '.join(allowed)}." if allowed else ""
     words = (
@@ -62,19 +62,19 @@ def tools(options: Mapping[str, Any], around: Around) -> tuple[AgentTool, ...]:
     )
     argument = Argument("string", "the program and its arguments, quoted as for a shell", needed=True)
     ask = options["require_confirmation"]
-    return (agent_tool("shell", "run_shell", words, {"command": argument}, run_shell, ask=ask),)
+    return (make_agent_tool("shell", "run_shell", words, {"command": argument}, run_shell, ask=ask),)
 
 
-def _words(line: str) -> list[str]:
+def _split_command(line: str) -> list[str]:
     """Take a command line apart.
 
     Raises:
         ToolFailedError: it is none, or wants a shell.
     """
-    if len(line) > _LONGEST:
+    if len(line) > _MAX_COMMAND_CHARS:
         raise ToolFailedError(f"a command line of {len(line):,} characters is too long; put what is long into a file")
     line = line.strip()
-    if special := _special(line):
+    if special := _first_shell_char(line):
         raise RefusedError(
             f"{quoted(special)} is for a shell, and there is none: run one program a call, without pipes, redirection "
             "or variables; put single quotes around it if the program is to see it as it stands"
@@ -88,7 +88,7 @@ def _words(line: str) -> list[str]:
     return words
 
 
-def _special(line: str) -> str | None:
+def _first_shell_char(line: str) -> str | None:
     """Return the first character outside of quotes that a shell would do something with."""
     quote, at = "", 0
     while at < len(line):
@@ -102,13 +102,13 @@ def _special(line: str) -> str | None:
             quote = "" if here == quote else quote
         elif here in "'\"":
             quote = here
-        elif here in _SPECIAL:
+        elif here in _SHELL_CHARS:
             return here
         at += 1
     return None
 
 
-def _allowed(word: str, allowed: tuple[str, ...], blocked: tuple[str, ...]) -> str:
+def _allowed_program(word: str, allowed: tuple[str, ...], blocked: tuple[str, ...]) -> str:
     """Return the program a word stands for.
 
     Raises:

@@ -13,67 +13,67 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prowess.agent.arguments import Argument, agent_tool
+from prowess.agent.arguments import Argument, make_agent_tool
 from prowess.agent.fetch import fetch
 from prowess.agent.policy import ToolFailedError
-from prowess.agent.reach import Reach, read_url
+from prowess.agent.reach import NetworkAccess, parse_url
 from prowess.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prowess.agent.fetch import Answer
-    from prowess.agent.policy import AgentTool, Around
+    from prowess.agent.fetch import HttpResponse
+    from prowess.agent.policy import AgentTool, ToolContext
 
 __all__ = ["tools"]
 
-_HTML = ("text/html", "application/xhtml+xml")
-_TEXT = re.compile(r"text/.*|application/(.*\+)?(json|xml)").fullmatch
-_MARKUP = re.compile(rb"\s*<(!doctype|html|head|body|meta|title)\b", re.IGNORECASE).match
-_LEAST_SECONDS = 1.0
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
+_match_text_type = re.compile(r"text/.*|application/(.*\+)?(json|xml)").fullmatch
+_match_html_start = re.compile(rb"\s*<(!doctype|html|head|body|meta|title)\b", re.IGNORECASE).match
+_MIN_CONVERSION_SECONDS = 1.0
 """What turning a page into text has in any case, however long it took to come."""
 
 
-def tools(options: Mapping[str, Any], around: Around) -> tuple[AgentTool, ...]:
+def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, ...]:
     """Make `fetch_page`.
 
     Raises:
         ConfigError: a domain is none.
     """
-    reach = Reach.of(options, around)
+    access = NetworkAccess.from_options(options, context)
     timeout, limit = options["timeout_seconds"], options["max_content_bytes"]
 
     def fetch_page(url: str) -> str:
         url, end = url.strip(), time.monotonic() + timeout
-        answer = fetch("GET", str(read_url(url)), reach=reach, timeout=timeout, limit=limit)
+        answer = fetch("GET", str(parse_url(url)), access=access, timeout=timeout, limit=limit)
         if answer.status >= 400:
             raise ToolFailedError(f"the server answers {answer.status} for {quoted(answer.url, 200)}")
-        text = _text(answer, max(_LEAST_SECONDS, end - time.monotonic()))
+        text = _response_text(answer, max(_MIN_CONVERSION_SECONDS, end - time.monotonic()))
         moved = [f"[this is {answer.url}]", ""] if answer.url.rstrip("/") != url.rstrip("/") else []
-        cut = [] if answer.whole else ["", f"[the page is longer; this is from its first {limit} bytes]"]
+        cut = [] if answer.is_complete else ["", f"[the page is longer; this is from its first {limit} bytes]"]
         return "\n".join([*moved, text or "[the page holds no text]", *cut])
 
     words = "Read a page of the web; it comes as Markdown with its links."
     argument = Argument("string", "of the page, beginning with `https://`", needed=True)
-    return (agent_tool("web_reader", "fetch_page", words, {"url": argument}, fetch_page),)
+    return (make_agent_tool("web_reader", "fetch_page", words, {"url": argument}, fetch_page),)
 
 
-def _text(answer: Answer, seconds: float) -> str:
+def _response_text(answer: HttpResponse, seconds: float) -> str:
     """Return what an answer says.
 
     Raises:
         ToolFailedError: it is no text, or takes too long to turn into text.
     """
-    media = answer.media
-    if media in _HTML or (not media and _MARKUP(answer.body)):
-        return _markdown(answer, seconds)
-    if (media and not _TEXT(media)) or b"\0" in answer.text().encode()[:1000]:
-        what = f"of the type {quoted(media)}" if media else "no text"
+    media_type = answer.media_type
+    if media_type in _HTML_TYPES or (not media_type and _match_html_start(answer.body)):
+        return _html_to_markdown(answer, seconds)
+    if (media_type and not _match_text_type(media_type)) or b"\0" in answer.text().encode()[:1000]:
+        what = f"of the type {quoted(media_type)}" if media_type else "no text"
         raise ToolFailedError(f"{quoted(answer.url, 200)} is {what}; pages, text, JSON and XML can be read")
     return answer.text()
 
 
-def _markdown(answer: Answer, seconds: float) -> str:
+def _html_to_markdown(answer: HttpResponse, seconds: float) -> str:
     """Turn HTML into Markdown.
 
     Raises:
