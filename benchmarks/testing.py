@@ -91,8 +91,8 @@ def _prepare_cases(way: str, folder: Path, cases: int) -> Callable[[], None]:
 
 
 def _prepare_loop(way: str, folder: Path, cases: int) -> Callable[[], None]:
-    from prowess.confine import Confinement
     from prowess.sandbox import find_backend, run, stop
+    from prowess.sandbox._profiles import Confinement
 
     found = find_backend(way)
     copy = folder.parent / "copy"

@@ -24,19 +24,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prowess import host as host_module
+from prowess import hosts as host_module
 from prowess.agent import role
-from prowess.agent.tool_table import TOOL_FIELDS
+from prowess.agent.role._tool_schemas import TOOL_FIELDS
 from prowess.cli import COMMANDS, main
 from prowess.cli import hosts as hosts_command
 from prowess.findings import CODES
-from prowess.host import host_names, load_host
+from prowess.hosts import host_names, load_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from prowess.agent.shape import FieldSpec, FieldTable
-    from prowess.host import Host
+    from prowess.agent.role._schema import FieldSpec, FieldTable
+    from prowess.hosts import Host
 
 DOCS = Path(__file__).parent
 PARTS = re.compile(r"^(<!-- generated -->\n)(.*?)(^<!-- /generated -->)$", re.DOTALL | re.MULTILINE)

@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a script, not a package
-"""The host files -> `src/prowess/_hosts.py`, which holds the same as Python reads it fastest. `make docs` writes it.
+"""The host files -> `src/prowess/hosts/_tables.py`, which holds the same as Python reads it fastest. `make docs` writes it.
 
 Nothing of Prowess is imported here, so that it can be made where it is missing or broken.
 """
@@ -12,7 +12,7 @@ from pprint import pformat
 from typing import Any
 
 PACKAGE = Path(__file__).parent.parent / "src/prowess"
-MODULE = PACKAGE / "_hosts.py"
+MODULE = PACKAGE / "hosts/_tables.py"
 HEAD = '''\
 """host name -> the table of its file
 

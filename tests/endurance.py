@@ -25,10 +25,10 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from prowess import renames
+from prowess._internal import fs as renames
 from prowess.errors import SkillNotFoundError
 from prowess.mount import SkillMount, mount, skills_root, unmount
-from prowess.transaction import lock_skills_folder
+from prowess.mount._transaction import lock_skills_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from unittest.mock import patch
 
 from prowess import catalog, cli
-from prowess.cache import Cache
-from prowess.host import host_names, load_host
+from prowess.catalog._cache import Cache
+from prowess.hosts import host_names, load_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from prowess.cache import CachedResult
-    from prowess.host import Host
+    from prowess.catalog._cache import CachedResult
+    from prowess.hosts import Host
 
 SETTLE_SECONDS = 0.02
 """Seconds, in place of `cache.SETTLED`: more than any tick of the clock of a file system that tests run on."""

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.catalog import Catalog, discover
-from prowess.check import check
-from prowess.host import host_names
-from prowess.prompt import render
-from skills import finding_codes, skill
+from prowess.catalog._check import check
+from prowess.catalog._prompt import render
+from prowess.hosts import host_names
+from support.skills import finding_codes, skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -459,8 +459,8 @@ def test_as_another_user_what_is_shut_is_a_finding(bad: Bad) -> None:
     bad.write(FRONT.format("d"))
     bad.file.chmod(0)
     script = (
-        "import prowess.catalog, prowess.prompt, prowess.check, os, encodings.idna, yaml, tomllib\n"
-        "from prowess.host import load_host; load_host('prowess')\n"
+        "import prowess.catalog, prowess.catalog._prompt, prowess.check, os, encodings.idna, yaml, tomllib\n"
+        "from prowess.hosts import load_host; load_host('prowess')\n"
         "os.setgid(65534); os.setuid(65534)\n"
         f"found = prowess.catalog.discover({str(bad.repo)!r}, home={str(bad.home)!r}, env={{}})\n"
         "print(sorted([f.code for f in found.findings] + [f.code for s in found.skills for f in s.findings]))\n"

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.catalog import discover
-from prowess.entry import State
-from trees import build_tree, client_answers, extra_trees, load_trees
+from prowess.catalog._entry import State
+from support.trees import build_tree, client_answers, extra_trees, load_trees
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prowess.entry import Entry
+    from prowess.catalog._entry import Entry
 
 TREES = load_trees()
 ANSWERS = client_answers()

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import prowess
-from prowess.cache import Cache
 from prowess.catalog import Catalog, discover
-from prowess.host import host_names, load_host
-from skills import skill
+from prowess.catalog._cache import Cache
+from prowess.hosts import host_names, load_host
+from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,13 +91,13 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
     loaded = command(project, *arguments)
     name = arguments[0]
     assert {module for module in loaded if module.startswith("prowess.cli.")} <= {
-        "prowess.cli.common",
-        "prowess.cli.formats",
+        "prowess.cli._options",
+        "prowess.cli._formats",
         f"prowess.cli.{name}",
     }
     assert ("json" in loaded) == ("--json" in arguments)
     assert ("hashlib" in loaded) == (name == "why")
-    assert ("prowess.prompt" in loaded) == (name == "prompt")
+    assert ("prowess.catalog._prompt" in loaded) == (name == "prompt")
     assert ("prowess.check" in loaded) == (name == "check")
 
 
@@ -106,10 +106,16 @@ def test_to_mount_a_path_loads_nothing_that_looks_for_skills(project: Path) -> N
     arguments = ["mount", ".agents/skills/pdf", "--to", str(project.parent / "agent")]
     loaded = command(project, *arguments)
     assert {module for module in loaded if module.startswith("prowess.cli.")} == {
-        "prowess.cli.common",
+        "prowess.cli._options",
         "prowess.cli.mount",
     }
-    looking = {"prowess.catalog", "prowess.decision", "prowess.discovery", "prowess.recall", "prowess.sight"}
+    looking = {
+        "prowess.catalog",
+        "prowess.catalog._precedence",
+        "prowess.catalog._scan",
+        "prowess.catalog._cached_catalog",
+        "prowess.catalog._lazy",
+    }
     assert loaded & looking == set()
     assert loaded & (set(HEAVY) - {"signal", "unicodedata", "yaml"}) == set()
 
@@ -130,7 +136,9 @@ def test_no_yaml_is_loaded_before_a_skill_is_read(tmp_path: Path) -> None:
 
 def test_the_spine_loads_no_framework_of_any_extra() -> None:
     """All of it at once."""
-    loaded = modules("import prowess.catalog, prowess.prompt, prowess.check, prowess.fix, prowess.scaffold")
+    loaded = modules(
+        "import prowess.catalog, prowess.catalog._prompt, prowess.check, prowess.skill._fix, prowess.cli._scaffold"
+    )
     assert {name for name in loaded if name.split(".")[0] in HEAVY} == set()
 
 
@@ -215,7 +223,7 @@ def test_prowess_asks_nothing_but_open_of_a_skill(tmp_path: Path, monkeypatch: p
 
 def test_hosts_share_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one `Disk` a file is opened once for many hosts that read only its head."""
-    from prowess.disk import Filesystem
+    from prowess.catalog._filesystem import Filesystem
 
     for number in range(20):
         skill(tmp_path / f"repo/.agents/skills/s{number:03}")
@@ -410,15 +418,41 @@ def test_a_skill_takes_little_memory(way: str, grown: Grown) -> None:
 # ── what a command loads that only recalls ──────────────────────────────────────────────────────────────────────────
 
 WARM = {
-    *("prowess", "prowess._frozen", "prowess.cache", "prowess.catalog", "prowess.entry", "prowess.errors"),
-    *("prowess.files", "prowess.findings", "prowess.looks", "prowess.prompt", "prowess.recall", "prowess.template"),
-    *("prowess.cli", "prowess.cli.common", "prowess.cli.prompt", "prowess.text", "prowess.user_dirs"),
+    *(
+        "prowess",
+        "prowess._internal.frozen",
+        "prowess.catalog._cache",
+        "prowess.catalog",
+        "prowess.catalog._entry",
+        "prowess.errors",
+    ),
+    *(
+        "prowess._internal.files",
+        "prowess.findings",
+        "prowess.catalog._looks",
+        "prowess.catalog._prompt",
+        "prowess.catalog._cached_catalog",
+        "prowess.hosts._template",
+    ),
+    *(
+        "prowess.cli",
+        "prowess.cli._options",
+        "prowess.cli.prompt",
+        "prowess._internal.text",
+        "prowess._internal.user_dirs",
+    ),
 }
-TO_GO = {"prowess.host", "prowess._hosts"}
+TO_GO = {"prowess.hosts", "prowess.hosts._tables"}
 """All hosts are loaded to look up how one of them writes a block; the answer could hold what is needed of it."""
 NOT_WARM = {
-    *("prowess.decision", "prowess.view", "prowess.discovery", "prowess.skill", "prowess._frontmatter"),
-    *("prowess.disk", "yaml", "tomllib", "dataclasses", "typing", "inspect", "json", "hashlib"),
+    *(
+        "prowess.catalog._precedence",
+        "prowess.catalog._evaluate",
+        "prowess.catalog._scan",
+        "prowess.skill",
+        "prowess.skill._frontmatter",
+    ),
+    *("prowess.catalog._filesystem", "yaml", "tomllib", "dataclasses", "typing", "inspect", "json", "hashlib"),
 }
 
 
@@ -427,8 +461,8 @@ def test_a_block_that_is_recalled_loads_nothing_that_reads_or_decides(project: P
     code = f"""
 import os
 os.environ["PROWESS_CACHE_DIR"] = {str(tmp_path / "cache")!r}
-import prowess.cache, prowess.catalog, functools
-prowess.catalog.Cache = functools.partial(prowess.cache.Cache, settle_ns={int(SETTLE_SECONDS * 1_000_000_000)})
+import prowess.catalog._cache, prowess.catalog, functools
+prowess.catalog.Cache = functools.partial(prowess.catalog._cache.Cache, settle_ns={int(SETTLE_SECONDS * 1_000_000_000)})
 from prowess.cli import main
 assert main(sys.argv[1:]) == 0
 """
@@ -437,6 +471,6 @@ assert main(sys.argv[1:]) == 0
     time.sleep(SETTLE_SECONDS * 2)
     cold = modules(code, *arguments)
     warm = modules(code, *arguments)
-    assert "prowess.decision" in cold
+    assert "prowess.catalog._precedence" in cold
     assert warm & NOT_WARM == set()
     assert {name for name in warm if name.startswith("prowess")} == WARM | TO_GO

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import prowess.host
+import prowess.hosts
 from prowess.cli import COMMANDS, main
 from prowess.findings import CODES
-from prowess.host import host_from_table, host_names, load_host
+from prowess.hosts import host_from_table, host_names, load_host
 from prowess.skill import SPEC_FIELDS
 
 if TYPE_CHECKING:
@@ -98,8 +98,8 @@ def test_every_key_of_a_host_file_is_explained() -> None:
     for title, table in GENERATE["TABLES"].items():
         section = page.split(f"### {table}\n")[1].split("\n### ")[0]
         rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\| (.+) \|$", section, re.MULTILINE))
-        assert list(rows) == [field.name for field in dataclasses.fields(getattr(prowess.host, title))], title
-    tables = {name for name, value in vars(prowess.host).items() if dataclasses.is_dataclass(value)}
+        assert list(rows) == [field.name for field in dataclasses.fields(getattr(prowess.hosts, title))], title
+    tables = {name for name, value in vars(prowess.hosts).items() if dataclasses.is_dataclass(value)}
     assert tables == set(GENERATE["TABLES"])
 
 

@@ -18,12 +18,12 @@ from typing import Any
 
 import pytest
 
+from prowess._internal.text import neutral
+from prowess.catalog._entry import State
+from prowess.catalog._precedence import evaluate_file
 from prowess.cli import main
-from prowess.decision import evaluate_file
-from prowess.entry import State
 from prowess.findings import CODES
-from prowess.host import host_names, load_host
-from prowess.text import neutral
+from prowess.hosts import host_names, load_host
 
 TOP = Path(__file__).parent.parent
 PAGES = TOP / "docs" / "findings"

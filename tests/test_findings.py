@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prowess._internal.text import hidden_characters, nearest_names, neutral, quoted, without_hidden
 from prowess.findings import CODES, Finding, Severity, apply_policy, finding
-from prowess.text import hidden_characters, nearest_names, neutral, quoted, without_hidden
 
 
 def test_every_code_has_a_row_under_its_own_name() -> None:

@@ -9,9 +9,10 @@ import os
 import random
 import time
 
-from prowess import rules, skill
-from prowess._frontmatter import frontmatter_end, parse_frontmatter
+from prowess import skill
 from prowess.errors import SkillSyntaxError
+from prowess.skill import _rules as rules
+from prowess.skill._frontmatter import frontmatter_end, parse_frontmatter
 from test_golden import CASES, golden_bytes
 
 FUZZ_SECONDS = float(os.environ.get("PROWESS_FUZZ_SECONDS", "30"))

@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from prowess import rules, skill
-from prowess._frontmatter import MAX_FRONTMATTER_BYTES, Value, parse_frontmatter
+from prowess import skill
+from prowess.skill import _rules as rules
+from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, Value, parse_frontmatter
 
 GOLDEN = Path(__file__).parent / "golden"
 CASES = sorted(folder.name for folder in GOLDEN.iterdir() if folder.is_dir())

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from prowess import prompt
+from prowess.catalog import _prompt as prompt
 from prowess.catalog import discover
-from prowess.host import load_host
-from skills import FakeMachine, entry_in_folder, finding_codes, make_machine, skill
+from prowess.hosts import load_host
+from support.skills import FakeMachine, entry_in_folder, finding_codes, make_machine, skill
 
 GIVEN = {"infer": {"INFER_AGENT_SKILLS_ENABLED": "true"}}
 

@@ -7,10 +7,12 @@ import sys
 
 TYPE_CHECKING = False  # what type checkers believe to be true; `typing` itself would cost more than all of this file
 if TYPE_CHECKING:
-    from .activation import Activation
+    from ._internal.files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES
     from .catalog import Catalog, FilesystemSkillProvider, discover
-    from .check import check
-    from .entry import Entry, State
+    from .catalog._check import check
+    from .catalog._entry import Entry, State
+    from .catalog._prompt import render
+    from .catalog._providers import SkillProvider
     from .errors import (
         ActivationError,
         AmbiguousSkillError,
@@ -25,11 +27,9 @@ if TYPE_CHECKING:
         SkillSyntaxError,
         SkillValidationError,
     )
-    from .files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES
     from .findings import Finding, Severity
-    from .host import Host
+    from .hosts import Host
     from .isolation import EphemeralHome, IsolationConfig, NetworkPolicy, SandboxConfig
-    from .mentions import Mention
     from .mount import (
         MountReport,
         SkillConfig,
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
         resolve_skill_name,
         unmount,
     )
-    from .mountable import validate_skill, validate_skill_name
-    from .prompt import render
-    from .provider import SkillProvider
+    from .mount._validate import validate_skill, validate_skill_name
     from .session import Session, Tool
+    from .session._activation import Activation
+    from .session._mentions import Mention
+    from .session._trust import Trust
     from .skill import Skill, parse
     from .testing import run_tests
-    from .trust import Trust
 
 __version__ = "0.1.0"
 
@@ -97,10 +97,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "activation": ("Activation",),
+    "session._activation": ("Activation",),
     "catalog": ("Catalog", "FilesystemSkillProvider", "discover"),
-    "entry": ("Entry", "State"),
-    "check": ("check",),
+    "catalog._entry": ("Entry", "State"),
+    "catalog._check": ("check",),
     "errors": (
         "ActivationError",
         "AmbiguousSkillError",
@@ -115,11 +115,11 @@ _HOMES = {
         "SkillSyntaxError",
         "SkillValidationError",
     ),
-    "files": ("MAX_SKILL_FILE_BYTES", "MAX_SKILL_TOTAL_BYTES"),
+    "_internal.files": ("MAX_SKILL_FILE_BYTES", "MAX_SKILL_TOTAL_BYTES"),
     "findings": ("Finding", "Severity"),
-    "host": ("Host",),
+    "hosts": ("Host",),
     "isolation": ("EphemeralHome", "IsolationConfig", "NetworkPolicy", "SandboxConfig"),
-    "mentions": ("Mention",),
+    "session._mentions": ("Mention",),
     "mount": (
         "MountReport",
         "SkillConfig",
@@ -128,13 +128,13 @@ _HOMES = {
         "resolve_skill_name",
         "unmount",
     ),
-    "mountable": ("validate_skill", "validate_skill_name"),
-    "prompt": ("render",),
-    "provider": ("SkillProvider",),
+    "mount._validate": ("validate_skill", "validate_skill_name"),
+    "catalog._prompt": ("render",),
+    "catalog._providers": ("SkillProvider",),
     "session": ("Session", "Tool"),
     "skill": ("Skill", "parse"),
     "testing": ("run_tests",),
-    "trust": ("Trust",),
+    "session._trust": ("Trust",),
 }
 """Module to the public names that live in it."""
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

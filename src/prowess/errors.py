@@ -112,7 +112,7 @@ class SkillSyntaxError(SkillValidationError):
         """The line the finding points at, without its newline."""
 
     def __str__(self) -> str:
-        from .text import neutral
+        from ._internal.text import neutral
 
         finding = self.finding
         where = ":".join(str(part) for part in (finding.path, finding.line, finding.column) if part is not None)
@@ -159,7 +159,7 @@ _CONTEXT_CHARS = 60
 
 
 def _escape_except_tabs(text: str) -> str:
-    from .text import neutral
+    from ._internal.text import neutral
 
     return "\t".join(neutral(part) for part in text.split("\t"))
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from ._frozen import Frozen
-from .text import neutral
+from ._internal.frozen import Frozen
+from ._internal.text import neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

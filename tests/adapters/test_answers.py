@@ -11,13 +11,13 @@ import pytest
 from openai import APIError, AsyncOpenAI, OpenAI
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
-from chat_server import ChatServer
-from openai_server import ModelServer
-from prowess.agent.answers import RoleBackend
-from prowess.agent.live import RoleReloader
-from prowess.agent.model import make_model
+from prowess.agent.models import make_model
+from prowess.agent.reload import RoleReloader
+from prowess.agent.server._conversations import RoleBackend
 from prowess.testing import ScriptedModel
-from skills import skill
+from support.chat_server import ChatServer
+from support.openai_server import ModelServer
+from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -38,8 +38,8 @@ from prowess.adapters.camel import (
     detach,
 )
 from prowess.errors import ActivationError, ConfigError, SkillNotFoundError
-from prowess.host import load_host
-from skills import skill
+from prowess.hosts import load_host
+from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from openai_server import SLOW, ModelServer
-from skills import skill
+from support.openai_server import SLOW, ModelServer
+from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -96,7 +96,7 @@ def test_the_launcher_does_not_depend_on_what_the_sdk_merges(decoys: Path, fake:
 
 def test_the_launcher_shows_that_the_home_is_in_use(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As long as the child runs, whatever becomes of the process that started it."""
-    monkeypatch.setattr("prowess.lodging.STALE_SECONDS", 0.0)
+    monkeypatch.setattr("prowess._internal.tempdirs.STALE_SECONDS", 0.0)
     with EphemeralHome(config()) as home:
         options = isolated_options(home, cli_path="/bin/cat")
         child = subprocess.Popen([options.cli_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

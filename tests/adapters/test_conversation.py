@@ -12,17 +12,17 @@ import pytest
 from pydantic_ai.messages import ModelRequest
 from pydantic_ai.models.function import FunctionModel
 
-from openai_server import GARBAGE, HALF, HANG, NOTHING, TRUNCATED, UNCOUNTED, USAGE, ModelServer
-from prowess.agent.aside import run_in_thread
+from prowess.agent._threads import run_in_thread
 from prowess.agent.assembly import assemble
 from prowess.agent.conversation import Conversation, Turn
-from prowess.agent.dry_run import dry_run
-from prowess.agent.model import PROVIDERS, make_model
+from prowess.agent.explain import dry_run
+from prowess.agent.models import PROVIDERS, make_model
 from prowess.agent.role import ModelConfig
 from prowess.errors import ConfigError
+from prowess.session._trust import Trust
 from prowess.testing import ScriptedModel
-from prowess.trust import Trust
-from skills import skill
+from support.openai_server import GARBAGE, HALF, HANG, NOTHING, TRUNCATED, UNCOUNTED, USAGE, ModelServer
+from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,7 +23,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from prowess import discover
 from prowess.adapters.langchain import SkillsMiddleware, merge_sessions
-from skills import skill
+from support.skills import skill
 
 if TYPE_CHECKING:
     from prowess.catalog import Catalog

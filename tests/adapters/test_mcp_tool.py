@@ -17,7 +17,7 @@ from pydantic_ai.messages import ModelRequest, ToolReturnPart
 from pydantic_ai.models.function import FunctionModel
 
 from prowess.agent.policy import Policy, RefusedError, ToolContext, ToolFailedError
-from prowess.agent.tool_table import TOOL_FIELDS
+from prowess.agent.role._tool_schemas import TOOL_FIELDS
 from prowess.agent.tools.mcp import make_toolset
 from prowess.errors import ConfigError
 

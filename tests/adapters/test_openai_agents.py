@@ -19,7 +19,7 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from prowess import discover
 from prowess.adapters.openai_agents import Skills
 from prowess.errors import ConfigError
-from skills import skill
+from support.skills import skill
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

@@ -16,7 +16,7 @@ from openai import (
     OpenAI,
 )
 
-from chat_server import ChatServer
+from support.chat_server import ChatServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

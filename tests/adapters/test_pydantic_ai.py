@@ -30,7 +30,7 @@ from pydantic_ai.models.test import TestModel
 
 from prowess import Session, discover
 from prowess.adapters.pydantic_ai import Skills
-from skills import skill
+from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

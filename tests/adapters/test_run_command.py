@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 from openai import OpenAI
 
-from openai_server import HANG, SLOW, ModelServer
-from skills import skill
-from suites import processes_end
+from support.openai_server import HANG, SLOW, ModelServer
+from support.skills import skill
+from support.suites import processes_end
 
 TOP = Path(__file__).parent.parent.parent
 ROLE = "name: a\nprompt: You help.\nmodel: openai:m\n"

@@ -14,7 +14,7 @@ from pydantic_ai.messages import ModelResponse, ToolCallPart, ToolReturnPart
 from prowess.adapters.pydantic_ai import Skills
 from prowess.errors import ConfigError
 from prowess.testing import ScriptedModel
-from skills import skill
+from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

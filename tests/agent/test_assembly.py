@@ -15,11 +15,11 @@ import pytest
 
 from prowess.agent.assembly import Assembly, Toolbox, assemble
 from prowess.agent.policy import RefusedError
-from prowess.trust import Trust
-from skills import skill
+from prowess.session._trust import Trust
+from support.skills import skill
 
 if TYPE_CHECKING:
-    from prowess.entry import Entry
+    from prowess.catalog._entry import Entry
 
 TOP = Path(__file__).parent.parent
 HEAD = "name: a\nprompt: You help.\nmodel: openai:m\n"
@@ -166,7 +166,9 @@ def test_a_server_of_mcp_must_say_how_it_is_reached(top: Path) -> None:
 
 def test_a_package_that_is_not_there_is_named(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With what installs it; a role that does not ask for such tools goes without."""
-    for name in [name for name in sys.modules if name.startswith(("prowess.agent.tools.", "prowess.agent.fetch"))]:
+    for name in [
+        name for name in sys.modules if name.startswith(("prowess.agent.tools.", "prowess.agent.tools._network"))
+    ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "httpx2", None)
     assembly = made(top, "tools: [{type: http, base_url: 'https://example.com'}]\n", wrong=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.cli import main
-from prowess.host import host_names
-from skills import skill
+from prowess.hosts import host_names
+from support.skills import skill
 
 if TYPE_CHECKING:
     from pathlib import Path

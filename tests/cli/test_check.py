@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.check import check
+from prowess.catalog._check import check
 from prowess.cli import main
 from prowess.findings import CODES
 
@@ -175,7 +175,7 @@ def test_a_host_says_what_it_does_not_load(project: Path, capsys: pytest.Capture
 
 
 def _rejects(host: str) -> tuple[str, ...]:
-    from prowess.host import load_host
+    from prowess.hosts import load_host
 
     return load_host(host).reading.rejects
 
@@ -393,7 +393,7 @@ def test_fix_says_what_it_cannot_write(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("tempfile.mkstemp", refuse)
-    monkeypatch.setattr("prowess.fix.os.replace", refuse)
+    monkeypatch.setattr("prowess.skill._fix.os.replace", refuse)
     assert run(project, "a", "--fix") == 1
     assert f"error: {file} cannot be repaired: permission denied" in capsys.readouterr().err
 
@@ -406,7 +406,7 @@ def test_fix_survives_a_full_disk(
     def full(_source: str, _target: str) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("prowess.fix.os.replace", full)
+    monkeypatch.setattr("prowess.skill._fix.os.replace", full)
     file = write(project, "a/SKILL.md", BROKEN)
     assert run(project, "a", "--fix", "--quiet") == 1
     assert (file.read_bytes(), os.listdir(file.parent)) == (BROKEN, ["SKILL.md"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.cli import main
-from prowess.host import host_names, load_host
+from prowess.hosts import host_names, load_host
 
 if TYPE_CHECKING:
     from pathlib import Path

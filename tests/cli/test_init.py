@@ -7,7 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from prowess.check import check
+from prowess.catalog._check import check
 from prowess.cli import main
 from prowess.skill import load
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from prowess.cli import main
-from skills import skill
+from support.skills import skill
 
 ROLES = Path(__file__).parent.parent / "roles"
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.cli import common, main
+from prowess._internal.files import skill_digest
+from prowess.cli import _options as common
+from prowess.cli import main
 from prowess.cli.list import _is_on_path
-from prowess.files import skill_digest
-from prowess.host import host_names, load_host
-from skills import skill
+from prowess.hosts import host_names, load_host
+from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable

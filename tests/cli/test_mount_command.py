@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess._internal.files import skill_digest
 from prowess.cli import main
-from prowess.files import skill_digest
-from skills import skill
+from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.catalog import discover
-from prowess.check import check
+from prowess.catalog._check import check
 from prowess.cli import main
-from prowess.scaffold import suggest_name
+from prowess.cli._scaffold import suggest_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -219,7 +219,7 @@ def test_a_full_disk_leaves_nothing(
     def full(_source: str, _target: str) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("prowess.scaffold.os.rename", full)
+    monkeypatch.setattr("prowess.cli._scaffold.os.rename", full)
     assert run(project, "a") == 1
     assert "cannot be written: no space left on device" in capsys.readouterr().err
     assert list((project / ".agents/skills").iterdir()) == []

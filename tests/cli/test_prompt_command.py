@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.catalog import discover
+from prowess.catalog._prompt import estimate_tokens, render
 from prowess.cli import main
-from prowess.host import host_names
-from prowess.prompt import estimate_tokens, render
-from skills import skill
+from prowess.hosts import host_names
+from support.skills import skill
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.cli import main
-from skills import skill
+from support.skills import skill
 
 if TYPE_CHECKING:
     from pathlib import Path

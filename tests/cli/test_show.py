@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from prowess._internal.files import skill_digest
 from prowess.cli import main
-from prowess.files import skill_digest
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from prowess.cli import main
-from skills import skill
-from suites import processes_end, write_suite
+from support.skills import skill
+from support.suites import processes_end, write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -457,4 +457,4 @@ def test_it_loads_little(project: Path) -> None:
     write_suite(place(project), {"a": "true"})
     loaded: Any = modules("test", "--sandbox", "none", "--cwd", str(project))
     assert loaded & HEAVY == set()
-    assert not loaded & {"prowess.testing.plugin", "prowess.testing.junit", "prowess.testing.script"}
+    assert not loaded & {"prowess.testing.plugin", "prowess.testing._junit", "prowess.testing._scripted_model"}

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess._internal.files import skill_digest
 from prowess.cli import main
-from prowess.files import skill_digest
-from prowess.seal import integrity_digest
-from prowess.trust import Trust
-from skills import skill
+from prowess.session._trust import Trust
+from prowess.skill._integrity import integrity_digest
+from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from broken_roles import BROKEN, FLAT_ROLE, UNREADABLE
 from prowess.cli import main
-from skills import skill
+from support.broken_roles import BROKEN, FLAT_ROLE, UNREADABLE
+from support.skills import skill
 
 SEEDS = Path(__file__).parent.parent / "roles"
 GOOD = "name: a\nprompt: You help.\nmodel: openai:m\n"
@@ -122,7 +122,7 @@ def test_validate_and_run_agree(
     begun: list[str] = []
 
     def make(config: Any, given: str | None, env: Any = None) -> Any:
-        from prowess.agent.model import _scripted_model, resolve_model
+        from prowess.agent.models import _scripted_model, resolve_model
 
         begun.append("model")
         if resolve_model(config, given) is None:
@@ -135,7 +135,7 @@ def test_validate_and_run_agree(
     import types
 
     monkeypatch.setitem(sys.modules, "prowess.agent.conversation", types.SimpleNamespace(Conversation=None))
-    monkeypatch.setattr("prowess.agent.model.make_model", make)
+    monkeypatch.setattr("prowess.agent.models.make_model", make)
     ran, out, err = typed(capsys, "run", "role.yaml", "-p", "Hello", *options)
     assert out == ""
     if case in RIGHT:

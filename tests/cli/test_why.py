@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess._internal.files import skill_digest
 from prowess.cli import main
-from prowess.files import skill_digest
-from prowess.host import host_names
-from skills import skill
+from prowess.hosts import host_names
+from support.skills import skill
 
 if TYPE_CHECKING:
     from pathlib import Path

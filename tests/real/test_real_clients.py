@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess import EphemeralHome, IsolationConfig, NetworkPolicy, SkillConfig, SkillMount
-from prowess.host import load_host
+from prowess.hosts import load_host
 from prowess.skill import parse
 from real.model_server import ANSWER, ModelServer, texts
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from prowess.cli import main
-from suites import require_backend, snapshot
+from support.suites import require_backend, snapshot
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
 

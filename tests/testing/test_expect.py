@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import strategies  # noqa: F401 - loads the profile
 from prowess.sandbox import Result
-from prowess.testing.case import Case
-from prowess.testing.expect import Failure, decode_output, failures
+from prowess.testing._cases import Case
+from prowess.testing._expect import Failure, decode_output, failures
+from support import strategies  # noqa: F401 - loads the profile
 
 
 def ended(

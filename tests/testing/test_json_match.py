@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import strategies  # noqa: F401 - loads the profile
-from prowess.testing.json_match import differences, exact_number, parse_single_value
+from prowess.testing._json_match import differences, exact_number, parse_single_value
+from support import strategies  # noqa: F401 - loads the profile
 
 
 def told(expected: Any, output: str) -> list[str]:

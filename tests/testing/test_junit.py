@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from prowess.testing import Case, CaseResult, Failure, SkillResult, TestReport, run_tests
-from prowess.testing.junit import junit_xml
-from suites import write_suite
+from prowess.testing._junit import junit_xml
+from support.suites import write_suite
 
 if TYPE_CHECKING:
     from pathlib import Path

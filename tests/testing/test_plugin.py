@@ -11,8 +11,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from skills import skill
-from suites import processes_end, write_suite
+from support.skills import skill
+from support.suites import processes_end, write_suite
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
@@ -156,7 +156,7 @@ def test_a_project_without_skills_notices_nothing(
         """
         import sys
         def test_it():
-            assert "prowess.testing.runner" not in sys.modules
+            assert "prowess.testing._runner" not in sys.modules
             assert "yaml" not in sys.modules
         """
     )

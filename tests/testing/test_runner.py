@@ -19,9 +19,9 @@ from prowess.cli import main
 from prowess.errors import ConfigError, SkillNotFoundError
 from prowess.sandbox import stop
 from prowess.testing import CaseResult, SkillResult, TestReport, load_suite, run_tests
-from prowess.testing.runner import find_suites, run_suites
-from skills import skill
-from suites import processes_end, require_backend, snapshot, write_suite
+from prowess.testing._runner import find_suites, run_suites
+from support.skills import skill
+from support.suites import processes_end, require_backend, snapshot, write_suite
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
 
@@ -250,7 +250,7 @@ def test_a_flood_is_cut_and_counts(tmp_path: Path) -> None:
 
 def test_many_floods_do_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all cases together so much is kept; of those after that only the first lines, but they are judged by all."""
-    monkeypatch.setattr("prowess.testing.runner._MAX_OUTPUT_CHARS", 250_000)
+    monkeypatch.setattr("prowess.testing._runner._MAX_OUTPUT_CHARS", 250_000)
     flood = {"command": "head -c 100000 /dev/zero | tr '\\0' x; echo END", "stdout-contains": ["END"]}
     results = results_of(tmp_path / "s", {f"c{number}": flood for number in range(5)})
     assert set(statuses(results).values()) == {"passed"}
@@ -448,7 +448,7 @@ def test_an_error_of_progress_ends_all(tmp_path: Path, place: Path) -> None:
 
 def test_a_bug_in_a_thread_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not lost with the thread."""
-    monkeypatch.setattr("prowess.testing.runner.failures", lambda *_: 1 / 0)
+    monkeypatch.setattr("prowess.testing._runner.failures", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run_tests(write_suite(tmp_path / "s", {"a": "true"}), sandbox="none")
 

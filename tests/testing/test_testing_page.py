@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from prowess.cli import main
-from prowess.forms import FindingCollector, read_yaml_mapping
+from prowess.skill._forms import FindingCollector, read_yaml_mapping
 from prowess.testing import ScriptedModel, load_suite, run_tests
-from prowess.testing.case import DEFAULT_TIMEOUT, MAX_CASES, MAX_TEXTS, MAX_TIMEOUT
-from prowess.testing.runner import STATUSES
-from skills import skill
+from prowess.testing._cases import DEFAULT_TIMEOUT, MAX_CASES, MAX_TEXTS, MAX_TIMEOUT
+from prowess.testing._runner import STATUSES
+from support.skills import skill
 
 TOP = Path(__file__).parent.parent.parent
 TEXT = (TOP / "docs/testing.md").read_text(encoding="utf-8")

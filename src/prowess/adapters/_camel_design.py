@@ -9,23 +9,23 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from prowess._frozen import Frozen
-from prowess.activation import escape_tags
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.adapters import missing_extra
 from prowess.catalog import discover
-from prowess.entry import Entry, State
+from prowess.catalog._entry import Entry, State
+from prowess.catalog._providers import SkillProvider as _SkillProvider
 from prowess.errors import ActivationError, ProwessError, SkillNotFoundError
 from prowess.findings import Severity
-from prowess.mentions import find_mentions
-from prowess.provider import SkillProvider as _SkillProvider
+from prowess.session._activation import escape_tags
+from prowess.session._mentions import find_mentions
 from prowess.skill import Requirements, Skill, load
-from prowess.text import neutral, normalize_name, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from prowess.catalog import Catalog
-    from prowess.host import Host
+    from prowess.hosts import Host
 
 __all__ = [
     "FilesystemSkillProvider",

@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.tempdirs import IN_USE_FILE
 from prowess.adapters import missing_extra
 from prowess.errors import ConfigError
-from prowess.lodging import IN_USE_FILE
 
 try:
     import claude_agent_sdk

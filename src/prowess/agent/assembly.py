@@ -8,27 +8,29 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from prowess._frozen import EMPTY, Frozen
-from prowess.agent.policy import AgentTool, Policy, ToolContext
-from prowess.agent.references import load_explicit_skills, read_skill_tools, skill_dirs
-from prowess.agent.role import ROLE_INVALID, load_role
-from prowess.agent.tools import make_tools
+from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.text import quoted
+from prowess.agent.role._skills import load_explicit_skills, read_skill_tools, skill_dirs
 from prowess.catalog import discover
-from prowess.entry import State
+from prowess.catalog._entry import State
 from prowess.errors import ConfigError, ProwessError
 from prowess.findings import finding
+from prowess.session._trust import Trust
 from prowess.skill import load
-from prowess.text import quoted
-from prowess.trust import Trust
+
+from .policy import AgentTool, Policy, ToolContext
+from .role import ROLE_INVALID, load_role
+from .tools import make_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from prowess.agent.references import LoadedSkill
-    from prowess.agent.role import Role, ToolConfig
+    from prowess.agent.role._skills import LoadedSkill
     from prowess.catalog import Catalog
-    from prowess.entry import Entry
+    from prowess.catalog._entry import Entry
     from prowess.findings import Finding
+
+    from .role import Role, ToolConfig
 
 __all__ = ["Assembly", "InstructionPart", "Toolbox", "assemble"]
 

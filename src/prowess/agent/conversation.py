@@ -13,13 +13,14 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from prowess._frozen import EMPTY, Frozen
+from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.text import neutral, quoted
 from prowess.adapters import missing_extra
-from prowess.agent.aside import run_in_thread
-from prowess.agent.policy import ToolFailedError
 from prowess.errors import ProwessError
 from prowess.session import Session
-from prowess.text import neutral, quoted
+
+from ._threads import run_in_thread
+from .policy import ToolFailedError
 
 # It would print an advertisement between the answers.
 os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
@@ -56,8 +57,8 @@ warnings.filterwarnings("ignore", message="Some responses omitted usage informat
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from prowess.agent.assembly import Assembly, Toolbox
-    from prowess.agent.policy import AgentTool
+    from .assembly import Assembly, Toolbox
+    from .policy import AgentTool
 
     Confirm = Callable[[str, Mapping[str, Any]], Awaitable[bool]]
     OnText = Callable[[str], None]

@@ -10,9 +10,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from prowess._frozen import EMPTY, Frozen
+from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.text import quoted
 from prowess.errors import ConfigError, ProwessError
-from prowess.text import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Not `list(...)`: once the command of that name is imported, the word means its module here.
     arguments = [*(sys.argv[1:] if argv is None else argv)]
     if sys.stdout is None:  # it was closed before we began
-        from .common import print_error
+        from ._options import print_error
 
         print_error("the output cannot be written: there is no stdout")
         return FAILED
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_stdout()
         return OK
     except OSError as error:
-        from .common import print_error
+        from ._options import print_error
 
         _discard_stdout()
         print_error(f"the output cannot be written: {error.strerror}")
@@ -101,7 +101,7 @@ def _dispatch(arguments: list[str]) -> int:
 
         print(f"prowess {__version__}")
         return OK
-    from .common import main_help, print_error
+    from ._options import main_help, print_error
 
     if name in ("-h", "--help", "help"):
         topic = arguments[1] if len(arguments) > 1 and name == "help" else None
@@ -110,7 +110,7 @@ def _dispatch(arguments: list[str]) -> int:
         print(main_help(), end="")
         return OK if arguments else USAGE
     if name not in COMMANDS:
-        from prowess.text import nearest_names, neutral
+        from prowess._internal.text import nearest_names, neutral
 
         near = nearest_names(name, COMMANDS)
         print_error(
@@ -128,7 +128,7 @@ def _dispatch(arguments: list[str]) -> int:
 def _report_exception(error: Exception) -> int:
     from prowess.errors import ConfigError, ProwessError
 
-    from .common import print_error
+    from ._options import print_error
 
     if isinstance(error, ProwessError):
         print_error(str(error), error.hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prowess.findings import Severity
 
-from .common import (
+from ._options import (
     add_discovery_options,
     catalog_from_args,
     format_finding,

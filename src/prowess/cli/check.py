@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from prowess.check import Report, find_skill_files, report
+from prowess._internal.text import describe_os_error, neutral
+from prowess.catalog._check import Report, find_skill_files, report
+from prowess.catalog._filesystem import Filesystem
+from prowess.catalog._roots import git_root
 from prowess.cli import FAILED, OK
-from prowess.cli.common import (
+from prowess.cli._options import (
     add_discovery_options,
     catalog_from_args,
     make_parser,
@@ -17,11 +20,8 @@ from prowess.cli.common import (
     print_stdout,
     skill_dirs,
 )
-from prowess.disk import Filesystem
 from prowess.errors import ConfigError
 from prowess.findings import Severity
-from prowess.places import git_root
-from prowess.text import describe_os_error, neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _print_report(
             value["fixed"] = [{"path": path, "done": list(done)} for path, done in repaired]
         print_json(value)
         return
-    from . import formats
+    from . import _formats as formats
 
     if args.format == "sarif":
         print_json(formats.sarif(shown, git_root(cwd) or cwd))
@@ -126,7 +126,7 @@ def _check_paths(args: Namespace) -> None:
 
 def _fix_files(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool]:
     """Repair the files asked for; return what was done, and whether one could not be written."""
-    from prowess.fix import fix_file
+    from prowess.skill._fix import fix_file
 
     repaired: list[tuple[str, tuple[str, ...]]] = []
     wrong = False

@@ -6,14 +6,14 @@ import argparse
 import os
 import sys
 
-from prowess.cli.common import add_discovery_options, make_parser, print_json
+from prowess._internal.text import neutral, quoted
+from prowess.cli._options import add_discovery_options, make_parser, print_json
 from prowess.cli.mount import resolve_mounts
 from prowess.errors import ConfigError
-from prowess.foreground import Foreground
-from prowess.host import DEFAULT_HOST, host_names, raw_value
+from prowess.hosts import DEFAULT_HOST, host_names, raw_value
 from prowess.isolation import EphemeralHome, IsolationConfig, NetworkPolicy, SandboxConfig
+from prowess.isolation._foreground import Foreground
 from prowess.mount import SkillConfig
-from prowess.text import neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

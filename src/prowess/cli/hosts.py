@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from prowess._internal.text import neutral
 from prowess.cli import OK
-from prowess.cli.common import format_table, make_parser, print_json, print_stdout
+from prowess.cli._options import format_table, make_parser, print_json, print_stdout
 from prowess.errors import ConfigError
-from prowess.host import DESCRIPTION_ACTIONS, NAME_ACTIONS, Flag, Host, Root, host_names, load_host
-from prowess.text import neutral
+from prowess.hosts import DESCRIPTION_ACTIONS, NAME_ACTIONS, Flag, Host, Root, host_names, load_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from prowess.places import ScanRoot
+    from prowess.catalog._roots import ScanRoot
 
 
 def parser() -> ArgumentParser:
@@ -63,7 +63,7 @@ def _scan_roots(host: Host, args: Namespace) -> tuple[ScanRoot, ...]:
         value = getattr(args, option)
         if value is not None and not os.path.isdir(value):
             raise ConfigError(f"`--{option}` is not a folder: {neutral(value)}", hint="check the path")
-    from prowess.places import find_scan_roots
+    from prowess.catalog._roots import find_scan_roots
 
     home = os.path.abspath(args.home or os.path.expanduser("~"))
     return find_scan_roots(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.files import SKILL_FILE
+from prowess._internal.text import neutral
 from prowess.cli import OK
-from prowess.cli.common import make_parser, print_json, print_stderr, print_stdout
+from prowess.cli._options import make_parser, print_json, print_stderr, print_stdout
+from prowess.cli._scaffold import skill_text, skills_folder, write_skill
 from prowess.cli.new import add_project_options, listed_state, project_and_host
-from prowess.files import SKILL_FILE
-from prowess.scaffold import skill_text, skills_folder, write_skill
-from prowess.text import neutral
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from prowess.entry import State
+from prowess._internal.files import expand_home
+from prowess._internal.text import neutral
+from prowess.catalog._entry import State
 from prowess.errors import ConfigError
-from prowess.files import expand_home
 from prowess.findings import Severity
-from prowess.host import DEFAULT_HOST, host_names, load_host, raw_value
-from prowess.text import neutral
+from prowess.hosts import DEFAULT_HOST, host_names, load_host, raw_value
 
-from .common import (
+from ._options import (
     add_discovery_options,
     catalog_from_args,
     format_finding,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from prowess.catalog import Catalog
-    from prowess.entry import Entry
+    from prowess.catalog._entry import Entry
     from prowess.findings import Finding
 
 _EPILOG = """\
@@ -75,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
 def _list_host(args: argparse.Namespace, host: str) -> int:
     catalog = catalog_from_args(args, host)
     if args.digest:
-        from prowess.disk import Filesystem
-        from prowess.entry import with_digest
+        from prowess.catalog._entry import with_digest
+        from prowess.catalog._filesystem import Filesystem
 
         filesystem = Filesystem()
         catalog = catalog.with_changes(skills=tuple(with_digest(entry, filesystem) for entry in catalog.skills))

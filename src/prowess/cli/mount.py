@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 
+from prowess._internal.files import SKILL_FILE
+from prowess._internal.text import neutral, quoted
+from prowess.catalog._entry import State
 from prowess.cli import OK, TERMINATED
-from prowess.cli.common import (
+from prowess.cli._options import (
     add_discovery_options,
     catalog_from_args,
     make_parser,
@@ -15,13 +18,10 @@ from prowess.cli.common import (
     print_stderr,
     print_stdout,
 )
-from prowess.entry import State
 from prowess.errors import ConfigError, SkillError, combine_errors
-from prowess.files import SKILL_FILE
-from prowess.host import DEFAULT_HOST
+from prowess.hosts import DEFAULT_HOST
 from prowess.mount import SkillConfig, SkillMount, mount, plan, skills_root, unmount
-from prowess.mounted import read_record
-from prowess.text import neutral, quoted
+from prowess.mount._record import read_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Catalog
     from prowess.mount import MountedSkill
-    from prowess.mounted import RecordedMount
+    from prowess.mount._record import RecordedMount
 
 _EPILOG = """\
 SKILL is a skill's folder, its SKILL.md, a single Markdown file, or a name as `prowess activate` takes it. What contains

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.files import SKILL_FILE
+from prowess._internal.text import neutral
 from prowess.cli import OK
-from prowess.cli.common import make_parser, print_json, print_stderr, print_stdout
+from prowess.cli._options import make_parser, print_json, print_stderr, print_stdout
+from prowess.cli._scaffold import check_name, skill_text, skills_folder, write_skill
 from prowess.errors import ConfigError
-from prowess.files import SKILL_FILE
-from prowess.host import load_host
-from prowess.scaffold import check_name, skill_text, skills_folder, write_skill
-from prowess.text import neutral
+from prowess.hosts import load_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from prowess.host import Host
+    from prowess.hosts import Host
 
 _BODY = """
 # {title}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from prowess.catalog._prompt import FORMATS, LEVELS, render
 from prowess.errors import ConfigError
-from prowess.prompt import FORMATS, LEVELS, render
 
-from .common import (
+from ._options import (
     add_discovery_options,
     catalog_from_args,
     make_parser,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prowess.errors import ConfigError
 
-from .common import (
+from ._options import (
     add_discovery_options,
     catalog_from_args,
     make_parser,
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Print a part of a file."""
-    from prowess.resources import read_text, resource_folder
+    from prowess.session._resources import read_text, resource_folder
 
     offset, limit = _parse_byte_count(args.offset, "--offset", 0), _parse_byte_count(args.limit, "--limit", 1)
     entry = catalog_from_args(args).resolve(args.name)

@@ -8,15 +8,15 @@ import signal
 import sys
 from contextlib import contextmanager
 
+from prowess._internal.text import neutral, quoted
 from prowess.agent.assembly import assemble
-from prowess.agent.live import RoleReloader
+from prowess.agent.reload import RoleReloader
 from prowess.cli import FAILED, OK
-from prowess.cli.common import make_parser, print_json, print_stderr, print_untrusted_text
+from prowess.cli._options import make_parser, print_json, print_stderr, print_untrusted_text
 from prowess.errors import ConfigError
 from prowess.findings import format_findings
-from prowess.outfit import remove_runtime_folder
 from prowess.sandbox import CHOICES
-from prowess.text import neutral, quoted
+from prowess.sandbox._runtime import remove_runtime_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _run(args: Namespace) -> int:
     )
     try:
         from prowess.agent.conversation import Conversation
-        from prowess.agent.model import make_model
+        from prowess.agent.models import make_model
 
         model, name = make_model(live.current().role.model, args.model)
     except ImportError as error:
@@ -145,7 +145,7 @@ def _run(args: Namespace) -> int:
             return _serve(live, model, args)
         conversation = Conversation(live.current(), model, confirm=_confirm_callback(args), instrument=args.otel)
         if args.interactive:
-            from prowess.cli.chat import chat
+            from prowess.cli._chat import chat
 
             return chat(conversation, live, name, yes=args.yes)
         if args.daemon:
@@ -186,8 +186,8 @@ def _serve(live: RoleReloader, model: Any, args: Namespace) -> int:
     Raises:
         ConfigError: the address cannot be had, or would be open to all.
     """
-    from prowess.agent.answers import RoleBackend
-    from prowess.agent.serve import serve
+    from prowess.agent.server import serve
+    from prowess.agent.server._conversations import RoleBackend
 
     key = os.environ.get("PROWESS_SERVE_KEY", "").strip() or None
     if key is None and args.address not in ("127.0.0.1", "::1", "localhost"):
@@ -276,7 +276,7 @@ async def _read_stdin_line() -> str:
 
 async def _ask(conversation: Any, prompt: str, args: Namespace) -> Turn:
     """Say one thing; the answer is shown as it comes, where somebody looks."""
-    from prowess.agent.aside import wait_for_threads
+    from prowess.agent._threads import wait_for_threads
     from prowess.sandbox import stop
 
     live = not args.json and sys.stdout.isatty()
@@ -290,7 +290,7 @@ async def _ask(conversation: Any, prompt: str, args: Namespace) -> Turn:
 
 
 def _print_part(part: str) -> None:
-    from prowess.cli.common import print_untrusted_chunk
+    from prowess.cli._options import print_untrusted_chunk
 
     print_untrusted_chunk(part)
 
@@ -330,7 +330,7 @@ async def _answer_stdin_lines(conversation: Any, live: RoleReloader, args: Names
 
 def _dry_run(args: Namespace) -> int:
     """Print what the model would be sent."""
-    from prowess.agent.dry_run import dry_run
+    from prowess.agent.explain import dry_run
 
     assembly, findings = assemble(args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, env=os.environ)
     if assembly is None or findings:
@@ -344,7 +344,7 @@ def _dry_run(args: Namespace) -> int:
 
 
 def _print_dry_run(assembly: Assembly, shown: dict[str, Any]) -> None:
-    from prowess.cli.common import print_stdout
+    from prowess.cli._options import print_stdout
 
     print_stdout(f"model  {neutral(str(shown['model'] or 'none is named: give `--model`'))}")
     print_stdout("")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 
-from prowess.entry import State
-from prowess.search import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index
-from prowess.text import quoted
+from prowess._internal.text import quoted
+from prowess.catalog._entry import State
+from prowess.catalog._search import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index
 
-from .common import (
+from ._options import (
     add_discovery_options,
     catalog_from_args,
     format_table,
@@ -23,7 +23,7 @@ from .common import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.catalog import Catalog
-    from prowess.search import Hit
+    from prowess.catalog._search import Hit
 
 _EPILOG = f"""\
 Names count most, then descriptions, then bodies (of each its first {MAX_BODY_CHARS:,} characters). Skills that

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from prowess._frozen import Frozen
-from prowess.check import check_file, entry_findings, evaluate_path
+from prowess._internal.files import SKILL_FILE, skill_files
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import neutral, quoted
+from prowess.catalog._check import check_file, entry_findings, evaluate_path
+from prowess.catalog._entry import with_digest
+from prowess.catalog._prompt import estimate_tokens
 from prowess.cli import OK
-from prowess.cli.common import (
+from prowess.cli._options import (
     add_discovery_options,
     catalog_from_args,
     format_finding,
@@ -17,23 +21,19 @@ from prowess.cli.common import (
     print_stderr,
     print_stdout,
 )
-from prowess.entry import with_digest
 from prowess.errors import AmbiguousSkillError, SkillNotFoundError
-from prowess.files import SKILL_FILE, skill_files
 from prowess.findings import format_findings
-from prowess.host import DEFAULT_HOST
-from prowess.prompt import estimate_tokens
+from prowess.hosts import DEFAULT_HOST
 from prowess.skill import Skill, load
-from prowess.text import neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from prowess._frontmatter import Value
     from prowess.catalog import Catalog
-    from prowess.entry import Entry
+    from prowess.catalog._entry import Entry
     from prowess.findings import Finding
+    from prowess.skill._frontmatter import Value
 
 
 def parser() -> ArgumentParser:
@@ -102,8 +102,8 @@ def _show_role(args: Namespace) -> int:
     Raises:
         ConfigError: it cannot be read.
     """
+    from prowess.agent._explained import explain_assembly, format_explanation
     from prowess.agent.assembly import assemble
-    from prowess.agent.explained import explain_assembly, format_explanation
     from prowess.errors import ConfigError
 
     path = os.path.join(args.cwd or "", os.path.expanduser(args.skill))

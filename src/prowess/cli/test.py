@@ -6,8 +6,9 @@ import os
 import sys
 from contextlib import contextmanager
 
+from prowess._internal.text import neutral
 from prowess.cli import INTERRUPTED, OK, USAGE
-from prowess.cli.common import (
+from prowess.cli._options import (
     add_discovery_options,
     catalog_from_args,
     format_finding,
@@ -18,10 +19,9 @@ from prowess.cli.common import (
     print_stdout,
 )
 from prowess.errors import ConfigError
-from prowess.outfit import remove_runtime_folder
 from prowess.sandbox import CHOICES, stop
-from prowess.testing.runner import STATUSES, find_suites, run_suites
-from prowess.text import neutral
+from prowess.sandbox._runtime import remove_runtime_folder
+from prowess.testing._runner import STATUSES, find_suites, run_suites
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def run(args: Namespace) -> int:
             if progress is not None:
                 progress.clear()
     if junit is not None:
-        from prowess.testing.junit import junit_xml
+        from prowess.testing._junit import junit_xml
 
         _write_report(junit, junit_xml(report))
     if args.json:

@@ -6,9 +6,12 @@ import os
 import sys
 from collections.abc import Mapping
 
-from prowess._frozen import Frozen
+from prowess._internal.files import skill_digest
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import neutral, quoted
+from prowess.catalog._entry import State
 from prowess.cli import FAILED, OK
-from prowess.cli.common import (
+from prowess.cli._options import (
     add_discovery_options,
     catalog_from_args,
     format_table,
@@ -18,22 +21,19 @@ from prowess.cli.common import (
     print_stderr,
     print_stdout,
 )
-from prowess.entry import State
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
-from prowess.files import skill_digest
-from prowess.seal import integrity_digest, read_integrity
+from prowess.session._trust import Trust, needs_trust, trusted_folder
 from prowess.skill import load
-from prowess.text import neutral, quoted
-from prowess.trust import Trust, needs_trust, trusted_folder
+from prowess.skill._integrity import integrity_digest, read_integrity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from prowess._frontmatter import Value
     from prowess.catalog import Catalog
-    from prowess.entry import Entry
-    from prowess.trust import TrustedSkill
+    from prowess.catalog._entry import Entry
+    from prowess.session._trust import TrustedSkill
+    from prowess.skill._frontmatter import Value
 
 _EPILOG = """\
 SKILL is what the agent calls the skill, its folder, `scope:name`, `package:name`, a path or the start of a digest;
@@ -146,7 +146,7 @@ def _find_entry(catalog: Catalog, reference: str) -> Entry:
         path = path if os.path.basename(path).lower() == "skill.md" else os.path.join(path, "SKILL.md")
         if not os.path.isfile(path):
             raise
-    from prowess.check import evaluate_path
+    from prowess.catalog._check import evaluate_path
 
     return evaluate_path(path, catalog.host.name).with_changes(scope="extra")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.files import SKILL_FILE
+from prowess._internal.text import neutral
 from prowess.agent.assembly import assemble
-from prowess.agent.model import model_findings
-from prowess.agent.references import load_skill
+from prowess.agent.models import model_findings
+from prowess.agent.role._skills import load_skill
 from prowess.cli import OK, USAGE
-from prowess.cli.common import format_finding, make_parser, pluralize, print_json, print_stderr, print_stdout
-from prowess.files import SKILL_FILE
-from prowess.text import neutral
+from prowess.cli._options import format_finding, make_parser, pluralize, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from prowess.text import neutral
+from prowess._internal.text import neutral
 
-from .common import add_discovery_options, catalog_from_args, format_finding, make_parser, print_json, print_stdout
+from ._options import add_discovery_options, catalog_from_args, format_finding, make_parser, print_json, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-    from prowess.entry import Entry
+    from prowess.catalog._entry import Entry
 
 _EPILOG = """\
 NAME is what the agent calls the skill, its folder, `scope:name`, `package:name`, a path or the start of a digest."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .case import Case, Suite, load_suite
-    from .expect import Failure
-    from .runner import CaseResult, SkillResult, TestReport, run_tests
-    from .script import Call, ScriptedModel, Step
+    from ._cases import Case, Suite, load_suite
+    from ._expect import Failure
+    from ._runner import CaseResult, SkillResult, TestReport, run_tests
+    from ._scripted_model import Call, ScriptedModel, Step
 
 __all__ = [
     "Call",

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import NoReturn
 
-    from prowess.testing.case import Case
-    from prowess.testing.expect import Failure
-    from prowess.testing.runner import SuiteRun
+    from ._cases import Case
+    from ._expect import Failure
+    from ._runner import SuiteRun
 
 __all__: list[str] = []
 
@@ -49,7 +49,7 @@ def _contains_cases(folder: Path) -> bool:
         return (folder / "SKILL.md").is_file()
     if not folder.name.startswith("."):
         return False
-    from prowess._hosts import TABLES
+    from prowess.hosts._tables import TABLES
 
     roots = (root["path"] for table in TABLES.values() for root in table.get("roots", ()))
     kept = {path.split("/")[0] for path in roots if path.startswith(".")}
@@ -69,7 +69,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Take `SKILL/tests/cases/NAME.yaml`, where `SKILL` holds a SKILL.md."""
     if file_path.suffix.lower() not in (".yaml", ".yml") or file_path.parent.name != "cases":
         return None
-    from prowess.testing.case import skill_folder_of_cases
+    from ._cases import skill_folder_of_cases
 
     folder = skill_folder_of_cases(str(file_path))
     if folder is None:
@@ -101,8 +101,8 @@ class CaseFile(pytest.File):
 
 def _suite_run(config: pytest.Config, folder: str) -> SuiteRun:
     """Read the tests of a skill once."""
-    from prowess.testing.case import load_suite
-    from prowess.testing.runner import SuiteRun
+    from ._cases import load_suite
+    from ._runner import SuiteRun
 
     runs = config.stash.setdefault(_SUITE_RUNS, {})
     if folder not in runs:
@@ -145,7 +145,7 @@ class CaseItem(pytest.Item):
 
 def _escape_output(text: str) -> str:
     """Make harmless what a stranger's command wrote: it acts on no terminal, and is no command to a CI system."""
-    from prowess.text import neutral
+    from prowess._internal.text import neutral
 
     lines = text.removesuffix("\n").split("\n")
     return "\n".join(f"| {neutral(line)}".replace("##[", "\\x23#[") for line in lines)

@@ -16,7 +16,7 @@ import pytest
 
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError
-from tool_calls import failure_message, make_tool_context, tools_by_name
+from support.tool_calls import failure_message, make_tool_context, tools_by_name
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="not on Windows yet")
 

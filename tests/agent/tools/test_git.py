@@ -13,7 +13,7 @@ import pytest
 
 from prowess.agent.policy import RefusedError
 from prowess.errors import ConfigError
-from tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
+from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
 
 if TYPE_CHECKING:
     from pathlib import Path

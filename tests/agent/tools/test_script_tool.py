@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import ConfigError
-from tool_calls import failure_message, make_tool_context, processes_end, require_sandbox, tools_by_name
+from support.tool_calls import failure_message, make_tool_context, processes_end, require_sandbox, tools_by_name
 
 if TYPE_CHECKING:
     from pathlib import Path

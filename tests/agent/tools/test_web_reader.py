@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.agent.policy import Policy, RefusedError, ToolContext, ToolFailedError
-from prowess.agent.tool_table import TOOL_FIELDS
+from prowess.agent.role._tool_schemas import TOOL_FIELDS
 from prowess.agent.tools.web_reader import tools
-from site_server import Site, redirect, reply
+from support.site_server import Site, redirect, reply
 
 if TYPE_CHECKING:
     from prowess.agent.policy import AgentTool

@@ -9,13 +9,14 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from prowess._frozen import Frozen
-from prowess.agent.arguments import Argument, make_agent_tool
-from prowess.agent.beneath import describe_file_type, open_folder, open_regular_file, resolve_folder, split_path
-from prowess.agent.name_search import find_by_pattern
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.agent.replacing import replace_file
-from prowess.text import describe_os_error, neutral, quoted
+
+from ._arguments import Argument, make_agent_tool
+from ._glob import find_by_pattern
+from ._paths import describe_file_type, open_folder, open_regular_file, resolve_folder, split_path
+from ._writes import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,11 +10,12 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from prowess.agent.arguments import Argument, make_agent_tool
-from prowess.agent.beneath import split_path
-from prowess.agent.git_repository import GitRepository
+from prowess._internal.text import quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.text import quoted
+
+from ._arguments import Argument, make_agent_tool
+from ._git_repository import GitRepository
+from ._paths import split_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

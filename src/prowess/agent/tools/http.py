@@ -12,20 +12,22 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlencode
 
-from prowess.agent.arguments import Argument, make_agent_tool
-from prowess.agent.fetch import fetch
+from prowess._internal.text import neutral, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.agent.reach import NetworkAccess, origin, parse_url
 from prowess.errors import ConfigError
-from prowess.text import neutral, quoted
+
+from ._arguments import Argument, make_agent_tool
+from ._network import fetch
+from ._reach import NetworkAccess, origin, parse_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import httpx2
 
-    from prowess.agent.fetch import HttpResponse
     from prowess.agent.policy import AgentTool, ToolContext
+
+    from ._network import HttpResponse
 
 __all__ = ["tools"]
 

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
+from prowess._internal.text import neutral, quoted
 from prowess.adapters import missing_extra
-from prowess.agent.fetch import GuardedTransport
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.agent.reach import NetworkAccess, parse_url
 from prowess.errors import ConfigError
-from prowess.text import neutral, quoted
+
+from ._network import GuardedTransport
+from ._reach import NetworkAccess, parse_url
 
 try:
     from fastmcp.client import Client

@@ -6,10 +6,11 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from prowess.agent.arguments import Argument, make_agent_tool
-from prowess.agent.beneath import resolve_folder
-from prowess.agent.contained import describe_result, run_command, scratch_folder
 from prowess.agent.policy import ToolFailedError
+
+from ._arguments import Argument, make_agent_tool
+from ._commands import describe_result, run_command, scratch_folder
+from ._paths import resolve_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,14 +10,15 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from prowess._frozen import Frozen
-from prowess.agent.arguments import Argument, make_agent_tool
-from prowess.agent.beneath import open_folder, open_regular_file, resolve_folder, split_path
-from prowess.agent.contained import describe_result, find_program, run_command, scratch_folder
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import quoted
 from prowess.agent.policy import ToolFailedError
 from prowess.errors import ConfigError
 from prowess.sandbox import SYSTEM_PATH
-from prowess.text import quoted
+
+from ._arguments import Argument, make_agent_tool
+from ._commands import describe_result, find_program, run_command, scratch_folder
+from ._paths import open_folder, open_regular_file, resolve_folder, split_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,12 +10,13 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from prowess.agent.arguments import Argument, make_agent_tool
-from prowess.agent.beneath import resolve_folder
-from prowess.agent.contained import describe_result, find_program, run_command
+from prowess._internal.text import quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.sandbox import SYSTEM_PATH
-from prowess.text import quoted
+
+from ._arguments import Argument, make_agent_tool
+from ._commands import describe_result, find_program, run_command
+from ._paths import resolve_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

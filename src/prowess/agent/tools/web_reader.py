@@ -13,17 +13,19 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prowess.agent.arguments import Argument, make_agent_tool
-from prowess.agent.fetch import fetch
+from prowess._internal.text import quoted
 from prowess.agent.policy import ToolFailedError
-from prowess.agent.reach import NetworkAccess, parse_url
-from prowess.text import quoted
+
+from ._arguments import Argument, make_agent_tool
+from ._network import fetch
+from ._reach import NetworkAccess, parse_url
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prowess.agent.fetch import HttpResponse
     from prowess.agent.policy import AgentTool, ToolContext
+
+    from ._network import HttpResponse
 
 __all__ = ["tools"]
 

@@ -1,0 +1,1 @@
+"""Shared low-level parts that know nothing of skills."""

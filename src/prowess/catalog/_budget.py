@@ -1,0 +1,146 @@
+"""entries + their host's budget -> what is left of each
+
+A client's own budget, counted on the lines of its own template. A user's budget is `prompt`'s.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+from prowess.hosts._template import RootAliases, fill_template, measure_text
+
+from ._budget_levels import cut_evenly, fit_in_order
+from ._entry import State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prowess.hosts import Host
+
+    from ._entry import Entry
+
+__all__ = ["fit_to_budget"]
+
+
+def fit_to_budget(host: Host, entries: list[Entry], first_line: Callable[[Entry], str]) -> list[Entry]:
+    """Cut descriptions as the host does for its catalog to fit its budget.
+
+    Args:
+        host: whose budget.
+        entries: all of its catalog, in the order in which it shows them.
+        first_line: what is left of an entry's description where only its first line is shown.
+    """
+    budget = host.budget
+    result = [entry.with_changes(description="") if entry.rule == "name-only" else entry for entry in entries]
+    active = [index for index, entry in enumerate(result) if entry.state is State.ACTIVE]
+    if not budget.limit or not active:
+        return result
+    shown = [result[index] for index in active]
+    lines = _LineCosts(host, shown)
+    full_costs = lines.full_costs()
+    room = budget.limit - budget.reserved
+    if sum(full_costs) + sum(lines.bundled_full_costs()) <= room:
+        return result
+    words = f"shortened: {host.title} gives its catalog {budget.limit:,} {_UNITS[budget.unit]}"
+    if budget.degrade == "level":
+        kept = lines.even_lengths(room)
+        if kept is None:
+            return _keep_names_that_fit(host, result, active, lines, room)
+        cut = [entry.description[:size] for entry, size in zip(shown, kept, strict=True)]
+    elif budget.degrade == "first-line":
+        cut = [first_line(entry) for entry in shown]
+    else:
+        name_only_costs = lines.name_only_costs() if budget.degrade == "name-only" else [0] * len(shown)
+        fits = fit_in_order(full_costs, name_only_costs, room, greedy=budget.greedy)
+        cut = [entry.description if fit else "" for entry, fit in zip(shown, fits, strict=True)]
+    left = budget.rest_limit - len(host.template.rest.split("{names}")[0])
+    for index, text in zip(active, cut, strict=True):
+        if budget.rest_limit and not text and result[index].description:
+            left -= len(result[index].name)
+            if left < 0:
+                result[index] = result[index].with_changes(state=State.USER_ONLY, reason=words, rule="budget")
+                continue
+            left -= len(", ")
+        if text != result[index].description:
+            result[index] = result[index].with_changes(description=text, reason=words, rule="budget")
+    return result
+
+
+def _keep_names_that_fit(
+    host: Host, result: list[Entry], active: list[int], lines: _LineCosts, room: int
+) -> list[Entry]:
+    """Where not even the names fit, leave out those that do not; a later, shorter one may."""
+    words = f"{host.title} gives its catalog {host.budget.limit:,} {_UNITS[host.budget.unit]}"
+    left = room - sum(lines.bundled_name_only_costs())
+    for index, cost in zip(active, lines.name_only_costs(), strict=True):
+        if cost <= left:
+            left -= cost
+            change = result[index].with_changes(description="", reason=f"shortened: {words}", rule="budget")
+        else:
+            change = result[index].with_changes(state=State.USER_ONLY, reason=f"left out: {words}", rule="budget")
+        result[index] = change
+    return result
+
+
+_UNITS = {"chars": "characters", "utf16": "characters", "bytes": "bytes", "width": "characters", "tokens": "tokens"}
+
+
+class _LineCosts:
+    """What the entries of a catalog cost as lines of the host's own template."""
+
+    def __init__(self, host: Host, entries: list[Entry]) -> None:
+        self.host, self.entries = host, entries
+        template = host.template
+        roots = RootAliases((entry.root for entry in entries), first=1 if host.budget.bundled else 0)
+        self._template_values = [entry.template_values(host, roots) for entry in entries]
+        for name in host.budget.bundled:
+            values = {"name": name, "short_path": f"r0/{name}/SKILL.md"}
+            self._template_values.append(values)
+        self._entry_count = len(entries)
+        self._entry_pattern, self._name_only_pattern = template.entry, template.name_only or template.entry
+
+    def _cost(self, number: int, description: str, unit: str | None = None) -> int:
+        pattern = self._entry_pattern if description else self._name_only_pattern
+        line = fill_template(
+            pattern, {**self._template_values[number], "description": description}, self.host.template.escape
+        )
+        return measure_text(line, unit or self.host.budget.unit)
+
+    def full_costs(self) -> list[int]:
+        return [self._cost(number, entry.description) for number, entry in enumerate(self.entries)]
+
+    def name_only_costs(self) -> list[int]:
+        return [self._cost(number, "") for number in range(self._entry_count)]
+
+    def bundled_full_costs(self) -> list[int]:
+        return [
+            self._cost(self._entry_count + at, "x" * size) for at, size in enumerate(self.host.budget.bundled.values())
+        ]
+
+    def bundled_name_only_costs(self) -> list[int]:
+        return [self._cost(self._entry_count + at, "") for at in range(len(self.host.budget.bundled))]
+
+    def even_lengths(self, room: int) -> list[int] | None:
+        """Level all descriptions; the client's own skills stand first."""
+        own = list(self.host.budget.bundled.values())
+        texts = ["x" * size for size in own] + [entry.description for entry in self.entries]
+        numbers = [*range(self._entry_count, self._entry_count + len(own)), *range(self._entry_count)]
+        bare = [self._cost(number, "", "bytes") for number in numbers]
+        first = [self._cost(number, "x", "bytes") - 1 for number in numbers]
+        sizes = [_prefix_bytes(text) for text in texts]
+
+        def cost(at: int, characters: int) -> int:
+            size = first[at] + sizes[at](characters) if characters else bare[at]
+            return -(-size // 4) if self.host.budget.unit == "tokens" else size
+
+        kept = cut_evenly([len(text) for text in texts], cost, room)
+        return None if kept is None else kept[len(own) :]
+
+
+def _prefix_bytes(text: str) -> Callable[[int], int]:
+    """Return how many bytes the first so many characters of a text take."""
+    if text.isascii():
+        return lambda count: count
+    sizes = [0, *accumulate(len(c.encode("utf-8", "replace")) for c in text)]
+    return lambda count: sizes[count]

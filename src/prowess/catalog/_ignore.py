@@ -1,0 +1,134 @@
+"""ignore files below a skills folder -> which paths are left out
+
+As pi 0.73.1 reads `.gitignore`, `.ignore` and `.fdignore`: git's patterns, without regard to case; a leading `/` means
+nothing, and a pattern of a folder below the root stands for that folder alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import lru_cache
+
+from prowess._internal.files import UnreadableError, read_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["IGNORE_FILES", "IgnoreRules"]
+
+IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
+_MAX_IGNORE_FILE_BYTES = 64 * 1024
+_MAX_PATTERN_LENGTH = 256
+_MAX_STEPS = 1_000_000
+_MAX_RULES = 1000
+"""Of one skills folder: what further lines say is not heeded, so that no file takes long."""
+
+
+def read_following_links(path: str, limit: int) -> bytes:
+    """Read a small file, links followed."""
+    return read_file(path, limit, follow=True)
+
+
+class IgnoreRules:
+    """The rules met so far on one walk; the last that fits a path decides."""
+
+    def __init__(self) -> None:
+        self._steps_left = _MAX_STEPS
+        """Comparisons of a rule with a path: when they are used up, no further path is left out."""
+        self._rules: list[tuple[bool, bool, tuple[re.Pattern[str] | None, ...]]] = []
+        """Negated; for folders only; a pattern for each part of the path, None for any number of parts."""
+
+    def __bool__(self) -> bool:
+        return bool(self._rules)
+
+    def read(self, folder: str, relative: str, read: Callable[[str, int], bytes] = read_following_links) -> None:
+        """Take in the ignore files of a folder.
+
+        Args:
+            folder: where they lie.
+            relative: the same, relative to the skills folder, with `/`; empty for that folder itself.
+            read: path and most bytes to what a file holds, links followed.
+        """
+        for name in IGNORE_FILES:
+            try:
+                data = read(os.path.join(folder, name), _MAX_IGNORE_FILE_BYTES)
+            except UnreadableError:
+                continue
+            for line in data.decode(errors="replace").replace("\r\n", "\n").split("\n"):
+                if len(self._rules) < _MAX_RULES:
+                    self._add_rule(line, f"{relative}/" if relative else "")
+
+    def _add_rule(self, line: str, prefix: str) -> None:
+        if not line.strip() or line.strip().startswith("#"):
+            return
+        # pi drops the backslash of `\!`; in the root, with nothing before it, the `!` then negates after all.
+        negated = line.startswith("!") or (line.startswith("\\!") and not prefix)
+        pattern = prefix + re.sub(r"^(?:!|\\!)", "" if negated else "!", line, count=1).removeprefix("/")
+        # Blanks at the end count only where a backslash keeps them.
+        bare = pattern.rstrip(" \t")
+        pattern = pattern[: len(bare) + 1] if bare.endswith("\\") else bare
+        if len(pattern) > _MAX_PATTERN_LENGTH:
+            return
+        only_folders = pattern.endswith("/")
+        parts = pattern.rstrip("/").split("/")
+        if not parts[0] and len(parts) == 1:
+            return
+        if len(parts) == 1:
+            parts = ["**", *parts]
+        self._rules.append(
+            (negated, only_folders, tuple(None if part == "**" else _compile_glob(part) for part in parts))
+        )
+
+    def __call__(self, relative: str, *, folder: bool) -> bool:
+        """Say whether a path is left out: itself, or a folder it lies in.
+
+        Args:
+            relative: to the skills folder, with `/`.
+            folder: whether it is one.
+        """
+        if not self._rules:
+            return False
+        parts = relative.split("/")
+        return any(
+            self._is_ignored(parts[:count], folder=folder or count < len(parts)) for count in range(1, len(parts) + 1)
+        )
+
+    def _is_ignored(self, parts: list[str], *, folder: bool) -> bool:
+        for negated, only_folders, patterns in reversed(self._rules):
+            self._steps_left -= len(patterns) + len(parts)
+            if self._steps_left < 0:
+                return False
+            if (folder or not only_folders) and _matches_parts(patterns, parts):
+                return not negated
+        return False
+
+
+def _matches_parts(patterns: tuple[re.Pattern[str] | None, ...], parts: list[str]) -> bool:
+    """Match part by part. Where it fails, the last `**` takes one part more; earlier ones never need to."""
+    at = here = 0
+    again: tuple[int, int] | None = None
+    while here < len(parts):
+        pattern = patterns[at] if at < len(patterns) else None
+        if at < len(patterns) and pattern is None:
+            # At the end it stands for what is inside: at least one part.
+            again = (at + 1, here + (at + 1 == len(patterns)))
+            at, here = again
+        elif pattern is not None and pattern.match(parts[here]):
+            at, here = at + 1, here + 1
+        elif again is not None and again[1] < len(parts):
+            again = (again[0], again[1] + 1)
+            at, here = again
+        else:
+            return False
+    return at == len(patterns)
+
+
+@lru_cache(maxsize=1024)
+def _compile_glob(part: str) -> re.Pattern[str]:
+    """Compile one part; a backslash keeps the character after it plain."""
+    from fnmatch import translate
+
+    plain = re.sub(r"\\(.)", lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], part)
+    return re.compile(translate(plain.replace("[^", "[!")), re.IGNORECASE)

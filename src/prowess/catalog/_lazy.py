@@ -1,0 +1,217 @@
+"""found skill + Host -> Entry, at a glance where that tells enough
+
+Of most skills a glance tells what `view` would: name and state. All else of their entries is worked out when somebody
+asks. That both agree, for every host, is a property under test.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from prowess.findings import CODES
+from prowess.skill import SPEC_FIELDS, Requirements
+from prowess.skill._fast import YAML_LITERALS, fast_parse_table
+from prowess.skill._rules import MAX_COMPATIBILITY, MAX_DESCRIPTION, RESERVED_WORDS
+
+from ._entry import Entry, State
+from ._evaluate import ACTIVE_VERDICT, Evaluation, Evaluator, Verdict
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from prowess.findings import Finding
+    from prowess.hosts import Host
+    from prowess.skill._fast import FastFrontmatter
+
+    from ._filesystem import Filesystem
+    from ._scan import FoundSkill
+    from ._settings import Settings
+
+__all__ = ["LazyEntries", "has_simple_fields"]
+
+_UNCHECKED_CODES = frozenset(
+    code
+    for code in CODES
+    if code in ("name-not-folder", "name-reserved")
+    or code.startswith(("description-", "license-", "compatibility-", "metadata-", "allowed-tools-", "field-"))
+) - {"description-missing", "description-empty", "description-not-text", "description-type"}
+"""What may be wrong with a skill that a glance has taken in; nothing else can."""
+_NO_REQUIREMENTS = Requirements()
+_SIMPLE_FIELDS = frozenset(SPEC_FIELDS)
+"""Only of these `is_simple` knows what the rules mind."""
+
+
+class LazyEntries:
+    """One host's rules, ready to make entries of what was found."""
+
+    def __init__(self, host: Host, settings: Settings, filesystem: Filesystem) -> None:
+        self.evaluator = Evaluator(host, settings, filesystem)
+        self._flag_fields = [frozenset(flag.when) for flag in host.flags]
+        name, shown, reading = host.name_rules, host.description_rules, host.reading
+        self._named_by_folder = name.identity == "folder"
+        self._name_replacements = tuple(name.replace.items())
+        self._has_name_limits = bool(name.max_length or name.pattern or name.must_equal_folder or name.reserved)
+        self._has_settings = settings.trust == "untrusted" or bool(
+            settings.effects or settings.folded_effects or settings.patterns or settings.disabled_paths
+        )
+        self._fast_path_allowed = (
+            not (reading.whole_file or reading.opening or reading.refuses or reading.not_texts)
+            and _UNCHECKED_CODES.isdisjoint(reading.rejects)
+            and not (shown.limit and shown.past_limit == "drop")
+            and not any(flag.file for flag in host.flags)
+        )
+        self.only_trims_description = shown.trim and not (
+            shown.one_line or shown.append or shown.clean or shown.escape or shown.limit
+        )
+        """Whether nothing happens to a description but that white space around it is taken away."""
+        self._keeps_found = self._named_by_folder or host.budget.degrade == "first-line"
+        """Whether `decision` comes back for a second name or a first line."""
+        self._evaluations: dict[FoundSkill, Evaluation] = {}
+        """What was worked out in full."""
+        self._found_by_path: dict[str, FoundSkill] = {}
+        """By path, where that is so."""
+
+    def entry(self, item: FoundSkill) -> Entry:
+        """Return what the host makes of a skill."""
+        quick = self._evaluate_fast(item) if self._fast_path_allowed else None
+        if quick is None:
+            evaluation = self.evaluate(item)
+            quick = evaluation.name, evaluation.verdict
+        name, verdict = quick
+        if item.scan_root.namespace is not None:
+            name = f"{item.scan_root.namespace}:{name}"
+        if self._keeps_found:
+            self._found_by_path[item.path] = item
+        if verdict is ACTIVE_VERDICT:
+            return Entry.lazily_active(self, item, name)
+        return Entry.from_loader(self, item, name=name, state=verdict.state, reason=verdict.reason, rule=verdict.rule)
+
+    def load_field(self, item: FoundSkill, name: str) -> Any:
+        """Return an attribute of a skill's entry that was not given to it."""
+        return _ATTRIBUTE_GETTERS[name](self, item)
+
+    def evaluate(self, item: FoundSkill) -> Evaluation:
+        """Work out in full what the host makes of a skill, once."""
+        evaluation = self._evaluations.get(item)
+        if evaluation is None:
+            evaluation = self._evaluations[item] = self.evaluator.evaluate(item)
+        return evaluation
+
+    def description(self, item: FoundSkill) -> str:
+        """Return the description as the host shows it."""
+        if item.fast_fields is not None and item not in self._evaluations and self.only_trims_description:
+            return item.fast_fields[1]
+        return self.evaluate(item).description
+
+    def findings(self, item: FoundSkill) -> tuple[Finding, ...]:
+        """Return what is wrong with a skill to the host."""
+        known = self.known_findings(item)
+        return self.evaluate(item).findings if known is None else known
+
+    def known_findings(self, item: FoundSkill) -> tuple[Finding, ...] | None:
+        """Return the same if nothing must be worked out: of most skills it is plain to see that nothing is wrong."""
+        if item in self._evaluations:
+            return self.evaluate(item).findings
+        return () if item.fast_fields is not None and _has_no_findings(item.fast_fields, item.path) else None
+
+    def requirements(self, item: FoundSkill) -> Requirements:
+        """Return what a skill says it needs."""
+        # They are lists in maps, which no glance takes in.
+        return _NO_REQUIREMENTS if item.fast_fields is not None else item.skill.requirements
+
+    def first_line(self, entry: Entry) -> str:
+        """Return what is left of a description where only its first line is shown."""
+        return self.evaluate(self._found_by_path[entry.path]).first_line
+
+    def frontmatter_alias(self, entry: Entry) -> str:
+        """Return what a host that goes by folders reads as the name; empty where it reads none."""
+        item = self._found_by_path[entry.path]
+        return (
+            item.fast_fields[0]
+            if item.fast_fields is not None and item not in self._evaluations
+            else self.evaluate(item).alias
+        )
+
+    def _evaluate_fast(self, item: FoundSkill) -> tuple[str, Verdict] | None:
+        """Tell name and verdict as `view` would, or None where a glance does not tell."""
+        fast_fields = item.fast_fields
+        if fast_fields is None:
+            return None
+        name, _, keys, _ = fast_fields
+        for flag in self._flag_fields:
+            if flag <= keys:
+                return None
+        verdict: Verdict | None = None
+        folder = ""
+        if self._has_name_limits or self._has_settings or self._named_by_folder:
+            folder = os.path.basename(os.path.dirname(item.path))
+        if self._has_name_limits:
+            verdict = self.evaluator.name_limit_verdict(name, folder)
+        for old, new in self._name_replacements:
+            name = re.sub(old, new, name)
+        if self._named_by_folder:
+            name = folder
+        if verdict is None and self._has_settings:
+            verdict = self.evaluator.settings_verdict(item, name, folder)
+        if verdict is None and item.scan_root.nested is not None:
+            verdict = self.evaluator.nested_verdict(item)
+        if verdict is not None and verdict.state is State.REJECTED:
+            return None
+        return name, verdict or ACTIVE_VERDICT
+
+
+def _has_no_findings(fast_fields: FastFrontmatter, path: str) -> bool:
+    """Say whether no rule minds anything about a skill that a glance took in, whatever the host."""
+    name, description, _, front = fast_fields
+    # The line end of a block of text counts too, though a glance leaves it out.
+    return (
+        path.endswith(f"/{name}/SKILL.md")
+        and len(description) <= MAX_DESCRIPTION - 2
+        and description.isascii()
+        and description.replace("\n", "").isprintable()
+        and "<" not in description
+        and ">" not in description
+        and not any(word in name for word in RESERVED_WORDS)
+        and has_simple_fields(front)
+    )
+
+
+def has_simple_fields(front: bytes) -> bool:
+    """Say whether no rule minds any field of a front matter but name and description, if a glance took it in."""
+    table = fast_parse_table(front) or {"": ""}
+    tools = table.get("allowed-tools", "Read")
+    compatibility = table.get("compatibility", "any")
+    return (
+        _SIMPLE_FIELDS.issuperset(table)
+        and table.get("license", "any") != ""
+        and compatibility.strip() != ""
+        and len(compatibility) <= MAX_COMPATIBILITY
+        and tools[:1].isalpha()
+        and tools.lower() not in YAML_LITERALS
+        and ("metadata" not in table or b"\nmetadata:\n  " in front)
+        and b"\n  - " not in front
+    )
+
+
+_ATTRIBUTE_GETTERS: Mapping[str, Callable[[LazyEntries, FoundSkill], Any]] = {
+    "alias": lambda *_: None,
+    "frontmatter_name": lambda _, item: item.skill.name if item.fast_fields is None else item.fast_fields[0],
+    "folder": lambda _, item: os.path.basename(os.path.dirname(item.path)),
+    "description": LazyEntries.description,
+    "path": lambda _, item: item.path,
+    "real": lambda _, item: item.real,
+    "scope": lambda _, item: item.scan_root.scope,
+    "root": lambda _, item: item.scan_root.path,
+    "namespace": lambda _, item: item.scan_root.namespace,
+    "reason": lambda *_: None,
+    "rule": lambda *_: ACTIVE_VERDICT.rule,
+    "shadowed_by": lambda *_: None,
+    "digest": lambda *_: None,
+    "requirements": LazyEntries.requirements,
+    "findings": LazyEntries.findings,
+    "skill": lambda _, item: item.skill,
+}
+"""How attributes of an entry are told that were not given to it."""

@@ -1,0 +1,279 @@
+"""Host + directory -> the skills found, and which of them win
+
+The only place where precedence is decided. What a host makes of one skill is `view`'s; here they meet: which wins,
+which are too many, how much is shown of each.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import groupby
+
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import neutral, normalize_name, quoted
+from prowess.findings import Finding, finding
+from prowess.hosts import Host, Root, load_host
+
+from ._budget import fit_to_budget
+from ._entry import Entry, State
+from ._filesystem import Filesystem
+from ._lazy import LazyEntries
+from ._roots import ScanRoot, find_scan_roots, git_root
+from ._scan import FoundSkill, scan
+from ._settings import Settings, read_settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["ResolvedSkills", "Precedence", "resolve_skills", "evaluate_file"]
+
+_NOT_LISTED = (State.REJECTED, State.SHADOWED)
+"""States of what is not in the client's own list."""
+
+
+class ResolvedSkills(Frozen):
+    """What a host sees from a directory: the fields of a `Catalog` that are not part of the question."""
+
+    host: Host
+    skills: tuple[Entry, ...]
+    """In the order in which the host shows them."""
+    findings: tuple[Finding, ...]
+    """Those that belong to no single skill."""
+    scan_roots: tuple[ScanRoot, ...]
+    """What was scanned, highest precedence first."""
+    settings: Settings
+
+
+def resolve_skills(
+    host: Host,
+    *,
+    cwd: str,
+    home: str,
+    skill_dirs: Iterable[str],
+    env: Mapping[str, str],
+    use_home_variables: bool,
+    role: str | None,
+    filesystem: Filesystem,
+) -> ResolvedSkills:
+    """Find the skills one host sees from a directory, and decide which win.
+
+    Args:
+        host: whose rules to follow.
+        cwd: the directory the client is started in, absolute and without links.
+        home: the user's home, absolute.
+        skill_dirs: further directories to scan, highest precedence first.
+        env: the environment.
+        use_home_variables: whether variables that move a client's folders count.
+        role: an InitRunner role file, absolute.
+        filesystem: what was seen so far.
+    """
+    project = git_root(cwd, host.git_marker, filesystem) or cwd
+    settings = read_settings(host, project=project, cwd=cwd, home=home, env=env, role=role, filesystem=filesystem)
+    findings = list(settings.findings)
+    if not settings.enabled:
+        hint = f"set {host.switch_variable}=true to switch them on" if host.switch_variable else None
+        words = f"skills are switched off for {host.title} by {settings.enabled_source}; nothing was scanned"
+        findings.append(finding("host-disabled", words, hint=hint))
+        return ResolvedSkills(host=host, skills=(), findings=tuple(findings), scan_roots=(), settings=settings)
+    where = find_scan_roots(
+        host, cwd, home, skill_dirs=skill_dirs, env=env, use_home_variables=use_home_variables, filesystem=filesystem
+    )
+    decision = Precedence(host, settings, filesystem)
+    result = scan(host, where, project=project, filesystem=filesystem)
+    skills = decision.resolve(result.found)
+    findings += result.findings
+    findings += decision.findings
+    return ResolvedSkills(
+        host=host, skills=skills, findings=tuple(findings), scan_roots=result.scan_roots, settings=settings
+    )
+
+
+def evaluate_file(path: str, host: str | Host, *, filesystem: Filesystem | None = None) -> Entry:
+    """Say what a host makes of one SKILL.md by itself, wherever it lies.
+
+    Args:
+        path: of the file, absolute; a link is not followed.
+        host: the host or its name. Its settings do not count.
+        filesystem: what was already read.
+
+    Raises:
+        HostNotFoundError: there is no such host.
+    """
+    host = load_host(host) if isinstance(host, str) else host
+    root = host.roots[0] if host.roots else Root(path="", scope="extra")
+    filesystem = filesystem or Filesystem()
+    scan_root = ScanRoot(os.path.dirname(os.path.dirname(path)), root.scope, root)
+    found = FoundSkill(path, path, scan_root, filesystem.skill(path, whole=host.reading.whole_file))
+    return LazyEntries(host, Settings(), filesystem).entry(found)
+
+
+class Precedence:
+    """Decides among the skills one host found; what is wrong with several of them together is a finding."""
+
+    def __init__(self, host: Host, settings: Settings, filesystem: Filesystem) -> None:
+        self.host, self.settings, self.filesystem = host, settings, filesystem
+        self.lazy_entries = LazyEntries(host, settings, filesystem)
+        self.findings: list[Finding] = []
+        self.nested: dict[str, str] = {}
+        """Skills folders below the project, by path, with where they lie."""
+        self.levels_up: dict[str, int] = {}
+        """How many folders above the working directory a skills folder belongs to, by its path."""
+
+    def resolve(self, found: tuple[FoundSkill, ...]) -> tuple[Entry, ...]:
+        """Return the entries of all that was found, in the order in which the host shows them."""
+        scan_root = None
+        for item in found:
+            if item.scan_root is not scan_root:
+                scan_root = item.scan_root
+                self.levels_up[scan_root.path] = scan_root.level
+                if scan_root.nested is not None:
+                    self.nested[scan_root.path] = scan_root.nested
+        entries = [self.lazy_entries.entry(item) for item in found]
+        entries = self.resolve_collisions(entries)
+        entries = self.add_aliases(entries)
+        entries = self.apply_max_skills(entries)
+        entries = self.sort_entries(entries)
+        entries = fit_to_budget(self.host, entries, self.lazy_entries.first_line)
+        if self.host.trust_note and self.settings.trust != "trusted" and any(e.scope == "project" for e in entries):
+            self.findings.append(finding("host-trust", self.host.trust_note, hint="trust the folder in the client"))
+        return tuple(entries)
+
+    def resolve_collisions(self, entries: list[Entry]) -> list[Entry]:
+        """Let one skill of each name win, as the host does."""
+        if self.host.collision == "keep-all" or _all_names_differ(entries):
+            return entries
+        result = list(entries)
+        winners: dict[tuple[bool, str], int] = {}
+        spelt: dict[str, Entry] = {}
+        order = range(len(entries)) if self.host.collision != "last" else range(len(entries) - 1, -1, -1)
+        for index in order:
+            entry = entries[index]
+            if entry.state in (State.REJECTED, State.UNTRUSTED):
+                continue
+            # What a package names never meets a bare name, also where that is written to look like it.
+            name = normalize_name(entry.name) if self.host.compare == "folded" else entry.name
+            key = (entry.namespace is not None, name)
+            first = winners.setdefault(key, index)
+            if first == index:
+                twin = spelt.setdefault(normalize_name(entry.name), entry)
+                if twin is not entry:
+                    names = f"{quoted(twin.name)} and {quoted(entry.name)}"
+                    words = f"the names {names} differ only in case or Unicode form"
+                    self.findings.append(finding("name-lookalike", words, path=entry.path, hint="rename one of them"))
+                continue
+            winner = entries[first]
+            if entry.state is State.DEFERRED and entry.root in self.nested:
+                # A nested skill stays beside the one above it, under a name that tells where it applies.
+                result[index] = entry.with_changes(name=f"{self.nested[entry.root]}:{entry.name}")
+                continue
+            result[index] = self.shadow(entry, winner)
+        if self.host.collision == "undefined":
+            lost = {entry.shadowed_by for entry in result if entry.shadowed_by}
+            words = "undefined: the client reads these in no fixed order, and the last to finish wins"
+            result = [
+                entry.with_changes(reason=words, rule="undefined") if entry.path in lost else entry for entry in result
+            ]
+        return result
+
+    def shadow(self, entry: Entry, winner: Entry) -> Entry:
+        """Shadow a skill by the one that wins its name, and say why."""
+        other = neutral(winner.path)
+        if self.host.collision == "undefined":
+            rule = "undefined"
+            reason = f"undefined: the client reads this and {other} in no fixed order, and the last to finish wins"
+        else:
+            rule = "name-shadowed"
+            reason = f"{other} wins: {_precedence_reason(entry, winner)}"
+        if self.are_identical(entry, winner):
+            words = f"a byte-identical copy of {other}"
+            note = finding("skill-copy", words, path=entry.path, hint="remove one of the two")
+            reason = f"{reason}; it is a byte-identical copy"
+        else:
+            words = f"{quoted(entry.name)} is hidden by {other}"
+            note = finding("name-shadowed", words, path=entry.path, hint="rename one of the two, or remove it")
+        return entry.with_changes(
+            state=State.SHADOWED,
+            reason=reason,
+            rule=rule,
+            shadowed_by=winner.path,
+            findings=(*entry.findings, note),
+        )
+
+    def are_identical(self, entry: Entry, winner: Entry) -> bool:
+        """Say whether two skills are byte-identical; all is compared that needs no reading before any file is read."""
+        if entry.frontmatter_name != winner.frontmatter_name:
+            return False
+        if self.filesystem.files(entry.path) != self.filesystem.files(winner.path):
+            return False
+        mine = self.filesystem.digest(entry.path)
+        return mine is not None and mine == self.filesystem.digest(winner.path)
+
+    def add_aliases(self, entries: list[Entry]) -> list[Entry]:
+        """Give a host that goes by folders the front matter's name as an alias, where no other skill has it yet."""
+        rules = self.host.name_rules
+        if rules.identity != "folder":
+            return entries
+        taken = {entry.name for entry in entries if entry.state not in _NOT_LISTED}
+        result = []
+        for entry in entries:
+            alias = self.lazy_entries.frontmatter_alias(entry)
+            if (
+                alias
+                and alias not in taken
+                and re.fullmatch(rules.alias_pattern or ".+", alias)
+                and entry.state is not State.SHADOWED
+            ):
+                taken.add(alias)
+                entry = entry.with_changes(alias=alias)
+            result.append(entry)
+        return result
+
+    def apply_max_skills(self, entries: list[Entry]) -> list[Entry]:
+        """Switch off what exceeds the number of skills the host takes."""
+        most = self.settings.max_skills
+        if not most:
+            return entries
+        result, active = [], 0
+        for entry in entries:
+            if entry.state is State.ACTIVE:
+                active += 1
+                if active > most:
+                    reason = f"only the first {most} skills are taken (`max_skills`)"
+                    entry = entry.with_changes(state=State.DISABLED, reason=reason, rule="max_skills")
+            result.append(entry)
+        if active > most:
+            words = f"{active} skills were found, and only the first {most} are taken (`max_skills`)"
+            self.findings.append(finding("skill-limit", words, hint="raise `max_skills`, or remove some"))
+        return result
+
+    def sort_entries(self, entries: list[Entry]) -> list[Entry]:
+        """Put the entries in the order in which the host shows them."""
+        if self.host.sorts == "name":
+            return sorted(entries, key=lambda entry: entry.name)
+        if self.host.sorts == "scopes":
+            order = self.host.scope_order
+            return sorted(entries, key=lambda entry: (order.index(entry.scope), entry.name, entry.path))
+        if self.host.sorts != "runs":
+            return entries
+        # Losers are not in the client's list, so they do not part a run.
+        losers = [entry for entry in entries if entry.state in _NOT_LISTED]
+        listed = [entry for entry in entries if entry.state not in _NOT_LISTED]
+        runs = groupby(listed, key=lambda entry: (entry.scope, self.levels_up[entry.root] > 0))
+        return [entry for _, run in runs for entry in sorted(run, key=lambda entry: entry.name)] + losers
+
+
+def _all_names_differ(entries: list[Entry]) -> bool:
+    """Say whether no name of any two skills is the same, however it is written."""
+    names = [entry.name for entry in entries if entry.state not in (State.REJECTED, State.UNTRUSTED)]
+    return len(set(map(normalize_name, names))) == len(names)
+
+
+def _precedence_reason(entry: Entry, winner: Entry) -> str:
+    """Say why one of two skills with one name comes before the other."""
+    if entry.scope != winner.scope:
+        return f"{winner.scope} before {entry.scope}"
+    if entry.root != winner.root:
+        return f"{neutral(winner.root)} comes first"
+    return f"{quoted(winner.folder)} sorts first"

@@ -1,0 +1,44 @@
+"""Define where skills come from.
+
+The file system is one place; a class with the same three methods is another.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    from typing_extensions import TypeVar
+
+    from prowess.skill import Skill
+
+    from ._entry import Entry
+
+    Listed = TypeVar("Listed", default=Entry)
+    Read_co = TypeVar("Read_co", default=Skill, covariant=True)
+else:
+    Listed = Read_co = object
+
+    class Protocol:
+        """`typing.Protocol`, without its import."""
+
+        def __class_getitem__(cls, _: object) -> type:
+            return cls
+
+
+__all__ = ["SkillProvider"]
+
+
+class SkillProvider(Protocol[Listed, Read_co]):
+    """A source of skills; `Listed` is what it lists, `Read_co` what reading one gives."""
+
+    def list(self, cwd: str) -> Sequence[Listed]:
+        """Return the skills that are seen from a directory, highest precedence first, without their bodies."""
+
+    def read(self, skill: Listed, /) -> Read_co:
+        """Return one of them with its body. Problems are in its findings."""
+
+    def refresh(self, cwd: str) -> None:
+        """Forget what was seen from a directory, so that the next `list` looks again."""

@@ -1,0 +1,158 @@
+"""findings -> text, SARIF, GitHub's workflow commands
+
+What a finding says comes from strangers: nothing in it may end a line, colour a terminal, or look like a command.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import groupby
+
+from prowess import __version__
+from prowess._internal.text import neutral
+from prowess.cli._options import display_width, format_finding
+from prowess.findings import CODES, Finding, Severity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["github", "sarif", "text"]
+
+_CONTEXT_CHARS = 60
+"""Characters of a long line that are shown before and after the place."""
+
+
+def text(found: Iterable[Finding], base: str) -> Iterator[str]:
+    """Write findings for people, file by file, each with the line it is about."""
+    first = True
+    for path, group in groupby(found, key=lambda item: item.path):
+        if not first:
+            yield ""
+        first = False
+        lines = _SourceLines(path)
+        for item in group:
+            head, *hint = format_finding(item, base=base)
+            # At the beginning of a line, a CI system takes these for a command of its own.
+            yield f"./{head}" if head.startswith(("::", "##[")) else head
+            yield from lines.excerpt(item)
+            yield from hint
+
+
+class _SourceLines:
+    """The lines of one file, read when the first is wanted."""
+
+    def __init__(self, path: str | None) -> None:
+        self.path = path
+        self.lines: list[str] | None = None
+
+    def excerpt(self, item: Finding) -> Iterator[str]:
+        """Draw the line a finding is about, with a caret under the place."""
+        if self.path is None or item.line is None or item.column is None:
+            return
+        if self.lines is None:
+            from prowess.skill import load
+
+            document = load(self.path).document
+            self.lines = document.text.split("\n") if document else []
+        if not item.line <= len(self.lines):
+            return
+        line = self.lines[item.line - 1]
+        at = min(item.column - 1, len(line))
+        if not line.strip():
+            return
+        start = max(at - _CONTEXT_CHARS, 0)
+        before, after = line[start:at].replace("\t", " "), line[at : at + _CONTEXT_CHARS].replace("\t", " ")
+        before = ("…" if start else "") + neutral(before)
+        after = neutral(after) + ("…" if at + _CONTEXT_CHARS < len(line) else "")
+        number = str(item.line)
+        yield f"  {number} | {before}{after}"
+        yield f"  {' ' * len(number)} | {' ' * display_width(before)}^"
+
+
+_SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def sarif(found: Iterable[Finding], base: str) -> dict[str, object]:
+    """Write findings as SARIF 2.1.0, one run, places relative to `base`."""
+    order = {code: number for number, code in enumerate(CODES)}
+    rules = [
+        {
+            "id": row.code,
+            "shortDescription": {"text": row.title},
+            "defaultConfiguration": {"level": _SARIF_LEVELS[row.guide]},
+        }
+        for row in CODES.values()
+    ]
+    driver = {"name": "prowess", "version": __version__, "rules": rules}
+    run: dict[str, object] = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"SRCROOT": {"uri": f"file://{_uri(base).rstrip('/')}/"}},
+        "results": [_result(item, order[item.code], base) for item in found],
+    }
+    return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
+
+
+def _result(item: Finding, rule: int, base: str) -> dict[str, object]:
+    result: dict[str, object] = {
+        "ruleId": item.code,
+        "ruleIndex": rule,
+        "level": _SARIF_LEVELS[item.severity],
+        "message": {"text": _message(item)},
+    }
+    if item.path is not None:
+        place: dict[str, object] = {"artifactLocation": _artifact(item.path, base)}
+        if item.line is not None:
+            place["region"] = {"startLine": item.line, **({"startColumn": item.column} if item.column else {})}
+        result["locations"] = [{"physicalLocation": place}]
+    return result
+
+
+def _artifact(path: str, base: str) -> dict[str, str]:
+    inner = _relative_path(path, base)
+    if inner is None:
+        return {"uri": f"file://{_uri(path)}"}
+    # A first segment with a colon would be taken for a scheme; `quote` escapes it.
+    return {"uri": _uri(inner), "uriBaseId": "SRCROOT"}
+
+
+def _uri(path: str) -> str:
+    path = path.replace(os.sep, "/")
+    from urllib.parse import quote
+
+    return quote(os.fsencode(path if path.startswith("/") or ":" not in path[:2] else f"/{path}"), safe="/")
+
+
+def _relative_path(path: str, base: str) -> str | None:
+    """Return a path relative to `base`, or None where it is elsewhere."""
+    return path[len(base) + 1 :] if path.startswith(base.rstrip(os.sep) + os.sep) else None
+
+
+def _message(item: Finding) -> str:
+    return neutral(item.message + (f"; {item.hint}" if item.hint else ""))
+
+
+_GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def github(found: Iterable[Finding], base: str) -> Iterator[str]:
+    """Write findings as workflow commands, which GitHub shows beside the lines they are about.
+
+    Source: GitHub Docs, "Workflow commands for GitHub Actions", and `toolkit/packages/core/src/command.ts`.
+    """
+    for item in found:
+        inner = item.path if item.path is None else _relative_path(item.path, base) or item.path
+        values = {"file": inner, "line": item.line, "col": item.column, "title": item.code}
+        properties = ",".join(
+            f"{key}={_escape_property(str(value))}" for key, value in values.items() if value is not None
+        )
+        yield f"::{_GITHUB_COMMANDS[item.severity]} {properties}::{_escape_data(_message(item))}"
+
+
+def _escape_data(words: str) -> str:
+    return neutral(words.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
+
+
+def _escape_property(words: str) -> str:
+    return _escape_data(words).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,165 @@
+"""what a command may see and do -> the words of bwrap or sandbox-exec
+
+Both begin with nothing and are told what is there: system folders, this Python, and what the caller names. Nothing
+here looks at a project.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+
+from prowess._internal.frozen import Frozen
+
+from ._runtime import runtime_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["Confinement", "bwrap_arguments", "seatbelt_profile"]
+
+_USR_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+"""Folders that many systems have as links into `/usr`."""
+_SYSTEM_FOLDERS = ("/usr", "/nix/store", "/gnu/store", "/run/current-system")
+_ETC_FILES = (
+    *("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "nsswitch.conf", "mime.types"),
+    *("ssl/certs", "ssl/openssl.cnf", "ca-certificates", "pki/tls/certs", "pki/ca-trust", "crypto-policies"),
+    *("fonts", "magic", "static"),
+)
+"""What programs read in `/etc` that is nobody's secret."""
+_ETC_NETWORK_FILES = ("resolv.conf", "services", "protocols", "gai.conf", "host.conf")
+_GENERATED_ETC_FILES = ("passwd", "group", "hosts")
+_MAC_SYSTEM = (
+    *("/usr", "/bin", "/sbin", "/System", "/Library/Apple", "/Library/Developer/CommandLineTools", "/private/etc/ssl"),
+    *("/private/var/db/dyld", "/private/var/db/timezone", "/opt/homebrew", "/Library/Preferences/Logging"),
+)
+_MAC_FILES = ("/", "/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/fd", "/dev/dtracehelper")
+_MAC_SERVICES = (
+    "com.apple.system.opendirectoryd.libinfo",
+    "com.apple.system.logger",
+    "com.apple.system.notification_center",
+)
+_MAC_NETWORK = ("com.apple.dnssd.service", "com.apple.SystemConfiguration.configd", "com.apple.trustd.agent")
+
+
+class Confinement(Frozen):
+    """What a command may see and do; all paths are absolute."""
+
+    cwd: str
+    env: Mapping[str, str]
+    """All variables of the command."""
+    readable: tuple[str, ...]
+    """Files and folders beside those of the system; `cwd` is there only if it is one of these or of `writable`."""
+    writable: tuple[str, ...]
+    network: bool
+    """Whether there is the caller's network."""
+
+
+def bwrap_arguments(confinement: Confinement) -> list[str]:
+    """Return what bwrap is told, without the command."""
+    words = [
+        *("--unshare-all", "--new-session", "--cap-drop", "ALL", "--clearenv"),
+        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 - one of its own
+        # Root owns the settings of the kernel in it, and may write them without any capability.
+        *("--remount-ro", "/proc"),
+        *_system_arguments(),
+    ]
+    if confinement.network:
+        words.append("--share-net")
+        for name in _ETC_NETWORK_FILES:
+            words += ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
+    made_up = runtime_folder()
+    for name in _GENERATED_ETC_FILES:
+        there = name == "hosts" and confinement.network and os.path.exists("/etc/hosts")
+        words += ("--ro-bind", f"/etc/{name}" if there else f"{made_up}/etc/{name}", f"/etc/{name}")
+    mounts = dict.fromkeys((made_up, *_python_folders(), *_with_real_paths(confinement.readable)), "--ro-bind")
+    mounts.update(dict.fromkeys(_with_real_paths(confinement.writable), "--bind"))
+    # What lies inside another comes after it.
+    for path in sorted(mounts, key=lambda path: path.rstrip("/").count("/")):
+        words += (mounts[path], path, path)
+    words += ("--remount-ro", "/", "--chdir", confinement.cwd)
+    for name, value in confinement.env.items():
+        words += ("--setenv", name, value)
+    return words
+
+
+@cache
+def _system_arguments() -> tuple[str, ...]:
+    words: list[str] = []
+    for path in _SYSTEM_FOLDERS:
+        if os.path.isdir(path):
+            words += ("--ro-bind", path, path)
+    for path in _USR_LINKS:
+        if os.path.islink(path):
+            words += ("--symlink", os.readlink(path), path)
+        elif os.path.isdir(path):
+            words += ("--ro-bind", path, path)
+    for name in _ETC_FILES:
+        if os.path.exists(f"/etc/{name}"):
+            words += ("--ro-bind", f"/etc/{name}", f"/etc/{name}")
+    return tuple(words)
+
+
+@cache
+def _python_folders() -> tuple[str, ...]:
+    """Return the folders this Python consists of, where they are no system folders."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    found: list[str] = []
+    for prefix in _with_real_paths((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)):
+        # A Python that was put right into a home, or into `/`, must not bring the rest of it along.
+        whole = not _is_inside(home, prefix)
+        parts = (prefix,) if whole else [os.path.join(prefix, name) for name in ("bin", "lib", "lib64")]
+        found += [path for path in parts if os.path.isdir(path) and not _is_inside(path, "/usr")]
+    return tuple(dict.fromkeys(found))
+
+
+def _with_real_paths(paths: Sequence[str]) -> Iterator[str]:
+    """Yield paths as they are given, and without links where that differs."""
+    for path in paths:
+        yield path
+        real = os.path.realpath(path)
+        if real != path:
+            yield real
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+# ── macOS ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def seatbelt_profile(confinement: Confinement) -> str:
+    """Return the profile for sandbox-exec, which wants paths without links."""
+    read = dict.fromkeys(
+        os.path.realpath(path)
+        for path in (*confinement.readable, *confinement.writable, *_python_folders(), runtime_folder())
+    )
+    write = dict.fromkeys(os.path.realpath(path) for path in confinement.writable)
+    lines = [
+        "(version 1)",
+        "(deny default)",
+        "(allow process-fork)",
+        "(allow process-exec)",
+        "(allow signal (target same-sandbox))",
+        "(allow process-info* (target same-sandbox))",
+        "(allow sysctl-read)",
+        "(allow file-read-metadata)",
+        _allow_rule("mach-lookup", "global-name", _MAC_SERVICES),
+        _allow_rule("file-read*", "literal", _MAC_FILES),
+        _allow_rule("file-read*", "subpath", (*_MAC_SYSTEM, *read)),
+        _allow_rule("file-write-data", "literal", ("/dev/null", "/dev/zero")),
+    ]
+    if write:
+        lines.append(_allow_rule("file-write*", "subpath", tuple(write)))
+    if confinement.network:
+        lines += ["(allow network*)", "(allow system-socket)", _allow_rule("mach-lookup", "global-name", _MAC_NETWORK)]
+        lines.append(_allow_rule("file-read*", "literal", ("/private/etc/hosts", "/private/etc/resolv.conf")))
+    return "\n".join((*lines, ""))
+
+
+def _allow_rule(what: str, kind: str, names: Sequence[str]) -> str:
+    quoted = ('"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names)
+    return f"(allow {what} {' '.join(f'({kind} {name})' for name in quoted)})"

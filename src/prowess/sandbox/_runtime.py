@@ -1,0 +1,131 @@
+"""this Python -> a folder with what a contained command needs and no system folder has
+
+    bin/python bin/python3   this Python, first on a command's PATH
+    pyvenv.cfg lib           where this Python has a virtual environment: so that it finds its packages by these names
+    etc/passwd etc/group etc/hosts   made up, for commands that must not see the system's
+
+One for each process, made when it is first asked for and removed when the process ends.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import sys
+from contextlib import suppress
+from time import time
+
+from prowess._internal.removal import remove_tree
+from prowess._internal.text import describe_os_error, quoted
+from prowess.errors import SandboxError
+
+__all__ = ["remove_runtime_folder", "make_temp_folder", "runtime_folder", "remove_tree"]
+
+_IS_TEMP_NAME = re.compile("prowess-[a-z]+-[0-9a-f]{16}").fullmatch
+_MAX_AGE = 2 * 86_400.0
+"""Seconds after which a folder was left behind."""
+_folders: dict[int, str] = {}
+"""Process to its folder: a process that was forked makes one of its own."""
+_USERS = "root:x:0:0:root:/:/bin/sh\n{user}nobody:x:65534:65534:nobody:/:/bin/false\n"
+_GROUPS = "root:x:0:\n{group}nogroup:x:65534:\n"
+_HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
+
+
+def runtime_folder() -> str:
+    """Return the folder, without links.
+
+    Raises:
+        SandboxError: it cannot be made, or cannot be on `PATH`.
+    """
+    folder = _folders.get(os.getpid())
+    if folder is None or not os.path.lexists(os.path.join(folder, "etc/hosts")):
+        folder = make_temp_folder("outfit")
+        _remove_stale(os.path.dirname(folder))
+        if ":" in folder:
+            remove_tree(folder)
+            words = (
+                f"commands find no `python` in {quoted(os.path.dirname(folder), 200)}: `:` separates folders on PATH"
+            )
+            raise SandboxError(words, hint="point `TMPDIR` at a folder without `:` in its path")
+        _write_runtime_files(folder)
+        # Where two threads make one at the same time, the first stays and the other goes unused until the end.
+        kept = _folders.setdefault(os.getpid(), folder)
+        if kept != folder and os.path.lexists(os.path.join(kept, "etc/hosts")):
+            remove_tree(folder)
+            return kept
+        _folders[os.getpid()] = folder
+        _remove_at_exit(folder)
+    return folder
+
+
+def make_temp_folder(name: str) -> str:
+    """Make a new folder for temporary files, which only this user can see into; return its path without links.
+
+    Raises:
+        SandboxError: it cannot be made.
+    """
+    base = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - what is made below is new, and has no name to guess
+    path = os.path.join(os.path.realpath(base), f"prowess-{name}-{os.urandom(8).hex()}")
+    try:
+        os.mkdir(path, 0o700)
+    except OSError as error:
+        words = f"no folder for temporary files can be made: {describe_os_error(error)}"
+        raise SandboxError(words, hint="point `TMPDIR` at a folder you may write to") from None
+    return path
+
+
+def _remove_stale(base: str) -> None:
+    """Remove folders that processes left which were killed; nothing that is made here is needed for days."""
+    with suppress(OSError), os.scandir(base) as entries:
+        for entry in entries:
+            if _IS_TEMP_NAME(entry.name):
+                with suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    old = time() - status.st_mtime > _MAX_AGE
+                    if old and stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
+                        remove_tree(entry.path)
+
+
+def remove_runtime_folder() -> None:
+    """Remove this process's folder now, for who ends it without Python's own end."""
+    folder = _folders.pop(os.getpid(), None)
+    if folder is not None:
+        remove_tree(folder)
+
+
+def _write_runtime_files(folder: str) -> None:
+    user, group = os.getuid(), os.getgid()
+    files = {
+        "etc/passwd": _USERS.format(user=f"user:x:{user}:{group}:user:/:/bin/sh\n" if user else ""),
+        "etc/group": _GROUPS.format(group=f"user:x:{group}:\n" if group else ""),
+        "etc/hosts": _HOSTS,
+    }
+    try:
+        for name in ("bin", "etc"):
+            os.mkdir(os.path.join(folder, name), 0o755)
+        for name in ("python", "python3"):
+            os.symlink(sys.executable, os.path.join(folder, "bin", name))
+        if sys.prefix != sys.base_prefix:
+            with open(os.path.join(sys.prefix, "pyvenv.cfg"), encoding="utf-8") as file:
+                files = {"pyvenv.cfg": file.read(), **files}
+            os.symlink(os.path.join(sys.prefix, "lib"), os.path.join(folder, "lib"))
+        for name, text in files.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+    except OSError as error:
+        remove_tree(folder)
+        words = f"the folder with `python` cannot be made: {describe_os_error(error)}"
+        raise SandboxError(words, hint="see whether the disk is full") from None
+
+
+def _remove_at_exit(folder: str) -> None:
+    import atexit
+
+    owner = os.getpid()
+
+    def go() -> None:
+        if os.getpid() == owner:
+            remove_tree(folder)
+
+    atexit.register(go)

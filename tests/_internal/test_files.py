@@ -1,0 +1,251 @@
+"""Opening what strangers put there: never following, never waiting, never too much."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import time
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from prowess import skill
+from prowess._internal.files import MAX_SKILL_FILE_BYTES, UnreadableError, read_file, read_head
+from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, frontmatter_end
+
+LIMIT = MAX_FRONTMATTER_BYTES + 4096
+
+
+def make_fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def make_socket(path: Path) -> None:
+    # A socket's path may be no longer than a hundred bytes, and that of a test is: bind where it lies.
+    there = os.open(path.parent, os.O_RDONLY)
+    here = os.open(".", os.O_RDONLY)
+    try:
+        os.fchdir(there)
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path.name)
+    finally:
+        os.fchdir(here)
+        os.close(here)
+        os.close(there)
+
+
+def make_link(path: Path) -> None:
+    (path.parent / "real.md").write_text("---\nname: x\n---\n")
+    path.symlink_to("real.md")
+
+
+def make_device_link(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def make_looping_link(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def make_nothing(path: Path) -> None:
+    pass
+
+
+LINK = ("file-is-link", "it is a link, which is not followed")
+
+
+@pytest.mark.parametrize(
+    ("make", "code", "message"),
+    [
+        pytest.param(make_fifo, "file-not-regular", "it is a FIFO, not a regular file", id="fifo"),
+        pytest.param(make_socket, "file-not-regular", "it is a socket, not a regular file", id="socket"),
+        pytest.param(Path.mkdir, "file-not-regular", "it is a folder, not a regular file", id="folder"),
+        pytest.param(make_link, *LINK, id="link"),
+        pytest.param(make_device_link, *LINK, id="link-to-device"),
+        pytest.param(make_looping_link, *LINK, id="looping-link"),
+        pytest.param(make_nothing, "file-missing", "there is no such file", id="nothing"),
+    ],
+)
+def test_what_is_not_a_regular_file_is_told_and_never_waited_for(
+    tmp_path: Path, make: object, code: str, message: str
+) -> None:
+    """Both readers, and `skill.load`, say the same."""
+    path = tmp_path / "SKILL.md"
+    assert callable(make)
+    make(path)
+    for read in (lambda: read_file(str(path)), lambda: read_head(str(path), frontmatter_end, LIMIT)):
+        with pytest.raises(UnreadableError) as caught:
+            read()
+        assert (caught.value.code, caught.value.message) == (code, message)
+    assert [(item.code, item.message, item.path) for item in skill.load(str(path)).findings] == [
+        (code, message, str(path))
+    ]
+
+
+def test_a_device_is_not_read() -> None:
+    """`/dev/zero` never ends."""
+    with pytest.raises(UnreadableError, match="it is a device, not a regular file"):
+        read_file("/dev/zero")
+
+
+def test_a_link_is_followed_when_told(tmp_path: Path) -> None:
+    """For hosts that do; what it leads to must be a regular file all the same."""
+    make_link(tmp_path / "SKILL.md")
+    assert read_file(str(tmp_path / "SKILL.md"), follow=True) == b"---\nname: x\n---\n"
+    assert skill.load(str(tmp_path / "SKILL.md"), real=os.path.realpath(tmp_path / "SKILL.md")).name == "x"
+    make_device_link(tmp_path / "zero.md")
+    with pytest.raises(UnreadableError, match="it is a device"):
+        read_file(str(tmp_path / "zero.md"), follow=True)
+
+
+@pytest.mark.parametrize("name", [pytest.param("loop", id="itself"), pytest.param("loop/SKILL.md", id="on-the-way")])
+def test_links_in_a_circle_are_told(tmp_path: Path, name: str) -> None:
+    """Following them is no way to get there."""
+    make_looping_link(tmp_path / "loop")
+    with pytest.raises(UnreadableError) as caught:
+        read_file(str(tmp_path / name), follow=True)
+    assert caught.value.code == "file-unreadable"
+    assert caught.value.message == "it cannot be read: its links lead round in a circle"
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "message"),
+    [
+        pytest.param(errno.EACCES, "file-unreadable", "it cannot be read: permission denied", id="permission"),
+        pytest.param(errno.EIO, "file-unreadable", "it cannot be read: input/output error", id="disk"),
+        pytest.param(errno.EMFILE, "file-unreadable", "it cannot be read: too many open files", id="descriptors"),
+        pytest.param(errno.ENOTDIR, "file-missing", "there is no such file", id="not-a-folder"),
+        pytest.param(errno.ENOENT, "file-missing", "there is no such file", id="missing"),
+    ],
+)
+def test_errors_of_the_system_are_findings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str, message: str
+) -> None:
+    """Permissions do not stop root, so the system's answer is made up."""
+
+    def refuse(path: str, flags: int) -> int:
+        raise OSError(number, os.strerror(number), path)
+
+    monkeypatch.setattr("prowess._internal.files.os.open", refuse)
+    with pytest.raises(UnreadableError) as caught:
+        read_file(str(tmp_path / "SKILL.md"))
+    assert (caught.value.code, caught.value.message) == (code, message)
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param("a\0b", id="nul"), pytest.param("\ud800", id="surrogate"), pytest.param("", id="empty")]
+)
+def test_a_path_that_cannot_be_is_missing(path: str) -> None:
+    """No file has such a name."""
+    with pytest.raises(UnreadableError, match="there is no such file"):
+        read_file(path)
+
+
+def test_a_name_that_is_too_long_is_unreadable() -> None:
+    """The system's words say why."""
+    with pytest.raises(UnreadableError, match="it cannot be read: file name too long"):
+        read_file("x" * 5000)
+
+
+def test_a_file_of_a_mib_is_read_and_one_byte_more_is_not(tmp_path: Path) -> None:
+    """At most 1 MiB."""
+    path = tmp_path / "SKILL.md"
+    path.write_bytes(b"x" * MAX_SKILL_FILE_BYTES)
+    assert len(read_file(str(path))) == MAX_SKILL_FILE_BYTES
+    path.write_bytes(b"x" * (MAX_SKILL_FILE_BYTES + 1))
+    for read in (lambda: read_file(str(path)), lambda: read_head(str(path), frontmatter_end, LIMIT)):
+        with pytest.raises(UnreadableError) as caught:
+            read()
+        assert (caught.value.code, caught.value.message) == ("file-too-large", "it is larger than 1 MiB")
+    with pytest.raises(UnreadableError, match="it is larger than 100 bytes"):
+        read_file(str(path), 100)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda path: os.truncate(path, 1 << 40), id="sparse"),
+        pytest.param(lambda path: path.write_bytes(b"---\n" + b"a: b\n" * (64 * 1024 * 1024 // 5)), id="64-MiB"),
+    ],
+)
+def test_a_huge_file_costs_nothing(tmp_path: Path, make: object) -> None:
+    """Neither time nor memory: it is not read at all."""
+    path = tmp_path / "SKILL.md"
+    path.touch()
+    assert callable(make)
+    make(path)
+    tracemalloc.start()
+    start = time.process_time()
+    try:
+        with pytest.raises(UnreadableError, match="larger than 1 MiB"):
+            read_head(str(path), frontmatter_end, LIMIT)
+        assert [item.code for item in skill.load(str(path)).findings] == ["file-too-large"]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - start < 0.5
+    assert peak < 1 << 20
+
+
+def test_a_file_that_grows_while_it_is_read_ends_at_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The size that was seen when it was opened is a hint only."""
+    path = tmp_path / "SKILL.md"
+    path.write_bytes(b"---\n")
+    real, asked = os.read, []
+
+    def grow(fd: int, size: int) -> bytes:
+        asked.append(size)
+        with path.open("ab") as file:
+            file.write(b"x" * 300_000)
+        return real(fd, size)
+
+    monkeypatch.setattr("prowess._internal.files.os.read", grow)
+    with pytest.raises(UnreadableError, match="larger than 1 MiB"):
+        read_file(str(path))
+    assert len(asked) < 10
+
+
+def test_a_file_of_proc_is_read_to_its_end() -> None:
+    """Its size is 0, which is not true."""
+    path = "/proc/self/status"
+    if not os.path.exists(path):
+        return
+    assert b"Name:" in read_file(path)
+    data, whole, _ = read_head(path, frontmatter_end, LIMIT)
+    assert data.endswith(b"\n")
+    assert whole
+
+
+@pytest.mark.parametrize(
+    ("data", "length", "whole"),
+    [
+        pytest.param(b"", 0, True, id="empty"),
+        pytest.param(b"---\na: b\n---\nBody", 17, True, id="small"),
+        pytest.param(b"---\na: b\n---\n" + b"x" * 100_000, 4096, False, id="ends-in-the-first-page"),
+        pytest.param(b"---\n" + b"a: b\n" * 2000 + b"---\n" + b"x" * 100_000, 16384, False, id="ends-later"),
+        pytest.param(b"---\n" + b"a: b\n" * 100_000, LIMIT, False, id="never-ends"),
+        pytest.param(b"x" * 4096, 4096, True, id="exactly-a-page"),
+    ],
+)
+def test_a_head_is_read_no_further_than_its_fence(tmp_path: Path, data: bytes, length: int, whole: bool) -> None:
+    """In steps, at most to the limit."""
+    path = tmp_path / "SKILL.md"
+    path.write_bytes(data)
+    head, all_of_it, _ = read_head(str(path), frontmatter_end, LIMIT)
+    assert (len(head), all_of_it) == (length, whole)
+    assert data.startswith(head)
+
+
+def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
+    """Whatever happens to a file, it is closed."""
+    if not os.path.isdir("/proc/self/fd"):
+        return
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "large").write_bytes(b"x" * 2000)
+    before = len(os.listdir("/proc/self/fd"))
+    for name in ("folder", "large", "missing"):
+        with pytest.raises(UnreadableError):
+            read_file(str(tmp_path / name), 1000)
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -1,0 +1,261 @@
+"""A role's file: both forms, all that is wrong with one, and the schema that is published."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from prowess.agent.role import Guardrails, ModelConfig, Role, Security, load_role, parse_model, schema
+from prowess.agent.role._tool_schemas import TOOL_FIELDS
+from prowess.findings import format_findings
+from support.broken_roles import BROKEN, FLAT_ROLE, INITRUNNER_ROLE, UNREADABLE
+
+TOP = Path(__file__).parents[3]
+SEEDS = sorted((TOP / "tests/roles").glob("*/*.yaml"))
+
+
+def loaded(folder: Path, text: str) -> tuple[Role | None, str]:
+    """Read a role; return it and what is said of it, without the file's name."""
+    file = folder / "role.yaml"
+    file.write_text(text, encoding="utf-8")
+    role, findings = load_role(file)
+    assert all(item.code == "role-invalid" and item.path == str(file) for item in findings)
+    return role, "\n".join(format_findings([item]).removeprefix(f"{file}:").strip() for item in findings)
+
+
+# ── both forms ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+FULL = """\
+model:
+  provider: openai
+  name: local
+  base_url: http://localhost:1234/v1
+  api_key_env: LOCAL_KEY
+  temperature: 0
+  top_p: 1
+  max_tokens: 100
+skills: [./skills/a/SKILL.md, b]
+auto_skills: {enabled: false, max_skills: 7}
+tools:
+- type: filesystem
+  read_only: false
+guardrails: {max_tokens_per_run: 1, max_tool_calls: 0, max_requests: 2, timeout_seconds: 0.5}
+security: {deny: [shell], ask: [git], allowed_hosts: [example.com], allow_private: true, roots: [., ../data]}
+"""
+
+
+def both(body: str) -> tuple[str, str]:
+    """Write a role in both forms."""
+    inner = "".join(f"  {line}\n" for line in body.splitlines())
+    seed = (
+        f"apiVersion: initrunner/v1\nkind: Agent\nmetadata:\n  name: a\n  description: d\nspec:\n  role: Help.\n{inner}"
+    )
+    return seed, f"name: a\ndescription: d\nprompt: Help.\n{body}"
+
+
+def test_both_forms_mean_the_same(tmp_path: Path) -> None:
+    """InitRunner's and the flat one; only the lines differ, and the paths inside the file."""
+    (seed, _), (flat, said) = (loaded(tmp_path, text) for text in both(FULL))
+    assert seed is not None
+    assert flat is not None
+    assert said == ""
+    assert (seed.tools[0].where, flat.tools[0].where) == ("spec.tools[0]", "tools[0]")
+    assert (seed.skill_lines, flat.skill_lines) == ((16, 16), (12, 12))
+    aside = {"skill_lines": (), "tools": ()}
+    assert seed.with_changes(**aside) == flat.with_changes(**aside)
+    assert seed.tools[0].key == flat.tools[0].key
+    assert flat.with_changes(**aside) == Role(
+        path=str(tmp_path / "role.yaml"),
+        name="a",
+        description="d",
+        prompt="Help.",
+        model=ModelConfig(
+            provider="openai",
+            name="local",
+            base_url="http://localhost:1234/v1",
+            api_key_env="LOCAL_KEY",
+            temperature=0.0,
+            top_p=1.0,
+            max_tokens=100,
+        ),
+        skills=("./skills/a/SKILL.md", "b"),
+        auto_skills_enabled=False,
+        max_skills=7,
+        guardrails=Guardrails(max_tokens_per_run=1, max_tool_calls=0, max_requests=2, timeout_seconds=0.5),
+        security=Security(
+            deny=("shell",),
+            ask=("git",),
+            allowed_hosts=("example.com",),
+            allow_private=True,
+            roots=(".", "../data"),
+        ),
+    )
+
+
+@pytest.mark.parametrize("form", [0, 1], ids=["initrunner", "flat"])
+def test_what_a_role_does_not_say_has_its_default(tmp_path: Path, form: int) -> None:
+    """InitRunner, "Configuration": discovery is on, with 50 skills at most."""
+    role, said = loaded(tmp_path, both("")[form])
+    assert role is not None
+    assert said == ""
+    assert (role.auto_skills_enabled, role.max_skills) == (True, 50)
+    assert (role.model, role.guardrails, role.security) == (ModelConfig(), Guardrails(), Security())
+    assert role.folder == str(tmp_path)
+
+
+def test_the_seed_s_roles_are_read_as_they_stand() -> None:
+    """InitRunner's `reviewer.yaml`, `auto-skill-demo.yaml` and `research-assistant`."""
+    roles = {path.stem: load_role(path) for path in SEEDS}
+    assert {name: findings for name, (_, findings) in roles.items()} == dict.fromkeys(roles, ())
+    reviewer, demo, research = (roles[name][0] for name in ("reviewer", "auto-skill-demo", "research-assistant"))
+    assert reviewer is not None
+    assert reviewer.name == "code-reviewer"
+    assert reviewer.model == ModelConfig(provider="openai", name="gpt-4o-mini", temperature=0.0)
+    assert reviewer.skills == ("./skills/code-review/SKILL.md",)
+    assert reviewer.guardrails == Guardrails(max_tokens_per_run=30000, max_tool_calls=25, timeout_seconds=120.0)
+    assert demo is not None
+    assert (demo.auto_skills_enabled, demo.model.name) == (True, "gpt-5-mini")
+    assert research is not None
+    assert research.skills == ("./skills/web-research/SKILL.md", "./skills/summarizer/SKILL.md", "data-analysis")
+    assert research.skill_lines == (13, 14, 15)
+
+
+@pytest.mark.parametrize(
+    ("text", "provider", "name", "url"),
+    [
+        ("anthropic:claude-sonnet-4-5", "anthropic", "claude-sonnet-4-5", None),
+        ("gpt-5", "openai", "gpt-5", None),
+        ("openai:local@http://localhost:1/v1", "openai", "local", "http://localhost:1/v1"),
+        ("openai:a@b@https://h/v1", "openai", "a@b", "https://h/v1"),
+        ("ollama:llama3:8b", "ollama", "llama3:8b", None),
+    ],
+)
+def test_a_model_may_be_one_text(tmp_path: Path, text: str, provider: str, name: str, url: str | None) -> None:
+    """`provider:name`, and `openai:NAME@URL`; in the role as on the command line."""
+    wanted = ModelConfig(provider=provider, name=name, base_url=url)
+    assert parse_model(text) == wanted
+    role, said = loaded(tmp_path, f"name: a\nprompt: x\nmodel: '{text}'\n")
+    assert role is not None
+    assert (role.model, said) == (wanted, "")
+
+
+# ── what is wrong ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("case", [*BROKEN])
+def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, case: str) -> None:
+    """The path inside the file, the line, the column, and what to do; once."""
+    text, said = BROKEN[case]
+    assert loaded(tmp_path, text)[1] == said
+
+
+@pytest.mark.parametrize("case", [*UNREADABLE])
+def test_what_is_no_map_is_no_role(tmp_path: Path, case: str) -> None:
+    """Nothing of it is used."""
+    text, said = UNREADABLE[case]
+    assert loaded(tmp_path, text) == (None, said)
+
+
+def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    """In the file and in its parts; what is right is read all the same."""
+    text = INITRUNNER_ROLE + "  skils: []\n  guardrails: {max_tool_calls: many}\n"
+    text += "  tools:\n  - type: gti\n  - type: git\n    red_only: 1\n  - type: shell\n"
+    role, said = loaded(tmp_path, text)
+    assert role is not None
+    assert said.splitlines() == [
+        "8:3: the key `spec.skils` is not known (did you mean `skills`?)",
+        "11:11: there is no tool of the type `gti` (did you mean `git`?)",
+        "13:5: the key `spec.tools[1].red_only` is not known (did you mean `read_only`?)",
+        "9:32: `spec.guardrails.max_tool_calls` is text (`many`), not a whole number from 0 to 1000000000",
+    ]
+    assert [tool.kind for tool in role.tools] == ["shell"]
+
+
+def test_nobody_reads_more_than_fifty_findings(tmp_path: Path) -> None:
+    """The last one says that there are more."""
+    _, said = loaded(tmp_path, FLAT_ROLE + "".join(f"k{number}: 1\n" for number in range(300)))
+    assert len(said.splitlines()) == 50
+    assert said.splitlines()[-1] == "53:1: there is more that is wrong (mend what is told so far, and look again)"
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "large", "nul", "utf-16"])
+def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, kind: str) -> None:
+    """Never an exception, and the words say which file it is."""
+    file = tmp_path / "role.yaml"
+    if kind == "folder":
+        file.mkdir()
+    elif kind != "missing":
+        file.write_bytes({"large": b"#" * 300_000, "nul": b"name: a\0", "utf-16": "name: a".encode("utf-16")}[kind])
+    role, findings = load_role(file)
+    assert role is None
+    assert len(findings) == 1
+    assert findings[0].path == str(file)
+    assert findings[0].message
+
+
+def test_a_hostile_key_cannot_speak_to_the_terminal(tmp_path: Path) -> None:
+    """What does not show is written as an escape."""
+    _, said = loaded(tmp_path, FLAT_ROLE + '"\\e[2J\\u202e": 1\n')
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+
+
+# ── the schema ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def valid(text: str) -> bool:
+    validator: Any = jsonschema.Draft202012Validator(schema())
+    taken: bool = validator.is_valid(yaml.safe_load(text))
+    return taken
+
+
+def test_the_published_schema_is_the_one_of_the_code() -> None:
+    """`make docs` writes it; it is one of JSON Schema 2020-12, and JSON."""
+    published = json.loads((TOP / "docs/role.schema.json").read_text(encoding="utf-8"))
+    assert published == json.loads(json.dumps(schema()))
+    jsonschema.Draft202012Validator.check_schema(published)
+
+
+@pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.stem)
+def test_the_schema_takes_the_seed_s_roles(path: Path) -> None:
+    """As the reader does."""
+    assert valid(path.read_text(encoding="utf-8"))
+
+
+def test_the_schema_takes_both_forms() -> None:
+    """With all keys, and with none that need not be there."""
+    assert [valid(text) for body in (FULL, "") for text in both(body)] == [True] * 4
+
+
+@pytest.mark.parametrize("case", [*BROKEN])
+def test_the_schema_refuses_what_the_reader_refuses(case: str) -> None:
+    """All that a schema can see; keys that stand twice, and what is no YAML, it never gets."""
+    assert not valid(BROKEN[case][0])
+
+
+@pytest.mark.parametrize("kind", TOOL_FIELDS)
+def test_each_tool_is_in_the_schema(tmp_path: Path, kind: str) -> None:
+    """With the defaults of all its keys written out, reader and schema take it, and read the same."""
+    needed: dict[str, dict[str, Any]] = {
+        "http": {"base_url": "https://example.com"},
+        "script": {"scripts": [{"name": "s", "body": "true"}]},
+    }
+    given = needed.get(kind, {})
+    full: dict[str, Any] = {
+        name: key.default for name, key in TOOL_FIELDS[kind].items() if key.default not in (None, ())
+    } | given
+    full = {name: [*value] if isinstance(value, tuple) else value for name, value in full.items()}
+    roles = []
+    for options in (given, full):
+        text = FLAT_ROLE + "tools: " + json.dumps([{"type": kind, **options}]) + "\n"
+        role, said = loaded(tmp_path, text)
+        assert role is not None
+        assert said == ""
+        assert valid(text)
+        roles.append(role)
+    assert roles[0].tools[0].key == roles[1].tools[0].key

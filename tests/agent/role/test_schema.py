@@ -1,0 +1,179 @@
+"""A table of keys: what it reads, what it says is wrong, and the schema it publishes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prowess.agent.role._schema import FieldSpec, FieldTable, map_items, read_fields, schema
+from prowess.skill._forms import FindingCollector, MappingReader, read_yaml_mapping
+
+TABLE: FieldTable = {
+    "word": FieldSpec(kind="text", doc="", needed=True),
+    "choice": FieldSpec(kind="text", doc="", default="a", choices=("a", "b")),
+    "words": FieldSpec(kind="texts", doc="", default=("x",)),
+    "choices": FieldSpec(kind="texts", doc="", default=(), choices=("GET", "PUT")),
+    "on": FieldSpec(kind="truth", doc="", default=True),
+    "count": FieldSpec(kind="integer", doc="", default=3, minimum=1, maximum=5),
+    "seconds": FieldSpec(kind="number", doc="", default=1.5, maximum=10),
+    "degree": FieldSpec(kind="number", doc="", inclusive=True, maximum=2),
+    "env": FieldSpec(kind="text-map", doc="", default={}),
+    "inner": FieldSpec(kind="map", doc="", keys={"deep": FieldSpec(kind="integer", doc="", default=0)}, default={}),
+    "rows": FieldSpec(kind="maps", doc="", keys={"name": FieldSpec(kind="text", doc="", needed=True)}, default=()),
+}
+DEFAULTS = {
+    "choice": "a",
+    "words": ("x",),
+    "choices": (),
+    "on": True,
+    "count": 3,
+    "seconds": 1.5,
+    "degree": None,
+    "env": {},
+    "inner": {},
+    "rows": (),
+}
+
+
+def taken(text: str, **readers: Any) -> tuple[dict[str, Any], list[str]]:
+    """Return what is read of a file, and what is said of it."""
+    report = FindingCollector("f.yaml", "role-invalid")
+    form = read_yaml_mapping(text.encode(), report)
+    assert form is not None
+    values = read_fields(form, TABLE, readers)
+    return values, [f"{item.line}:{item.column} {item.message}" for item in report.findings]
+
+
+def test_what_is_not_there_has_its_default() -> None:
+    """Nothing behind a key is as good as no key; and no default can be changed by who gets it."""
+    assert taken("word: w\n") == ({"word": "w", **DEFAULTS}, [])
+    assert taken("word: w\n" + "".join(f"{name}:\n" for name in DEFAULTS)) == ({"word": "w", **DEFAULTS}, [])
+    taken("word: w\n")[0]["env"]["A"] = "changed"
+    assert taken("word: w\n")[0]["env"] == {}
+
+
+def test_each_kind_is_read() -> None:
+    """Text is whatever its author typed."""
+    text = (
+        "word: 012\nchoice: b\nwords: [1.0, yes]\nchoices: [PUT]\non: false\ncount: 5\nseconds: 0.25\ndegree: 0\n"
+        "env: {A: 1}\ninner: {deep: 7}\nrows:\n- name: n\n"
+    )
+    assert taken(text) == (
+        {
+            "word": "012",
+            "choice": "b",
+            "words": ("1.0", "yes"),
+            "choices": ("PUT",),
+            "on": False,
+            "count": 5,
+            "seconds": 0.25,
+            "degree": 0.0,
+            "env": {"A": "1"},
+            "inner": {"deep": 7},
+            "rows": ({"name": "n"},),
+        },
+        [],
+    )
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    """Each with its place, and then the default counts."""
+    text = (
+        "wrd: w\nchoice: c\nwords: w\nchoices: [GOT]\non: on\ncount: 6\nseconds: 0\ndegree: -1\nenv: [A]\n"
+        "inner: {deep: x, dep: 1}\nrows:\n- nam: n\n- x\n"
+    )
+    values, said = taken(text)
+    assert said == [
+        "1:1 the key `wrd` is not known",
+        "1:1 there is no `word`",
+        "2:9 `choice` is `c`, which is none of a, b",
+        "3:8 `words` is text (`w`), not a list of texts",
+        "4:10 `choices` holds `GOT`, which is none of GET, PUT",
+        "5:5 `on` is text (`on`), not true or false",
+        "6:8 `count` is a number (`6`), not a whole number from 1 to 5",
+        "7:10 `seconds` is a number (`0`), not a number above 0 and at most 10",
+        "8:9 `degree` is a number (`-1`), not a number from 0 to 2",
+        "9:6 `env` is a list, not a map of texts",
+        "10:18 the key `inner.dep` is not known",
+        "10:15 `inner.deep` is text (`x`), not a whole number from 0 to 1000000000",
+        "13:3 `rows[1]` is text (`x`), not a map",
+        "12:3 the key `rows[0].nam` is not known",
+        "12:3 there is no `rows[0].name`",
+    ]
+    assert (values["choice"], values["on"], values["count"], values["seconds"]) == ("a", True, 3, 1.5)
+    assert values["inner"] == {"deep": 0}
+
+
+def test_a_kind_may_have_a_reader_of_its_own() -> None:
+    """It is given the form and the name; where the key is not there it is not asked."""
+
+    def loud(form: MappingReader, name: str) -> str:
+        return (form.get_text(name) or "").upper()
+
+    report = FindingCollector("f.yaml", "role-invalid")
+    form = read_yaml_mapping(b"a: x\n", report)
+    assert form is not None
+    table = {"a": FieldSpec(kind="loud", doc=""), "b": FieldSpec(kind="loud", doc="", default="silence")}
+    assert read_fields(form, table, {"loud": loud}) == {"a": "X", "b": "silence"}
+    assert map_items(form, "a") == []
+    assert [item.message for item in report.findings] == ["`a` is text (`x`), not a list"]
+
+
+def test_a_schema_is_one() -> None:
+    """Of JSON Schema 2020-12; what has a default says so, and what is needed may not be empty."""
+    made = schema(TABLE)
+    jsonschema.Draft202012Validator.check_schema(made)
+    assert made["required"] == ["word"]
+    assert made["additionalProperties"] is False
+    assert made["properties"]["word"] == {
+        "description": "",
+        "type": ["string", "number", "boolean"],
+        "pattern": r"\S",
+    }
+    assert made["properties"]["count"] == {
+        "description": "",
+        "type": ["integer", "null"],
+        "minimum": 1,
+        "maximum": 5,
+        "default": 3,
+    }
+    assert made["properties"]["words"]["default"] == ["x"]
+
+
+_SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 7),
+    st.sampled_from([0.0, 0.5, 2.5, 11.5]),
+    st.sampled_from(["", "a", "GET"]),
+)
+_VALUES = st.one_of(
+    _SCALARS,
+    st.lists(st.sampled_from(["a", "GET", 1]), max_size=2),
+    st.dictionaries(st.sampled_from(["deep", "A", "name"]), _SCALARS, max_size=2),
+)
+
+
+VALIDATOR: Any = jsonschema.Draft202012Validator(schema(TABLE))
+
+
+@settings(max_examples=60)
+@given(st.dictionaries(st.sampled_from([*TABLE, "other"]), _VALUES, max_size=5))
+def test_the_schema_takes_what_is_read_and_nothing_else(value: dict[str, Any]) -> None:
+    """For whatever YAML 1.2 and JSON Schema call by the same name; a whole number with a point is none here."""
+    said = taken(yaml.safe_dump(value, sort_keys=False) if value else "{}")[1]
+    valid = VALIDATOR.is_valid(value)
+    assert (said == []) is valid, said
+
+
+@pytest.mark.parametrize(
+    "text", ["on: yes\nword: w", "on: True\nword: w", "count: 0x3\nword: w", "count: 3.0\nword: w"]
+)
+def test_what_is_read_is_stricter_than_some_readers_of_yaml(text: str) -> None:
+    """`yes`, `True` and `0x3` are words to YAML 1.2 or to us, so no two readers can mean different things by them."""
+    assert len(taken(text)[1]) == 1

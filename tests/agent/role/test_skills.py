@@ -1,0 +1,277 @@
+"""The skills a role names: where they are looked for, what they bring, and what keeps them from being loaded.
+
+Quotations are of InitRunner's documents on skills.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess.agent.role import load_role
+from prowess.agent.role._skills import LoadedSkill, load_explicit_skills, read_skill_tools, skill_dirs
+from prowess.skill import load
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prowess.findings import Finding
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A folder for a role, two folders of skills, and a home."""
+    for name in ("roles", "first", "second", "home/.initrunner/skills"):
+        (tmp_path / name).mkdir(parents=True)
+    return tmp_path.resolve()
+
+
+def named(top: Path, *references: str, **env: str) -> tuple[tuple[LoadedSkill, ...], tuple[Finding, ...]]:
+    """Return the skills that a role with these references gets, with two folders named by its user."""
+    file = top / "roles/role.yaml"
+    lines = "".join(f"- {reference!r}\n" for reference in references)
+    file.write_text(f"name: a\nprompt: x\nskills:\n{lines}", encoding="utf-8")
+    role, findings = load_role(file)
+    assert role is not None
+    assert findings == ()
+    dirs = [str(top / "first"), str(top / "second")]
+    return load_explicit_skills(role, dirs=dirs, home=str(top / "home"), env=env)
+
+
+def flat(file: Path) -> Path:
+    """Write a skill in InitRunner's flat format."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"---\nname: {file.stem}\ndescription: d\n---\n{file.parent.name} flat\n", encoding="utf-8")
+    return file
+
+
+def paths(found: tuple[tuple[LoadedSkill, ...], tuple[Finding, ...]], top: Path) -> list[str]:
+    loaded, findings = found
+    assert findings == ()
+    return [os.path.relpath(one.path, top) for one in loaded]
+
+
+# ── "Resolution Order" ───────────────────────────────────────────────────────────────────────────────────────────────
+
+ORDER = (
+    "roles/skills/pdf/SKILL.md",
+    "roles/skills/pdf.md",
+    "first/pdf/SKILL.md",
+    "first/pdf.md",
+    "second/pdf/SKILL.md",
+    "second/pdf.md",
+    "home/.initrunner/skills/pdf/SKILL.md",
+    "home/.initrunner/skills/pdf.md",
+)
+
+
+@pytest.mark.parametrize("at", range(len(ORDER)))
+def test_a_bare_name_is_looked_for_in_order_of_priority(top: Path, at: int) -> None:
+    """InitRunner: "When a skill reference is a bare name (no / or .md suffix)", it searches "in priority order"."""
+    for path in ORDER[at:]:
+        file = top / path
+        if file.name == "SKILL.md":
+            skill(file.parent)
+        else:
+            flat(file)
+    assert paths(named(top, "pdf"), top) == [ORDER[at]]
+
+
+def test_the_option_comes_before_the_variables(top: Path) -> None:
+    """InitRunner: "The --skill-dir CLI option takes precedence over INITRUNNER_SKILL_DIR"."""
+    env = {
+        "INITRUNNER_SKILL_DIR": f"/b{os.pathsep}/c",
+        "PROWESS_SKILL_DIR": f"/d{os.pathsep}{os.pathsep}/b",
+        "HOME": "/h",
+    }
+    assert skill_dirs(["/a", "/z"], env) == ("/a", "/z", "/b", "/c", "/d")
+    assert skill_dirs([], {}) == ()
+    assert skill_dirs(["here", "~/x"], {}) == (os.path.abspath("here"), os.path.expanduser("~/x"))
+
+
+@pytest.mark.parametrize(
+    ("reference", "path"),
+    [
+        ("./skills/pdf/SKILL.md", "roles/skills/pdf/SKILL.md"),
+        ("skills/pdf/SKILL.md", "roles/skills/pdf/SKILL.md"),
+        ("./skills/pdf", "roles/skills/pdf/SKILL.md"),
+        ("./skills/pdf/", "roles/skills/pdf/SKILL.md"),
+        ("../first/csv.md", "first/csv.md"),
+        ("local.md", "roles/local.md"),
+        ("~/own.md", "home/own.md"),
+    ],
+)
+def test_paths_begin_in_the_role_s_folder(
+    top: Path, monkeypatch: pytest.MonkeyPatch, reference: str, path: str
+) -> None:
+    """InitRunner: "starting with ./ or /, or ending with .md" they are "relative to the role file's directory"."""
+    monkeypatch.setenv("HOME", str(top / "home"))
+    monkeypatch.chdir(top / "second")
+    skill(top / "roles/skills/pdf")
+    skill(top / "first/pdf")
+    for file in ("first/csv.md", "roles/local.md", "home/own.md", "first/local.md"):
+        flat(top / file)
+    assert paths(named(top, reference), top) == [path]
+
+
+def test_an_absolute_path_is_one(top: Path) -> None:
+    """Wherever the role is."""
+    file = skill(top / "elsewhere/pdf")
+    assert paths(named(top, str(file)), top) == ["elsewhere/pdf/SKILL.md"]
+    assert paths(named(top, str(file.parent)), top) == ["elsewhere/pdf/SKILL.md"]
+
+
+def test_a_flat_file_has_no_folder_of_its_own(top: Path) -> None:
+    """The folder it lies in belongs to others too, so its tools see nothing of it."""
+    flat(top / "roles/skills/pdf.md")
+    skill(top / "roles/skills/csv")
+    pdf, csv = named(top, "pdf", "csv")[0]
+    assert (pdf.folder, pdf.body.strip()) == (None, "skills flat")
+    assert csv.folder == str(top / "roles/skills/csv")
+
+
+def test_skills_keep_the_role_s_order_and_each_is_loaded_once(top: Path) -> None:
+    """InitRunner: "Skills are merged in the order they appear in spec.skills"; two names of one file are one skill."""
+    for name in ("a", "b", "c"):
+        skill(top / f"roles/skills/{name}")
+    (top / "roles/link").symlink_to("skills/b")
+    assert paths(named(top, "c", "a", "./skills/c/SKILL.md", "b", "./link"), top) == [
+        "roles/skills/c/SKILL.md",
+        "roles/skills/a/SKILL.md",
+        "roles/skills/b/SKILL.md",
+    ]
+
+
+# ── what keeps one from being loaded ─────────────────────────────────────────────────────────────────────────────────
+
+
+def said(findings: tuple[Finding, ...], top: Path) -> list[str]:
+    return [
+        f"{os.path.relpath(item.path or '', top)}:{item.line} {item.message.replace(str(top), '')} ({item.hint})"
+        for item in findings
+    ]
+
+
+def test_a_skill_that_is_not_there_says_where_it_was_looked_for(top: Path) -> None:
+    """All of them at once, with the line of the role, and with a name that is near."""
+    skill(top / "roles/skills/summarizer")
+    loaded, findings = named(top, "sumarizer", "summarizer", "./x.md", "../../../etc")
+    assert [one.name for one in loaded] == ["summarizer"]
+    assert said(findings, top) == [
+        (
+            "roles/role.yaml:4 there is no skill `sumarizer`: looked for /roles/skills/sumarizer/SKILL.md, "
+            "/roles/skills/sumarizer.md, /first/sumarizer/SKILL.md, /first/sumarizer.md, /second/sumarizer/SKILL.md, "
+            "/second/sumarizer.md, /home/.initrunner/skills/sumarizer/SKILL.md, /home/.initrunner/skills/sumarizer.md "
+            "(did you mean `summarizer`?)"
+        ),
+        (
+            "roles/role.yaml:6 there is no skill `./x.md`: looked for /roles/x.md "
+            "(write its path relative to the role, or use `--skill-dir`)"
+        ),
+        (
+            f"roles/role.yaml:7 there is no skill `../../../etc`: looked for {top.parent.parent}/etc, "
+            f"{top.parent.parent}/etc/SKILL.md (write its path relative to the role, or use `--skill-dir`)"
+        ),
+    ]
+
+
+@pytest.mark.parametrize("reference", ["", "\0", "a\0b", "x" * 5000, "./" + "y/" * 3000, "~nobody-at-all/x"])
+def test_a_name_that_is_none_is_not_there(top: Path, reference: str) -> None:
+    """Never an exception."""
+    role, _ = load_role(top / "none.yaml")
+    assert role is None
+    (top / "roles/role.yaml").write_text("name: a\nprompt: x\n")
+    role, _ = load_role(top / "roles/role.yaml")
+    assert role is not None
+    loaded, findings = load_explicit_skills(
+        role.with_changes(skills=(reference,), skill_lines=(1,)), dirs=(), home=str(top / "home"), env={}
+    )
+    assert loaded == ()
+    assert [item.message[:20] for item in findings] == [
+        "there is no skill ``" if not reference else "there is no skill `" + reference[0].replace("\0", "\\")
+    ]
+
+
+def test_missing_requirements_name_the_variable_or_the_binary_and_the_skill(top: Path) -> None:
+    """InitRunner: "an error with the variable name and skill name", "an error listing the binary and skill name"."""
+    more = "requires:\n  env: [SEARCH_API_KEY, EMPTY, SET]\n  bins: [curl-of-nobody, sh]\n"
+    skill(top / "roles/skills/web", more=more)
+    skill(top / "roles/skills/other", more="requires:\n  bins: [no-such-program]\n")
+    loaded, findings = named(top, "web", "other", EMPTY=" ", SET="1", PATH="/usr/bin:/bin")
+    assert loaded == ()
+    assert said(findings, top) == [
+        (
+            "roles/skills/web/SKILL.md:4 the skill `web` cannot be used: the environment variable `SEARCH_API_KEY` is "
+            "not set (set `SEARCH_API_KEY` before you start the agent)"
+        ),
+        (
+            "roles/skills/web/SKILL.md:4 the skill `web` cannot be used: the environment variable `EMPTY` is empty "
+            "(set `EMPTY` before you start the agent)"
+        ),
+        (
+            "roles/skills/web/SKILL.md:4 the skill `web` cannot be used: the program `curl-of-nobody` is not on PATH "
+            "(install `curl-of-nobody`, or add its folder to PATH)"
+        ),
+        (
+            "roles/skills/other/SKILL.md:4 the skill `other` cannot be used: the program `no-such-program` is not on "
+            "PATH (install `no-such-program`, or add its folder to PATH)"
+        ),
+    ]
+    assert {item.code for item in findings} == {"role-invalid"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Do it.\n", "the file does not begin with a `---` line"),
+        ("---\nname: pdf\n---\nDo it.\n", "the skill has no `description`"),
+        ("---\ndescription: d\n---\nDo it.\n", "the skill has no `name`"),
+        ("---\nname: pdf\ndescription: d\ndescription: e\n---\nDo it.\n", ""),
+        ("---\nname: pdf\ndescription: d\ntools: {type: git}\n---\n", "`tools` is a map, not a list"),
+        ("---\nname: pdf\ndescription: d\ntools:\n- type: gti\n---\n", "there is no tool of the type `gti`"),
+        (
+            "---\nname: pdf\ndescription: d\ntools:\n- type: git\n  repo: .\n---\n",
+            "the key `tools[0].repo` is not known",
+        ),
+    ],
+)
+def test_a_skill_that_is_wrong_is_not_loaded(top: Path, text: str, words: str) -> None:
+    """InitRunner: "name str (required)", "description str (required)"; its tools are as strict as a role's."""
+    file = skill(top / "roles/skills/pdf")
+    file.write_text(text, encoding="utf-8")
+    loaded, findings = named(top, "pdf")
+    assert loaded == ()
+    assert findings
+    assert all(item.path == str(file) for item in findings)
+    assert any(words in item.message for item in findings), [item.message for item in findings]
+
+
+def test_what_a_skill_says_besides_is_ignored(top: Path) -> None:
+    """InitRunner: "Unknown frontmatter fields are silently ignored"; "a skill cannot reference other skills"."""
+    skill(top / "roles/skills/other")
+    skill(top / "roles/skills/pdf", more="skills: [other]\nversion: 9\nmetadata: {a: b}\nlicense: MIT\n")
+    loaded, findings = named(top, "pdf")
+    assert findings == ()
+    assert [one.name for one in loaded] == ["pdf"]
+
+
+# ── tools ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_tools_of_a_skill_are_read_as_a_role_s(top: Path) -> None:
+    """With all their defaults, and with the line in the SKILL.md."""
+    file = skill(top / "roles/skills/pdf", more="tools:\n- type: git\n- type: web_reader\n  timeout_seconds: 5\n")
+    git, web = read_skill_tools(load(str(file)))[0]
+    assert (git.kind, git.line, git.where, git.options["read_only"]) == ("git", 5, "tools[0]", True)
+    assert (web.kind, web.line, web.options["timeout_seconds"]) == ("web_reader", 6, 5.0)
+
+
+@pytest.mark.parametrize("tools", ["Read, Grep", "''", ""])
+def test_a_line_of_text_declares_no_tools(top: Path, tools: str) -> None:
+    """As Claude Code's agents have it; such files are many."""
+    file = skill(top / "roles/skills/pdf", more=f"tools: {tools}\n")
+    assert read_skill_tools(load(str(file))) == ((), [])
+    assert [one.tools for one in named(top, "pdf")[0]] == [()]

@@ -1,0 +1,321 @@
+"""An endpoint that speaks OpenAI's API, asked over real connections."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+
+from prowess.agent.server import listen
+from prowess.agent.server._requests import Message
+from prowess.errors import ConfigError
+from support.chat_server import ChatServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HELLO = [{"role": "user", "content": "hello"}]
+
+
+@pytest.fixture
+def chat() -> Iterator[ChatServer]:
+    with ChatServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def lasting() -> Iterator[ChatServer]:
+    """One that many are answered by."""
+    with ChatServer() as server:
+        yield server
+
+
+def post(chat: ChatServer, body: Any, **headers: str) -> httpx2.Response:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    given = {"content-type": "application/json"} | {name.replace("_", "-"): value for name, value in headers.items()}
+    url = f"{chat.url}/v1/chat/completions"
+    return httpx2.post(url, content=content, headers=given, trust_env=False, timeout=10)
+
+
+def get(chat: ChatServer, path: str, **headers: str) -> httpx2.Response:
+    return httpx2.get(chat.url + path, headers=headers, trust_env=False, timeout=10)
+
+
+def events(response: httpx2.Response) -> list[Any]:
+    """The events of a stream; each is JSON but the last word."""
+    assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
+    blocks = response.text.split("\n\n")
+    assert blocks.pop() == ""
+    return [
+        json.loads(data) if data != "[DONE]" else data for data in (block.removeprefix("data: ") for block in blocks)
+    ]
+
+
+def test_an_answer_is_one_object_of_openais_shape(chat: ChatServer) -> None:
+    """The whole of it."""
+    answer = post(chat, {"model": "parrot", "messages": HELLO, "temperature": 1, "unknown": {"x": 1}})
+    said = answer.json()
+    assert answer.status_code == 200
+    assert said.pop("id").startswith("chatcmpl-")
+    assert isinstance(said.pop("created"), int)
+    message = {"role": "assistant", "content": "parrot: hello", "refusal": None}
+    assert said == {
+        "object": "chat.completion",
+        "model": "parrot",
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+    }
+
+
+def test_a_stream_has_parts_a_reason_its_usage_and_an_end(chat: ChatServer) -> None:
+    """All under one id."""
+    body = {"model": "parrot", "messages": HELLO, "stream": True, "stream_options": {"include_usage": True}}
+    *chunks, done = events(post(chat, body))
+    assert done == "[DONE]"
+    assert len({chunk["id"] for chunk in chunks}) == 1
+    assert {(chunk["object"], chunk["model"]) for chunk in chunks} == {("chat.completion.chunk", "parrot")}
+    assert [chunk["choices"][0]["delta"] for chunk in chunks[:-1]] == [
+        {"role": "assistant", "content": ""},
+        {"content": "parrot: "},
+        {"content": "hello "},
+        {},
+    ]
+    assert [chunk["choices"][0]["finish_reason"] for chunk in chunks[:-1]] == [None, None, None, "stop"]
+    assert (chunks[-1]["choices"], chunks[-1]["usage"]["total_tokens"]) == ([], 5)
+
+
+def test_usage_is_streamed_only_where_it_is_asked_for(chat: ChatServer) -> None:
+    """Some clients stumble over a chunk without choices."""
+    chunks = events(post(chat, {"model": "parrot", "messages": HELLO, "stream": True}))
+    assert all(chunk == "[DONE]" or (chunk["choices"] and "usage" not in chunk) for chunk in chunks)
+
+
+def test_messages_of_every_role_and_content_in_parts_are_read(chat: ChatServer) -> None:
+    """`developer` is `system` by another name."""
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    post(
+        chat,
+        {
+            "messages": [
+                {"role": "developer", "content": "be brief"},
+                {"role": "user", "content": "one", "name": "x"},
+                {"role": "assistant", "content": None, "tool_calls": []},
+                {"role": "tool", "content": "two", "tool_call_id": "1"},
+                {"role": "user", "content": parts},
+            ]
+        },
+    )
+    ((messages, model, conversation),) = chat.echo.requests
+    assert messages == (
+        Message(role="system", text="be brief"),
+        Message(role="user", text="one"),
+        Message(role="assistant", text=""),
+        Message(role="tool", text="two"),
+        Message(role="user", text="a\nb"),
+    )
+    assert (model, conversation) == ("parrot", None)
+
+
+def test_a_conversation_is_named_by_a_header_or_in_metadata_and_not_by_its_user(chat: ChatServer) -> None:
+    """One person may hold many at once."""
+    post(chat, {"messages": HELLO, "metadata": {"conversation_id": "m"}})
+    post(chat, {"messages": HELLO, "metadata": {"conversation_id": "m"}}, x_conversation_id="h")
+    post(chat, {"messages": HELLO, "user": "ann", "metadata": {"x": "y"}})
+    assert [conversation for _, _, conversation in chat.echo.requests] == ["m", "h", None]
+
+
+BAD: list[tuple[str, Any, int, str]] = [
+    ("no json", b"{", 400, "the body is no JSON"),
+    ("no utf-8", b'{"a": "\xff"}', 400, "the body is no JSON"),
+    ("deep", b"[" * 200_000, 400, "the body is no JSON"),
+    ("no object", [], 400, "the body is no JSON object"),
+    ("no messages", {"model": "parrot"}, 400, "`messages` must be a list of at least one message"),
+    ("empty", {"messages": []}, 400, "`messages` must be a list of at least one message"),
+    ("no list", {"messages": "hello"}, 400, "`messages` must be a list of at least one message"),
+    ("text", {"messages": ["hello"]}, 400, "`messages[0]` must have a `role`"),
+    ("role", {"messages": [{"role": "king", "content": "x"}]}, 400, "`messages[0]` must have a `role`"),
+    ("role kind", {"messages": [{"role": ["user"], "content": "x"}]}, 400, "`messages[0]` must have a `role`"),
+    ("content", {"messages": [{"role": "user", "content": 1}]}, 400, "`messages[0].content` must be a text"),
+    ("part", {"messages": [{"role": "user", "content": [1]}]}, 400, "a part that is no text: one without a type"),
+    (
+        "image",
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]},
+        400,
+        "`messages[0].content` holds a part that is no text: `image_url`",
+    ),
+    ("half", {"messages": [{"role": "user", "content": "\ud800"}]}, 400, "holds half a character"),
+    ("assistant", {"messages": [*HELLO, {"role": "assistant", "content": "x"}]}, 400, "must be the user's"),
+    ("nothing", {"messages": [{"role": "user", "content": " "}]}, 400, "and say something"),
+    ("stream", {"messages": HELLO, "stream": "yes"}, 400, "`stream` must be true or false"),
+    ("n", {"messages": HELLO, "n": 2}, 400, "`n` must be 1"),
+    ("model kind", {"messages": HELLO, "model": 1}, 400, "`model` must be a text"),
+    ("metadata", {"messages": HELLO, "metadata": {"conversation_id": 1}}, 400, "the name of a conversation"),
+    ("model", {"messages": HELLO, "model": "gpt-9"}, 404, "there is no model `gpt-9`; there is `parrot`, `org/other`"),
+    ("large", {"messages": [{"role": "user", "content": "x" * 1_000_000}]}, 413, "larger than 1000000 bytes"),
+    ("failure", {"messages": [{"role": "user", "content": "fail"}]}, 500, "there is no key (set `OPENAI_API_KEY`)"),
+    ("bug", {"messages": [{"role": "user", "content": "break"}]}, 500, "the agent failed: KeyError: "),
+    ("own status", {"messages": [{"role": "user", "content": "busy"}]}, 429, "too much at once"),
+]
+
+
+@pytest.mark.parametrize(("body", "status", "words"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
+@pytest.mark.parametrize("stream", [False, True])
+def test_what_cannot_be_answered_is_told_in_openais_shape(
+    lasting: ChatServer, body: Any, status: int, words: str, stream: bool
+) -> None:
+    """With the same status whether it would have been streamed or not; and the next request is answered."""
+    if isinstance(body, dict):
+        body = {"stream": stream, **body}
+    answer = post(lasting, body)
+    error = answer.json()["error"]
+    assert answer.status_code == status
+    assert words in error["message"]
+    assert "\x1b" not in error["message"]
+    assert error.keys() == {"message", "type", "param", "code"}
+    assert error["type"] == ("server_error" if status >= 500 else "invalid_request_error")
+    assert post(lasting, {"messages": HELLO}).status_code == 200
+
+
+def test_a_failure_after_the_first_word_ends_the_stream_with_an_error(chat: ChatServer) -> None:
+    """And without the word that says it is whole."""
+    *_, last = events(post(chat, {"messages": [{"role": "user", "content": "fail later"}], "stream": True}))
+    assert last["error"]["message"] == "the server broke off"
+
+
+def test_models_and_health_are_told(chat: ChatServer) -> None:
+    """The names may hold what stands in paths."""
+    listed = get(chat, "/v1/models").json()
+    assert (listed["object"], [row["id"] for row in listed["data"]]) == ("list", ["parrot", "org/other"])
+    assert get(chat, "/v1/models/org/other").json()["id"] == "org/other"
+    assert get(chat, "/v1/models/none").status_code == 404
+    assert get(chat, "/healthz").json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/", 404), ("/v1/embeddings", 404), ("/v1/chat/completions", 405), ("/docs", 404)]
+)
+def test_another_path_or_method_is_told_in_the_same_shape(chat: ChatServer, path: str, status: int) -> None:
+    """Clients print what stands in `message`."""
+    answer = get(chat, path)
+    assert (answer.status_code, answer.json()["error"]["type"]) == (status, "invalid_request_error")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "192.168.1.1", "[x"])
+def test_a_host_that_is_not_this_machine_is_refused(chat: ChatServer, host: str) -> None:
+    """A page whose name was made to mean this machine (DNS rebinding) learns and starts nothing."""
+    for answer in (post(chat, {"messages": HELLO}, host=host), get(chat, "/healthz", host=host)):
+        assert answer.status_code == 403
+    assert chat.echo.requests == []
+
+
+@pytest.mark.parametrize("host", ["localhost:1", "LOCALHOST", "127.0.0.1", "[::1]:80", "127.0.0.2"])
+def test_a_name_of_this_machine_is_none_of_anothers(chat: ChatServer, host: str) -> None:
+    """However a client was told of it."""
+    assert post(chat, {"messages": HELLO}, host=host).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"origin": "https://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"sec_fetch_site": "cross-site"}, 403),
+        ({"content_type": "text/plain"}, 415),
+        ({"content_type": "application/x-www-form-urlencoded"}, 415),
+    ],
+)
+def test_a_page_of_another_site_cannot_start_anything(chat: ChatServer, headers: dict[str, str], status: int) -> None:
+    """Not even by a form, which browsers send without asking first."""
+    answer = post(chat, {"messages": HELLO}, **headers)
+    assert (answer.status_code, chat.echo.requests) == (status, [])
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+def test_a_key_is_wanted_where_one_is_set() -> None:
+    """For all but the question whether it lives."""
+    with ChatServer(token="right") as chat:  # noqa: S106 - of this test
+        for headers in (
+            {},
+            {"authorization": "Bearer wrong"},
+            {"authorization": "right"},
+            {"authorization": "Basic right"},
+        ):
+            answer = post(chat, {"messages": HELLO}, **headers)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (401, "invalid_api_key")
+            assert answer.headers["www-authenticate"] == "Bearer"
+        assert get(chat, "/v1/models").status_code == 401
+        assert get(chat, "/healthz").status_code == 200
+        assert post(chat, {"messages": HELLO}, authorization="Bearer right").status_code == 200
+
+
+@pytest.mark.parametrize(("said", "stream"), [("wait", False), ("wait", True), ("wait later", True)])
+def test_a_client_that_goes_ends_what_was_done_for_it(chat: ChatServer, said: str, stream: bool) -> None:
+    """Before the first word and after it."""
+    body = json.dumps({"messages": [{"role": "user", "content": said}], "stream": stream}).encode()
+    head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json"
+    with socket.create_connection(("127.0.0.1", chat.port)) as client:
+        client.sendall(f"{head}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
+        if said == "wait later":
+            while b"first" not in client.recv(65536):
+                pass
+        else:
+            client.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                client.recv(1)
+    assert chat.echo.wait_for_outcome("cancelled")
+
+
+def test_a_port_in_use_is_told_with_what_to_do() -> None:
+    """In one sentence and a hint."""
+    with listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ConfigError) as caught:
+            listen("127.0.0.1", port)
+    assert str(caught.value) == f"port {port} is in use"
+    assert (
+        caught.value.hint
+        == "choose another with `--port`, or `--port 0` for one that is free; or end what listens there"
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "port"), [("no-such-host.invalid", 1), ("127.0.0.1", 99999), ("192.0.2.1", 0), ("\ud800", 1)]
+)
+def test_an_address_that_cannot_be_had_is_told(host: str, port: int) -> None:
+    """As an error of the configuration."""
+    with pytest.raises(ConfigError, match="no address of this machine"):
+        listen(host, port)
+
+
+def test_a_process_that_is_interrupted_ends_without_a_traceback() -> None:
+    """Though someone still waits for an answer."""
+    code = """
+import sys
+sys.path.insert(0, "tests")
+from support.chat_server import EchoAnswerer
+from prowess.agent.server import serve
+try:
+    serve(EchoAnswerer(), port=0, ready=lambda url: print(url, flush=True))
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+    top = Path(__file__).parents[3]
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=top, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        body = json.dumps({"messages": [{"role": "user", "content": "wait later"}], "stream": True}).encode()
+        headers = {"content-type": "application/json"}
+        with httpx2.stream("POST", f"{url}/chat/completions", content=body, headers=headers, trust_env=False) as answer:
+            assert "content" in next(answer.iter_text())
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+    assert (process.returncode, out, err) == (130, "", "")

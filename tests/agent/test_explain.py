@@ -1,0 +1,86 @@
+"""What the model would be sent first, without a model."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.agent.assembly import assemble
+from prowess.agent.explain import dry_run
+from prowess.errors import ConfigError
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROLE = "name: a\nprompt: You help.\nmodel: openai:m\nskills: [named]\n"
+
+
+def shown(top: Path, text: str = ROLE, model: str | None = None) -> dict[str, Any]:
+    (top / "role.yaml").write_text(text)
+    (top / "home").mkdir(exist_ok=True)
+    assembly, _ = assemble(top / "role.yaml", home=str(top / "home"), env={})
+    assert assembly is not None
+    return dry_run(assembly, model)
+
+
+def test_all_that_is_sent_is_shown(tmp_path: Path) -> None:
+    """The prompt with the skills that are named, then the catalog; tools with their parameters and origin."""
+    named = skill(tmp_path / "skills/named", body="Do it well.", more="tools:\n- type: git\n")
+    found = skill(tmp_path / "skills/found", description="Finds.")
+    done = shown(tmp_path, ROLE + "tools:\n- type: filesystem\n- {type: mcp, command: a-server}\n")
+    assert done["model"] == "openai:m"
+    assert done["instructions"] == (
+        "You help.\n\n## Skill: named\n\nDo it well.\n\n"
+        "When a task fits the description of a skill, call `activate_skill` with its name before you go on.\n\n"
+        "<available_skills>\n  <skill>\n    <name>found</name>\n    <description>Finds.</description>\n"
+        f"    <location>{found}</location>\n  </skill>\n</available_skills>"
+    )
+    origins = {tool["name"]: tool["origin"] for tool in done["tools"]}
+    assert origins["read_file"] == "role"
+    assert origins["git_diff"] == "named"
+    assert origins["mcp:a-server"] == "role"
+    assert list(origins)[-2:] == ["activate_skill", "read_skill_file"]
+    assert origins["activate_skill"] == "prowess"
+    assert {key for tool in done["tools"] for key in tool} == {"name", "description", "parameters", "origin"}
+    assert done["skills"] == [
+        {"name": "named", "path": str(named), "loaded": "whole"},
+        {"name": "found", "path": str(found), "loaded": "listed"},
+    ]
+    assert done["findings"] == []
+
+
+def test_without_skills_there_is_no_word_of_them(tmp_path: Path) -> None:
+    """Neither a catalog nor tools for it."""
+    done = shown(tmp_path, "name: a\nprompt: You help.\nmodel: openai:m\n")
+    assert (done["instructions"], done["tools"], done["skills"]) == ("You help.", [], [])
+    skill(tmp_path / "skills/found")
+    done = shown(tmp_path, "name: a\nprompt: You help.\nmodel: openai:m\nauto_skills: {enabled: false}\n")
+    assert (done["instructions"], done["tools"], done["skills"]) == ("You help.", [], [])
+
+
+def test_another_model_is_shown_as_it_was_named(tmp_path: Path) -> None:
+    """And none where none is named."""
+    assert shown(tmp_path, "name: a\nprompt: x\n", "script:s.yaml")["model"] == "script:s.yaml"
+    assert shown(tmp_path, "name: a\nprompt: x\n")["model"] is None
+
+
+def test_no_framework_is_imported() -> None:
+    """A dry run, `validate` and `show` work where Pydantic AI is not installed, and start fast."""
+    code = (
+        "import sys, prowess.cli.run, prowess.cli.validate, prowess.agent.explain\n"
+        "print([name for name in ('pydantic_ai', 'pydantic', 'httpx2', 'openai', 'lxml') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_a_model_that_cannot_be_is_refused_as_in_a_run(tmp_path: Path) -> None:
+    """A dry run that goes well must not end in a run that does not."""
+    with pytest.raises(ConfigError) as caught:
+        shown(tmp_path, model="opnai:m")
+    assert "`opnai`" in str(caught.value)
+    assert shown(tmp_path, model="script:anything.yaml")["model"] == "script:anything.yaml"

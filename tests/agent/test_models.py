@@ -1,0 +1,115 @@
+"""Which model a role gets, as far as that can be said without a framework."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess.agent.models import model_findings, model_name, resolve_model
+from prowess.agent.role import ModelConfig, Role
+from prowess.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROLE = Role(path="/r.yaml", name="a", prompt="x", model=ModelConfig(name="m", temperature=0.5, api_key_env="MINE"))
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        (None, ROLE.model),
+        ("gpt-5", ROLE.model.with_changes(name="gpt-5", api_key_env=None)),
+        ("anthropic:claude", ROLE.model.with_changes(provider="anthropic", name="claude", api_key_env=None)),
+        (
+            "openai:m@http://localhost:1/v1",
+            ROLE.model.with_changes(name="m", base_url="http://localhost:1/v1", api_key_env=None),
+        ),
+        ("gateway/openai:m", ROLE.model.with_changes(provider="gateway/openai", api_key_env=None)),
+        ("script:answers.yaml", None),
+    ],
+)
+def test_another_model_keeps_the_role_s_settings(given: str | None, wanted: ModelConfig | None) -> None:
+    """Temperature and the like are the role's; key and address go with the model."""
+    assert resolve_model(ROLE.model, given) == wanted
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "words", "hint"),
+    [
+        (
+            ModelConfig(),
+            None,
+            "no model is named",
+            "write `model: provider:name` in the role, or give `--model provider:name`",
+        ),
+        (ModelConfig(name=" "), None, "no model is named", "write `model: provider:name`"),
+        (ROLE.model, "openai:", "no model is named", "write `model: provider:name`"),
+        (ROLE.model, "", "no model is named", "write `model: provider:name`"),
+        (
+            ModelConfig(provider="script", name="x.yaml"),
+            None,
+            "a role does not bring a script",
+            "give it as `--model script:FILE`",
+        ),
+        (
+            ModelConfig(provider="opnai", name="m"),
+            None,
+            "there is no provider of models `opnai`",
+            "did you mean `openai`?",
+        ),
+        (
+            ModelConfig(provider="nobody", name="m"),
+            None,
+            "there is no provider of models `nobody`",
+            "name it as `provider:name`, as in `openai:gpt-4o-mini`",
+        ),
+        (
+            ModelConfig(provider="groq", name="m", base_url="http://h/v1"),
+            None,
+            "`base_url` is for servers that speak OpenAI's API, not for `groq`",
+            "write `provider: openai`",
+        ),
+        (
+            ModelConfig(name="m", base_url="localhost:1234"),
+            None,
+            "`localhost:1234` is no address of a server",
+            "write it as `http://HOST:PORT/v1`",
+        ),
+        (
+            ModelConfig(name="m", base_url="file:///etc/passwd"),
+            None,
+            "`file:///etc/passwd` is no address of a server",
+            "write",
+        ),
+        (ROLE.model, "openai:m@http://", "`http://` is no address of a server", "write"),
+    ],
+)
+def test_a_model_that_cannot_be_asked_is_refused(model: ModelConfig, given: str | None, words: str, hint: str) -> None:
+    """Before a framework is looked for; `validate` says the same."""
+    with pytest.raises(ConfigError, match=f"^{re.escape(words)}$") as caught:
+        resolve_model(model, given)
+    assert (caught.value.hint or "").startswith(hint)
+    (item,) = model_findings(ROLE.with_changes(model=model), given)
+    assert (item.code, item.path, item.message, item.hint) == ("role-invalid", "/r.yaml", words, caught.value.hint)
+
+
+def test_a_script_is_read_before_the_role_runs(tmp_path: Path) -> None:
+    """All that is wrong with it is told."""
+    file = tmp_path / "script.yaml"
+    file.write_text("- say: Hello.\n")
+    assert model_findings(ROLE, f"script:{file}") == ()
+    file.write_text("- sy: Hello.\n- call: ''\n")
+    (item,) = model_findings(ROLE, f"script:{file}")
+    assert f"{file}:1:3: the key `[0].sy` is not known" in item.message
+    assert f"{file}:2:3" in item.message or f"{file}:2:9" in item.message
+    (item,) = model_findings(ROLE, f"script:{file}-not")
+    assert "script.yaml-not" in item.message
+
+
+def test_a_model_has_a_name_for_reports() -> None:
+    """With its address, if it has one of its own."""
+    assert model_name(ModelConfig(name="m")) == "openai:m"
+    assert model_name(ModelConfig(name="m", base_url="http://h/v1")) == "openai:m@http://h/v1"

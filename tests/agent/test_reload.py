@@ -1,0 +1,193 @@
+"""A role that changes while it is used: what is taken over, what is not, and what is said of it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.agent.assembly import assemble
+from prowess.agent.reload import RoleReloader
+from prowess.errors import ConfigError
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROLE = "name: a\nprompt: First.\nmodel: openai:m\n"
+TAKEN = "the role was read again, because it or a skill has changed"
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "role.yaml").write_text(ROLE)
+    (tmp_path / "skills").mkdir()
+    return tmp_path
+
+
+def live(top: Path, *, watch: bool = True) -> tuple[RoleReloader, list[str]]:
+    said: list[str] = []
+    made = RoleReloader(str(top / "role.yaml"), home=str(top / "home"), env={}, watch=watch, notify=said.append)
+    return made, said
+
+
+def write(file: Path, text: str) -> None:
+    """Write a file whose time differs from before, however coarse the clock of the disk is."""
+    before = file.stat().st_mtime_ns if file.exists() else 0
+    file.write_text(text, encoding="utf-8")
+    os.utime(file, ns=(before + 10**9, before + 10**9))
+
+
+def test_without_watch_nothing_changes(top: Path) -> None:
+    """What was read at the beginning counts to the end."""
+    made, said = live(top, watch=False)
+    first = made.current()
+    write(top / "role.yaml", "broken")
+    assert made.current() is first
+    assert said == []
+
+
+def test_what_has_not_changed_is_not_read_again(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn costs a look at the files' times, no more."""
+    skill(top / "skills/pdf")
+    made, said = live(top)
+    first = made.current()
+    monkeypatch.setattr("prowess.agent.reload.assemble", lambda *_, **__: pytest.fail("it was read again"))
+    assert made.current() is first
+    assert said == []
+
+
+def test_a_change_of_the_role_counts_from_the_next_turn_on(top: Path) -> None:
+    """The turn that has begun keeps what it began with."""
+    made, said = live(top)
+    before = made.current()
+    write(top / "role.yaml", ROLE.replace("First", "Second"))
+    assert made.current().instructions == "Second."
+    assert before.instructions == "First."
+    assert said == [TAKEN]
+    made.current()
+    assert said == [TAKEN]
+
+
+def test_a_change_of_a_skill_counts(top: Path) -> None:
+    """Of one that is named or discovered; and so does a new one, and one that is gone."""
+    skill(top / "skills/named", body="Old.")
+    found = skill(top / "skills/found")
+    write(top / "role.yaml", ROLE + "skills: [named]\n")
+    made, said = live(top)
+    write(top / "skills/named/SKILL.md", "---\nname: named\ndescription: d\n---\nNew.\n")
+    assert made.current().instructions.endswith("New.")
+    write(found, "---\nname: found\ndescription: Other words.\n---\n")
+    catalog = made.current().catalog
+    assert catalog is not None
+    assert [entry.description for entry in catalog.active] == ["Other words."]
+    skill(top / "skills/third")
+    catalog = made.current().catalog
+    assert catalog is not None
+    assert [entry.name for entry in catalog.active] == ["found", "third"]
+    found.unlink()
+    found.parent.rmdir()
+    catalog = made.current().catalog
+    assert catalog is not None
+    assert [entry.name for entry in catalog.active] == ["third"]
+    assert said == [TAKEN] * 4
+
+
+def test_a_folder_of_skills_that_appears_counts(top: Path) -> None:
+    """`.agents/skills` need not be there at the beginning."""
+    made, _ = live(top)
+    skill(top / ".agents/skills/late")
+    catalog = made.current().catalog
+    assert catalog is not None
+    assert [entry.name for entry in catalog.active] == ["late"]
+
+
+def test_what_is_wrong_does_not_take_the_place_of_what_was_right(top: Path) -> None:
+    """It is told once, and again when it is wrong in another way; when it is mended, it counts."""
+    made, said = live(top)
+    first = made.current()
+    write(top / "role.yaml", ROLE + "skils: []\n")
+    assert made.current() is first
+    assert made.current() is first
+    assert len(said) == 1
+    assert said[0].startswith("the change is not taken over: ")
+    assert said[0].endswith("role.yaml:4:1: the key `skils` is not known (did you mean `skills`?)")
+    write(top / "role.yaml", ROLE + "skills: [../elsewhere/pdf.md]\n")
+    assert made.current() is first
+    assert "there is no skill `../elsewhere/pdf.md`" in said[1]
+    (top.parent / "elsewhere").mkdir(exist_ok=True)
+    (top.parent / "elsewhere/pdf.md").write_text("---\nname: pdf\ndescription: d\n---\nTurn pages.\n")
+    assert made.current().instructions.endswith("Turn pages.")
+    assert said[2:] == [TAKEN]
+
+
+def test_a_role_that_goes_away_is_kept(top: Path) -> None:
+    """As when an editor writes a file by renaming another."""
+    made, said = live(top)
+    first = made.current()
+    (top / "role.yaml").rename(top / "aside")
+    assert made.current() is first
+    (top / "aside").rename(top / "role.yaml")
+    assert made.current().instructions == "First."
+    assert len(said) == 2
+
+
+def test_a_change_while_it_is_read_is_seen_at_the_next_turn(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file's time is that of before it was read."""
+    made, _ = live(top)
+
+    def slow(*given: Any, **named: Any) -> object:
+        done = assemble(*given, **named)
+        write(top / "role.yaml", ROLE.replace("First", "Third"))
+        monkeypatch.setattr("prowess.agent.reload.assemble", assemble)
+        return done
+
+    monkeypatch.setattr("prowess.agent.reload.assemble", slow)
+    write(top / "role.yaml", ROLE.replace("First", "Second"))
+    assert made.current().instructions == "Second."
+    assert made.current().instructions == "Third."
+
+
+def test_what_the_user_should_know_is_said_once(top: Path) -> None:
+    """At the beginning, and after a change only what is new."""
+    for name in ("aa", "bb", "cc"):
+        skill(top / f"skills/{name}")
+    write(top / "role.yaml", ROLE + "auto_skills: {max_skills: 2}\n")
+    made, said = live(top)
+    assert [words.partition(":")[0] for words in said] == ["`cc` is left out"]
+    write(top / "role.yaml", ROLE + "auto_skills: {max_skills: 2}\n# changed\n")
+    made.current()
+    skill(top / "skills/dd")
+    made.current()
+    assert [words.partition(":")[0] for words in said[1:]] == [TAKEN, TAKEN, "`dd` is left out"]
+
+
+def test_a_role_that_is_wrong_is_not_begun_with(top: Path) -> None:
+    """All that is wrong is in the error, a line each."""
+    (top / "role.yaml").write_text("name: a\nskils: []\n")
+    with pytest.raises(ConfigError) as caught:
+        live(top)
+    assert str(caught.value).splitlines() == [
+        f"{top}/role.yaml:2:1: the key `skils` is not known (did you mean `skills`?)",
+        f"{top}/role.yaml:1:1: there is no `prompt` (add `prompt: ...`)",
+    ]
+    assert caught.value.hint == "`prowess validate` says the same without running it"
+
+
+def test_tools_that_can_write_do_not_change_themselves(top: Path) -> None:
+    """What they may have written is taken over as text; the policy and the tools stay as they were."""
+    write(
+        top / "role.yaml", f"{ROLE}tools: [{{type: filesystem, read_only: false}}]\nsecurity: {{ask: [write_file]}}\n"
+    )
+    made, said = live(top)
+    first = made.current()
+    write(
+        top / "role.yaml", ROLE.replace("First.", "Second.") + "tools: [{type: shell, require_confirmation: false}]\n"
+    )
+    second = made.current()
+    assert second.instructions == "Second."
+    assert second.toolbox is first.toolbox
+    assert second.role.security == first.role.security
+    assert said == [f"{TAKEN}; its policy and its tools stay, since they may have changed it"]

@@ -1,0 +1,316 @@
+"""Requests under a policy: real servers on the loopback address, which do what servers should not."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.agent.policy import RefusedError, ToolFailedError
+from prowess.agent.tools._network import HttpResponse, fetch
+from prowess.agent.tools._reach import NetworkAccess
+from support.site_server import Request, Site, echo, redirect, reply
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+OPEN = NetworkAccess(allow_private_addresses=True)
+
+
+def get(
+    url: str, *, access: NetworkAccess = OPEN, timeout: float = 5, limit: int = 10_000, **more: Any
+) -> HttpResponse:
+    return fetch("GET", url, access=access, timeout=timeout, limit=limit, **more)
+
+
+def test_an_answer_has_its_status_headers_and_body() -> None:
+    """And the request says what it must and little more."""
+    with Site({"/a": echo}) as site:
+        answer = get(f"{site.url}/a?b=c", headers={"X-Key": "k"})
+    assert (answer.status, answer.media_type, answer.url, answer.is_complete) == (
+        200,
+        "application/json",
+        f"{site.url}/a?b=c",
+        True,
+    )
+    assert site.requests[0].headers == {
+        "host": f"127.0.0.1:{site.port}",
+        "accept": "*/*",
+        "accept-encoding": "gzip",
+        "connection": "keep-alive",
+        "user-agent": "Prowess",
+        "x-key": "k",
+    }
+
+
+def test_a_private_address_is_refused_before_anything_is_sent() -> None:
+    """The server hears nothing."""
+    with Site({"*": echo}) as site, pytest.raises(RefusedError):
+        get(site.url, access=NetworkAccess())
+    assert site.requests == []
+
+
+def named(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
+    """Let names mean these addresses, one answer after another, the last for ever; returns the names."""
+    asked: list[str] = []
+
+    def look(host: Any, port: Any, *_: Any, **__: Any) -> list[Any]:
+        asked.append(str(host))
+        address = answers[min(len(asked), len(answers)) - 1]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look)
+    return asked
+
+
+def test_the_name_stays_in_host_while_the_connection_goes_to_the_checked_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The name is looked up once: a second answer, of another address, is never asked for."""
+    asked = named(monkeypatch, "127.0.0.1", "127.0.0.99")
+    with Site({"*": echo}) as site:
+        get(f"http://rebind.example:{site.port}/")
+    assert asked == ["rebind.example"]
+    assert site.requests[0].headers["host"] == f"rebind.example:{site.port}"
+
+
+def test_a_redirect_to_a_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each hop is checked as the first was."""
+    named(monkeypatch, "127.0.0.1")
+    access = NetworkAccess(allow_private_addresses=True, allowed=(("start.example",),))
+    with (
+        Site({"/in": redirect("http://169.254.169.254/latest/meta-data/"), "*": echo}) as site,
+        pytest.raises(RefusedError),
+    ):
+        get(f"http://start.example:{site.port}/in", access=access)
+    assert len(site.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "to",
+    [
+        "file:///etc/passwd",
+        "ftp://127.0.0.1/",
+        "http://u:p@127.0.0.1/",
+        "//2130706433/x",
+        "http://[::1",
+        "javascript:x",
+    ],
+)
+def test_a_redirect_to_what_is_no_open_url_is_refused(to: str) -> None:
+    """Whatever the server writes."""
+    with Site({"/": redirect(to)}) as site, pytest.raises(RefusedError):
+        get(f"{site.url}/")
+
+
+def test_redirects_are_followed_five_times_and_no_more() -> None:
+    """So a circle ends."""
+    pages: dict[str, Any] = {f"/{at}": redirect(f"/{at + 1}") for at in range(10)}
+    with Site(pages) as site:
+        with pytest.raises(ToolFailedError, match="sends on more than 5 times"):
+            get(f"{site.url}/0")
+        assert len(site.requests) == 6
+
+
+def test_headers_are_not_sent_to_another_origin() -> None:
+    """The port makes another one; cookies are sent to nobody."""
+    with Site({"*": echo}) as other:
+        there = redirect(f"http://localhost:{other.port}/x").replace(b"\r\n\r\n", b"\r\nset-cookie: a=b\r\n\r\n")
+        with Site({"/": there, "/same": redirect("/end"), "*": echo}) as site:
+            secret = {"Authorization": "Bearer s", "X-Api-Key": "s", "Cookie": "s=1"}
+            answer = get(f"{site.url}/", headers=secret)
+            assert answer.url == f"http://localhost:{other.port}/x"
+            assert not {"authorization", "x-api-key", "cookie"} & other.requests[0].headers.keys()
+            get(f"{site.url}/same", headers=secret)
+            assert site.requests[-1].headers["authorization"] == "Bearer s"
+
+
+def test_a_post_is_never_sent_elsewhere() -> None:
+    """Its redirect is the answer."""
+    with Site({"/": redirect("/other", "307 Temporary Redirect"), "*": echo}) as site:
+        answer = fetch("POST", f"{site.url}/", access=OPEN, timeout=5, limit=100, content=b"x")
+        assert (answer.status, answer.headers["location"], len(site.requests)) == (307, "/other", 1)
+
+
+def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would look up names itself."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with Site({"*": echo}) as site:
+        assert get(site.url).status == 200
+
+
+def test_no_more_is_read_than_may_be() -> None:
+    """A server that never stops is left."""
+
+    def flood(_: Request) -> Iterator[bytes]:
+        yield b"HTTP/1.1 200 OK\r\n\r\n"
+        while True:
+            yield b"x" * 65536
+
+    with Site({"*": flood}) as site:
+        answer = get(site.url, limit=100_000)
+    assert (len(answer.body), answer.is_complete) == (100_000, False)
+
+
+def test_what_is_packed_is_unpacked_no_further_than_may_be_read() -> None:
+    """A gigabyte in a megabyte takes neither memory nor time."""
+    bomb = gzip.compress(bytes(200_000_000), 9)
+    with Site({"*": reply(bomb, content_encoding="gzip")}) as site:
+        begun = time.monotonic()
+        answer = get(site.url, limit=1000)
+    assert (answer.body, answer.is_complete) == (bytes(1000), False)
+    assert time.monotonic() - begun < 2
+
+
+def test_a_packed_answer_is_read_whole() -> None:
+    """As servers mostly send."""
+    with Site({"*": reply(gzip.compress(b"hello" * 100), content_encoding="GZIP")}) as site:
+        assert (answer := get(site.url)).body == b"hello" * 100
+        assert answer.is_complete
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (reply(b"not gzip", content_encoding="gzip"), "packed in a way that cannot be unpacked"),
+        (reply(b"x", content_encoding="br"), "packed as `br`, which was not asked for"),
+        (b"", "the request failed"),
+        (b"\x00\xff\x00 nonsense\r\n\r\n", "the request failed"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf", "the request failed"),
+        (b"HTTP/1.1 999999 OK\r\n\r\n", "the request failed"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n", "the request failed"),
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n", "the request failed"),
+        (b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 100_000, "the request failed"),
+    ],
+)
+def test_an_answer_that_is_none_is_told_in_words(answer: bytes, words: str) -> None:
+    """And is nothing but a tool that failed."""
+    with Site({"*": answer}) as site, pytest.raises(ToolFailedError, match=words):
+        get(site.url)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"",
+        b"HTTP/1.1 200 OK\r\nx: ",
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+    ],
+    ids=["status", "headers", "body", "chunks"],
+)
+def test_a_server_that_drips_has_no_more_time_than_one_that_does_not(start: bytes) -> None:
+    """A byte now and then, in whatever part of the answer, wins nothing."""
+
+    def drip(_: Request) -> Iterator[bytes]:
+        yield start
+        while True:
+            time.sleep(0.05)
+            yield b"1" if b"chunked" not in start else b"1\r\nx\r\n"
+
+    begun = time.monotonic()
+    with Site({"*": drip}) as site, pytest.raises(ToolFailedError, match=r"no whole answer within 0\.5 seconds"):
+        get(site.url, timeout=0.5)
+    assert time.monotonic() - begun < 2
+
+
+def test_a_look_up_that_hangs_has_no_more_time_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does ending it wait for it."""
+    end = threading.Event()
+
+    def hang(*_: Any, **__: Any) -> list[Any]:
+        end.wait(10)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    begun = time.monotonic()
+    with pytest.raises(ToolFailedError, match="no whole answer"):
+        get("http://slow.example/", timeout=0.3)
+    assert time.monotonic() - begun < 2
+    end.set()
+
+
+def test_nobody_listening_is_told() -> None:
+    """As a request that failed."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(ToolFailedError, match="the request failed"):
+            get(f"http://127.0.0.1:{taken.getsockname()[1]}/")
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "text"),
+    [
+        ("text/plain; charset=latin-1", b"caf\xe9", "café"),
+        ('text/plain; charset="utf-16"', "café".encode("utf-16"), "café"),
+        ("text/plain", b"\xef\xbb\xbfcaf\xc3\xa9", "café"),
+        ("text/plain; charset=nonsense", b"caf\xc3\xa9", "café"),
+        ("text/plain; charset=unicode_escape", rb"\x41", r"\x41"),
+        ("text/plain; charset=hex", b"41", "41"),
+        ("text/plain; charset=a\0b", b"41", "41"),
+        ("", b"\xff\xfe\xff", "�"),
+    ],
+)
+def test_text_is_read_in_its_character_set(kind: str, body: bytes, text: str) -> None:
+    """A set that is none is no error."""
+    import httpx2
+
+    answer = HttpResponse(
+        status=200, reason="", url="", headers=httpx2.Headers({"content-type": kind}), body=body, is_complete=True
+    )
+    assert answer.text() == text
+
+
+@pytest.fixture(scope="module")
+def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate for `names.example` and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not here to make a certificate")
+    folder = tmp_path_factory.mktemp("tls")
+    cert, key = folder / "cert.pem", folder / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", "/CN=names.example", "-addext", "subjectAltName=DNS:names.example",
+         "-keyout", str(key), "-out", str(cert)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return cert, key
+
+
+def test_tls_is_begun_and_checked_for_the_name_and_not_for_the_address(
+    tls: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A certificate of another name is no good, though the address is the same."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*tls)
+    named(monkeypatch, "127.0.0.1")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tls[0]))
+    with Site({"*": echo}, context=context) as site:
+        assert get(f"https://names.example:{site.port}/").status == 200
+        with pytest.raises(ToolFailedError, match="the request failed"):
+            get(f"https://other.example:{site.port}/")
+    assert site.tls_names == ["names.example", "other.example"]
+
+
+def test_what_was_encrypted_does_not_go_on_in_the_clear_with_headers(
+    tls: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page without any may."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*tls)
+    named(monkeypatch, "127.0.0.1")
+    monkeypatch.setenv("SSL_CERT_FILE", str(tls[0]))
+    with Site({"*": echo}) as plain, Site({"*": redirect(f"{plain.url}/")}, context=context) as site:
+        with pytest.raises(RefusedError, match="not encrypted"):
+            get(f"https://names.example:{site.port}/", headers={"Authorization": "s"})
+        assert plain.requests == []
+        assert get(f"https://names.example:{site.port}/").status == 200

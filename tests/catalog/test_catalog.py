@@ -1,0 +1,381 @@
+"""Deciding: states, collisions, references, digests, and the laws a catalog keeps."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from prowess.catalog import Catalog, discover
+from prowess.catalog._entry import State
+from prowess.catalog._precedence import evaluate_file
+from prowess.errors import AmbiguousSkillError, HostNotFoundError, SkillNotFoundError
+from prowess.hosts import host_names
+from support import strategies  # noqa: F401 - its profile makes every run the same
+from support.skills import FakeMachine, entry_in_folder, finding_codes, make_machine, skill
+
+PLACES = (
+    "repo/.prowess/skills",
+    "repo/.agents/skills",
+    "repo/.claude/skills",
+    "repo/.github/skills",
+    "repo/.camel/skills",
+    "repo/skills",
+    "repo/.prowess/packages/p/skills",
+    "repo/.aam/packages/p/skills",
+    "home/.agents/skills",
+    "home/.claude/skills",
+    "home/.camel/skills",
+    "home/.initrunner/skills",
+    "extra",
+)
+LAWFUL = ("prowess", "camel", "aam", "initrunner", "claude-code", "codex", "gemini-cli", "copilot")
+
+# Where (place), folder, name, text: few of each, so that they collide.
+ROWS = st.lists(
+    st.tuples(
+        st.sampled_from(PLACES),
+        st.sampled_from(["aa", "bb", "group/cc", "Aa"]),
+        st.sampled_from(["aa", "bb", "BB", "p:aa", ""]),
+        st.sampled_from(["one", "two", ""]),
+    ),
+    max_size=14,
+    unique_by=lambda row: row[:2],
+)
+
+
+def build(top: Path, rows: list[tuple[str, str, str, str]]) -> None:
+    (top / "home").mkdir(parents=True)
+    (top / "repo/.git").mkdir(parents=True)
+    for place, folder, name, words in rows:
+        skill(top / place / folder, f'"{name}"', f'"{words}"')
+
+
+def see(top: Path, host: str, **more: Any) -> Catalog:
+    return discover(top / "repo", host=host, home=top / "home", env={}, skill_dirs=[top / "extra"], **more)
+
+
+def table(catalog: Catalog) -> list[dict[str, object]]:
+    return [entry.as_dict() for entry in catalog.skills]
+
+
+class Shuffled:
+    """A listing in no order."""
+
+    def __init__(self, entries: Any, seed: int) -> None:
+        with entries:
+            self.entries = list(entries)
+        random.Random(seed).shuffle(self.entries)  # noqa: S311 - not for secrets
+
+    def __enter__(self) -> Any:
+        return iter(self.entries)
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __iter__(self) -> Any:
+        return iter(self.entries)
+
+
+@settings(max_examples=40)
+@given(ROWS, st.sampled_from(LAWFUL), st.integers(0, 1000))
+def test_the_order_in_which_directories_list_does_not_matter(
+    rows: list[tuple[str, str, str, str]], host: str, seed: int
+) -> None:
+    """Two file systems that list the same files in different orders give the same catalog."""
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name).resolve()
+        build(top, rows)
+        wanted = see(top, host)
+        real = os.scandir
+        with mock.patch("os.scandir", lambda path=".": Shuffled(real(path), seed)):
+            shuffled = see(top, host)
+        assert table(shuffled) == table(wanted)
+        assert shuffled.findings == wanted.findings
+
+
+@settings(max_examples=40)
+@given(ROWS, st.sampled_from(LAWFUL))
+def test_each_skill_appears_once_and_the_states_add_up(rows: list[tuple[str, str, str, str]], host: str) -> None:
+    """No SKILL.md is twice in a catalog; those of scanned places that are not in it are findings."""
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name).resolve()
+        build(top, rows)
+        catalog = see(top, host)
+        paths = [os.path.realpath(entry.path) for entry in catalog.skills]
+        assert len(paths) == len(set(paths))
+        counts = catalog.counts
+        assert counts.pop("found") == len(paths) == sum(counts.values())
+        assert set(counts) == {str(state) for state in State}
+        scanned = {os.path.realpath(place.path) for place in catalog.scan_roots}
+        told = {*paths, *(item.path for item in catalog.findings)}
+        for place, folder, _, _ in rows:
+            if str(top / place) in scanned:
+                assert str(top / place / folder / "SKILL.md") in told
+        for entry in catalog.skills:
+            assert entry.reason or entry.state is State.ACTIVE
+            assert (entry.shadowed_by is not None) == (entry.state is State.SHADOWED)
+
+
+@settings(max_examples=60)
+@given(ROWS, st.sampled_from(["prowess", "camel", "aam", "initrunner"]), st.integers(0, 20))
+def test_a_root_of_lower_precedence_never_changes_an_active_skill(
+    rows: list[tuple[str, str, str, str]], host: str, cut: int
+) -> None:
+    """What is active without the last roots is active with them, as it was."""
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name).resolve()
+        build(top, rows)
+        whole = see(top, host)
+        kept = {place.path for place in whole.scan_roots[:cut]}
+        before = [entry for entry in see_only(top, host, kept).skills if entry.state is State.ACTIVE]
+        after = {entry.path: entry for entry in whole.skills}
+        for entry in before:
+            assert after[entry.path].as_dict() == entry.as_dict()
+
+
+def see_only(top: Path, host: str, kept: set[str]) -> Catalog:
+    from prowess.catalog import _precedence as module
+
+    real = vars(module)["find_scan_roots"]
+    with mock.patch.object(
+        module, "find_scan_roots", lambda *a, **k: tuple(place for place in real(*a, **k) if place.path in kept)
+    ):
+        return see(top, host)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> FakeMachine:
+    return make_machine(tmp_path, "prowess")
+
+
+def test_byte_identical_copies_are_reported_as_copies(here: FakeMachine) -> None:
+    """A copy is told apart from another skill of the same name; one more file makes the difference."""
+    first = here.repo / ".agents/skills/pdf"
+    second = here.home / ".agents/skills/pdf"
+    skill(first)
+    skill(second)
+    (first / "x.txt").write_text("x")
+    (second / "x.txt").write_text("x")
+    loser = here.discover_skills().skills[1]
+    assert [item.code for item in loser.findings] == ["skill-copy"]
+    assert loser.reason == f"{first}/SKILL.md wins: project before user; it is a byte-identical copy"
+    (second / "x.txt").write_text("y")
+    loser = here.discover_skills().skills[1]
+    assert [item.code for item in loser.findings] == ["name-shadowed"]
+
+
+def independent_digest(folder: Path) -> str:
+    lines = []
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            inner = str(path.relative_to(folder)).encode()
+            lines.append(inner + b"\0" + hashlib.sha256(path.read_bytes()).hexdigest().encode() + b"\n")
+    return "sha256:" + hashlib.sha256(b"".join(sorted(lines))).hexdigest()
+
+
+def test_a_digest_is_over_the_sorted_lines_of_path_and_hash(here: FakeMachine) -> None:
+    """`sha256:` over `PATH NUL SHA256HEX LF` of the regular files; links are no part of it."""
+    folder = here.repo / ".agents/skills/pdf"
+    skill(folder)
+    for name, data in {"a/b/c.txt": b"c", "a.txt": b"", "a/z": b"\0\xff", "é.md": b"e", "B": b"b", "a-b": b"-"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    (folder / "link").symlink_to("a.txt")
+    (folder / "dir").symlink_to("a")
+    (folder / "empty").mkdir()
+    (entry,) = here.discover_skills().explain("pdf")
+    assert entry.digest == independent_digest(folder)
+    assert here.discover_skills().skills[0].digest is None
+    (folder / "a.txt").write_bytes(b"changed")
+    assert here.discover_skills().explain("pdf")[0].digest == independent_digest(folder) != entry.digest
+
+
+@settings(max_examples=30)
+@given(
+    st.dictionaries(st.from_regex(r"[a-zA-Z0-9é._-]{1,3}x(/[a-z.]{1,3}y){0,2}", fullmatch=True), st.binary(max_size=9))
+)
+def test_any_digest(files: dict[str, bytes]) -> None:
+    """The same for whatever files there are."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve() / "repo/.agents/skills/pdf"
+        skill(folder)
+        for path, data in files.items():
+            try:
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_bytes(data)
+            except OSError:
+                continue  # a file where a folder should be
+        (entry,) = discover(folder.parents[2], home=name, env={}).explain("pdf")
+        assert entry.digest == independent_digest(folder)
+
+
+# References
+
+
+@pytest.fixture
+def many(here: FakeMachine) -> FakeMachine:
+    skill(here.repo / ".agents/skills/pdf", description="the project's")
+    skill(here.home / ".agents/skills/pdf", description="the user's")
+    skill(here.repo / ".prowess/packages/tools/skills/pdf", description="the package's")
+    skill(here.repo / ".agents/skills/folder-name", "other-name")
+    skill(here.repo / ".agents/skills/off", more="disable-model-invocation: true\n")
+    return here
+
+
+def digest_of(here: FakeMachine, folder: str) -> str:
+    entry = here.discover_skills().resolve(str(here.repo / folder))
+    from prowess.catalog._entry import with_digest
+
+    digest = with_digest(entry).digest
+    assert digest is not None
+    return digest.removeprefix("sha256:")
+
+
+REFERENCES = [
+    pytest.param("pdf", "repo/.agents/skills/pdf", id="name"),
+    pytest.param("PDF", "repo/.agents/skills/pdf", id="name-in-another-case"),
+    pytest.param("project:pdf", "repo/.agents/skills/pdf", id="scope"),
+    pytest.param("user:pdf", "home/.agents/skills/pdf", id="scope-of-the-loser"),
+    pytest.param("tools:pdf", "repo/.prowess/packages/tools/skills/pdf", id="package"),
+    pytest.param("package:tools:pdf", "repo/.prowess/packages/tools/skills/pdf", id="scope-and-package"),
+    pytest.param("other-name", "repo/.agents/skills/folder-name", id="name-unlike-folder"),
+    pytest.param("folder-name", "repo/.agents/skills/folder-name", id="folder-unlike-name"),
+    pytest.param("off", "repo/.agents/skills/off", id="user-only"),
+    pytest.param(".agents/skills/pdf", "repo/.agents/skills/pdf", id="folder-path"),
+    pytest.param("./.agents/skills/pdf/", "repo/.agents/skills/pdf", id="folder-path-with-slash"),
+    pytest.param(".agents/skills/pdf/SKILL.md", "repo/.agents/skills/pdf", id="file-path"),
+    pytest.param("../home/.agents/skills/pdf", "home/.agents/skills/pdf", id="path-above"),
+]
+
+
+@pytest.mark.parametrize(("reference", "folder"), REFERENCES)
+def test_a_reference_is_a_name_a_scope_a_package_or_a_path(reference: str, folder: str, many: FakeMachine) -> None:
+    """`resolve` gives the one it means, `explain` has it first."""
+    catalog = many.discover_skills()
+    assert many.relative_folder(catalog.resolve(reference).path) == folder
+    assert many.relative_folder(catalog.explain(reference)[0].path) == folder
+
+
+def test_a_reference_may_be_a_digest_or_its_beginning(many: FakeMachine) -> None:
+    """With `sha256:` or without; eight digits at least without."""
+    digest = digest_of(many, ".agents/skills/folder-name")
+    for reference in (digest, digest[:8], f"sha256:{digest}", f"sha256:{digest[:6]}", f"sha256:{digest[:8].upper()}"):
+        assert many.discover_skills().resolve(reference).folder == "folder-name"
+    with pytest.raises(SkillNotFoundError):
+        many.discover_skills().resolve(digest[:7])
+
+
+def test_an_absolute_path_is_a_reference(many: FakeMachine) -> None:
+    """Of the folder or of the file; also through a link to them."""
+    file = many.home / ".agents/skills/pdf/SKILL.md"
+    assert many.discover_skills().resolve(str(file)).path == str(file)
+    assert many.discover_skills().resolve(str(file.parent)).path == str(file)
+
+
+def test_explain_gives_the_whole_chain(many: FakeMachine) -> None:
+    """Every candidate with root, scope, digest, state and rule; the one that wins first."""
+    chain = many.discover_skills().explain("pdf")
+    rows = {(entry.scope, str(entry.state), entry.rule) for entry in chain}
+    wanted = {("project", "active", "found"), ("user", "shadowed", "name-shadowed"), ("package", "active", "found")}
+    assert rows == wanted
+    assert chain[0].scope == "project"
+    assert all(re.fullmatch("sha256:[0-9a-f]{64}", entry.digest or "") for entry in chain)
+
+
+def test_an_ambiguous_reference_lists_its_candidates(here: FakeMachine) -> None:
+    """Two skills of one scope that no rule tells apart: the error has their paths, and says what to do."""
+    first = skill(here.repo / ".agents/skills/one/x", "aa")
+    second = skill(here.repo / ".agents/skills/two/x", "bb")
+    with pytest.raises(AmbiguousSkillError) as raised:
+        here.discover_skills().resolve("x")
+    assert raised.value.candidates == (str(first), str(second))
+    assert str(raised.value) == f"`x` means 2 skills:\n  project:aa  {first}\n  project:bb  {second}"
+    assert raised.value.hint == "name one by its path"
+    assert len(here.discover_skills().explain("x")) == 2
+
+
+@pytest.mark.parametrize(
+    "reference", ["pfd", "pdff", "user:pfd", "nosuch/path", "", "deadbeefdeadbeef", "\0", "~nobody/x"]
+)
+def test_an_unknown_reference_names_what_is_near(reference: str, many: FakeMachine) -> None:
+    """An error of its own kind, also a `LookupError`; its hint has names that are almost so."""
+    for ask in (many.discover_skills().resolve, many.discover_skills().explain):
+        with pytest.raises(SkillNotFoundError) as raised:
+            ask(reference)
+        assert isinstance(raised.value, LookupError)
+        if reference in ("pfd", "pdff"):
+            assert raised.value.hint == "did you mean `pdf`?"
+        elif not reference.startswith("user"):
+            assert raised.value.hint == "`prowess list` shows all skills"
+
+
+def test_an_unknown_host_is_an_error(here: FakeMachine) -> None:
+    """Before anything is looked at."""
+    with pytest.raises(HostNotFoundError, match="there is no host `claud`"):
+        discover(here.repo, host="claud")
+
+
+def test_names_that_differ_in_case_only_are_told(tmp_path: Path) -> None:
+    """A host that compares exactly takes both; the finding says that they look alike."""
+    here = make_machine(tmp_path, "camel")
+    skill(here.repo / ".camel/skills/one", "pdf")
+    skill(here.repo / ".camel/skills/two", "PDF")
+    assert list(here.states().values()) == ["active", "active"]
+    assert "name-lookalike" in finding_codes(here.discover_skills())
+
+
+def test_a_name_with_hidden_characters_is_the_name_without(here: FakeMachine) -> None:
+    """What a reader cannot tell apart, Prowess does not either."""
+    skill(here.repo / ".agents/skills/pdf")
+    skill(here.repo / ".agents/skills/pdf2", '"pd\u200bf"', "evil")
+    assert list(here.states().values()) == ["active", "shadowed"]
+
+
+def test_a_rejected_skill_hides_nothing(here: FakeMachine) -> None:
+    """It does not take part in collisions: the next of that name wins."""
+    skill(here.repo / ".agents/skills/pdf", more="name: pdf\n")
+    skill(here.home / ".agents/skills/pdf")
+    assert list(here.states().values()) == ["rejected", "active"]
+
+
+@pytest.mark.parametrize("host", host_names())
+def test_judge_agrees_with_discover(host: str, tmp_path: Path) -> None:
+    """A file by itself is judged as it would be in a catalog where it is alone."""
+    here = make_machine(tmp_path, host, INFER_AGENT_SKILLS_ENABLED="true")
+    texts = {
+        "aa": "---\nname: aa\ndescription: d\n---\nx\n",
+        "bb": "---\nname: cc\ndescription: d\n---\nx\n",
+        "dd": "---\nname: dd\n---\nWords.\n",
+        "ee": "no front matter\n",
+        "ff": "---\nname: ff\ndescription: " + "d" * 2000 + "\n---\nx\n",
+        "gg": "---\nname: [gg]\ndescription: d\n---\nx\n",
+    }
+    for name, text in texts.items():
+        (here.top / "extra" / name).mkdir(parents=True)
+        (here.top / "extra" / name / "SKILL.md").write_text(text)
+    catalog = here.discover_skills(skill_dirs=[here.top / "extra"])
+    for name in texts:
+        alone = evaluate_file(str(here.top / "extra" / name / "SKILL.md"), host)
+        assert str(alone.state) == str(entry_in_folder(catalog, name).state), name
+
+
+def test_as_dict_has_the_promised_shape(here: FakeMachine) -> None:
+    """The keys of `list --json`."""
+    skill(here.repo / ".agents/skills/pdf")
+    (entry,) = here.discover_skills().skills
+    assert set(entry.as_dict()) >= {
+        *("name", "frontmatter_name", "folder", "description", "path", "scope", "root", "namespace", "state"),
+        *("reason", "shadowed_by", "digest", "requirements", "findings"),
+    }
+    assert entry.state == "active"
+    assert entry.as_dict()["state"] == "active"

@@ -1,0 +1,137 @@
+"""Where a host's roots are on a machine."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.catalog._roots import find_scan_roots, git_root
+from prowess.hosts import Host, Root
+from support.trees import write_repository
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def paths(top: Path, *roots: Root, cwd: str = "repo/a/b", env: dict[str, str] | None = None, **more: Any) -> list[str]:
+    host = Host(name="x", title="X", roots=roots, **{key: more.pop(key) for key in ("levels_first",) if key in more})
+    where = find_scan_roots(host, str(top / cwd), str(top / "home"), env=env or {}, **more)
+    return [os.path.relpath(place.path, top) for place in where]
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    top = tmp_path.resolve()
+    (top / "repo/a/b").mkdir(parents=True)
+    (top / "plain/c").mkdir(parents=True)
+    (top / "repo/.git").mkdir()
+    return top
+
+
+def project(path: str = ".x/skills", **rules: Any) -> Root:
+    return Root(path=path, scope="project", **rules)
+
+
+@pytest.mark.parametrize(
+    ("walk", "cwd", "wanted"),
+    [
+        pytest.param("none", "repo/a/b", ["repo/a/b"], id="none"),
+        pytest.param("git-root", "repo/a/b", ["repo/a/b", "repo/a", "repo"], id="git-root"),
+        pytest.param("git-root", "repo", ["repo"], id="git-root-at-the-root"),
+        pytest.param("git-root", "plain/c", ["plain/c"], id="git-root-without-git"),
+        pytest.param("project", "repo/a/b", ["repo"], id="project"),
+        pytest.param("project", "plain/c", ["plain/c"], id="project-without-git"),
+    ],
+)
+def test_a_relative_root_is_looked_for_where_its_walk_says(walk: str, cwd: str, wanted: list[str], top: Path) -> None:
+    """Nearest first."""
+    assert paths(top, project(walk=walk), cwd=cwd) == [f"{folder}/.x/skills" for folder in wanted]
+
+
+def test_a_walk_may_go_up_to_the_root_of_the_file_system(top: Path) -> None:
+    """Always, or where there is no git root."""
+    always = paths(top, project(walk="filesystem-root"))
+    assert always[:4] == ["repo/a/b/.x/skills", "repo/a/.x/skills", "repo/.x/skills", ".x/skills"]
+    assert os.path.normpath(top / always[-1]) == "/.x/skills"
+    fallback = project(walk="git-root", without_git="filesystem-root")
+    assert paths(top, fallback) == ["repo/a/b/.x/skills", "repo/a/.x/skills", "repo/.x/skills"]
+    assert len(paths(top, fallback, cwd="plain/c")) == len(always) - 1
+
+
+def test_neighbours_are_looked_for_level_by_level(top: Path) -> None:
+    """All roots of a nearer folder come first, unless the host goes up root by root."""
+    roots = (project(".x", walk="git-root"), project(".y", walk="git-root"))
+    assert paths(top, *roots, cwd="repo/a") == ["repo/a/.x", "repo/a/.y", "repo/.x", "repo/.y"]
+    assert paths(top, *roots, cwd="repo/a", levels_first=False) == ["repo/a/.x", "repo/.x", "repo/a/.y", "repo/.y"]
+
+
+def test_home_absolute_and_variables(top: Path) -> None:
+    """`~/`, `/`, `$VAR/...|~/...`, and `$VAR` as a path list."""
+    roots = (
+        Root(path="~/.x/skills", scope="user"),
+        Root(path="/etc/x", scope="system"),
+        Root(path="$X_HOME/skills|~/.xx/skills", scope="user"),
+        Root(path="$X_DIRS", scope="extra"),
+    )
+    plain = paths(top, *roots)
+    assert plain == ["home/.x/skills", os.path.relpath("/etc/x", top), "home/.xx/skills"]
+    env = {"X_HOME": str(top / "moved"), "X_DIRS": os.pathsep.join([str(top / "d1"), "", "d2"])}
+    assert paths(top, *roots, env=env)[2:] == ["moved/skills", "d1", "repo/a/b/d2"]
+    assert paths(top, *roots, env=env, use_home_variables=False)[2:] == ["home/.xx/skills", "d1", "repo/a/b/d2"]
+
+
+def test_named_directories_are_taken_as_they_are_named(top: Path) -> None:
+    """Relative to the working directory, in their order; a host without a row for them has them last."""
+    assert paths(top, project(), skill_dirs=["d", str(top / "e"), "../f"]) == [
+        *("repo/a/b/.x/skills", "repo/a/b/d", "e", "repo/a/f")
+    ]
+    first = Root(path="@skill-dir", scope="extra")
+    assert paths(top, first, project(), skill_dirs=["d"]) == ["repo/a/b/d", "repo/a/b/.x/skills"]
+
+
+def test_packages_give_their_names(top: Path) -> None:
+    """One star is a package's folder, in sorted order; hidden ones and files are none."""
+    packages = top / "repo/.x/packages"
+    for name in ("b", "a", ".hidden"):
+        (packages / name).mkdir(parents=True)
+    (packages / "file").write_text("x")
+    host = Host(name="x", title="X", roots=(project(".x/packages/*/skills", walk="project"),))
+    where = find_scan_roots(host, str(top / "repo"), str(top), env={})
+    assert [(place.namespace, os.path.relpath(place.path, packages)) for place in where] == [
+        ("a", "a/skills"),
+        ("b", "b/skills"),
+    ]
+
+
+def test_nested_folders_lie_below_the_project(top: Path) -> None:
+    """Not the project's own, not in hidden or skipped folders, breadth first."""
+    for folder in ("", "a/b/", "c/", ".h/", "node_modules/m/", "c/d/"):
+        (top / f"repo/{folder}.x/skills").mkdir(parents=True)
+    (top / "repo/e/.x").mkdir(parents=True)
+    host = Host(name="x", title="X", roots=(project(walk="project", nested="active"),))
+    where = find_scan_roots(host, str(top / "repo/a"), str(top), env={})
+    assert [place.nested for place in where] == [None, "c", "a/b", "c/d"]
+
+
+def test_a_root_may_be_left_out_in_the_home(top: Path) -> None:
+    """Where the project folder is the home, `.x/skills` and `~/.x/skills` are one."""
+    (top / "home").mkdir()
+    assert paths(top, project(not_home=True), cwd="home") == []
+    assert paths(top, project(not_home=True), cwd="repo") == ["repo/.x/skills"]
+
+
+def test_a_git_root_is_a_folder_or_a_worktrees_file(top: Path) -> None:
+    """The nearest; a client that asks git wants a valid one."""
+    assert git_root(str(top / "repo/a/b")) == str(top / "repo")
+    assert git_root(str(top / "repo/a/b"), "valid") is None
+    (top / "repo/a/.git").write_text("gitdir: ../gitdir\n")
+    assert git_root(str(top / "repo/a/b")) == str(top / "repo/a")
+    assert git_root(str(top / "repo/a/b"), "valid") is None
+    write_repository(top / "repo/gitdir")
+    assert git_root(str(top / "repo/a/b"), "valid") == str(top / "repo/a")
+    (top / "repo/a/.git").write_text("nonsense")
+    (top / "repo/.git").rmdir()
+    write_repository(top / "repo/.git")
+    assert git_root(str(top / "repo/a/b"), "valid") == str(top / "repo")

@@ -1,0 +1,228 @@
+"""The walk: what is entered, what is not, and that everything left out is told."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.catalog._roots import ScanRoot
+from prowess.catalog._scan import ScanResult, scan
+from prowess.hosts import Host, Root, load_host
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def walk(top: Path, *more: Path, **rules: Any) -> ScanResult:
+    root = Root(path="skills", scope="project", **rules)
+    host = replace(load_host("prowess"), roots=(root,))
+    where = [ScanRoot(str(path), "project", root, project_folder=str(top)) for path in (top / "skills", *more)]
+    return scan(host, where, project=str(top))
+
+
+def found(result: ScanResult, top: Path) -> list[str]:
+    return [os.path.relpath(item.path, top / "skills").removesuffix("/SKILL.md") for item in result.found]
+
+
+def told(result: ScanResult, top: Path) -> list[tuple[str, str]]:
+    return [(item.code, os.path.relpath(item.path or "", top / "skills")) for item in result.findings]
+
+
+def tree(top: Path, *folders: str) -> Path:
+    top = top.resolve()
+    for folder in folders:
+        skill(top / "skills" / folder, "x")
+    return top
+
+
+DEPTHS = [
+    pytest.param(0, [], id="0"),
+    pytest.param(1, ["a"], id="1"),
+    pytest.param(2, ["a", "b/c"], id="2"),
+    pytest.param(3, ["a", "b/c", "b/d/e"], id="3"),
+    pytest.param(-1, ["a", "b/c", "b/d/e", "b/d/f/g/h"], id="any"),
+]
+
+
+@pytest.mark.parametrize(("depth", "wanted"), DEPTHS)
+def test_depth_bounds_the_walk(depth: int, wanted: list[str], tmp_path: Path) -> None:
+    """A skill below the last level is a finding if it is the next one, and never an entry."""
+    top = tree(tmp_path, "a", "b/c", "b/d/e", "b/d/f/g/h")
+    result = walk(top, depth=depth)
+    assert found(result, top) == wanted
+    assert {code for code, _ in told(result, top)} <= {"folder-too-deep"}
+
+
+def test_skills_come_in_sorted_order_depth_first(tmp_path: Path) -> None:
+    """By the names' code points, whatever the file system says."""
+    top = tree(tmp_path, "b", "a/z", "a/b", "B", "c-d", "c", "é", "a-b")
+    assert found(walk(top, depth=2), top) == ["B", "a/b", "a/z", "a-b", "b", "c", "c-d", "é"]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_skill_is_looked_into_only_if_the_host_does(inside: bool, tmp_path: Path) -> None:
+    """`inside` is a rule of the root."""
+    top = tree(tmp_path, "a", "a/b")
+    assert found(walk(top, depth=3, inside=inside), top) == (["a", "a/b"] if inside else ["a"])
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "entered"),
+    [
+        pytest.param(".git", {}, False, id="git"),
+        pytest.param("node_modules", {}, False, id="node_modules"),
+        pytest.param(".hidden", {}, False, id="hidden"),
+        pytest.param(".hidden", {"hidden": True}, True, id="hidden-allowed"),
+        pytest.param(".git", {"hidden": True}, False, id="git-though-hidden-allowed"),
+        pytest.param("dist", {"skip": ("dist",)}, False, id="own-list"),
+        pytest.param("node_modules", {"skip": ("dist",)}, True, id="not-in-own-list"),
+        pytest.param("__pycache__", {}, True, id="another-name"),
+    ],
+)
+def test_folders_skipped_by_name_are_told_if_they_hold_a_skill(
+    name: str, rules: dict[str, Any], entered: bool, tmp_path: Path
+) -> None:
+    """An entry or a finding, for the folder itself and for one below it; nothing where there is no skill."""
+    top = tree(tmp_path, name)
+    (top / "skills/.empty").mkdir()
+    result = walk(top, **rules)
+    assert found(result, top) == ([name] if entered else [])
+    assert told(result, top) == ([] if entered else [("folder-skipped", f"{name}/SKILL.md")])
+    deeper = tree(tmp_path / "two", f"{name}/x")
+    result = walk(deeper, depth=2, **rules)
+    assert found(result, deeper) == ([f"{name}/x"] if entered else [])
+    assert told(result, deeper) == ([] if entered else [("folder-skipped", f"{name}/x/SKILL.md")])
+
+
+LINKS = [
+    # linked_folders, target, found, finding
+    pytest.param("follow", "inside", True, None, id="follow-inside"),
+    pytest.param("follow", "outside", True, None, id="follow-outside"),
+    pytest.param("follow", "absent", False, "folder-link", id="follow-nowhere"),
+    pytest.param("bounded", "inside", True, None, id="bounded-inside"),
+    pytest.param("bounded", "outside", False, "folder-link", id="bounded-outside"),
+    pytest.param("skip", "inside", False, "folder-skipped", id="skip"),
+]
+
+
+@pytest.mark.parametrize(("rule", "target", "is_found", "code"), LINKS)
+def test_linked_folders(rule: str, target: str, is_found: bool, code: str | None, tmp_path: Path) -> None:
+    """Followed, bounded or skipped, as the root says; never silently."""
+    top = tree(tmp_path / "project")
+    (top / "skills").mkdir(parents=True)
+    skill(top / "inside", "x")
+    skill(tmp_path / "outside", "x")
+    targets = {"inside": top / "inside", "outside": tmp_path / "outside", "absent": tmp_path / "absent"}
+    (top / "skills/link").symlink_to(targets[target])
+    result = walk(top, linked_folders=rule)
+    assert found(result, top) == (["link"] if is_found else [])
+    assert [item.code for item in result.findings] == ([code] if code else [])
+
+
+def test_a_real_directory_is_visited_once_however_it_is_reached(tmp_path: Path) -> None:
+    """By its own name, a link, a loop, or two roots that are one."""
+    top = tree(tmp_path, "a/one")
+    (top / "skills/b").symlink_to("a")
+    (top / "skills/a/loop").symlink_to(top / "skills")
+    (top / "again").symlink_to("skills")
+    result = walk(top, top / "again", top / "skills", depth=-1)
+    assert found(result, top) == ["a/one"]
+
+
+def test_a_file_reached_twice_is_found_once(tmp_path: Path) -> None:
+    """Two SKILL.md that are links to one file."""
+    top = tree(tmp_path, "a")
+    for name in ("b", "c"):
+        (top / "skills" / name).mkdir()
+        (top / "skills" / name / "SKILL.md").symlink_to("../a/SKILL.md")
+    assert found(walk(top), top) == ["a"]
+
+
+OWN = [
+    pytest.param("no", ["a"], ["folder-skipped"], id="no"),
+    pytest.param("yes", ["", "a"], [], id="yes"),
+    pytest.param("last", ["a", ""], [], id="last"),
+    pytest.param("alone", [""], [], id="alone"),
+]
+
+
+@pytest.mark.parametrize(("own", "wanted", "findings"), OWN)
+def test_a_skill_in_the_root_itself(own: str, wanted: list[str], findings: list[str], tmp_path: Path) -> None:
+    """Not one, one, the last, or the only one; where it is none, that is told."""
+    top = tree(tmp_path, "a")
+    skill(top / "skills", "root")
+    result = walk(top, own=own, inside=own == "yes")
+    assert [name.replace("SKILL.md", "") for name in found(result, top)] == wanted
+    assert [item.code for item in result.findings] == findings
+
+
+@pytest.mark.parametrize("count_skills", [False, True])
+def test_a_root_is_walked_to_a_limit_that_is_told(count_skills: bool, tmp_path: Path) -> None:
+    """Folders that hold no skill count; those that do count if the host counts them."""
+    top = tree(tmp_path, *(f"s{number}" for number in range(9)))
+    for number in range(3):
+        (top / f"skills/e{number}").mkdir()
+    assert len(found(walk(top, depth=2, max_folders=20, count_skills=count_skills), top)) == 9
+    result = walk(top, depth=2, max_folders=4, count_skills=count_skills)
+    assert len(found(result, top)) == (0 if count_skills else 9)
+    assert [item.code for item in result.findings] == (["folder-limit"] if count_skills else [])
+    result = walk(top, depth=2, max_folders=7, count_skills=count_skills)
+    assert len(found(result, top)) == (3 if count_skills else 9)
+    result = walk(top, depth=2, max_folders=2)
+    assert [item.code for item in result.findings] == ["folder-limit"]
+
+
+@pytest.mark.parametrize("name", ["skill.md", "Skill.md", "SKILL.MD"])
+def test_a_file_named_almost_so_is_told(name: str, tmp_path: Path) -> None:
+    """Clients look for `SKILL.md` exactly."""
+    top = tmp_path.resolve()
+    (top / "skills/a").mkdir(parents=True)
+    (top / "skills/a" / name).write_text("---\nname: a\ndescription: d\n---\n")
+    if (top / "skills/a/SKILL.md").exists():
+        pytest.skip("this file system does not tell upper case from lower case")
+    assert told(walk(top), top) == [("file-name-case", f"a/{name}")]
+
+
+def test_loose_files_are_skills_where_the_host_says_so(tmp_path: Path) -> None:
+    """`*.md` in the root itself, not below it."""
+    top = tree(tmp_path, "a")
+    (top / "skills/flat.md").write_text("---\nname: flat\ndescription: d\n---\n")
+    (top / "skills/b").mkdir()
+    (top / "skills/b/flat.md").write_text("---\nname: flat2\ndescription: d\n---\n")
+    assert found(walk(top), top) == ["a"]
+    assert sorted(found(walk(top, loose=True), top)) == ["a", "flat.md"]
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        pytest.param(lambda path: path.write_text("x"), "root-not-folder", id="file"),
+        pytest.param(lambda path: path.symlink_to("nowhere"), "root-not-folder", id="broken-link"),
+        pytest.param(lambda path: path.symlink_to("skills"), "root-not-folder", id="loop"),
+        pytest.param(lambda _: None, None, id="absent"),
+    ],
+)
+def test_a_root_that_is_no_folder_is_told(make: Any, code: str | None, tmp_path: Path) -> None:
+    """One that is not there at all is what most are."""
+    top = tmp_path.resolve()
+    make(top / "skills")
+    assert [item.code for item in walk(top).findings] == ([code] if code else [])
+
+
+def test_a_skill_file_that_is_a_folder_may_hold_skills(tmp_path: Path) -> None:
+    """`SKILL.md` that is a folder is told, and its parent is a folder like any other."""
+    top = tree(tmp_path, "a/b")
+    (top / "skills/a/SKILL.md").mkdir()
+    result = walk(top, depth=2)
+    assert sorted(found(result, top)) == ["a", "a/b"]
+    assert result.found[0].skill.findings[0].code == "file-not-regular"
+
+
+def test_a_host_without_roots_scans_nothing(tmp_path: Path) -> None:
+    """No places, no found, no findings."""
+    empty = Host(name="x", title="X")
+    assert scan(empty, [], project=str(tmp_path)) == ScanResult(scan_roots=(), found=(), findings=())

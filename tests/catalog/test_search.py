@@ -1,0 +1,571 @@
+"""Searching skills by name, description and body."""
+
+from __future__ import annotations
+
+import runpy
+import sqlite3
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from prowess.catalog import discover
+from prowess.catalog._entry import State
+from prowess.catalog._search import MAX_BODY_CHARS, MAX_QUERY_CHARS, MAX_QUERY_WORDS, REACHABLE, Hit, Index
+from prowess.errors import SkillError
+from prowess.skill import Skill
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from prowess.catalog import Catalog
+    from prowess.catalog._entry import Entry
+
+TOP = Path(__file__).parents[2]
+
+TABLE = "table"
+PLAIN = "plain"
+
+
+class Without:
+    """A `sqlite3` whose SQLite was built without full-text tables."""
+
+    OperationalError = sqlite3.OperationalError
+    closed = 0
+
+    def connect(self, *_: object, **__: object) -> Without:
+        return self
+
+    def execute(self, _: str) -> None:
+        raise sqlite3.OperationalError("no such module: fts5")
+
+    def close(self) -> None:
+        Without.closed += 1
+
+
+@pytest.fixture(params=[TABLE, PLAIN])
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With SQLite's full-text tables, and in a Python that has none."""
+    if request.param == PLAIN:
+        monkeypatch.setitem(sys.modules, "sqlite3", None)
+    return str(request.param)
+
+
+def catalog(top: Path) -> Catalog:
+    return discover(top, home=top / "home", cache=False)
+
+
+def index(top: Path) -> Index:
+    return Index(catalog(top).skills)
+
+
+def names(hits: tuple[Hit, ...]) -> list[str]:
+    return [hit.entry.name for hit in hits]
+
+
+def found(top: Path, query: str, limit: int = 10) -> list[str]:
+    return names(index(top).search(query, limit))
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A few skills that differ in where their words are."""
+    root = tmp_path / ".agents/skills"
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "home").mkdir()
+    skill(root / "csv-profile", description="Tells what is in a file with delimiters.", body="Count rows first.")
+    skill(root / "sheets", description="Reads csv and workbooks.", body="Extracting tables is the heart of it.")
+    skill(root / "notes", description="Writes release notes.", body="Mention every csv that changed, and résumés.")
+    skill(root / "profile-csv-fast", description="Quick look at a table.", body="Nothing else.")
+    skill(root / "chinese", description="从PDF文件中提取表格和文字。", body="先打开文件。")
+    skill(root / "japanese", description="請求書をまとめて表にします。", body="ファイルを読む。")
+    skill(root / "korean", description="문서를 요약합니다.", body="먼저 읽으세요.")
+    skill(root / "thai", description="สรุปเอกสารยาว", body="อ่านก่อน")
+    skill(root / "hindi", description="हिन्दी दस्तावेज़ का सारांश", body="पहले पढ़ें")
+    skill(root / "street", description="Finds a café in the Größe straße of Ελλάδα.", body="Walk there.")
+    for number in range(12):
+        skill(root / f"other-{number}", description=f"Does something else, number {number}.", body="Not much.")
+    return tmp_path
+
+
+# ── what is found ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        pytest.param("csv-profile", ["csv-profile", "profile-csv-fast", "sheets", "notes"], id="exact-name"),
+        pytest.param(
+            "  CSV-Profile ", ["csv-profile", "profile-csv-fast", "sheets", "notes"], id="exact-name-in-any-case"
+        ),
+        pytest.param("csv profile", ["csv-profile", "profile-csv-fast", "sheets", "notes"], id="words-of-a-name"),
+        pytest.param("delimiters", ["csv-profile"], id="description"),
+        pytest.param("count rows", ["csv-profile"], id="body"),
+        pytest.param("workbooks extracting", ["sheets"], id="description-and-body"),
+        pytest.param("cafe", ["street"], id="without-accents"),
+        pytest.param("RÉSUMÉS", ["notes"], id="capitals"),
+        pytest.param("re\u0301sume\u0301s", ["notes"], id="accents-apart"),
+        pytest.param("ｃａｆé", ["street"], id="full-width"),
+        pytest.param("ελλάδα", ["street"], id="greek"),
+        pytest.param("workb", ["sheets"], id="unfinished-last-word"),
+        pytest.param("提取", ["chinese"], id="chinese"),
+        pytest.param("提取表格", ["chinese"], id="chinese-words-in-a-run"),
+        pytest.param("怎么提取PDF", ["chinese"], id="chinese-question-some-of-it"),
+        pytest.param("PDF", ["chinese"], id="latin-among-chinese"),
+        pytest.param("字", ["chinese"], id="one-character"),
+        pytest.param("請求書", ["japanese"], id="japanese"),
+        pytest.param("ファイル", ["japanese"], id="katakana-in-the-body"),
+        pytest.param("ﾌｧｲﾙ", ["japanese"], id="half-width-katakana"),
+        pytest.param("문서", ["korean"], id="korean-without-its-particle"),
+        pytest.param("요약합니다", ["korean"], id="korean"),
+        pytest.param("เอกสาร", ["thai"], id="thai"),
+        pytest.param("दस्तावेज़", ["hindi"], id="hindi"),
+        pytest.param("How do I count the rows of my file?", ["csv-profile"], id="question"),
+        pytest.param("kubernetes for the number of it", sorted(f"other-{n}" for n in range(12))[:10], id="some-words"),
+        pytest.param("the of", ["street", "sheets"], id="empty-words-alone"),
+        pytest.param("・・", [], id="punctuation-among-characters"),
+        pytest.param("kubernetes", [], id="nothing"),
+        pytest.param("kubernetes of the", [], id="nothing-but-empty-words"),
+        pytest.param("取提", [], id="characters-in-another-order"),
+        pytest.param("", [], id="empty"),
+        pytest.param(" \t\n", [], id="blanks"),
+        pytest.param('"*()^:-+{}.,', [], id="punctuation"),
+        pytest.param("_", [], id="underscore"),
+        pytest.param("\u0301", [], id="an-accent-alone"),
+        pytest.param("\0", [], id="nul"),
+        pytest.param("\ud800\udcff", [], id="surrogates"),
+    ],
+)
+def test_a_query_finds(query: str, expected: list[str], kind: str, top: Path) -> None:
+    """Names, descriptions and bodies, in every script, whatever stands between the words."""
+    assert found(top, query) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [("請求書・・表", "japanese"), ("「表」にします", "japanese"), ("เครื่องมือ", "tool"), ("요약, 문서", "korean")],
+)
+def test_what_stands_among_characters_is_no_word(query: str, name: str, kind: str, top: Path) -> None:
+    """Neither punctuation nor marks above and below: the skill has all that is one."""
+    skill(top / ".agents/skills/tool", description="เครื่องมือ")
+    hit = index(top).search(query)[0]
+    assert (hit.entry.name, int(hit.score)) == (name, 2)
+
+
+@pytest.mark.parametrize("query", ["wide", "ＷＩＤＥ", "ファインダー", "ﾌｧｲﾝﾀﾞｰ", "étude", "e\u0301tude"])
+def test_forms_of_a_character_make_no_difference(query: str, kind: str, top: Path) -> None:
+    """Neither in a query nor in a skill."""
+    skill(top / ".agents/skills/forms", description="ＷＩＤＥ ﾌｧｲﾝﾀﾞｰ", body="E\u0301tude")
+    hit = index(top).search(query)[0]
+    assert (hit.entry.name, int(hit.score)) == ("forms", 2)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        pytest.param("extract", ["sheets"], id="stem"),
+        pytest.param("extracts tables", ["sheets", "csv-profile", "profile-csv-fast"], id="stems"),
+        pytest.param("counting", ["csv-profile"], id="stem-of-the-query"),
+        pytest.param("delimit", ["csv-profile"], id="beginning-that-is-a-stem"),
+    ],
+)
+def test_words_are_found_by_their_stems(query: str, expected: list[str], top: Path) -> None:
+    """Only in SQLite's table; `table` alone is in another skill's description."""
+    assert sorted(found(top, query)) == sorted(expected[:1] if len(expected) == 1 else ["sheets", "profile-csv-fast"])
+
+
+def test_a_name_counts_more_than_a_description_and_that_more_than_a_body(kind: str, top: Path) -> None:
+    """Of skills that have the word once; of two names the shorter text comes first."""
+    assert found(top, "csv")[-2:] == ["sheets", "notes"]
+    assert sorted(found(top, "csv")[:2]) == ["csv-profile", "profile-csv-fast"]
+
+
+@pytest.mark.parametrize(
+    ("query", "floor"),
+    [
+        pytest.param("csv-profile", 4, id="its-name"),
+        pytest.param("csv profile", 3, id="the-words-of-its-name"),
+        pytest.param("profile csv", 2, id="all-words"),
+        pytest.param("profile cs", 1, id="all-words-the-last-one-unfinished"),
+        pytest.param("profile kubernetes", 0, id="some-words"),
+    ],
+)
+def test_the_score_says_how_a_skill_was_found(query: str, floor: int, kind: str, top: Path) -> None:
+    """Its whole part is the kind of match, the rest the rank among those alike."""
+    scores = {hit.entry.name: hit.score for hit in index(top).search(query)}
+    assert int(scores["csv-profile"]) == floor
+    assert list(scores.values()) == sorted(scores.values(), reverse=True)
+
+
+def test_what_has_all_words_comes_before_what_has_some(kind: str, top: Path) -> None:
+    """However often the one word stands there."""
+    skill(top / ".agents/skills/release-release", description="release " * 50, body="release " * 500)
+    hits = index(top).search("release notes")
+    assert names(hits)[:2] == ["notes", "release-release"]
+    assert [int(hit.score) for hit in hits[:2]] == [2, 0]
+
+
+def test_an_exact_name_is_first_whatever_others_hold(kind: str, top: Path) -> None:
+    """A name of one common word, a name of signs, and two that differ in signs alone."""
+    root = top / ".agents/skills"
+    for name in ("c", "c++", "c#", "\N{HAMMER}"):
+        skill(root / name, description="A language." if name != "c#" else "c " * 60)
+    skill(root / "greedy", description="c " * 90, body="c " * 900)
+    for name in ("c", "c++", "c#", "\N{HAMMER}"):
+        assert found(top, name)[0] == name
+    assert [hit.score for hit in index(top).search("c++")[:3]] == [4, 3, 3]
+
+
+def test_a_skill_is_found_by_either_of_two_names(top: Path) -> None:
+    """Claude Code calls it by its folder, and shows the name beside it."""
+    skill(top / ".claude/skills/folder-name", "given-name", "Nothing.")
+    entries = discover(top, "claude-code", home=top / "home", cache=False).skills
+    for name in ("folder-name", "given-name"):
+        (hit, *_) = Index(entries).search(name)
+        assert (hit.entry.name, hit.entry.alias, hit.score) == ("folder-name", "given-name", 4)
+    assert names(Index(entries).search("given")) == ["folder-name"]
+
+
+@pytest.mark.parametrize("state", State)
+def test_only_skills_that_can_be_reached_are_found(state: State, top: Path) -> None:
+    """Active, for the user alone, or shown later; nothing that lost, is off or was refused."""
+    entries = [entry.with_changes(state=state) for entry in catalog(top).skills]
+    assert bool(Index(entries).search("csv")) is (state in REACHABLE)
+    assert [str(item) for item in REACHABLE] == ["active", "user-only", "deferred"]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 10, 2**70])
+def test_no_more_are_found_than_asked_for(limit: int, kind: str, top: Path) -> None:
+    """And the best of them stay the same."""
+    every = found(top, "csv else", 100)
+    assert len(every) == 16
+    assert found(top, "csv else", limit) == every[:limit]
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_no_hits_are_asked_for(limit: int, top: Path) -> None:
+    """Not even the skill of that name."""
+    assert found(top, "csv-profile", limit) == []
+
+
+def test_equal_hits_come_in_the_order_of_the_catalog(kind: str, tmp_path: Path) -> None:
+    """Whatever the order they were written in."""
+    for name in ("b-one", "a-one", "c-one"):
+        skill(tmp_path / ".agents/skills" / name, description="The same.", body="Same.")
+    listed = [entry.name for entry in catalog(tmp_path).skills]
+    assert found(tmp_path, "same") == found(tmp_path, "one") == listed
+
+
+def test_no_skills_are_no_hits(kind: str) -> None:
+    """Nor an error."""
+    assert Index(()).search("csv") == ()
+
+
+# ── bodies ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_of_a_body_its_beginning_is_searched(kind: str, top: Path) -> None:
+    """262,144 characters, not bytes."""
+    filler = "é " * (MAX_BODY_CHARS // 2)
+    skill(top / ".agents/skills/long", body=filler[:-20] + "before " + "é " * 10 + "behind")
+    assert found(top, "before") == ["long"]
+    assert found(top, "behind") == []
+
+
+def test_front_matter_is_no_body(kind: str, top: Path) -> None:
+    """What other fields say is not searched."""
+    skill(top / ".agents/skills/licensed", more="license: Zanzibar\n", body="one\n---\ntwo")
+    assert found(top, "zanzibar") == []
+    assert found(top, "one two") == ["licensed"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(None, id="gone"),
+        pytest.param(b"---\nname: x\n---\n" + b"x" * 1024 * 1024, id="too-large"),
+        pytest.param(b"\xff\xfe\x00\x00\xd8", id="no-text"),
+        pytest.param(b"", id="empty"),
+    ],
+)
+def test_a_body_that_cannot_be_read_leaves_the_rest(data: bytes | None, kind: str, top: Path) -> None:
+    """The file has changed since the catalog was made: its name and description are found all the same."""
+    entries = catalog(top).skills
+    file = top / ".agents/skills/sheets/SKILL.md"
+    if data is None:
+        file.unlink()
+    else:
+        file.write_bytes(data)
+    hits = Index(entries).search("workbooks extracting")
+    assert [(hit.entry.name, hit.excerpt) for hit in hits] == [("sheets", "Reads csv and workbooks.")]
+
+
+def test_a_link_is_not_followed_to_a_body(kind: str, top: Path) -> None:
+    """The file was one when the catalog was made."""
+    entries = catalog(top).skills
+    (top / "secret").write_text("extracting secrets")
+    file = top / ".agents/skills/sheets/SKILL.md"
+    file.unlink()
+    file.symlink_to(top / "secret")
+    assert Index(entries).search("secrets") == ()
+
+
+class Elsewhere:
+    """Skills that lie in no file."""
+
+    def __init__(self, body: str | Exception) -> None:
+        self.body = body
+
+    def read(self, skill: Entry) -> Skill:
+        if isinstance(self.body, Exception):
+            raise self.body
+        return Skill(name=skill.name, body=self.body)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("Kept in a database.", ["sheets"]),
+        ("é" * MAX_BODY_CHARS + " database", []),
+        (OSError("gone"), []),
+        (SkillError("gone"), []),
+    ],
+    ids=["read", "too-long", "os-error", "own-error"],
+)
+def test_a_provider_reads_its_own_bodies(body: str | Exception, expected: list[str], kind: str, top: Path) -> None:
+    """Found by path; a provider that cannot leaves name and description."""
+    entries = catalog(top).skills
+    (path,) = (entry.path for entry in entries if entry.name == "sheets")
+    searched = Index(entries, {path: Elsewhere(body)})
+    assert names(searched.search("database")) == expected
+    assert names(searched.search("heart")) == []
+    assert names(searched.search("workbooks")) == ["sheets"]
+
+
+# ── excerpts ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("query", "excerpt"),
+    [
+        pytest.param("workbooks", "Reads csv and workbooks.", id="description"),
+        pytest.param("heart", "Extracting tables is the heart of it.", id="body"),
+        pytest.param("extracts table", "Extracting tables is the heart of it.", id="other-endings"),
+        pytest.param("extracted hearts", "Extracting tables is the heart of it.", id="stems"),
+        pytest.param("csv heart", "Reads csv and workbooks.", id="as-many-words-in-the-description"),
+        pytest.param("sheets", "Reads csv and workbooks.", id="name-alone"),
+    ],
+)
+def test_the_excerpt_shows_the_best_match(query: str, excerpt: str, top: Path) -> None:
+    """Of description and body the one with more words of the query."""
+    (hit,) = (hit for hit in index(top).search(query, 30) if hit.entry.name == "sheets")
+    assert hit.excerpt == excerpt
+
+
+def test_the_excerpt_is_short_and_harmless(kind: str, tmp_path: Path) -> None:
+    """One line of whole words around the place; what does not show is an escape."""
+    body = "alpha " * 100 + "\n\nThe needle\tlies \x1b[2J\u202e here.\n::error::x\n" + "omega " * 100
+    skill(tmp_path / ".agents/skills/hay", description="Stacks.", body=body)
+    (hit,) = index(tmp_path).search("needle lies")
+    assert hit.excerpt == ("…The needle lies \\x1b[2J\\u202e here. ::error::x" + " omega" * 20 + "…")
+
+
+def test_the_excerpt_is_where_most_words_stand_together(top: Path) -> None:
+    """Not where the first of them does."""
+    body = "red\n" + "x " * 200 + "\ngreen\n" + "x " * 200 + "\nred and green and blue\n" + "x " * 200
+    skill(top / ".agents/skills/colours", description="Paints.", body=body)
+    (hit, *_) = index(top).search("red green blue")
+    assert "red and green and blue" in hit.excerpt
+    assert len(hit.excerpt) <= 162
+
+
+def test_of_equal_places_the_excerpt_shows_the_first(top: Path) -> None:
+    """The one a reader would come to first."""
+    skill(top / ".agents/skills/twice", description="Twice.", body="One oboe.\n" + "x " * 300 + "\nAnother oboe.")
+    assert index(top).search("oboe")[0].excerpt.startswith("One oboe. x x")
+
+
+def test_text_without_blanks_has_an_excerpt(top: Path) -> None:
+    """Cut where it must be."""
+    skill(top / ".agents/skills/long", description="长", body="一" * 300 + "寻找" + "二" * 300)
+    (hit,) = index(top).search("寻找")
+    assert hit.excerpt == "…" + "一" * 30 + "寻找" + "二" * 128 + "…"
+
+
+# ── foreign queries ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        '"workbooks',
+        'workbooks" OR "x',
+        "workbooks*",
+        "^workbooks",
+        "name:workbooks",
+        "{name body}: workbooks",
+        "-workbooks",
+        "workbooks; DROP TABLE skills; --",
+        "work\0books workbooks",
+        "\ud800workbooks\udfff",
+        "NEAR(workbooks, 2)",
+        "workbooks AND",
+        "NOT workbooks",
+        "'workbooks'",
+    ],
+)
+def test_a_query_is_never_syntax(query: str, kind: str, top: Path) -> None:
+    """Its words are looked for, and nothing is done to the table."""
+    searched = index(top)
+    assert "sheets" in names(searched.search(query))
+    assert names(searched.search("csv-profile"))[0] == "csv-profile"
+
+
+ANY = st.text(alphabet=st.characters(exclude_categories=[]), max_size=60)
+
+
+@given(query=st.one_of(ANY, st.lists(st.sampled_from(["csv", '"', "*", "\0", "提取", "AND", "é", "ُ", "ก", "\ud800"]))))
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+def test_no_query_breaks_the_search(query: str | list[str], kind: str, every_script: Index) -> None:
+    """Any characters at all, in any order; scores fall, and no skill comes twice."""
+    hits = every_script.search(query if isinstance(query, str) else "".join(query))
+    assert len(set(names(hits))) == len(hits) <= 10
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 4 and score == round(score, 4) for score in scores)
+
+
+@pytest.fixture
+def every_script(top: Path) -> Index:
+    return index(top)
+
+
+def test_hostile_skills_are_indexed(kind: str, top: Path) -> None:
+    """NULs, lone surrogates and unpaired accents in names, descriptions and bodies."""
+    (entry, *rest) = catalog(top).skills
+    hostile = entry.with_changes(name="bad\udcff\0name", description="a\0b \ud800 c\u0301 zebra", alias="\ud800")
+    searched = Index([hostile, *rest])
+    for query in ("zebra", "bad name", "bad\udcff\0name", "ć"):
+        assert searched.search(query)[0].entry is hostile, query
+        searched.search(query)[0].excerpt.encode()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        pytest.param("csv " * 250_000, id="words"),
+        pytest.param("x" * 1_000_000, id="one-word"),
+        pytest.param("a-" * 500_000, id="hyphens"),
+        pytest.param("提取" * 300_000, id="without-blanks"),
+        pytest.param('"' * 1_000_000, id="quotes"),
+        pytest.param("".join(map(chr, range(0x10000))) * 15, id="every-character"),
+        pytest.param("\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}" * 300_000, id="grows-when-made-even"),
+    ],
+)
+def test_a_huge_query_takes_no_time(query: str, kind: str, top: Path) -> None:
+    """Of a megabyte only the beginning counts."""
+    searched = index(top)
+    searched.search("csv")
+    began = time.process_time()
+    searched.search(query)
+    assert time.process_time() - began < 0.5
+
+
+def test_only_so_many_words_and_characters_count(kind: str, top: Path) -> None:
+    """The same word counts once."""
+    other = " ".join(f"q{number}" for number in range(MAX_QUERY_WORDS - 1))
+    assert found(top, f"{other} workbooks") == ["sheets"]
+    assert found(top, f"{other} q99 workbooks") == []
+    assert found(top, "q0 " * 500 + "workbooks") == ["sheets"]
+    assert found(top, "q0 " * (MAX_QUERY_CHARS // 3) + "workbooks") == []
+
+
+# ── the table ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_nothing_is_read_before_the_first_search(top: Path) -> None:
+    """Nor again for what a later search needs."""
+    searched = index(top)
+    skill(top / ".agents/skills/sheets", description="Reads csv and workbooks.", body="Giraffe.")
+    assert names(searched.search("giraffe")) == ["sheets"]
+    skill(top / ".agents/skills/sheets", description="Reads csv and workbooks.", body="Walrus.")
+    assert names(searched.search("walrus")) == []
+
+
+@pytest.mark.parametrize("absent", [None, Without()], ids=["no-sqlite", "no-fts5"])
+def test_without_full_text_tables_words_are_compared(absent: Any, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an odd build of Python the same search has no stems."""
+    monkeypatch.setitem(sys.modules, "sqlite3", absent)
+    closed = Without.closed
+    assert found(top, "extracting") == ["sheets"]
+    assert found(top, "extracts") == []
+    assert Without.closed - closed == (2 if absent else 0)
+
+
+def test_any_thread_may_search(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the first time, all at once: one of them makes the table."""
+    searched, made = index(top), []
+    make = Index._build_table
+
+    def slowly(index: Index) -> object:
+        made.append(index)
+        time.sleep(0.05)
+        return make(index)
+
+    monkeypatch.setattr(Index, "_build_table", slowly)
+    with ThreadPoolExecutor(8) as pool:
+        hits = list(pool.map(searched.search, ["csv-profile", "workbooks"] * 40))
+    assert [names(found)[0] for found in hits] == ["csv-profile", "sheets"] * 40
+    assert made == [searched]
+
+
+# ── two thousand skills ──────────────────────────────────────────────────────────────────────────────────────────────
+
+MANY = 2_000
+
+
+@pytest.fixture(scope="module")
+def crowd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Skills whose texts have words as often as a language has them: the n-th commonest 1/n of the time."""
+    folder = tmp_path_factory.mktemp("crowd")
+    author: Any = runpy.run_path(str(TOP / "benchmarks/generate.py"))["SkillWriter"](7)
+    dice = Random(7)  # noqa: S311 - nothing secret
+    syllables = [first + second for first in "bdfgklmnprstvz" for second in "aeiou"]
+    words = list(dict.fromkeys("".join(dice.choices(syllables, k=dice.choice((2, 3, 3, 4)))) for _ in range(8_000)))
+    shares = [1 / rank for rank in range(1, len(words) + 1)]
+    for name in author.names(MANY):
+        text = dice.choices(words, shares, k=50 + 250)
+        skill(folder / ".agents/skills" / name, description=" ".join(text[:50]), body=" ".join(text[50:]))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def crowded(crowd: Path) -> Index:
+    searched = index(crowd)
+    assert len(searched.entries) == MANY
+    return searched
+
+
+def test_each_of_two_thousand_skills_is_first_for_its_name(crowded: Index) -> None:
+    """So none is lost where a catalog has no room for it."""
+    missed = [entry.name for entry in crowded.entries if crowded.search(entry.name, 1)[0].entry is not entry]
+    assert missed == []
+
+
+def test_each_of_two_thousand_skills_is_found_by_what_its_description_says(crowded: Index) -> None:
+    """By the three words of its description that the fewest descriptions have: among the first ten, nearly always."""
+    counts = Counter(word for entry in crowded.entries for word in set(entry.description.split()))
+    ranks = []
+    for entry in crowded.entries:
+        rare = sorted(set(entry.description.split()), key=lambda word: (counts[word], word))[:3]
+        entries = [hit.entry for hit in crowded.search(" ".join(rare))]
+        ranks.append(entries.index(entry) + 1 if entry in entries else 0)
+    print(f"first: {ranks.count(1) / MANY:.2%}, among ten: {1 - ranks.count(0) / MANY:.2%}")
+    assert ranks.count(0) == 0
+    assert ranks.count(1) >= 0.99 * MANY

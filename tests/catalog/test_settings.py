@@ -1,0 +1,311 @@
+"""What a client's user has set: files, keys, variables, and that a bad one is a finding."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.catalog import discover
+from prowess.catalog._settings import Settings, read_settings
+from prowess.hosts import Host, Setting, host_names, load_host
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NAMES = Setting(file=".x/c.json", key="skills.off", form="names")
+
+
+def read(
+    top: Path, *rows: Setting, env: dict[str, str] | None = None, role: str | None = None, **host: Any
+) -> Settings:
+    one = Host(name="x", title="X", settings=rows, **host)
+    for folder in ("repo/sub", "home"):
+        (top / folder).mkdir(parents=True, exist_ok=True)
+    return read_settings(
+        one, project=str(top / "repo"), cwd=str(top / "repo/sub"), home=str(top / "home"), env=env or {}, role=role
+    )
+
+
+def write(top: Path, path: str, text: str | bytes) -> str:
+    file = top / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return str(file)
+
+
+FORMATS = [
+    pytest.param("c.json", '{"skills": {"off": ["a", "b"]}}', id="json"),
+    pytest.param("c.json", '{// note\n"skills": {"off": ["a", "b",], /* x */},}', id="json-with-comments"),
+    pytest.param("c.json", '\ufeff{"skills": {"off": ["a", "b"]}, "url": "http://x"}', id="json-with-bom"),
+    pytest.param("c.toml", '[skills]\noff = ["a", "b"]\n', id="toml"),
+    pytest.param("c.yaml", "skills:\n  off: [a, 'b']\n", id="yaml-flow"),
+    pytest.param("c.yml", "# note\nskills:\n  off:\n    - a\n    - b\n", id="yaml-block"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), FORMATS)
+def test_settings_are_read_in_the_clients_own_format(name: str, text: str, tmp_path: Path) -> None:
+    """JSON as several clients read it, TOML, YAML."""
+    file = write(tmp_path, f"repo/.x/{name}", text)
+    settings = read(tmp_path, Setting(file=f".x/{name}", key="skills.off", form="names"))
+    assert settings.effects == {"a": ("off", file), "b": ("off", file)}
+    assert settings.findings == ()
+
+
+BROKEN = [
+    pytest.param("c.json", "{", id="json"),
+    pytest.param("c.json", "[" * 100_000, id="deep-json"),
+    pytest.param("c.json", "[]", id="not-a-table"),
+    pytest.param("c.json", "", id="empty"),
+    pytest.param("c.json", b"\xff\xfe{}", id="not-utf8"),
+    pytest.param("c.json", b"\0", id="nul"),
+    pytest.param("c.json", '{"skills": ' + " " * 1_100_000 + "{}}", id="too-large"),
+    pytest.param("c.json", '{"a": ' + "1" * 5000 + "}", id="huge-number"),
+    pytest.param("c.toml", "[skills", id="toml"),
+    pytest.param("c.toml", "a = " + "[" * 10_000, id="deep-toml"),
+    pytest.param("c.yaml", 'a: "', id="yaml"),
+    pytest.param("c.yaml", "a: b: c", id="yaml-that-a-skill-is-repaired-from"),
+    pytest.param("c.yaml", "a: &x 1\nb: *x", id="yaml-alias"),
+    pytest.param("c.yaml", "a: !!python/object:os.system x", id="yaml-tag"),
+    pytest.param("c.yaml", "- a", id="yaml-list"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), BROKEN)
+def test_a_file_that_cannot_be_used_is_one_finding(name: str, text: str | bytes, tmp_path: Path) -> None:
+    """And has no effect."""
+    file = write(tmp_path, f"repo/.x/{name}", text)
+    settings = read(tmp_path, *[Setting(file=f".x/{name}", key=key, form="names") for key in ("skills.off", "a")])
+    assert [(item.code, item.path) for item in settings.findings] == [("config-invalid", file)]
+    assert settings.findings[0].hint == "mend the file; until then it is ignored"
+    assert len(settings.findings[0].message) < 300
+    assert settings.effects == {}
+
+
+def test_a_file_that_is_a_folder_or_a_fifo_is_a_finding(tmp_path: Path) -> None:
+    """Nothing blocks."""
+    (tmp_path / "repo/.x/c.json").mkdir(parents=True)
+    assert [item.code for item in read(tmp_path, NAMES).findings] == ["config-invalid"]
+
+
+@pytest.mark.parametrize("value", [1, "a", {"a": True}, None, [1, None, ["a"]], True])
+@pytest.mark.parametrize("form", ["names", "effects", "entries", "folders"])
+def test_a_value_of_another_type_has_no_effect(form: str, value: Any, tmp_path: Path) -> None:
+    """A client would ignore it too."""
+    write(tmp_path, "repo/.x/c.json", json.dumps({"k": value}))
+    settings = read(tmp_path, Setting(file=".x/c.json", key="k", form=form, effects={"off": "off"}))
+    assert settings.effects == {}
+    assert settings.disabled_paths == {}
+    assert settings.trust == "unknown"
+
+
+def test_the_nearest_file_counts_first_and_names_add_up(tmp_path: Path) -> None:
+    """Working directory, project, home."""
+    near = write(tmp_path, "repo/sub/.x/c.json", '{"skills": {"off": ["a"]}}')
+    far = write(tmp_path, "repo/.x/c.json", '{"skills": {"off": ["a", "b"]}}')
+    home = write(tmp_path, "home/.x/c.json", '{"skills": {"off": ["b", "c"]}}')
+    user = Setting(file="~/.x/c.json", key="skills.off", form="names")
+    effects = read(tmp_path, NAMES, user).effects
+    assert {name: by for name, (_, by) in effects.items()} == {"a": near, "b": far, "c": home}
+
+
+def test_a_variable_may_move_a_settings_file(tmp_path: Path) -> None:
+    """`$VAR/...|~/...`, as for roots."""
+    row = Setting(file="$X_HOME/c.json|~/.x/c.json", key="off", form="names")
+    write(tmp_path, "home/.x/c.json", '{"off": ["a"]}')
+    write(tmp_path, "moved/c.json", '{"off": ["b"]}')
+    assert set(read(tmp_path, row).effects) == {"a"}
+    assert set(read(tmp_path, row, env={"X_HOME": str(tmp_path / "moved")}).effects) == {"b"}
+
+
+def test_effects_are_the_clients_words(tmp_path: Path) -> None:
+    """Words that are not known have none."""
+    file = write(tmp_path, "repo/.x/c.json", '{"s": {"a": "off", "b": "hide", "c": "on", "d": 1}}')
+    row = Setting(file=".x/c.json", key="s", form="effects", effects={"off": "off", "hide": "user-only"})
+    assert read(tmp_path, row).effects == {"a": ("off", file), "b": ("user-only", file)}
+
+
+def test_entries_are_names_or_paths(tmp_path: Path) -> None:
+    """A path is relative to its file, or to the home."""
+    entries = [
+        {"name": "a", "enabled": False},
+        {"name": "b", "enabled": True},
+        {"path": "../skills/c", "enabled": False},
+        {"path": "~/d/SKILL.md", "enabled": False},
+        {"enabled": False},
+        "text",
+    ]
+    file = write(tmp_path, "repo/.x/c.json", json.dumps({"s": entries}))
+    settings = read(tmp_path, Setting(file=".x/c.json", key="s", form="entries"))
+    assert settings.effects == {"a": ("off", file)}
+    assert settings.disabled_paths == {
+        str(tmp_path / "repo/skills/c"): file,
+        str(tmp_path / "home/d/SKILL.md"): file,
+    }
+
+
+def test_names_may_be_compared_without_regard_to_case(tmp_path: Path) -> None:
+    """Where the client does."""
+    write(tmp_path, "repo/.x/c.json", '{"skills": {"off": ["Ab "]}}')
+    assert read(tmp_path, NAMES).folded_effects == {}
+    fold = Setting(file=".x/c.json", key="skills.off", form="names", fold=True)
+    assert set(read(tmp_path, fold).folded_effects) == {"ab"}
+
+
+SWITCH = Setting(file=".x/c.json", key="on", form="switch")
+
+
+@pytest.mark.parametrize(
+    ("value", "variable", "enabled"),
+    [
+        (None, None, True),
+        (False, None, False),
+        ("off", None, False),
+        (True, "0", False),
+        (False, "yes", True),
+        (False, "", False),
+        (False, " TRUE ", True),
+    ],
+)
+def test_a_switch_is_a_truth_in_a_file_or_a_variable(
+    value: Any, variable: str | None, enabled: bool, tmp_path: Path
+) -> None:
+    """The variable counts more."""
+    if value is not None:
+        write(tmp_path, "repo/.x/c.json", json.dumps({"on": value}))
+    env = {} if variable is None else {"X_ON": variable}
+    settings = read(tmp_path, SWITCH, env=env, switch_variable="X_ON")
+    assert settings.enabled is enabled
+    assert settings.findings == ()
+
+
+def test_a_switch_that_is_neither_is_a_finding(tmp_path: Path) -> None:
+    """In a file with its path, in a variable with its name; what it holds cannot speak to a terminal."""
+    write(tmp_path, "repo/.x/c.json", '{"on": "perhaps"}')
+    settings = read(tmp_path, SWITCH, env={"X_ON": "\x1b[31mmaybe"}, switch_variable="X_ON")
+    assert settings.enabled is True
+    assert [item.message for item in settings.findings] == [
+        "`on` is neither true nor false",
+        "the variable `X_ON` is neither true nor false: `\\x1b[31mmaybe`",
+    ]
+
+
+def test_trust_is_the_nearest_folders(tmp_path: Path) -> None:
+    """A folder above trusts what is below it; one nearer says otherwise; a variable counts more."""
+    words = {"TRUST": "trusted", "NO": "untrusted"}
+    row = Setting(file="~/t.json", key="", form="folders", effects=words)
+
+    def trust(folders: dict[str, str], **env: str) -> str:
+        write(tmp_path, "home/t.json", json.dumps(folders))
+        return read(tmp_path, row, env=env, trust_variable="X_TRUST").trust
+
+    repo, sub = str(tmp_path / "repo"), str(tmp_path / "repo/sub")
+    assert trust({}) == "unknown"
+    assert trust({repo: "TRUST"}) == "trusted"
+    assert trust({repo: "TRUST", sub: "NO"}) == "untrusted"
+    assert trust({repo: "TRUST", sub: "WHAT"}) == "trusted"
+    assert trust({repo: "NO"}, X_TRUST="true") == "trusted"
+    assert trust({repo + "/other": "TRUST"}) == "unknown"
+
+
+def test_a_role_has_two_forms(tmp_path: Path) -> None:
+    """`spec.auto_skills`, and the flat form."""
+    nested = write(tmp_path, "r1.yaml", "spec:\n  auto_skills:\n    enabled: false\n    max_skills: 7\n")
+    flat = write(tmp_path, "r2.yaml", "name: x\nauto_skills:\n  enabled: false\n  max_skills: 7\n")
+    for role in (nested, flat):
+        settings = read(tmp_path, role=role, max_skills=50)
+        assert (settings.enabled, settings.enabled_source, settings.max_skills) == (False, role, 7)
+    assert read(tmp_path, max_skills=50).max_skills == 50
+
+
+def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many keys are asked of it."""
+    from prowess.catalog import _filesystem as disk
+
+    write(tmp_path, "repo/.x/c.json", "{}")
+    read_paths: list[str] = []
+    real = vars(disk)["read_file"]
+
+    def counting(path: str, *rest: Any, **named: Any) -> bytes:
+        read_paths.append(path)
+        data: bytes = real(path, *rest, **named)
+        return data
+
+    monkeypatch.setattr(disk, "read_file", counting)
+    read(tmp_path, *[Setting(file=".x/c.json", key=key, form="names") for key in "abc"])
+    assert len(read_paths) == len(set(read_paths)) == 2
+
+
+@pytest.mark.parametrize("host", host_names())
+def test_no_host_minds_that_there_are_no_settings(host: str, tmp_path: Path) -> None:
+    """Nothing there, nothing said."""
+    settings = read_settings(
+        load_host(host), project=str(tmp_path), cwd=str(tmp_path), home=str(tmp_path / "home"), env={}
+    )
+    assert settings.findings == ()
+    assert settings.enabled is (host != "infer")
+
+
+@pytest.mark.parametrize(
+    ("host", "file", "text", "state"),
+    [
+        pytest.param(
+            "claude-code", ".claude/settings.json", '{"skillOverrides": {"a": "off"}}', "rejected", id="claude-code"
+        ),
+        pytest.param("gemini-cli", ".gemini/settings.json", '{"skills": {"disabled": ["a"]}}', "disabled", id="gemini"),
+        pytest.param("copilot", ".copilot/settings.json", '{"disabledSkills": ["a"]}', "disabled", id="copilot"),
+        pytest.param("qwen-code", ".qwen/settings.json", '{"skills": {"disabled": ["a"]}}', "rejected", id="qwen-code"),
+        pytest.param(
+            "codex", ".codex/config.toml", '[[skills.config]]\nname = "a"\nenabled = false\n', "disabled", id="codex"
+        ),
+        pytest.param(
+            "opencode",
+            ".config/opencode/opencode.json",
+            '{"permission": {"skill": {"a": "deny"}}}',
+            "user-only",
+            id="opencode",
+        ),
+    ],
+)
+def test_a_skill_that_is_switched_off_is_what_the_client_makes_of_it(
+    tmp_path: Path, host: str, file: str, text: str, state: str
+) -> None:
+    """Where the client's own list still shows it, it is `disabled`; where it is gone there, the client rejects it."""
+    folder = {"copilot": ".copilot/skills", "opencode": ".config/opencode/skills", "codex": ".codex/skills"}
+    skill = tmp_path / folder.get(host, file.partition("/")[0] + "/skills") / "a" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: a\ndescription: d\n---\n")
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text(text)
+    (tmp_path / "work").mkdir()
+    (entry,) = discover(tmp_path / "work", host=host, home=tmp_path, env={}).skills
+    assert (str(entry.state), "switched off" in (entry.reason or "") or state == "user-only") == (state, True)
+
+
+BOMBS = {
+    "c.json": 'x"' + '\\"' * 250_000,
+    "c.jsonc": "/*" * 250_000,
+    "dots.toml": "a." * 250_000 + "a = 1",
+    "tables.toml": "\n".join(f"[a{number}.{'a.' * 60}a]" for number in range(3500)),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_no_settings_file_takes_its_own_length_squared(name: str, tmp_path: Path) -> None:
+    """Quotes and comments that nothing closes, keys of many parts."""
+    write(tmp_path, f"repo/{name}", BOMBS[name])
+    start = time.process_time()
+    settings = read(tmp_path, Setting(file=name, key="skills.off", form="names"))
+    assert time.process_time() - start < 1
+    assert [item.code for item in settings.findings] == ["config-invalid"]
+
+
+def test_only_so_many_patterns_are_heeded(tmp_path: Path) -> None:
+    """Thousands of them are a finding."""
+    patterns = {f"*a{number}*": "deny" for number in range(5000)}
+    write(tmp_path, "repo/opencode.json", json.dumps({"permission": {"skill": patterns}}))
+    catalog = discover(tmp_path / "repo", host="opencode", home=tmp_path, env={})
+    assert [item.code for item in catalog.findings] == ["config-invalid"]

@@ -1,0 +1,190 @@
+"""Hosts are data: every file is read whole, every key is known, every word is one of the list."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.catalog._entry import State
+from prowess.errors import HostNotFoundError
+from prowess.findings import CODES
+from prowess.hosts import (
+    Budget,
+    DescriptionRules,
+    Host,
+    NameRules,
+    ReadingRules,
+    Repair,
+    Root,
+    Template,
+    host_from_table,
+    host_names,
+    load_host,
+)
+from prowess.hosts._tables import TABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SCOPES = {"managed", "project", "user", "system", "package", "extra"}
+KINDS = {"missing", "null", "empty", "blank", "number", "bool", "list", "map"}
+SEEDS = {"infer", "camel", "aam", "initrunner", "wink"}
+MADE: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "docs/hosts_module.py"))
+OBSERVED = {"claude-code", "codex", "gemini-cli", "copilot", "opencode", "qwen-code", "pi"}
+
+
+def test_prowess_comes_first_and_the_rest_in_order() -> None:
+    """Every host of the design is there."""
+    names = host_names()
+    assert names[0] == "prowess"
+    assert list(names[1:]) == sorted(names[1:])
+    assert {"prowess", *SEEDS, *OBSERVED, "goose", "cursor", "vscode", "amp", "letta"} <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("claud-code", "did you mean `claude-code`?"),
+        ("INFER", "`prowess hosts` lists them"),
+        ("../hosts/infer", "did you mean `infer`?"),
+        ("zzz", "`prowess hosts` lists them"),
+        ("", "`prowess hosts` lists them"),
+        ("x" * 1000, "`prowess hosts` lists them"),
+    ],
+)
+def test_an_unknown_host_is_an_error_with_a_near_name(name: str, hint: str) -> None:
+    """No file but those of the folder is ever read."""
+    with pytest.raises(HostNotFoundError) as raised:
+        load_host(name)
+    assert len(str(raised.value)) < 100
+    if not name.startswith("../"):
+        assert raised.value.hint == hint
+
+
+def test_a_host_is_read_once() -> None:
+    """The same object every time."""
+    assert load_host("codex") is load_host("codex")
+
+
+def test_what_is_loaded_is_what_the_files_say() -> None:
+    """A host is changed in `hosts/`; `_hosts.py` is made of that."""
+    assert MADE["tables"]() == TABLES, "a file in src/prowess/hosts/ was changed: run `make docs`"
+    assert MADE["MODULE"].read_text(encoding="utf-8").startswith(MADE["HEAD"]), "it is not edited: run `make docs`"
+
+
+def test_a_table_may_hold_lists_as_toml_does() -> None:
+    """They become tuples, at every depth."""
+    table = {
+        "title": "X",
+        "walk": {"skip": ["a"]},
+        "roots": [{"path": "x", "scope": "user"}],
+        "flags": [{"when": {"a": "true"}, "state": "disabled", "reason": "b"}],
+        "reading": {"refuses": ["c"], "repair": {"line": "d", "when": "e"}},
+    }
+    host = host_from_table("x", table)
+    assert host.roots == (Root(path="x", scope="user", skip=("a",)),)
+    assert (host.flags[0].reason, host.reading.refuses) == ("b", ("c",))
+    assert host.reading.repair == Repair(line="d", when="e")
+    assert table["reading"] == {"refuses": ["c"], "repair": {"line": "d", "when": "e"}}
+
+
+def test_a_key_that_is_not_known_is_an_error() -> None:
+    """Not a rule that silently does not hold."""
+    with pytest.raises(TypeError, match="Root has no field 'dept'"):
+        host_from_table("x", {"title": "X", "roots": [{"path": "x", "scope": "user", "dept": 2}]})
+
+
+@pytest.mark.parametrize("name", host_names())
+def test_a_host_says_how_its_rules_are_known(name: str) -> None:
+    """Observed with version and date, or documented; never neither."""
+    host = load_host(name)
+    assert host.name == name
+    assert host.title
+    assert host.observed or host.documented
+    if name in OBSERVED:
+        assert re.search(r"[0-9]+\.[0-9]+.*, .*20[0-9]{2}", host.observed)
+    else:
+        assert not host.observed
+    assert host.activation
+    assert all(link.startswith("https://") for link in host.links)
+
+
+@pytest.mark.parametrize("name", host_names())
+def test_every_word_of_a_host_is_one_of_the_list(name: str) -> None:
+    """A typing error in a TOML file would be a rule that silently does not hold."""
+    host = load_host(name)
+    assert host.collision in {"first", "last", "keep-all", "undefined"}
+    assert host.compare in {"exact", "folded"}
+    assert host.git_marker in {"exists", "valid"}
+    assert host.name_rules.identity in {"name", "folder"}
+    assert host.description_rules.past_limit in {"keep", "cut", "drop"}
+    assert set(host.suppressed_scopes) | set(host.scope_words) <= SCOPES
+    for root in host.roots:
+        assert root.scope in SCOPES
+        assert root.walk in {"none", "git-root", "filesystem-root", "project"}
+        assert root.without_git in {"none", "filesystem-root"}
+        assert root.nested in {"no", "active", "deferred"}
+        assert root.own in {"no", "yes", "last", "alone"}
+        assert root.linked_folders in {"follow", "skip", "bounded"}
+        assert root.linked_files in {"follow", "skip", "bounded"}
+        assert root.depth >= -1
+        assert root.max_folders > 0
+    for code in (*host.reading.rejects, *host.reading.as_body):
+        assert code in CODES
+    for flag in host.flags:
+        assert State(flag.state)
+        assert flag.reason
+        assert flag.code == "" or flag.code in CODES
+    for row in host.settings:
+        assert row.form in {"names", "effects", "entries", "switch", "folders"}
+    for pattern in (host.name_rules.pattern, host.name_rules.alias_pattern, *host.name_rules.replace):
+        re.compile(pattern)
+    assert set(host.name_rules.on) | set(host.description_rules.on) <= KINDS
+
+
+@pytest.mark.parametrize("name", host_names())
+def test_lists_became_tuples(name: str) -> None:
+    """A host is a value: hashable where it can be, and never changed by its reader."""
+    host = load_host(name)
+
+    def lists(value: object) -> bool:
+        if isinstance(value, list):
+            return True
+        if dataclasses.is_dataclass(value):
+            return any(lists(getattr(value, field.name)) for field in dataclasses.fields(value))
+        return isinstance(value, tuple) and any(map(lists, value))
+
+    assert not lists(host)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        host.title = "x"  # type: ignore[misc]
+
+
+def test_seed_hosts_do_not_ask_for_more_than_their_documents() -> None:
+    """The limits that the documents state, once."""
+    limits: Mapping[str, tuple[int, int, str]] = {
+        "infer": (64, 1024, "drop"),
+        "camel": (64, 1024, "drop"),
+        "aam": (64, 1024, "drop"),
+        "initrunner": (0, 0, "keep"),
+        "wink": (64, 1024, "drop"),
+        "prowess": (0, 0, "keep"),
+    }
+    for name, wanted in limits.items():
+        host = load_host(name)
+        found = (host.name_rules.max_length, host.description_rules.limit, host.description_rules.past_limit)
+        assert found == wanted, name
+
+
+def test_defaults_are_the_common_convention() -> None:
+    """A host file says only what differs."""
+    root = Root(path="x", scope="user")
+    assert (root.depth, root.walk, root.hidden, root.linked_folders) == (1, "none", False, "follow")
+    host = Host(name="x", title="X")
+    assert (host.name_rules, host.description_rules, host.reading) == (NameRules(), DescriptionRules(), ReadingRules())
+    assert (host.budget, host.template) == (Budget(), Template())
+    assert (host.collision, host.compare, host.enabled) == ("first", "exact", True)

@@ -1,0 +1,82 @@
+"""Filling a host's own text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prowess.hosts import load_host
+from prowess.hosts._template import RootAliases, escape_entities, fill_template, measure_text, template_values
+from support import strategies  # noqa: F401 - its profile makes every run the same
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "size"),
+    [
+        ("abc", "chars", 3),
+        ("é漢📦", "chars", 3),
+        ("é漢📦", "utf16", 4),
+        ("é漢📦", "bytes", 9),
+        ("é漢📦", "tokens", 3),
+        ("abc", "bytes", 3),
+        ("abcd", "tokens", 1),
+        ("abcde", "tokens", 2),
+        ("", "tokens", 0),
+    ],
+)
+def test_a_text_is_measured_in_the_clients_unit(text: str, unit: str, size: int) -> None:
+    """Unicode characters, units of UTF-16, bytes, or four of them."""
+    assert measure_text(text, unit) == size
+
+
+@given(st.text())
+def test_no_unit_minds_any_text(text: str) -> None:
+    """Lone surrogates included."""
+    for unit in ("chars", "utf16", "bytes", "tokens"):
+        assert measure_text(text + "\ud800", unit) >= measure_text(text, unit) >= 0
+
+
+def test_holes_are_filled_in_one_pass() -> None:
+    """What stands in a value is never a hole, and braces that are no hole stay."""
+    values = {"name": "{description}", "description": "{name}"}
+    assert (
+        fill_template("{name}: {description} {other} {} {{name}}", values)
+        == "{description}: {name} {other} {} {{description}}"
+    )
+    assert fill_template("[{alias}]", values) == "[]"
+
+
+def test_values_are_escaped_and_the_pattern_is_not() -> None:
+    """Only the characters the host escapes."""
+    assert fill_template("<n>{name}</n>", {"name": "a<b>&\"'"}, "&<>") == "<n>a&lt;b&gt;&amp;\"'</n>"
+    assert escape_entities("a<b>&\"'", "") == "a<b>&\"'"
+    assert escape_entities("a<b>&\"'", "&<>\"'") == "a&lt;b&gt;&amp;&quot;&apos;"
+
+
+def test_roots_are_numbered_in_their_order() -> None:
+    """Each once; a path is written below its root's number."""
+    roots = RootAliases(["/a", "/b", "/a"])
+    assert roots.table() == "- `r0` = `/a`\n- `r1` = `/b`\n"
+    assert roots.shorten_path("/b/x/SKILL.md", "/b") == "r1/x/SKILL.md"
+    assert RootAliases(["/a"], first=1).shorten_path("/a/x", "/a") == "r1/x"
+    assert RootAliases(["/a\u202e"]).table() == "- `r0` = `/a\\u202e`\n"
+
+
+def test_values_hold_nothing_that_does_not_show() -> None:
+    """Names and descriptions lose it, paths show it as an escape; lines of a description stay."""
+    values = template_values(
+        load_host("claude-code"),
+        name="a\u202eb\nc",
+        alias="d\x1b",
+        description="one\x1b[31m\n two \U000e0041\n",
+        path="/x\x1b/SKILL.md",
+        root="/",
+        scope="project",
+        roots=RootAliases(["/"]),
+    )
+    assert values["name"] == "ab c"
+    assert values["alias"] == " (d)"
+    assert values["description"] == "one[31m\ntwo\n"
+    assert values["path"] == "/x\\x1b/SKILL.md"
+    assert values["short_path"] == "r0/x\\x1b/SKILL.md"

@@ -1,0 +1,226 @@
+"""A command in the foreground: its signals, its end, and what it would leave running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess.isolation._foreground import Foreground
+from support.homes import is_process_alive, start_python, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ENV = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[2] / "src")}
+RUN = """
+import os, subprocess, sys, time
+from prowess.isolation import _foreground as foreground
+foreground.TERM_TIMEOUT = 0.3
+def start():
+    return subprocess.Popen(sys.argv[1:])
+with foreground.Foreground() as watch:
+    {before}
+    code = watch.run(start)
+print("code", code, "caught", watch.last_signal, flush=True)
+"""
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to who asks for them")
+READY = "echo ready; "
+
+
+def watched(script: str, *, before: str = "pass") -> subprocess.Popen[str]:
+    """Start a shell in the foreground of a process, and wait until the script says that it is ready."""
+    process = start_python(RUN.format(before=before), ENV, "sh", "-c", READY + script)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    """What it prints until it ends; `communicate` would lose what was read ahead of a line."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    with process:
+        out, err = process.stdout.read(), process.stderr.read()
+    assert err == ""
+    return out
+
+
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [("exit 0", 0), ("exit 1", 1), ("exit 7", 7), ("exit 255", 255), ("kill -9 $$", 137), ("kill $$", 143)],
+)
+def test_the_exit_code_is_the_commands(script: str, code: int) -> None:
+    """Or 128 and the number of the signal that ended it."""
+    with Foreground() as watch:
+        assert watch.run(lambda: subprocess.Popen(["sh", "-c", script])) == code
+    assert watch.last_signal is None
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM", "HUP", "QUIT"])
+def test_a_signal_is_passed_on(name: str) -> None:
+    """The command decides what it makes of it."""
+    number = getattr(signal, f"SIG{name}")
+    process = watched(f"trap 'echo got; exit 5' {name}; echo set; while :; do sleep 0.01; done")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "set\n"
+    process.send_signal(number)
+    assert said(process) == f"got\ncode 5 caught {int(number)}\n"
+
+
+@pytest.mark.parametrize("name", ["TERM", "HUP", "QUIT"])
+def test_a_signal_ends_a_command_that_does_not_care(name: str) -> None:
+    """Which the exit code tells."""
+    number = getattr(signal, f"SIG{name}")
+    process = watched("exec sleep 60")
+    process.send_signal(number)
+    assert said(process) == f"code {128 + number} caught {int(number)}\n"
+
+
+def test_a_command_that_ignores_a_signal_is_killed_after_a_while() -> None:
+    """Ten seconds; here less."""
+    process = watched("trap '' TERM; echo set; while :; do sleep 0.01; done")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "set\n"
+    process.terminate()
+    assert said(process) == "code 137 caught 15\n"
+
+
+def test_a_command_that_handles_ctrl_c_goes_on() -> None:
+    """An agent takes it for the end of a turn: no time runs."""
+    process = watched("trap 'echo turn' INT; echo set; sleep 0.6 & wait $!; wait $!; exit 3")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "set\n"
+    process.send_signal(signal.SIGINT)
+    assert said(process) == "turn\ncode 3 caught 2\n"
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_what_comes_before_the_start_starts_nothing(name: str) -> None:
+    """As while a home is made."""
+    process = start_python(RUN.format(before=f"os.kill(os.getpid(), foreground.signal.{name})"), ENV, "echo", "started")
+    number = int(getattr(signal, name))
+    assert said(process) == f"code {128 + number} caught {number}\n"
+
+
+def test_what_comes_while_the_command_is_started_is_passed_on() -> None:
+    """It had no command to go to."""
+    code = RUN.replace("    return sub", "    os.kill(os.getpid(), foreground.signal.SIGINT)\n    return sub")
+    process = start_python(code.format(before="pass"), ENV, "sleep", "60")
+    assert said(process) == "code 130 caught 2\n"
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    """As under `nohup`."""
+    before = "pass"
+    code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + RUN.format(before=before)
+    process = start_python(code, ENV, "sh", "-c", "echo ready; sleep 0.3; exit 4")
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGHUP)
+    assert said(process) == "code 4 caught None\n"
+
+
+def test_handlers_are_as_they_were() -> None:
+    """Afterwards."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    before = [signal.getsignal(number) for number in numbers]
+    with Foreground() as watch:
+        watch.run(lambda: subprocess.Popen(["true"]))
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
+FORKS = """
+import os, signal, sys, time
+{deaf}
+for _ in range(2):
+    if os.fork():
+        {stay}
+    os.setsid()
+print(os.getpid(), flush=True)
+os.close(1)
+time.sleep(60)
+"""
+DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGHUP, signal.SIG_IGN)"
+STAY = "time.sleep(0.3); os._exit(0)"
+LEFT = {
+    "in the background": "sleep 60 & echo $!",
+    "with a session of its own": "setsid sh -c 'echo $$; exec sleep 60' &",
+    "forked twice": f"{sys.executable} -IS -c '{FORKS.format(deaf='', stay=STAY)}'",
+    "forked twice and deaf": f"{sys.executable} -IS -c '{FORKS.format(deaf=DEAF, stay=STAY)}'",
+    "a tree that is deaf": f"{sys.executable} -IS -c '{FORKS.format(deaf=DEAF, stay='time.sleep(60)')}' &",
+}
+
+
+@linux
+@pytest.mark.parametrize("how", LEFT)
+def test_what_a_command_leaves_running_is_ended(how: str) -> None:
+    """However it got away."""
+    wait = " sleep 0.3;" if LEFT[how].endswith("&") else ""
+    process = watched(f"{LEFT[how]}{'' if wait else ';'}{wait} exit 6")
+    first, last = said(process).splitlines()
+    assert last == "code 6 caught None"
+    assert not is_process_alive(int(first))
+
+
+@pytest.fixture
+def other() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(["sleep", "60"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+@linux
+def test_other_children_of_the_process_are_left_alone(other: subprocess.Popen[bytes]) -> None:
+    """Those that ran before, also if one of them ends meanwhile: its exit code is for who started it."""
+    ended = subprocess.Popen(["sh", "-c", "exit 9"])
+    wait_until(lambda: not is_process_alive(ended.pid))
+    with Foreground() as watch:
+        assert watch.run(lambda: subprocess.Popen(["sh", "-c", "sleep 60 & exit 2"])) == 2
+    assert other.poll() is None
+    assert ended.wait() == 9
+
+
+TERMINAL = """
+import os, pty, select, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+seen, typed = b"", False
+while True:
+    try:
+        part = os.read(fd, 1000)
+    except OSError:
+        break
+    if not part:
+        break
+    seen += part
+    if b"ready" in seen and not typed:
+        typed = True
+        os.write(fd, b"\\x03")
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+print(seen.decode().replace("\\r", "").replace("^C", ""))
+"""
+COUNTS = """
+import signal, time
+got = []
+signal.signal(signal.SIGINT, lambda *_: got.append(1))
+print("ready", flush=True)
+end = time.monotonic() + 0.5
+while time.monotonic() < end:
+    time.sleep(0.01)
+print("times", len(got), flush=True)
+"""
+
+
+def test_ctrl_c_typed_in_a_terminal_reaches_the_command_exactly_once() -> None:
+    """The terminal sends it to both; the command's own end is waited for."""
+    code = RUN.format(before="pass")
+    process = start_python(TERMINAL, ENV, sys.executable, "-c", code, sys.executable, "-c", COUNTS)
+    assert said(process) == "0\nready\ntimes 1\ncode 0 caught 2\n\n"

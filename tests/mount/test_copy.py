@@ -1,0 +1,329 @@
+"""A skill's folder, measured and copied: what has changed in between is not taken, and each file costs what it must."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import pytest
+
+from endurance import content
+from prowess._internal.files import skill_digest
+from prowess.errors import SkillMountError
+from prowess.mount import SkillMount, mount
+from prowess.mount import _copy as tree
+from prowess.mount._copy import copy_tree, measure_file, measure_folder
+from prowess.skill._integrity import integrity_digest
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+HOST = "claude-code"
+SECRET = "a key that is nobody's business"
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A skill, a folder to copy it to, and a secret outside of both."""
+    top = tmp_path.resolve()
+    skill(top / "pdf")
+    for name in ("a.md", "b.md"):
+        (top / "pdf/sub").mkdir(exist_ok=True)
+        (top / "pdf/sub" / name).write_text(name * 10)
+    (top / "into").mkdir()
+    (top / "outside").mkdir()
+    (top / "outside/a.md").write_text(SECRET)
+    return top
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[int]:
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+# ── measuring ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_folder_is_measured_without_reading_a_file(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names and sizes are enough."""
+    monkeypatch.setattr(os, "read", None)
+    made = measure_folder(str(top / "pdf"))
+    size = sum(file.stat().st_size for file in (top / "pdf").rglob("*") if file.is_file())
+    assert (made.source_folder, made.files, made.size, made.problems) == (str(top / "pdf"), 3, size, ())
+    assert [name for name, _ in made.top.files] == ["SKILL.md"]
+    ((name, sub),) = made.top.folders
+    assert (name, sorted(file for file, _ in sub.files), sub.folders) == ("sub", ["a.md", "b.md"], ())
+
+
+def test_a_single_file_is_measured_under_its_new_name(top: Path) -> None:
+    """And nothing that lies beside it."""
+    made = measure_file(str(top / "pdf/sub/a.md"), "SKILL.md")
+    assert (made.source_folder, dict(made.names), made.files, made.size) == (
+        str(top / "pdf/sub"),
+        {"a.md": "SKILL.md"},
+        1,
+        40,
+    )
+    assert [name for name, _ in made.top.files] == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        pytest.param("none", "cannot be opened: no such file or directory", id="nothing"),
+        pytest.param("link", "cannot be opened: not a directory", id="a link"),
+        pytest.param("pdf/SKILL.md", "cannot be opened: not a directory", id="a file"),
+    ],
+)
+def test_what_is_no_folder_is_not_measured(path: str, words: str, top: Path) -> None:
+    """Nor what a link leads to."""
+    (top / "link").symlink_to("pdf")
+    with pytest.raises(SkillMountError) as error:
+        measure_folder(str(top / path))
+    assert str(error.value) == f"`{top}/{path}` {words}"
+
+
+# ── what changes meanwhile ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def swap(path: Path, make: Callable[[Path], object]) -> None:
+    """Put something else in the place of what is there."""
+    path.rename(path.parent.parent.parent / "away")
+    make(path)
+
+
+SWAPPED: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "a file for a link out": (
+        "a.md",
+        lambda path: swap(path, lambda path: path.symlink_to("../../outside/a.md")),
+        "`a.md` cannot be read: too many levels of symbolic links",
+    ),
+    "a file for another of its size": (
+        "a.md",
+        lambda path: swap(path, lambda path: path.write_text("A.MD" * 10)),
+        "`a.md`: it changed while it was copied",
+    ),
+    "a file for a hard link to a secret": (
+        "a.md",
+        lambda path: swap(path, lambda path: os.link(path.parent.parent.parent / "outside/a.md", path)),
+        "`a.md`: it changed while it was copied",
+    ),
+    "a file for a FIFO": (
+        "a.md",
+        lambda path: swap(path, os.mkfifo),
+        "`a.md`: it changed while it was copied",
+    ),
+    "a file for a folder": ("a.md", lambda path: swap(path, os.mkdir), "`a.md`: it changed while it was copied"),
+    "a file for nothing": ("a.md", os.unlink, "`a.md` cannot be read: no such file or directory"),
+    "a file that grew": (
+        "a.md",
+        lambda path: path.write_text("more" * 100),
+        "`a.md`: it changed while it was copied",
+    ),
+    "a file that shrank": ("a.md", lambda path: path.write_text(""), "`a.md`: it changed while it was copied"),
+    "a file that became set-uid": (
+        "a.md",
+        lambda path: path.chmod(0o4755),
+        "`a.md`: it changed while it was copied",
+    ),
+    "a folder for a link out": (
+        "sub",
+        lambda path: swapped_folder(path, link=True),
+        "`sub` cannot be read: not a directory",
+    ),
+    "a folder for another": (
+        "sub",
+        lambda path: swapped_folder(path, link=False),
+        "`sub`: it changed while it was copied",
+    ),
+}
+
+
+def swapped_folder(path: Path, *, link: bool) -> None:
+    path.rename(path.parent.parent / "away")
+    if link:
+        path.symlink_to("../outside")
+    else:
+        skill(path)
+
+
+@contextmanager
+def just_before(call: str, when: Callable[..., bool], change: Callable[[], object]) -> Iterator[None]:
+    """Change something once, just before a call of the system."""
+    real = getattr(os, call)
+    done: list[bool] = []
+
+    def hooked(*args: Any, **more: Any) -> Any:
+        if not done and when(*args, **more):
+            done.append(True)
+            change()
+        return real(*args, **more)
+
+    with patch.object(os, call, hooked):
+        yield
+    assert done
+
+
+@pytest.mark.parametrize("row", SWAPPED)
+def test_what_was_swapped_just_before_it_is_opened_is_not_copied(row: str, top: Path) -> None:
+    """Whatever has taken its place: nothing of it is read, and the home is not made."""
+    name, change, words = SWAPPED[row]
+    path = top / "pdf/sub" if name == "sub" else top / "pdf/sub" / name
+    opens = [0]
+
+    def when(given: Any, *_: Any, **more: Any) -> bool:
+        opens[0] += given == name and more.get("dir_fd") is not None
+        # A folder is opened when it is measured, too.
+        return given == name and opens[0] == 1 + (name == "sub")
+
+    before = content(top / "into")
+    with just_before("open", when, lambda: change(path)), pytest.raises(SkillMountError) as error:
+        mount([SkillMount(top / "pdf")], top / "into/home", host=HOST)
+    assert str(error.value) == f"{top}/pdf: {words}"
+    assert content(top / "into") == before
+
+
+GROWING: dict[str, Callable[[Path], object]] = {
+    "longer": lambda path: path.write_bytes(path.read_bytes() + bytes(1000)),
+    "very long": lambda path: os.truncate(path, 11 << 30),
+    "shorter": lambda path: os.truncate(path, 3),
+    "other bytes": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+}
+
+
+@pytest.mark.parametrize("row", GROWING)
+def test_what_changes_while_it_is_read_is_not_copied(row: str, top: Path) -> None:
+    """However long it becomes: no more is read than a byte beyond what was measured."""
+    path = top / "pdf/sub/a.md"
+    made = measure_folder(str(top / "pdf"))
+    sizes: list[int] = []
+    real = os.read
+
+    def counted(fd: int, size: int) -> bytes:
+        data = real(fd, size)
+        sizes.append(len(data))
+        return data
+
+    def is_it(fd: int, _: int) -> bool:
+        return os.path.samestat(os.fstat(fd), path.stat())
+
+    with (
+        opened(top / "into") as into,
+        patch.object(os, "read", counted),
+        just_before("read", is_it, lambda: GROWING[row](path)),
+        pytest.raises(SkillMountError) as error,
+    ):
+        copy_tree(made, into, "pdf")
+    assert str(error.value) == "`sub/a.md`: it changed while it was copied"
+    assert sizes[-1] <= 41
+
+
+def test_what_changes_after_it_was_read_is_not_copied(top: Path) -> None:
+    """A copy is of one moment, or it is none."""
+    path = top / "pdf/sub/a.md"
+    made = measure_folder(str(top / "pdf"))
+
+    def when(_: int, data: bytes) -> bool:
+        return bytes(data) == b"a.md" * 10
+
+    with (
+        opened(top / "into") as into,
+        just_before("write", when, lambda: path.write_text("b" * 40)),
+        pytest.raises(SkillMountError) as error,
+    ):
+        copy_tree(made, into, "pdf")
+    assert str(error.value) == "`sub/a.md`: it changed while it was copied"
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_a_system_that_reads_and_writes_little_at_a_time_makes_the_same_copy(size: int, top: Path) -> None:
+    """A short write goes on where it ended, and a short read is no end of a file whose size is known."""
+    made = measure_folder(str(top / "pdf"))
+    little: dict[str, Any] = {
+        "read": lambda fd, most, read=os.read: read(fd, min(most, size)),
+        "write": lambda fd, data, write=os.write: write(fd, data[:size]),
+    }
+    with opened(top / "into") as into, patch.multiple(os, **little):
+        copied = copy_tree(made, into, "pdf")
+    assert copied.digest == skill_digest(str(top / "pdf")) == skill_digest(str(top / "into/pdf"))
+    assert copied.seal == integrity_digest(str(top / "into/pdf"))
+
+
+def test_a_place_that_is_taken_is_not_written_into(top: Path) -> None:
+    """Whatever stands there."""
+    made = measure_folder(str(top / "pdf"))
+    (top / "into/pdf").symlink_to("../outside")
+    before = content(top / "outside")
+    with opened(top / "into") as into, pytest.raises(SkillMountError) as error:
+        copy_tree(made, into, "pdf")
+    assert str(error.value) == "it cannot be copied: file exists"
+    assert content(top / "outside") == before
+
+
+def test_no_descriptor_is_left_open(top: Path) -> None:
+    """After a copy, and after one that failed half-way."""
+
+    def count() -> int:
+        return len(os.listdir("/dev/fd"))
+
+    made, before = measure_folder(str(top / "pdf")), count()
+    mount([SkillMount(top / "pdf")], top / "home", host=HOST)
+    assert count() == before
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with patch.object(os, "write", side_effect=full), pytest.raises(SkillMountError), opened(top / "into") as into:
+        copy_tree(made, into, "pdf")
+    assert count() == before
+
+
+# ── cost ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def calls(top: Path, count: int) -> Counter[str]:
+    """Mount a skill with so many files, and count what is asked of the system by name."""
+    folder = skill(top / str(count) / "pdf").parent
+    for number in range(count):
+        (folder / f"{number}.txt").write_bytes(bytes(4096))
+    counted: Counter[str] = Counter()
+
+    def counting(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **more: Any) -> Any:
+            counted[name] += 1
+            return real(*args, **more)
+
+        return call
+
+    names = ("open", "close", "read", "write", "fstat", "fchmod", "stat", "lstat", "scandir", "mkdir", "rename")
+    wrapped: dict[str, Any] = {name: counting(name, getattr(os, name)) for name in names}
+    with patch.multiple(os, **wrapped):
+        mount([SkillMount(folder)], top / f"home{count}", host=HOST)
+    return counted
+
+
+def test_a_file_more_costs_two_opens_one_read_and_one_write(top: Path) -> None:
+    """And nothing else that grows with the files: each is opened, read and looked at before and after, and written."""
+    calls(top, 1)
+    more = calls(top, 110)
+    more.subtract(calls(top, 10))
+    assert {name: count / 100 for name, count in more.items() if count} == {
+        "open": 2,
+        "close": 2,
+        "read": 1,
+        "write": 1,
+        "fstat": 2,
+        "fchmod": 1,
+    }
+
+
+def test_the_limits_are_those_that_are_written_down() -> None:
+    """2,000 files."""
+    assert tree.MAX_MOUNTED_FILES == 2_000

@@ -1,0 +1,729 @@
+"""All or nothing: whatever happens at any step, a home is as it was or as it should be, and nothing else is touched."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from endurance import (
+    CHANGES,
+    FULL,
+    HOST,
+    NAMES,
+    PATIENCE,
+    ROOT,
+    Steps,
+    World,
+    content,
+    in_child,
+    killed_at_every_step,
+    killed_at_random,
+    many_at_once,
+    see_complete,
+    see_settled,
+    told,
+    without_staging,
+    world,
+)
+from prowess._internal import fs as renames
+from prowess._internal.removal import remove_tree
+from prowess.errors import SkillError, SkillMountError, SkillNotFoundError
+from prowess.mount import SkillMount, apply, mount, plan, unmount
+from prowess.mount import _transaction as transaction
+from prowess.mount._record import read_record
+from prowess.mount._transaction import lock_skills_folder
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+RECORD = ".claude/.prowess-skills.json"
+STAGING = ".claude/.prowess-staging-x"
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs the administrator")
+
+EVERY_WAY = pytest.mark.parametrize(
+    ("change", "exchanged"),
+    [
+        *(pytest.param(change, True, id=change) for change in CHANGES),
+        pytest.param("a replacement", False, id="a replacement where folders cannot change places"),
+    ],
+)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """Two versions of two skills, and homes with and without them."""
+    return world(tmp_path_factory.mktemp("world").resolve())
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    return tmp_path.resolve()
+
+
+# ── ended at any point ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@EVERY_WAY
+def test_a_process_that_ends_before_any_step_leaves_whole_skills(change: str, exchanged: bool, made: World) -> None:
+    """Each visible one is old or new, none is lost; what comes next finds all of it or nothing and sweeps the rest."""
+    counts = killed_at_every_step(made, change, exchanged=exchanged)
+    assert counts["steps"] > 50
+    assert counts["taken back"] > 10
+    assert counts["finished"] > 1
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_process_that_ends_in_the_middle_of_writing_leaves_whole_skills(change: str, made: World) -> None:
+    """Half a file, half a journal, half a record: none of them is ever seen or believed."""
+    assert killed_at_every_step(made, change, half=True)["steps"] > 1
+
+
+def test_processes_killed_at_random_leave_whole_skills(made: World) -> None:
+    """Two hundred, while they mount, replace and remove; `make endurance` kills two thousand."""
+    seed = int.from_bytes(os.urandom(4))
+    print(f"seed {seed}")
+    counts = killed_at_random(made, 200, seed)
+    print(told(counts))
+    assert sum(count for what, count in counts.items() if what.endswith(": killed")) > 50
+
+
+def test_sixteen_processes_at_once_see_whole_skills_and_end(made: World) -> None:
+    """Thirteen rounds each, some two hundred in all; `make endurance` has two hundred of each."""
+    seed = int.from_bytes(os.urandom(4))
+    print(f"seed {seed}")
+    assert many_at_once(made, 16, 13, seed) < PATIENCE
+
+
+# ── what fails at any point ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+def raises(error: BaseException, at: int, *, once: bool) -> Steps:
+    """Raise at a step, or from one step on at each that needs room."""
+
+    def instead(name: str, rest: Any) -> None:
+        if rest[0] == 0 if once else name in FULL and not (name == "open" and not rest[1][1] & os.O_CREAT):
+            raise error
+
+    return Steps(at, instead)
+
+
+def every_step(made: World, change: str, steps: Callable[[int], Steps], **how: bool) -> Iterator[tuple[Path, bool]]:
+    """Do a change with something that fails at each step in turn, and yield the home and whether that was told."""
+    before, _, work = CHANGES[change]
+    for at in range(1, 10_000):
+        home = made.fresh(before)
+        failed = False
+        with steps(at).watched(**how) as watch:
+            try:
+                work(made, home)
+            except (SkillError, KeyboardInterrupt):
+                failed = True
+        if watch.count < at:
+            return
+        yield home, failed
+
+
+@EVERY_WAY
+def test_a_step_that_fails_is_told_and_the_home_is_as_it_was(change: str, exchanged: bool, made: World) -> None:
+    """Or the step did not matter, and the home is as it should be; whatever is left, the next mount sweeps."""
+    before, after = (made.meant(state) for state in CHANGES[change][:2])
+    error = OSError(errno.EIO, "Input/output error")
+    for home, failed in every_step(made, change, lambda at: raises(error, at, once=True), exchanged=exchanged):
+        now = content(home)
+        assert without_staging(now) == (before if failed else after)
+        if now not in (before, after):
+            see_settled(made, home, change, at_once=True)
+
+
+@EVERY_WAY
+def test_a_disk_that_is_full_from_any_step_on_leaves_the_home_as_it_was(
+    change: str, exchanged: bool, made: World
+) -> None:
+    """Nothing is left behind, not even for the next mount."""
+    before, after = (made.meant(state) for state in CHANGES[change][:2])
+    error = OSError(errno.ENOSPC, "No space left on device")
+    ways = {True: 0, False: 0}
+    for home, failed in every_step(made, change, lambda at: raises(error, at, once=False), exchanged=exchanged):
+        assert content(home) == (before if failed else after)
+        ways[failed] += 1
+    assert ways[True] > 10
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_interruption_at_any_step_leaves_the_home_as_it_was_or_as_it_should_be(change: str, made: World) -> None:
+    """All of it or nothing, at once or as soon as the next process comes."""
+    before, after = (made.meant(state) for state in CHANGES[change][:2])
+    for home, failed in every_step(made, change, lambda at: raises(KeyboardInterrupt(), at, once=True)):
+        assert failed
+        see_complete(made, home, change)
+        unmount((), home, host=HOST)
+        assert content(home) in (before, after)
+
+
+def test_a_disk_that_is_full_from_any_step_on_leaves_no_home_where_there_was_none(made: World) -> None:
+    """Nor any folder on the way to it."""
+    home = made.top / "deep/in/home"
+    for at in range(1, 10_000):
+        with raises(OSError(errno.ENOSPC, "No space left on device"), at, once=False).watched() as watch:
+            try:
+                mount(made.sources(1), home, host=HOST)
+            except SkillMountError:
+                assert not (made.top / "deep").exists()
+        shutil.rmtree(made.top / "deep", ignore_errors=True)
+        if watch.count < at:
+            return
+
+
+def test_a_skill_that_cannot_be_put_in_its_place_takes_the_others_with_it(
+    made: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its user made a folder of that name at the last moment: it stays, and none of the skills is there."""
+    home = made.fresh("others")
+    real = renames.rename_no_replace
+
+    def late(source: int, old: str, target: int, new: str) -> None:
+        if new == "pen":
+            skill(home / ROOT / "pen", body="mine")
+        real(source, old, target, new)
+
+    monkeypatch.setattr(renames, "rename_no_replace", late)
+    with pytest.raises(SkillMountError) as error:
+        mount(made.sources(1), home, host=HOST)
+    assert str(error.value) == f"nothing was changed in {home}/{ROOT}: file exists"
+    assert (home / ROOT / "pen/SKILL.md").read_text().endswith("mine\n")
+    shutil.rmtree(home / ROOT / "pen")
+    assert content(home) == made.meant("others")
+
+
+@pytest.mark.parametrize("exchanged", [True, False], ids=["exchanged", "one after the other"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_record_that_cannot_be_written_takes_everything_back(
+    change: str, exchanged: bool, made: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By then all skills are in their place: each goes back where it was."""
+    before, _, work = CHANGES[change]
+    home = made.fresh(before)
+    real = os.rename
+
+    def no_record(source: str, target: str, **more: Any) -> None:
+        if target == Path(RECORD).name:
+            raise OSError(errno.EDQUOT, "Disk quota exceeded")
+        real(source, target, **more)
+
+    monkeypatch.setattr(os, "rename_no_replace", no_record)
+    if not exchanged:
+        monkeypatch.setattr(renames, "_renameat2", lambda: None)
+    with pytest.raises(SkillMountError) as error:
+        work(made, home)
+    assert str(error.value) == f"nothing was changed in {home}/{ROOT}: disk quota exceeded"
+    assert content(home) == made.meant(before)
+
+
+# ── disks and permissions that are real ──────────────────────────────────────────────────────────────────────────────
+
+
+@as_root
+def test_a_disk_without_room_leaves_the_home_as_it_was(made: World, top: Path) -> None:
+    """A small one, made for this; a mount and a replacement, and what fits is mounted."""
+    filesystem = top / "disk"
+    filesystem.mkdir()
+    mounted = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(filesystem)]
+    if subprocess.run(mounted, capture_output=True, check=False).returncode:
+        pytest.skip("this system does not let us mount")
+    try:
+        home = filesystem / "home"
+        skill(top / "big/ink")
+        (top / "big/ink/raw").write_bytes(bytes(200_000))
+        skill(top / "big/pen")
+        (top / "big/pen/raw").write_bytes(bytes(200_000))
+        big = [SkillMount(top / "big" / name) for name in NAMES]
+        with pytest.raises(SkillMountError) as error:
+            mount(big, home, host=HOST)
+        assert str(error.value) == f"{top}/big/pen: it cannot be copied: no space left on device"
+        assert error.value.hint == "make room on the disk"
+        assert os.listdir(filesystem) == []
+        mount(made.sources(1), home, host=HOST)
+        before = content(home)
+        with pytest.raises(SkillMountError):
+            mount(big, home, host=HOST)
+        assert content(home) == before
+        unmount(None, home, host=HOST)
+        assert os.listdir(home) == []
+    finally:
+        subprocess.run(["umount", "-l", str(filesystem)], check=True)
+
+
+def test_a_limit_on_the_size_of_files_leaves_the_home_as_it_was(made: World, top: Path) -> None:
+    """As some machines set for a user."""
+    home = made.fresh("v1")
+    skill(top / "pdf")
+    (top / "pdf/raw").write_bytes(bytes(100_000))
+
+    def limited() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+        with pytest.raises(SkillMountError, match="it cannot be copied: file too large"):
+            mount([*made.sources(2), SkillMount(top / "pdf")], home, host=HOST)
+
+    assert in_child(limited) == 0
+    assert content(home) == made.meant("v1")
+
+
+@as_root
+@pytest.mark.parametrize("what", ["a file", "a folder", "the home", "the folder above the skills", "the skills folder"])
+def test_what_may_not_be_read_or_written_is_told_and_nothing_is_done(what: str, made: World) -> None:
+    """By a user who is not the administrator."""
+    with tempfile.TemporaryDirectory() as name:
+        top = Path(name).resolve()
+        top.chmod(0o755)
+        for one in NAMES:
+            skill(top / one / "sub").parent.rename(top / one / "x")
+            skill(top / one)
+        home = top / "home"
+        (home / ROOT).mkdir(parents=True)
+        for path in (home, home / ".claude", home / ROOT):
+            os.chown(path, 65534, 65534)
+        words = {
+            "a file": f"{top}/pen: it cannot be copied",
+            "a folder": f"{top}/pen: `x` cannot be read: permission denied",
+            "the home": f"`{home}/.claude` cannot be used: permission denied",
+            "the folder above the skills": f"`{home}/.claude` cannot be used: permission denied",
+            "the skills folder": f"nothing was changed in {home}/{ROOT}: permission denied",
+        }[what]
+        if what == "a file":
+            (top / "pen/x/SKILL.md").chmod(0)
+            words = f"{top}/pen: `SKILL.md` cannot be read: permission denied"
+        elif what == "a folder":
+            (top / "pen/x").chmod(0)
+        elif what == "the home":
+            shutil.rmtree(home / ".claude")
+            os.chown(home, 0, 0)
+        elif what == "the folder above the skills":
+            os.chown(home / ".claude", 0, 0)
+        else:
+            os.chown(home / ROOT, 0, 0)
+        before = content(top)
+
+        def as_nobody() -> None:
+            os.setgid(65534)
+            os.setuid(65534)
+            with pytest.raises(SkillMountError) as error:
+                mount([SkillMount(top / one) for one in NAMES], home, host=HOST)
+            assert str(error.value) == words, str(error.value)
+
+        mount([SkillMount(top / "ink")], made.top / "warm", host=HOST)  # loads what a user may not be let to read
+        assert in_child(as_nobody) == 0
+        assert content(top) == before
+
+
+# ── a record that cannot be believed ─────────────────────────────────────────────────────────────────────────────────
+
+ROW: dict[str, Any] = {"name": "ink", "source": "/x", "seal": "trust1:0"}
+NO_NAMES: tuple[Any, ...] = (None, 1, "", "..", ".", "../x", "a/b", "a\0", "\ud800")
+NO_ROWS: tuple[dict[str, Any], ...] = (*({"name": name} for name in NO_NAMES), {"source": None}, {"seal": 1})
+NO_TABLES: tuple[Any, ...] = (None, {}, ["ink"])
+DAMAGED: dict[str, tuple[bytes, str]] = {
+    "nothing": (b"", "it is no record of mounts (Expecting value: line 1 column 1 (char 0))"),
+    "half of it": (b'{"version": 1, "ma', ""),
+    "no JSON": (b"x", "it is no record of mounts (Expecting value: line 1 column 1 (char 0))"),
+    "no text": (b"\xff", ""),
+    "very deep": (b"[" * 100_000, ""),
+    "another version": (json.dumps({"version": 2}).encode(), "it is no record of mounts (its version is not 1)"),
+    "a list": (b"[]", "it is no record of mounts (its version is not 1)"),
+    **{
+        f"made is {made!r}": (
+            json.dumps({"version": 1, "made": made, "skills": []}).encode(),
+            "it is no record of mounts (`made` is not a list of folders)",
+        )
+        for made in (None, "x", [1], ["../.."], ["/etc"], ["a/../b"], [""], ["a//b"], ["a\0b"], ["\ud800"])
+    },
+    **{
+        f"skills are {rows!r}": (
+            json.dumps({"version": 1, "made": [], "skills": rows}).encode(),
+            "it is no record of mounts (`skills` is not a list of tables)",
+        )
+        for rows in NO_TABLES
+    },
+    **{
+        f"a row has {change!r}": (
+            json.dumps({"version": 1, "made": [], "skills": [ROW | change]}).encode(),
+            "it is no record of mounts (a skill has no `name`, `source` or `seal`)",
+        )
+        for change in NO_ROWS
+    },
+    "5 MiB": (b" " * (5 << 20), "it is not a regular file of at most 4 MiB"),
+}
+
+
+@pytest.mark.parametrize("row", DAMAGED)
+def test_a_record_that_is_damaged_is_not_believed(row: str, made: World) -> None:
+    """Nothing is mounted, replaced or removed on its word, and it stays as it is."""
+    data, why = DAMAGED[row]
+    home = made.fresh("v1")
+    (home / RECORD).write_bytes(data)
+    before = content(home)
+    for call in (
+        lambda: mount(made.sources(2), home, host=HOST),
+        lambda: unmount(None, home, host=HOST),
+        lambda: unmount(["ink"], home, host=HOST),
+        lambda: read_record(str(home), ROOT),
+    ):
+        with pytest.raises(SkillMountError) as error:
+            call()
+        words = f"the record of what was mounted cannot be believed: {home}/{RECORD}: "
+        assert str(error.value).startswith(words)
+        assert str(error.value).removeprefix(words) == why or not why
+        assert error.value.hint == "remove it: what was mounted then counts as made by hand"
+        assert content(home) == before
+
+
+@pytest.mark.parametrize("kind", ["a link to one", "a link to itself", "a folder", "a FIFO"])
+def test_a_record_that_is_no_file_is_not_believed(kind: str, made: World, top: Path) -> None:
+    """What a link leads to is neither read nor written."""
+    home = made.fresh("v1")
+    record = home / RECORD
+    record.rename(top / "record")
+    if kind == "a folder":
+        record.mkdir()
+    elif kind == "a FIFO":
+        os.mkfifo(record)
+    else:
+        record.symlink_to(top / "record" if kind == "a link to one" else record.name)
+    before = content(home), content(top)
+    for call in (lambda: mount(made.sources(2), home, host=HOST), lambda: unmount(None, home, host=HOST)):
+        with pytest.raises(SkillMountError, match="cannot be believed"):
+            call()
+        assert (content(home), content(top)) == before
+
+
+def test_without_a_record_what_was_mounted_counts_as_made_by_hand(made: World) -> None:
+    """As the hint says."""
+    home = made.fresh("v1")
+    (home / RECORD).unlink()
+    before = content(home)
+    with pytest.raises(SkillMountError, match="is there already, and Prowess did not mount it"):
+        mount(made.sources(2), home, host=HOST)
+    assert unmount(None, home, host=HOST) == ()
+    assert content(home) == before
+
+
+def test_a_record_takes_away_no_folder_but_those_on_the_way(made: World, top: Path) -> None:
+    """An empty folder of the user's stays, and so does one behind a link, whatever a planted record says."""
+    home = top / "home"
+    outside = top / "outside/empty"
+    outside.mkdir(parents=True)
+    (home / "mine").mkdir(parents=True)
+    (home / "way").symlink_to("../outside")
+    mount(made.sources(1), home, host=HOST)
+    table = json.loads((home / RECORD).read_text())
+    table["made"] += ["mine", "way/empty", ".claude/skills/x", ".clau"]
+    (home / RECORD).write_text(json.dumps(table))
+    unmount(None, home, host=HOST)
+    assert sorted(content(top)) == ["", "home", "home/mine", "home/way", "outside", "outside/empty"]
+
+
+# ── a home that somebody prepared ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("folder", [".claude", ROOT])
+@pytest.mark.parametrize("target", ["elsewhere", "nothing", "itself", "a file"])
+def test_behind_a_link_nothing_is_mounted(folder: str, target: str, made: World, top: Path) -> None:
+    """Wherever it leads: the plan says so, and where the link comes after the plan its application does."""
+    home, path = top / "home", top / "home" / folder
+    path.parent.mkdir(parents=True)
+    ready = plan(made.sources(1), home, host=HOST)
+    (top / "elsewhere").mkdir()
+    (top / "file").write_text("")
+    to = {"elsewhere": top / "elsewhere", "nothing": top / "none", "itself": path, "a file": top / "file"}[target]
+    path.symlink_to(to)
+    before = content(top)
+    for ways in ("at once", "with a plan from before"):
+        with pytest.raises(SkillMountError) as error:
+            apply(ready) if ways != "at once" else mount(made.sources(1), home, host=HOST)
+        assert str(error.value) == f"`{path}` is a link, behind which nothing is mounted"
+        assert error.value.hint == f"put a folder there, or mount where it leads: {os.path.realpath(path)}"
+        assert content(top) == before
+
+
+@pytest.mark.parametrize("place", ["", ".claude", ROOT])
+def test_a_file_in_the_way_is_told(place: str, made: World, top: Path) -> None:
+    """As what it is not."""
+    path = top / "home" / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("")
+    with pytest.raises(SkillMountError) as error:
+        mount(made.sources(1), top / "home", host=HOST)
+    assert str(error.value) == f"`{str(path).rstrip('/')}` cannot be used: not a directory"
+    assert path.read_text() == ""
+
+
+def test_a_home_that_is_a_link_is_its_users_own(made: World, top: Path) -> None:
+    """Only what is inside of it is asked about."""
+    (top / "real").mkdir()
+    (top / "home").symlink_to("real")
+    mount(made.sources(1), top / "home", host=HOST)
+    assert sorted(os.listdir(top / "real" / ROOT)) == [*NAMES]
+    unmount(None, top / "home", host=HOST)
+    assert os.listdir(top / "real") == []
+
+
+def journal(*changes: Any, **more: Any) -> bytes:
+    table = {"version": 1, "changes": [*changes], "record": {"version": 1, "made": [], "skills": []}}
+    return json.dumps(table | more).encode()
+
+
+JOURNALS: dict[str, bytes] = {
+    "nothing": b"",
+    "half of one": journal({"name": "kept", "new": None, "old": 1})[:40],
+    "no text": b"\xff\xfe",
+    "very deep": b"[" * 100_000,
+    "a list": b"[]",
+    "no changes": b"{}",
+    "changes that are text": journal(changes="abc"),
+    "changes that are a number": journal(changes=1),
+    "changes that are lists": journal([]),
+    "a change without a name": journal({"new": None, "old": None}),
+    "a change with more": journal({"name": "kept", "new": None, "old": None, "x": 1}),
+    "an inode that is text": journal({"name": "kept", "new": "1", "old": None}),
+    "an inode that is true": journal({"name": "kept", "new": True, "old": None}),
+    "a record that is none": journal(record=[]),
+    "a record that leads out": journal(record={"version": 1, "made": ["../.."], "skills": []}),
+    **{
+        f"the name {name!r}": journal({"name": name, "new": 1, "old": None})
+        for name in ("", ".", "..", "../..", "../../../outside", "/etc", "a/b", "a\0b", "\ud800", 1, None, ["x"])
+    },
+}
+
+
+@pytest.mark.parametrize("row", JOURNALS)
+def test_a_planted_journal_moves_nothing(row: str, made: World, top: Path) -> None:
+    """It is swept away with its folder, and what it names stays where it is, in the home and outside."""
+    home = made.fresh("others", "planted/home")
+    for folder in ("new", "old"):
+        skill(home / STAGING / folder / "kept", body="planted")
+    (home / STAGING / "journal.json").write_bytes(JOURNALS[row])
+    skill(home.parent / "outside")
+    outside = content(home.parent / "outside")
+    mount(made.sources(1), home, host=HOST)
+    assert content(home) == made.meant("v1")
+    assert content(home.parent / "outside") == outside
+
+
+def test_a_planted_journal_that_guesses_takes_nothing_away(made: World) -> None:
+    """Numbers of folders are small: whoever writes all of them down has the right one."""
+    home = made.fresh("others", "guessed/home")
+    number = (home / ROOT / "kept").stat().st_ino
+    guesses = [{"name": "kept", "new": one, "old": None} for one in range(number - 100, number + 100)]
+    (home / STAGING).mkdir(parents=True)
+    (home / STAGING / "journal.json").write_bytes(journal(*guesses))
+    mount(made.sources(1), home, host=HOST)
+    assert content(home) == made.meant("v1")
+
+
+def test_a_home_that_is_very_deep_is_made(made: World, top: Path) -> None:
+    """Deeper than Python calls itself; what is longer than a path may be is told."""
+    with pytest.raises(SkillMountError, match="cannot be made: file name too long"):
+        mount(made.sources(1), top.joinpath(*["x"] * 2_100), host=HOST)
+    assert not (top / "x").exists()
+    home = top.joinpath(*["x"] * 1_100)
+    mount(made.sources(1), home, host=HOST)
+    unmount(None, home, host=HOST)
+    assert os.listdir(home) == []
+    remove_tree(str(top / "x"))  # pytest could not
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
+def test_where_no_folder_can_be_made_that_is_soon_told(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the system says that the folder is not there in which one is to be made."""
+    monkeypatch.setattr(transaction, "_MAKE_TIMEOUT", 0.05)
+    with pytest.raises(SkillMountError, match=r"`/proc/.claude/skills` cannot be made: no such file or directory"):
+        mount(made.sources(1), "/proc", host=HOST)
+
+
+@pytest.mark.parametrize("row", ["5 MiB", "a FIFO", "a folder", "a link"])
+def test_a_planted_journal_that_cannot_be_read_is_told(row: str, made: World, top: Path) -> None:
+    """Nothing is mounted until it is gone: it might be that of a mount that was begun."""
+    home = made.fresh("others")
+    (home / STAGING).mkdir()
+    path = home / STAGING / "journal.json"
+    if row == "5 MiB":
+        path.write_bytes(bytes(5 << 20))
+    elif row == "a FIFO":
+        os.mkfifo(path)
+    elif row == "a folder":
+        path.mkdir()
+    else:
+        path.symlink_to(top / "x")
+    before = content(home)
+    with pytest.raises(SkillMountError) as error:
+        mount(made.sources(1), home, host=HOST)
+    assert str(error.value).startswith(f"what an interrupted mount left in {home}/{STAGING} cannot be settled: ")
+    assert {path: what for path, what in content(home).items() if path in before} == before
+
+
+def test_planted_links_lead_nowhere(made: World, top: Path) -> None:
+    """A staging folder that is a link, or holds some: what they lead to is as it was."""
+    outside = top / "outside"
+    skill(outside / "ink")
+    before = content(outside)
+    home = made.fresh("others")
+    (home / ".claude/.prowess-staging-link").symlink_to(outside)
+    (home / STAGING / "new").mkdir(parents=True)
+    (home / STAGING / "new/ink").symlink_to(outside / "ink")
+    (home / STAGING / "more").symlink_to(outside)
+    (home / STAGING / "file").symlink_to(outside / "ink/SKILL.md")
+    mount(made.sources(1), home, host=HOST)
+    (home / ".claude/.prowess-staging-link").unlink()
+    assert content(home) == made.meant("v1")
+    assert content(outside) == before
+
+
+@pytest.mark.parametrize("folder", ["new", "old"])
+def test_a_staging_folder_that_leads_out_is_not_followed(folder: str, made: World, top: Path) -> None:
+    """With a journal that could be believed it is told, without one it is swept."""
+    home = made.fresh("others")
+    (home / STAGING).mkdir()
+    skill(top / "outside/ink")
+    (home / STAGING / folder).symlink_to(top / "outside")
+    (home / STAGING / "journal.json").write_bytes(journal({"name": "ink", "new": 1, "old": None}))
+    before = content(home), content(top)
+    with pytest.raises(SkillMountError, match="cannot be settled: "):
+        mount(made.sources(1), home, host=HOST)
+    assert (without_staging(content(home)), content(top)) == (without_staging(before[0]), before[1])
+    (home / STAGING / "journal.json").unlink()
+    mount(made.sources(1), home, host=HOST)
+    assert (content(home), content(top)) == (made.meant("v1"), before[1])
+
+
+@as_root
+def test_what_another_user_left_is_not_swept(made: World) -> None:
+    """It is theirs."""
+    home = made.fresh("others")
+    skill(home / STAGING / "new/ink")
+    os.chown(home / STAGING, 65534, 65534)
+    theirs = content(home / STAGING)
+    mount(made.sources(1), home, host=HOST)
+    assert content(home / STAGING) == theirs
+
+
+# ── the lock ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_who_does_not_let_go_is_waited_for_and_then_told(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some time, not for ever; the home is as it was."""
+    monkeypatch.setattr(transaction, "LOCK_TIMEOUT", 0.05)
+    home = made.fresh("v1")
+    with lock_skills_folder(str(home), ROOT):
+        with pytest.raises(SkillMountError) as error:
+            mount(made.sources(2), home, host=HOST)
+        assert str(error.value) == f"another process is mounting into {home}/.claude"
+        assert error.value.hint == "wait for it, or end it"
+    assert content(home) == made.meant("v1")
+    mount(made.sources(2), home, host=HOST)
+
+
+def test_a_process_that_was_forked_meanwhile_holds_nobody_up(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the descriptor still, but not the lock."""
+    monkeypatch.setattr(transaction, "LOCK_TIMEOUT", 5.0)
+    home = made.fresh("v1")
+    with lock_skills_folder(str(home), ROOT):
+        pid = os.fork()
+        if not pid:
+            time.sleep(60)
+            os._exit(0)
+    try:
+        mount(made.sources(2), home, host=HOST)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    assert content(home) == made.meant("v2")
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_done_but_not_written_down_is_taken_back_where_there_is_no_room(
+    change: str, made: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever comes after a process that was killed then cannot finish its work: a record must go with it."""
+    before, _, work = CHANGES[change]
+    home = made.fresh(before)
+
+    def killed_late() -> None:
+        real = os.rename
+
+        def no_record(source: str, target: str, **more: Any) -> None:
+            if target == Path(RECORD).name:
+                os._exit(9)
+            real(source, target, **more)
+
+        monkeypatch.setattr(os, "rename_no_replace", no_record)
+        work(made, home)
+
+    assert in_child(killed_late) == 9
+    assert without_staging(content(home)) != made.meant(before)
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with raises(full, 1, once=False).watched():
+        unmount((), home, host=HOST)
+    assert content(home) == made.meant(before)
+
+
+def test_a_plan_waits_for_a_mount_that_is_under_way(made: World) -> None:
+    """What another process has put there, but not yet written down, is not taken for made by hand."""
+    home = made.fresh("others")
+    ready, go = os.pipe()
+    pid = os.fork()
+    if not pid:
+        real = transaction.Staging._replace_file
+
+        def slow(staging: Any, name: str, *rest: Any) -> None:
+            if name == Path(RECORD).name:
+                os.write(go, b"!")
+                time.sleep(0.1)
+            real(staging, name, *rest)
+
+        setattr(transaction.Staging, "_replace_file", slow)  # noqa: B010
+        try:
+            mount(made.sources(1), home, host=HOST)
+        finally:
+            os._exit(0)
+    os.read(ready, 1)
+    assert (home / ROOT / "ink").exists()
+    assert read_record(str(home), ROOT).skills == read_record(str(made.home("others")), ROOT).skills
+    mount(made.sources(1), home, host=HOST)
+    os.waitpid(pid, 0)
+    os.close(ready)
+    os.close(go)
+    assert content(home) == made.meant("v1")
+
+
+def test_threads_of_one_process_wait_for_each_other(made: World) -> None:
+    """As processes do."""
+    home = made.fresh("others")
+
+    def work(number: int) -> None:
+        mount(made.sources(1 + number % 2), home, host=HOST)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(32)))
+    assert content(home) in (made.meant("v1"), made.meant("v2"))
+
+
+def test_nothing_is_mounted_where_there_is_nothing(top: Path) -> None:
+    """Whoever does not want it made is told."""
+    with pytest.raises(SkillNotFoundError) as error, lock_skills_folder(str(top / "home"), ROOT, make=False):
+        pass
+    assert str(error.value) == f"nothing is mounted in {top}/home/{ROOT}"
+    assert os.listdir(top) == []

@@ -1,0 +1,269 @@
+"""The reader: laws that hold for any bytes, and places that findings point at. Single files are in `golden`."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+import yaml
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from prowess.findings import CODES
+from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, Document, frontmatter_end, parse_frontmatter, scalar_kind
+from support.strategies import front_matters, plain_values, skill_bytes
+
+
+def document(front: str) -> Document:
+    return parse_frontmatter(f"---\n{front}\n---\n".encode())
+
+
+def values(found: Document) -> dict[str, object]:
+    return {key: entry.value for key, entry in found.fields.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        pytest.param("", "null", id="empty"),
+        pytest.param("~", "null", id="tilde"),
+        pytest.param("NULL", "null", id="null"),
+        pytest.param("nUll", "text", id="null-in-another-case"),
+        pytest.param("true", "bool", id="true"),
+        pytest.param("yes", "text", id="yes"),
+        pytest.param("on", "text", id="on"),
+        pytest.param("12", "number", id="integer"),
+        pytest.param("-1.10", "number", id="float"),
+        pytest.param(".5e-3", "number", id="exponent"),
+        pytest.param("0o17", "number", id="octal"),
+        pytest.param("0x1F", "number", id="hexadecimal"),
+        pytest.param("-0x1F", "text", id="signed-hexadecimal"),
+        pytest.param("-.inf", "number", id="infinity"),
+        pytest.param(".nan", "number", id="nan"),
+        pytest.param("1_000", "text", id="underscore"),
+        pytest.param("2026-11-01", "text", id="date"),
+        pytest.param("1:30", "text", id="sexagesimal"),
+    ],
+)
+def test_kind_of_is_the_core_schema_of_yaml_1_2(text: str, kind: str) -> None:
+    """YAML 1.2, "10.3.2 Tag Resolution", and nothing of YAML 1.1."""
+    assert scalar_kind(text) == kind
+
+
+@pytest.mark.parametrize(
+    ("data", "end"),
+    [
+        pytest.param(b"---\na: b\n---\nBody", 12, id="lf"),
+        pytest.param(b"---\r\na: b\r\n---\r\nBody", 14, id="crlf"),
+        pytest.param(b"---\ra: b\r---\rBody", 12, id="cr"),
+        pytest.param(b"---\na: b\n--- \t\nBody", 14, id="blanks"),
+        pytest.param(b"----\na: b\n-----\nBody", 15, id="four-dashes"),
+        pytest.param(b"---\na: b\n----\nBody", -1, id="four-dashes-close-nothing"),
+        pytest.param(b"---\na: b\n---", -1, id="end-of-file-may-not-be-the-end"),
+        pytest.param(b"---\na: b ---\n ---\n", -1, id="dashes-in-text"),
+        pytest.param(b"", -1, id="empty"),
+    ],
+)
+def test_front_end_tells_how_far_to_read(data: bytes, end: int) -> None:
+    """Discovery reads no further than the closing fence."""
+    assert frontmatter_end(data) == end
+
+
+@given(skill_bytes())
+def test_reading_as_far_as_the_fence_gives_the_same_fields(data: bytes) -> None:
+    """What follows the fence changes no field and no finding that is about the front matter."""
+    end = frontmatter_end(data)
+    assume(end >= 0)
+    whole, head = parse_frontmatter(data), parse_frontmatter(data[:end])
+    assert head.frontmatter == whole.frontmatter
+    assert values(head) == values(whole)
+
+
+@given(skill_bytes())
+@example(b"---\na: \xc2\x85b\n---")
+@example(b"---\n? [a]\n: b\n---")
+@example(b'---\na: "\\U00110000"\n---')
+@example(b"---\n\xef\xbb\xbfa: b\n---")
+def test_no_bytes_make_the_reader_raise(data: bytes) -> None:
+    """Whatever the bytes, there is a document whose findings have codes and places inside the file."""
+    found = parse_frontmatter(data, "p")
+    for item in found.findings:
+        assert item.code in CODES
+        assert item.path == "p"
+        assert item.line is None or 1 <= item.line <= found.line_count
+        assert item.column is None or item.column >= 1
+    for entry in found.fields.values():
+        assert 1 <= entry.line <= found.line_count
+
+
+@given(skill_bytes())
+def test_the_places_of_fields_are_those_of_the_file(data: bytes) -> None:
+    """A field's `source` is its line of the file, and its key stands there."""
+    found = parse_frontmatter(data)
+    lines = found.text.split("\n")
+    for key, entry in found.fields.items():
+        assert entry.source == lines[entry.line - 1]
+        if key and key[0].isalnum():
+            # Anchors, aliases, tags and escapes stand before the key or for it.
+            place = entry.source[entry.column - 1 :]
+            assert place.lstrip("'\"").startswith(key[0]) or place[0] in "&*!" or "\\" in place
+
+
+@given(front_matters())
+def test_what_yaml_reads_is_never_repaired(front: str) -> None:
+    """A repair is reported only where PyYAML refuses the same text."""
+    assume("\n---" not in f"\n{front}")
+    found = document(front)
+    repaired = [item.code for item in found.findings if item.code.startswith("repair-")]
+    try:
+        events = list(yaml.parse(front, Loader=yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader))
+    except yaml.YAMLError:
+        return
+    # An alias of nothing and a map as a key are events all the same, but nobody can build them.
+    known = {event.anchor for event in events if not isinstance(event, yaml.AliasEvent) and hasattr(event, "anchor")}
+    if all(event.anchor in known for event in events if isinstance(event, yaml.AliasEvent)):
+        assert not repaired or "{{" in front or "[[" in front or any(c in front for c in "\x85\u2028\u2029")
+
+
+@given(front_matters())
+def test_a_repair_is_done_once(front: str) -> None:
+    """The repaired text has nothing left to repair, and gives the same fields."""
+    found = document(front)
+    assume(found.frontmatter is not None and not any(item.code == "yaml-syntax" for item in found.findings))
+    assert found.frontmatter is not None
+    again = parse_frontmatter(f"---\n{found.frontmatter.removesuffix(chr(10))}\n---\n".encode())
+    assert [item.code for item in again.findings if item.code.startswith(("repair-", "control-", "yaml-syntax"))] == []
+    assert values(again) == values(found)
+
+
+@given(plain_values(), st.sampled_from(["{}: {}\nb: c", "a: b\n{}: {}", "m:\n  k: v\n  {}: {}\nb: c", "m:\n- {}: {}"]))
+def test_a_repaired_value_is_the_value_quoted_by_hand(value: str, around: str) -> None:
+    """Quoting the value first gives the same fields as leaving it to the reader."""
+    found = document(around.format("description", value))
+    codes = {item.code for item in found.findings}
+    assume(codes & {"repair-colon", "repair-indicator"} and "yaml-syntax" not in codes)
+    by_hand = document(around.format("description", "'" + value.replace("'", "''") + "'"))
+    assert by_hand.findings == ()
+    assert values(found) == values(by_hand)
+
+
+@given(
+    st.sampled_from(["123", "1.10", "yes", "no", "null", "~", "0x1F", "1e3", "2026-11-01", "1:30", "0o7", ".inf", "="])
+)
+def test_a_plain_scalar_never_changes_type(text: str) -> None:
+    """Wherever it stands, it is the text its author typed."""
+    found = document(f"a: {text}\nb: [{text}]\nc: {{k: {text}}}\nd:\n  - {text}\n{text}: e")
+    assert values(found) == {"a": text, "b": (text,), "c": {"k": text}, "d": (text,), text: "e"}
+    assert found.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("front", "code", "line", "column", "message"),
+    [
+        pytest.param("a: b\nc: d: e", "repair-colon", 3, 4, "the value holds `: ` and is not quoted", id="colon"),
+        pytest.param(
+            "a: @b",
+            "repair-indicator",
+            2,
+            4,
+            "the value begins with `@`, which YAML reserves, and is not quoted",
+            id="indicator",
+        ),
+        pytest.param("a:\n\tb: c", "repair-tab", 3, 1, "a line is indented with a tab", id="tab"),
+        pytest.param(
+            "a: \x07b", "control-character", 2, 4, "the front matter holds the control character U+0007", id="control"
+        ),
+        pytest.param("a: b\na: c", "yaml-duplicate-key", 3, 1, "the key `a` stands twice", id="duplicate"),
+        pytest.param("a: *b\nc: &d e", "yaml-anchor", 3, 4, "the anchor `&d` is not allowed", id="anchor"),
+        pytest.param("a: !!str b", "yaml-tag", 2, 4, "the tag `tag:yaml.org,2002:str` is not allowed", id="tag"),
+    ],
+)
+def test_a_finding_says_what_and_where(front: str, code: str, line: int, column: int, message: str) -> None:
+    """Whole messages, 1-based places."""
+    shown = [(item.code, item.line, item.column, item.message) for item in document(front).findings]
+    assert (code, line, column, message) in shown
+
+
+def test_a_line_below_a_number_is_part_of_its_value() -> None:
+    """What looks like a nested key is quoted with the value above it; the key that then stands twice is said too."""
+    found = document("a: 1\n b: 2\na: 3").findings
+    assert [(item.code, item.line) for item in found] == [("repair-colon", 2), ("yaml-duplicate-key", 4)]
+
+
+def test_a_problem_after_a_tab_is_shown_where_it_is_in_the_file() -> None:
+    """Columns are those of the file, not of the repaired text."""
+    found = document("m:\n\tk: v\n\tk: w")
+    assert [(item.code, item.line, item.column) for item in found.findings] == [
+        ("repair-tab", 3, 1),
+        ("repair-tab", 4, 1),
+        ("yaml-duplicate-key", 4, 2),
+    ]
+
+
+def test_findings_of_one_code_stop_at_twenty() -> None:
+    """The twentieth duplicate key tells nothing new."""
+    assert len(document("a: b\n" * 100).findings) == 20
+
+
+def test_repairs_are_not_reported_when_they_did_not_help() -> None:
+    """A finding of a repair says what was done; here nothing was."""
+    assert [item.code for item in document('a: b: c\nd: "e').findings] == ["yaml-syntax"]
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        pytest.param("[" * 65_000, id="brackets"),
+        pytest.param("{a: " * 16_000, id="braces"),
+        pytest.param("? " * 32_000, id="question-marks"),
+        pytest.param("- " * 32_000, id="dashes"),
+        pytest.param("a: b: c\n" * 8_000, id="colons"),
+        pytest.param("a: " + "b: " * 21_000, id="colons-in-a-line"),
+        pytest.param("".join(f"k{i}: v\n" for i in range(5_000)) + "a: b: c\n" * 30, id="colons-at-the-end"),
+        pytest.param("a: @b\n" * 10_000, id="at-signs"),
+        pytest.param("a: {{b}}\n" * 7_000, id="templates"),
+        pytest.param("\ta: b\n" * 10_000, id="tabs"),
+        pytest.param("a:" + "\t" * 65_000, id="tabs-in-a-line"),
+        pytest.param("a" + " " * 65_000 + "x", id="blanks-in-a-key"),
+        pytest.param("a: |" + " " * 65_000 + "x", id="blanks-after-a-pipe"),
+        pytest.param("a: b" + " " * 65_000 + "x: y", id="blanks-in-a-value"),
+        pytest.param("a: '" + "x\n" * 32_000, id="open-quote"),
+        pytest.param("\n".join(" " * i + "a:" for i in range(350)), id="steps"),
+        pytest.param("a: &a x\nb: [" + "*a," * 21_000 + "]", id="aliases"),
+        pytest.param("\x01" * 65_000, id="control-characters"),
+        pytest.param("a: \x07[" + "&a b," * 9_000 + "]", id="anchors-behind-a-control-character"),
+        pytest.param("{" + "".join(f"k{i}: v," for i in range(6_000)) + "x: \x07y}", id="keys-before-a-control"),
+        pytest.param("\u2028" * 21_000, id="line-separators"),
+    ],
+)
+def test_hostile_front_matter_is_read_quickly(front: str) -> None:
+    """64 KiB of what makes readers slow take well under a second, on any machine."""
+    assert len(front.encode()) <= MAX_FRONTMATTER_BYTES
+    start = time.process_time()
+    document(front)
+    assert time.process_time() - start < 1.0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(" <!-- -->\n" * 100_000, id="comments"),
+        pytest.param("<!--" * 250_000, id="open-comments"),
+        pytest.param("# \n" * 300_000, id="headings"),
+        pytest.param("---\n" + "--- x\n" * 150_000, id="fences-with-text"),
+    ],
+)
+def test_hostile_files_without_front_matter_are_read_quickly(text: str) -> None:
+    """A MiB that never comes to a fence takes well under a second."""
+    start = time.process_time()
+    parse_frontmatter(text.encode())
+    assert time.process_time() - start < 1.0
+
+
+@settings(max_examples=50)
+@given(st.text(st.sampled_from("ab\x85\u2028\u2029 :\n"), max_size=40))
+def test_only_lf_ends_a_line(text: str) -> None:
+    """What YAML 1.1 calls a line end is text, as in YAML 1.2, so it cannot smuggle in a key."""
+    found = document(f"x: '{text}'\nlast: y")
+    assert set(found.fields) == {"x", "last"}
+    assert found.fields["last"].line == 3 + text.count("\n")

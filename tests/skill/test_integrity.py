@@ -1,0 +1,495 @@
+"""A seal: whatever changes in a folder changes it, and nothing outside is ever read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import prowess.skill._integrity
+from prowess.errors import SkillError
+from prowess.skill._integrity import integrity_digest, read_integrity
+from support import strategies  # noqa: F401 - loads the profile
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+NAMES = st.text("ab.-é\n ", min_size=1, max_size=4).filter(lambda name: name not in (".", ".."))
+ENTRIES = st.one_of(
+    st.tuples(st.just("f"), st.binary(max_size=20), st.integers(0, 0o777)),
+    st.tuples(st.just("d"), st.just(b""), st.integers(0, 0o777)),
+    st.tuples(st.just("l"), st.sampled_from([b"SKILL.md", b"x/y", b"a"]), st.just(0)),
+)
+TREES = st.dictionaries(NAMES, st.tuples(ENTRIES, st.dictionaries(NAMES, ENTRIES, max_size=3)), max_size=4)
+Tree = dict[str, Any]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A skill with one of each kind of thing."""
+    top = tmp_path / "pdf"
+    skill(top)
+    (top / "scripts").mkdir()
+    (top / "scripts/fill.py").write_text("print(1)\n")
+    (top / "scripts/link").symlink_to("../references/a.md")
+    (top / "references").mkdir()
+    (top / "references/a.md").write_text("a")
+    (top / "empty").mkdir()
+    return top
+
+
+@pytest.fixture(params=["descriptors", "paths"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """From descriptor to descriptor, and by paths where the system has no such thing."""
+    if request.param == "paths":
+        monkeypatch.setattr(prowess.skill._integrity, "_HAS_DIR_FD", False)
+    return str(request.param)
+
+
+def why(folder: Path) -> tuple[str, str | None]:
+    """Return why a folder cannot be sealed, and what to do."""
+    with pytest.raises(SkillError) as error:
+        read_integrity(str(folder))
+    assert integrity_digest(str(folder)) is None
+    return str(error.value), error.value.hint
+
+
+# ── what changes it ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a byte": lambda top: (top / "scripts/fill.py").write_text("print(2)\n"),
+    "a byte of SKILL.md": lambda top: (top / "SKILL.md").write_bytes(b"x" + (top / "SKILL.md").read_bytes()[1:]),
+    "a permission of a file": lambda top: (top / "scripts/fill.py").chmod(0o755),
+    "a set-user-id bit": lambda top: (top / "scripts/fill.py").chmod(0o4644),
+    "a permission of a folder": lambda top: (top / "references").chmod(0o711),
+    "a permission of the skill itself": lambda top: top.chmod(0o711),
+    "a name": lambda top: (top / "scripts/fill.py").rename(top / "scripts/Fill.py"),
+    "a folder's name": lambda top: (top / "empty").rename(top / "void"),
+    "a place": lambda top: (top / "scripts/fill.py").rename(top / "references/fill.py"),
+    "a file more": lambda top: (top / "scripts/__init__.py").write_text(""),
+    "a hidden file more": lambda top: (top / ".git").write_text(""),
+    "an empty folder more": lambda top: (top / "scripts/__pycache__").mkdir(),
+    "a link more": lambda top: (top / "more").symlink_to("SKILL.md"),
+    "a file less": lambda top: (top / "references/a.md").unlink(),
+    "a folder less": lambda top: (top / "empty").rmdir(),
+    "a link less": lambda top: (top / "scripts/link").unlink(),
+    "another target": lambda top: relink(top / "scripts/link", "../SKILL.md"),
+    "another way to the same target": lambda top: relink(top / "scripts/link", "./../references/a.md"),
+    "a file for a link": lambda top: refile(top / "scripts/link"),
+    "a file for a folder": lambda top: refile(top / "empty"),
+}
+
+
+def relink(link: Path, target: str) -> None:
+    link.unlink()
+    link.symlink_to(target)
+
+
+def refile(path: Path) -> None:
+    if path.is_symlink():
+        path.unlink()
+    else:
+        path.rmdir()
+    path.write_text("a")
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_every_change_is_seen(change: str, folder: Path, way: str) -> None:
+    """Bytes, permissions, names, places, things that come and go, and where links lead."""
+    before = integrity_digest(str(folder))
+    assert before is not None
+    CHANGES[change](folder)
+    after = integrity_digest(str(folder))
+    assert after is not None
+    assert after != before
+
+
+def test_a_change_that_leaves_size_and_dates_is_seen(folder: Path, way: str) -> None:
+    """No time stamp has a say."""
+    file = folder / "scripts/fill.py"
+    before, status = integrity_digest(str(folder)), file.stat()
+    file.write_text("print(2)\n")
+    os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert integrity_digest(str(folder)) not in (before, None)
+
+
+@pytest.mark.parametrize(
+    "change", ["a second look", "dates", "a hard link outside", "a copy", "another name", "a link"]
+)
+def test_what_is_no_change_is_none(change: str, folder: Path, tmp_path: Path, way: str) -> None:
+    """The seal is of what the folder holds: not of when, where, or what else has the same bytes."""
+    before, path = integrity_digest(str(folder)), folder
+    if change == "dates":
+        os.utime(folder / "SKILL.md", (0, 0))
+    elif change == "a hard link outside":
+        os.link(folder / "SKILL.md", tmp_path / "outside")
+    elif change == "a copy":
+        path = Path(shutil.copytree(folder, tmp_path / "copy", symlinks=True))
+    elif change == "another name":
+        path = folder.rename(tmp_path / "fdp")
+    elif change == "a link":
+        (tmp_path / "link").symlink_to(folder)
+        path = tmp_path / "link"
+    assert integrity_digest(str(path)) == before
+
+
+def test_both_ways_give_the_same_seal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By descriptors and by paths; and it is what the first lines of the module say."""
+    from hashlib import sha256
+
+    def record(kind: str, path: str, content: bytes | None = None) -> bytes:
+        mode = os.lstat(folder / path).st_mode & 0o7777
+        rest = "0 -" if content is None else f"{len(content)} {sha256(content).hexdigest()}"
+        return f"{kind} {mode:04o} {rest}\0{path}\0".encode()
+
+    records = [
+        record("d", ""),
+        record("f", "SKILL.md", (folder / "SKILL.md").read_bytes()),
+        record("d", "empty"),
+        record("d", "references"),
+        record("f", "references/a.md", b"a"),
+        record("d", "scripts"),
+        record("f", "scripts/fill.py", b"print(1)\n"),
+        record("l", "scripts/link", b"../references/a.md"),
+    ]
+    wanted = f"trust1:{sha256(b''.join(records)).hexdigest()}"
+    assert integrity_digest(str(folder)) == wanted
+    monkeypatch.setattr(prowess.skill._integrity, "_HAS_DIR_FD", False)
+    assert integrity_digest(str(folder)) == wanted
+
+
+def test_scripts_are_what_may_be_run(folder: Path, way: str) -> None:
+    """All in `scripts/`, links too, and every executable file; sorted."""
+    (folder / "run").write_text("#!/bin/sh\n")
+    (folder / "run").chmod(0o755)
+    (folder / "references/scripts").mkdir()
+    (folder / "references/scripts/no.py").write_text("")
+    assert read_integrity(str(folder)).scripts == ("run", "scripts/fill.py", "scripts/link")
+
+
+# ── laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def build(tree: Tree, top: Path) -> list[Path]:
+    """Write a made-up skill and return the paths of what is in it."""
+    skill(top)
+    made = []
+
+    def one(path: Path, kind: str, content: bytes, mode: int) -> None:
+        if kind == "l":
+            path.symlink_to(os.fsdecode(content))
+        elif kind == "d":
+            path.mkdir()
+        else:
+            path.write_bytes(content)
+            path.chmod(mode | 0o600)
+        made.append(path)
+
+    for name, ((kind, content, mode), inner) in tree.items():
+        one(top / name, kind, content, mode)
+        for below, entry in inner.items() if kind == "d" else ():
+            one(top / name / below, *entry)
+        if kind == "d":
+            (top / name).chmod(mode | 0o700)
+    return [top / "SKILL.md", *made]
+
+
+@given(tree=TREES, data=st.data())
+def test_any_change_of_any_skill_asks_again_and_undoing_it_does_not(tree: Tree, data: st.DataObject) -> None:
+    """One byte, one permission bit, one name, one thing less or one target, wherever it is."""
+    with tempfile.TemporaryDirectory() as top:
+        folder = Path(top, "s")
+        path = data.draw(st.sampled_from(build(tree, folder)))
+        before = integrity_digest(str(folder))
+        assert before is not None
+        undo = one_change(path, data)
+        after = integrity_digest(str(folder))
+        assert after is not None
+        assert after != before
+        undo()
+        assert integrity_digest(str(folder)) == before
+
+
+def one_change(path: Path, data: st.DataObject) -> Callable[[], object]:
+    """Change one thing, and return what changes it back."""
+    status = path.lstat()
+    if path.is_symlink():
+        target = path.readlink()
+        relink(path, f"{target}b")
+        return lambda: relink(path, str(target))
+    kinds = ["name", "mode", *(["byte"] if path.is_file() and status.st_size else [])]
+    kind = data.draw(st.sampled_from(kinds))
+    if kind == "name":
+        other = path.with_name(f"{path.name}x")
+        path.rename(other)
+        return lambda: other.rename(path)
+    if kind == "mode":
+        # Those that let us read it are left alone; nobody but root could look otherwise.
+        bit = data.draw(st.sampled_from([1, 2, 4, 8, 16, 32, 64, 512]))
+        bit = 1 if bit == 64 and path.is_dir() else bit
+        path.chmod(status.st_mode & 0o7777 ^ bit)
+        return lambda: path.chmod(status.st_mode & 0o7777)
+    content = path.read_bytes()
+    at, bit = data.draw(st.integers(0, len(content) - 1)), data.draw(st.integers(0, 7))
+    path.write_bytes(content[:at] + bytes([content[at] ^ 1 << bit]) + content[at + 1 :])
+    return lambda: path.write_bytes(content)
+
+
+@given(one=TREES, other=TREES)
+def test_skills_with_the_same_seal_are_the_same(one: Tree, other: Tree) -> None:
+    """No two different folders share one, whatever their files are called."""
+    with tempfile.TemporaryDirectory() as top:
+        first, second = Path(top, "1"), Path(top, "2")
+        build(one, first)
+        build(other, second)
+        assert (integrity_digest(str(first)) == integrity_digest(str(second))) is (drawn(first) == drawn(second))
+
+
+def drawn(top: Path) -> list[tuple[Any, ...]]:
+    """Return all that is to be seen of a folder."""
+    rows: list[tuple[Any, ...]] = []
+    for path in [top, *sorted(top.rglob("*"))]:
+        content = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        rows.append((str(path.relative_to(top)), path.lstat().st_mode, content))
+    return rows
+
+
+# ── what cannot be sealed ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    "target", ["/etc/passwd", "../..", "../../x", "./.././../x", "..//../x", "../../pdf/SKILL.md", "{}/SKILL.md"]
+)
+def test_a_link_that_leads_out_cannot_be_sealed(target: str, folder: Path, way: str) -> None:
+    """Its bytes are elsewhere, also where it comes back in: the folder above may be another one tomorrow."""
+    (folder / "scripts/out").symlink_to(target.format(folder))
+    assert why(folder) == ("the link `scripts/out` leads out of the skill", "put the file itself into the skill")
+
+
+def test_a_link_that_leads_out_by_another_link_cannot_be_sealed(folder: Path, way: str) -> None:
+    """`deep/..` is where `deep` leads, not where it stands."""
+    (folder / "references/deeper").mkdir()
+    (folder / "references/deep").symlink_to("../empty")
+    assert integrity_digest(str(folder)) is not None
+    (folder / "scripts/out").symlink_to("../references/deep/../../outside")
+    assert why(folder) == (
+        "the link `scripts/out` leads down and up again",
+        "write its target with `..` only at the beginning",
+    )
+
+
+@pytest.mark.parametrize("target", ["..", ".", "../SKILL.md", "link", "nothing", "../references/b", "a/b/c"])
+def test_a_link_that_stays_inside_is_sealed(target: str, folder: Path, way: str) -> None:
+    """Whether or not there is anything, and also where it leads round in a circle."""
+    (folder / "scripts/in").symlink_to(target)
+    assert integrity_digest(str(folder)) is not None
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def unix_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        here = Path.cwd()
+        os.chdir(path.parent)  # the name of a socket is short
+        try:
+            made.bind(path.name)
+        finally:
+            os.chdir(here)
+
+
+def device(path: Path) -> None:
+    try:
+        os.mknod(path, 0o600 | 0o020000, os.makedev(1, 3))
+    except OSError:
+        pytest.skip("only root makes devices")
+
+
+@pytest.mark.parametrize("make", [fifo, unix_socket, device])
+def test_what_is_no_file_cannot_be_sealed(make: Callable[[Path], None], folder: Path, way: str) -> None:
+    """A FIFO, a socket or a device; none of them is opened."""
+    make(folder / "odd")
+    assert why(folder) == ("`odd` is neither a file, a folder nor a link", "remove it from the skill")
+
+
+def test_what_may_not_be_read_cannot_be_sealed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file or a folder. Permissions mean nothing to root, so the system's answer is put into its mouth."""
+    real = os.open
+    for name in ("fill.py", "references"):
+
+        def refusing(path: Any, *rest: Any, name: str = name, **named: Any) -> int:
+            if path == name:
+                raise PermissionError(13, "Permission denied")
+            return real(path, *rest, **named)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", refusing)
+            shown = "scripts/fill.py" if name == "fill.py" else name
+            assert why(folder) == (f"`{shown}` cannot be read: permission denied", "mend its permissions")
+
+
+@pytest.mark.parametrize("make", [lambda _: None, lambda path: path.write_text("x")])
+def test_what_is_no_folder_cannot_be_sealed(make: Callable[[Path], object], tmp_path: Path, way: str) -> None:
+    """Nothing at all, or a file."""
+    make(tmp_path / "x")
+    assert why(tmp_path / "x")[0].startswith("its folder cannot be read: n")
+
+
+def test_names_that_would_mislead_are_written_as_escapes(folder: Path) -> None:
+    """A reason is shown on a terminal."""
+    fifo(folder / "a\x1b[2J\u202eb")
+    assert why(folder)[0] == "`a\\x1b[2J\\u202eb` is neither a file, a folder nor a link"
+
+
+def test_a_skill_that_is_too_large_cannot_be_sealed(folder: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file, or all of them together: the limits are those of a digest."""
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    monkeypatch.setattr(prowess.skill._integrity, "MAX_DIGEST_BYTES", size)
+    assert integrity_digest(str(folder)) is not None
+    (folder / "one-more").write_text("x")
+    monkeypatch.setattr(prowess.skill._integrity, "MAX_DIGEST_BYTES", 64 * 1024 * 1024)
+    with (folder / "hole").open("wb") as file:
+        file.truncate(64 * 1024 * 1024)
+    assert why(folder) == ("it is larger than 64 MiB", "leave out what the skill does not need")
+    monkeypatch.setattr(prowess.skill._integrity, "MAX_SKILL_FILES", 8)
+    (folder / "hole").unlink()
+    assert integrity_digest(str(folder)) is not None
+    (folder / "two-more").symlink_to("one-more")
+    assert why(folder) == (
+        "it holds more than 8 files, folders and links",
+        "leave out what the skill does not need",
+    )
+
+
+def test_a_skill_that_is_too_deep_cannot_be_sealed(folder: Path, way: str) -> None:
+    """No more descriptors are held open than levels are allowed."""
+    deep = folder.joinpath(*["d"] * 64)
+    deep.mkdir(parents=True)
+    assert integrity_digest(str(folder)) is not None
+    (deep / "d").mkdir()
+    assert why(folder) == ("it has folders more than 64 levels deep", "make it flatter")
+
+
+def test_no_descriptor_stays_open(folder: Path, way: str) -> None:
+    """Whether or not there is a seal."""
+    integrity_digest(str(folder))
+    before = os.listdir("/dev/fd")
+    fifo(folder / "scripts/zz")
+    for _ in range(5):
+        assert integrity_digest(str(folder)) is None
+    (folder / "scripts/zz").unlink()
+    assert integrity_digest(str(folder)) is not None
+    assert len(os.listdir("/dev/fd")) == len(before)
+
+
+# ── what changes while it is read ────────────────────────────────────────────────────────────────────────────────────
+
+SWAPS: dict[str, tuple[str, Callable[[Path, Path], object]]] = {
+    "a file for a link": ("fill.py", lambda path, secret: path.symlink_to(secret / "file")),
+    "a file for another": ("fill.py", lambda path, secret: shutil.copy(secret / "file", path)),
+    "a file for a FIFO": ("fill.py", lambda path, _: fifo(path)),
+    "a file for a folder": ("fill.py", lambda path, _: path.mkdir()),
+    "a folder for a link": ("scripts", lambda path, secret: path.symlink_to(secret)),
+    "a link for a file": ("link", lambda path, _: path.write_text("a")),
+}
+
+
+@pytest.mark.parametrize("swap", SWAPS)
+def test_a_swap_between_the_look_and_the_opening_is_noticed(
+    swap: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing outside is read, nothing blocks, and there is no seal of what was there for a moment only."""
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "file").write_text("secret")
+    name, make = SWAPS[swap]
+    real, opened = os.stat, watch_opened(monkeypatch)
+
+    def swapping(path: Any, **named: Any) -> os.stat_result:
+        status = real(path, **named)
+        if path == name:
+            monkeypatch.setattr(os, "stat", real)
+            found = next(found for found in folder.rglob(name))
+            found.rename(tmp_path / "moved")
+            make(found, secret)
+        return status
+
+    monkeypatch.setattr(os, "stat", swapping)
+    assert integrity_digest(str(folder)) is None
+    assert os.stat is real, "nothing was swapped"
+    assert not {os.path.realpath(path) for path in opened} & {str(secret), str(secret / "file")}
+
+
+def watch_opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Note where every descriptor leads that is opened."""
+    real, opened = os.open, list[str]()
+
+    def noting(*given: Any, **named: Any) -> int:
+        fd = real(*given, **named)
+        if sys.platform == "linux":
+            opened.append(os.readlink(f"/proc/self/fd/{fd}"))
+        return fd
+
+    monkeypatch.setattr(os, "open", noting)
+    return opened
+
+
+def while_read(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Do something once, right after the first bytes of a file were read."""
+    real = os.read
+
+    def reading(fd: int, size: int) -> bytes:
+        data = real(fd, size)
+        monkeypatch.setattr(os, "read", real)
+        act()
+        return data
+
+    monkeypatch.setattr(os, "read", reading)
+
+
+ACTS: dict[str, Callable[[Path], object]] = {
+    "bytes are added": lambda top: [path.open("a").write("x") for path in top.rglob("*.py")],
+    "a file comes": lambda top: (top / "new").write_text("x"),
+    "a file comes in a folder": lambda top: (top / "scripts/new").write_text("x"),
+    "permissions change": lambda top: (top / "scripts/fill.py").chmod(0o777),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_change_while_it_is_read_is_noticed(
+    act: str, tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole folder is looked at again; there is no seal of a mixture."""
+    folder = tmp_path / "s"
+    (folder / "scripts").mkdir(parents=True)
+    (folder / "scripts/fill.py").write_text("x")
+    before = integrity_digest(str(folder))
+    assert before is not None
+    while_read(monkeypatch, lambda: ACTS[act](folder))
+    assert why_once(folder) == ("it changed while it was read", "try again")
+    assert integrity_digest(str(folder)) not in (before, None)
+
+
+def why_once(folder: Path) -> tuple[str, str | None]:
+    with pytest.raises(SkillError) as error:
+        read_integrity(str(folder))
+    return str(error.value), error.value.hint
+
+
+@pytest.fixture(autouse=True)
+def _same_umask() -> Iterator[None]:
+    """What tests write has the same permissions whoever runs them."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)

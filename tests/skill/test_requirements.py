@@ -1,0 +1,224 @@
+"""What a machine lacks that a skill needs."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess._internal.text import neutral
+from prowess.skill import Requirements
+from prowess.skill._requirements import MissingRequirement, find_missing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+THIS = ".".join(map(str, sys.version_info[:3]))
+SIGN = "write it as `pip` takes it, for example `pypdf>=5,<6`"
+INSTALLED = {"pypdf": "4.3.1", "Odd_Name": "1.0", "beta": "2.0rc1", "git-made": "1.0+g12", "python": "1.0+x"}
+
+
+@pytest.fixture(autouse=True)
+def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few packages, and no others."""
+
+    def version(name: str) -> str:
+        for known, number in INSTALLED.items():
+            if re.sub(r"[-_.]+", "-", known).lower() == re.sub(r"[-_.]+", "-", name).lower():
+                return number
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+
+
+@pytest.fixture
+def _no_packaging(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "packaging.requirements", None)
+
+
+def message(text: str) -> str | None:
+    """Return what is said of one Python requirement."""
+    found = find_missing(Requirements(packages=(text,)), env={})
+    return found[0].message if found else None
+
+
+def test_nothing_is_missing_where_nothing_is_needed() -> None:
+    """The process's own environment counts where none is given."""
+    assert find_missing(Requirements()) == ()
+    assert find_missing(Requirements(env=("HOME",))) == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        pytest.param("x", None, id="set"),
+        pytest.param("0", None, id="nought is a value"),
+        pytest.param(None, "the environment variable `KEY` is not set", id="unset"),
+        pytest.param("", "the environment variable `KEY` is empty", id="empty"),
+        pytest.param(" \t\n", "the environment variable `KEY` is empty", id="blanks"),
+    ],
+)
+def test_a_variable_must_be_set_and_not_empty(value: str | None, said: str | None) -> None:
+    """White space alone is empty; the value itself is never told."""
+    found = find_missing(Requirements(env=("KEY", "KEY")), env={} if value is None else {"KEY": value})
+    hint = "set `KEY` before you start the agent"
+    assert found == (() if said is None else (MissingRequirement(kind="env", name="KEY", message=said, hint=hint),))
+
+
+@pytest.mark.parametrize("name", ["", "A=B", "A\0B", "A" * 256], ids=["empty", "equals", "nul", "long"])
+def test_what_no_variable_can_be_called_is_said_so(name: str) -> None:
+    """Asking the system for it might raise."""
+    (found,) = find_missing(Requirements(env=(name,)))
+    assert found.message.endswith("is no name of an environment variable")
+
+
+def test_a_program_must_be_an_executable_file_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first folder that has it is enough; a folder, a plain file, a relative and an empty entry are not."""
+    for name, mode in (("tool", 0o755), ("plain", 0o644)):
+        (tmp_path / name).write_text("")
+        (tmp_path / name).chmod(mode)
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    wanted = Requirements(bins=("tool", "plain", "folder"))
+    said = [f"the program `{name}` is not on PATH" for name in ("plain", "folder")]
+    assert [item.message for item in find_missing(wanted, env={"PATH": f"/nowhere:{tmp_path}"})] == said
+    said.insert(0, "the program `tool` is not on PATH")
+    for path in ({"PATH": ".:"}, {"PATH": ""}, {}, {"PATH": "./:" + tmp_path.name}):
+        assert [item.message for item in find_missing(wanted, env=path)] == said
+    assert find_missing(Requirements(bins=("absent",)), env={}) == (
+        MissingRequirement(
+            kind="bin",
+            name="absent",
+            message="the program `absent` is not on PATH",
+            hint="install `absent`, or add its folder to PATH",
+        ),
+    )
+
+
+@pytest.mark.parametrize("name", ["/bin/sh", "../sh", "a\\b", "", "..", "sh\0", "x" * 256])
+def test_a_program_is_named_without_a_folder(name: str) -> None:
+    """A path would reach past PATH, even if it is there."""
+    (found,) = find_missing(Requirements(bins=(name,)), env={"PATH": "/bin:/usr/bin"})
+    assert found.message.endswith("is no name of a program")
+    assert found.hint == "a program is named without its folder"
+
+
+PLAIN = [
+    pytest.param("pypdf", None, id="installed"),
+    pytest.param("PyPDF >= 4, <5", None, id="range"),
+    pytest.param("odd.name==1", None, id="names are compared as PEP 503 says"),
+    pytest.param("pypdf>=5", "`pypdf>=5` is wanted, 4.3.1 is installed", id="older"),
+    pytest.param("pypdf!=4.3.1.0", "`pypdf!=4.3.1.0` is wanted, 4.3.1 is installed", id="noughts say nothing"),
+    pytest.param("absent", "the Python package `absent` is not installed", id="absent"),
+    pytest.param("absent>=2", "the Python package `absent` is not installed", id="absent, with a version"),
+    pytest.param("python>=3.10", None, id="python"),
+    pytest.param("python", None, id="any python"),
+    pytest.param("Python>=99.1", f"Python 99.1 or newer is wanted, this is {THIS}", id="newer python"),
+    pytest.param("python<3", f"`python<3` is wanted, this is {THIS}", id="older python"),
+    pytest.param("", "`` is no Python requirement", id="empty"),
+    pytest.param("py pdf", "`py pdf` is no Python requirement", id="two words"),
+    pytest.param("\u202epypdf", "`\\u202epypdf` is no Python requirement", id="bidi"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), PLAIN)
+def test_a_python_requirement_is_compared_with_what_is_installed(text: str, said: str | None) -> None:
+    """With `packaging`, all of PEP 508."""
+    assert message(text) == said
+
+
+@pytest.mark.parametrize(("text", "said"), PLAIN)
+@pytest.mark.usefixtures("_no_packaging")
+def test_plain_requirements_need_no_packaging(text: str, said: str | None) -> None:
+    """A name, and comparisons with dotted numbers, mean the same without it."""
+    assert message(text) == said
+
+
+RICH = [
+    pytest.param("pypdf~=4.2", None, id="compatible"),
+    pytest.param("pypdf==4.*", None, id="any of four"),
+    pytest.param("beta>=2.0rc1", None, id="a pre-release that is there counts"),
+    pytest.param("git-made==1.0", None, id="a local version"),
+    pytest.param('absent; python_version < "3"', None, id="marker that does not apply"),
+    pytest.param('pypdf>=5; python_version > "3"', "`pypdf>=5` is wanted, 4.3.1 is installed", id="marker that does"),
+    pytest.param("pypdf[crypto]>=5", "`pypdf>=5` is wanted, 4.3.1 is installed", id="extra"),
+    pytest.param("pypdf @ https://example.org/x.whl", None, id="URL"),
+    pytest.param("pypdf>=", "`pypdf>=` is no Python requirement", id="unfinished"),
+    pytest.param("pypdf; nonsense", "`pypdf; nonsense` is no Python requirement", id="bad marker"),
+    pytest.param("pypdf==\u202e1", "`pypdf==\\u202e1` is no Python requirement", id="bidi"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), RICH)
+def test_packaging_reads_the_rest(text: str, said: str | None) -> None:
+    """Markers that do not apply are satisfied."""
+    assert message(text) == said
+
+
+@pytest.mark.parametrize("text", [row.values[0] for row in RICH], ids=[row.id for row in RICH])
+@pytest.mark.usefixtures("_no_packaging")
+def test_without_packaging_what_cannot_be_checked_is_said_so(text: str) -> None:
+    """Never guessed."""
+    said = f"`{neutral(text)}` cannot be checked without the package `packaging`"
+    assert find_missing(Requirements(packages=(text,)), env={}) == (
+        MissingRequirement(kind="package", name=text, message=said, hint="`pip install packaging`"),
+    )
+
+
+def test_a_hint_is_what_one_types() -> None:
+    """Quoted where a shell would read more into it."""
+    rows = {
+        "absent": "absent",
+        "pypdf [b,a] >=5": "'pypdf[a,b]>=5'",
+        "absent==1": "absent==1",
+        "absent===\x1b1": "'absent===\\x1b1'",
+    }
+    for text, typed in rows.items():
+        (found,) = find_missing(Requirements(packages=(text,)), env={})
+        assert (found.kind, found.name, found.hint) == ("package", text, f"`pip install {typed}`")
+    (found,) = find_missing(Requirements(packages=("a b",)), env={})
+    assert found.hint == SIGN
+
+
+def test_a_broken_package_is_no_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its metadata raises."""
+
+    def broken(name: str) -> str:
+        raise KeyError(name)
+
+    monkeypatch.setattr(metadata, "version", broken)
+    assert message("pypdf") == "the Python package `pypdf` is not installed"
+
+
+@pytest.mark.parametrize("packaging", [True, False])
+def test_nothing_hostile_crashes_or_takes_long(packaging: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten thousand of each kind, names of a megabyte, brackets in brackets, what does not show: all short sentences."""
+    if not packaging:
+        monkeypatch.setitem(sys.modules, "packaging.requirements", None)
+    odd = [
+        "x" * 1_000_000,
+        "(" * 999,
+        "a;" + "(" * 900,
+        "\0",
+        "\x1b[31m",
+        "\ud800",
+        "\u202e",
+        "`",
+        "a===\x1b",
+        "1.",
+        "==",
+    ]
+    texts = (*odd, *(f"p{number}>={number}" for number in range(10_000)), "python>=" + "9" * 900, "a" + ",>=1" * 200)
+    began = time.perf_counter()
+    found = find_missing(Requirements(env=texts, bins=texts, packages=texts), env={"PATH": os.defpath})
+    assert time.perf_counter() - began < 10
+    assert len(found) == 3 * len(texts)
+    for item in found:
+        shown = item.message + (item.hint or "")
+        assert shown == neutral(shown)
+        assert len(shown) < 400

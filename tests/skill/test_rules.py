@@ -1,0 +1,325 @@
+"""Each limit of the specification: what breaks it, what just keeps it, and the words."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+
+from prowess._internal.text import normalize_name
+from prowess.findings import apply_policy
+from prowess.skill import Skill, from_document
+from prowess.skill._frontmatter import parse_frontmatter
+from prowess.skill._rules import check_body, check_links, check_skill, find_body_links
+from support.strategies import skill_bytes
+
+
+def skill_of(front: str, body: str = "Body\n", path: str | None = "skills/x/SKILL.md") -> Skill:
+    return from_document(parse_frontmatter(f"---\n{front}\n---\n{body}".encode(), path), path)
+
+
+def told(front: str, path: str | None = "skills/x/SKILL.md") -> list[tuple[str, int | None, int | None, str]]:
+    return [(item.code, item.line, item.column, item.message) for item in check_skill(skill_of(front, path=path))]
+
+
+GOOD = "name: x\ndescription: d"
+HYPHENS = "begins or ends with a hyphen, or has two in a row"
+NAME = "description: d\nname: "
+DESCRIPTION = "name: x\ndescription: "
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        pytest.param(GOOD, id="least"),
+        pytest.param(
+            GOOD + "\nlicense: MIT\ncompatibility: Needs git\nmetadata: {a: b}\nallowed-tools: Read", id="all"
+        ),
+        pytest.param(f"name: x\ndescription: {'d' * 1024}", id="longest-description"),
+        pytest.param(f"name: x\ndescription: {'📦' * 1024}", id="lengths-count-characters"),
+        pytest.param(f"{GOOD}\ncompatibility: {'c' * 500}", id="longest-compatibility"),
+    ],
+)
+def test_a_good_skill_has_no_findings(front: str) -> None:
+    """At the limits, too."""
+    assert told(front) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        pytest.param("a" * 64, "a" * 64, id="longest"),
+        pytest.param("ｐｄｆ", "pdf", id="compared-after-nfkc"),
+        pytest.param("pdf", "ｐｄｆ", id="folder-after-nfkc"),
+        pytest.param("café", "cafe\u0301", id="decomposed-folder"),
+        pytest.param("数据-2", "数据-2", id="letters-of-any-script"),
+    ],
+)
+def test_a_good_name_has_no_findings(name: str, folder: str) -> None:
+    """Letters of any script, digits, hyphens; the folder's name in any Unicode form."""
+    assert told(NAME + name, f"{folder}/SKILL.md") == []
+
+
+@pytest.mark.parametrize(
+    ("front", "found"),
+    [
+        pytest.param("description: d", [("name-missing", 1, 1, "there is no `name`")], id="missing"),
+        pytest.param(NAME + '""', [("name-empty", 3, 1, "the name is empty")], id="empty"),
+        pytest.param(NAME + "[x]", [("name-not-text", 3, 1, "the name is a list, not text")], id="list"),
+        pytest.param(NAME + "{x: y}", [("name-not-text", 3, 1, "the name is a map, not text")], id="map"),
+        pytest.param(
+            NAME + "X",
+            [
+                ("name-case", 3, 1, "the name `X` has upper case letters"),
+                ("name-not-folder", 3, 1, "the name `X` is not the folder's name `x`"),
+            ],
+            id="upper-case",
+        ),
+        pytest.param(
+            NAME + "a_b c",
+            [
+                ("name-characters", 3, 1, "the name `a_b c` holds ` ` `_`"),
+                ("name-not-folder", 3, 1, "the name `a_b c` is not the folder's name `x`"),
+            ],
+            id="characters",
+        ),
+    ],
+)
+def test_a_name_that_breaks_a_rule_is_told(front: str, found: list[tuple[str, int, int, str]]) -> None:
+    """Specification, "name field"."""
+    assert told(front) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        pytest.param(
+            "-a", "name-hyphens", "the name `-a` begins or ends with a hyphen, or has two in a row", id="begin"
+        ),
+        pytest.param("a-", "name-hyphens", f"the name `a-` {HYPHENS}", id="end"),
+        pytest.param(
+            "a--b", "name-hyphens", "the name `a--b` begins or ends with a hyphen, or has two in a row", id="two"
+        ),
+        pytest.param("a" * 65, "name-too-long", "the name has 65 characters; at most 64 are allowed", id="too-long"),
+        pytest.param("123", "name-type", "`123` is a number to a YAML parser, not text", id="number"),
+        pytest.param("true", "name-type", "`true` is true or false to a YAML parser, not text", id="truth"),
+        pytest.param(
+            "claude-api", "name-reserved", "the name `claude-api` holds the reserved word `claude`", id="word"
+        ),
+    ],
+)
+def test_a_name_that_breaks_one_rule_has_one_finding(name: str, code: str, message: str) -> None:
+    """Specification, "name field"; the reserved words of the `infer` CLI."""
+    assert told(NAME + name, f"{name}/SKILL.md") == [(code, 3, 1, message)]
+
+
+@pytest.mark.parametrize(
+    ("front", "code", "line", "message"),
+    [
+        pytest.param("name: x", "description-missing", 1, "there is no `description`", id="missing"),
+        pytest.param(DESCRIPTION, "description-empty", 3, "the description is empty", id="empty"),
+        pytest.param(DESCRIPTION + '"  "', "description-empty", 3, "the description is empty", id="blank"),
+        pytest.param(DESCRIPTION + "[a]", "description-not-text", 3, "the description is a list, not text", id="list"),
+        pytest.param(
+            DESCRIPTION + "12", "description-type", 3, "`12` is a number to a YAML parser, not text", id="number"
+        ),
+        pytest.param(
+            DESCRIPTION + "d" * 1025,
+            "description-too-long",
+            3,
+            "the description has 1,025 characters; at most 1,024 are allowed",
+            id="too-long",
+        ),
+        pytest.param(
+            DESCRIPTION + "a\u202e\U000e0041",
+            "description-hidden",
+            3,
+            "the description holds characters that do not show: U+202E U+E0041",
+            id="hidden",
+        ),
+        pytest.param(
+            DESCRIPTION + '"a\\e[31m"',
+            "description-hidden",
+            3,
+            "the description holds characters that do not show: U+001B",
+            id="escape",
+        ),
+        pytest.param(DESCRIPTION + "a <b>", "description-markup", 3, "the description holds `<` or `>`", id="markup"),
+        pytest.param(GOOD + "\nlicense: [MIT]", "license-type", 4, "the licence is a list, not text", id="licence"),
+        pytest.param(
+            GOOD + "\ncompatibility:", "compatibility-empty", 4, "the compatibility note is empty", id="compat-empty"
+        ),
+        pytest.param(
+            GOOD + "\ncompatibility: {requires: [git]}",
+            "compatibility-type",
+            4,
+            "the compatibility note is a map, not text; its `requires:` list is read",
+            id="compat-map",
+        ),
+        pytest.param(
+            GOOD + "\ncompatibility: " + "c" * 501,
+            "compatibility-too-long",
+            4,
+            "the compatibility note has 501 characters; at most 500 are allowed",
+            id="compat-too-long",
+        ),
+        pytest.param(GOOD + "\nmetadata: a", "metadata-type", 4, "the metadata is text, not a map", id="metadata"),
+        pytest.param(
+            GOOD + "\nmetadata: {a: [b]}",
+            "metadata-nested",
+            4,
+            "the metadata value `a` is a list, not text",
+            id="nested",
+        ),
+        pytest.param(
+            GOOD + "\nallowed-tools: [Read]",
+            "allowed-tools-type",
+            4,
+            "`allowed-tools` is a list, not one line of text",
+            id="tools-list",
+        ),
+        pytest.param(
+            GOOD + "\nallowed_tools: Read",
+            "field-unknown",
+            4,
+            "the field `allowed_tools` is not a field of the specification",
+            id="tools-underscore",
+        ),
+        pytest.param(GOOD + "\nauthor: me", "field-unknown", 4, "the field `author` is not known", id="unknown"),
+        pytest.param(
+            GOOD + "\nmodel: m",
+            "field-unknown",
+            4,
+            "the field `model` is not a field of the specification",
+            id="client",
+        ),
+    ],
+)
+def test_a_field_that_breaks_a_rule_is_told(front: str, code: str, line: int, message: str) -> None:
+    """One finding, at the field."""
+    assert told(front) == [(code, line, 1, message)]
+
+
+def test_a_client_field_of_the_wrong_type_is_told() -> None:
+    """Its value is shown, and the hint says what it takes."""
+    found = check_skill(skill_of(GOOD + "\nuser-invocable: maybe"))
+    assert next((item.code, item.message, item.hint) for item in found) == (
+        "field-type",
+        "`maybe` is not what `user-invocable` takes",
+        "write `true` or `false`",
+    )
+
+
+def test_without_front_matter_only_the_reader_speaks() -> None:
+    """Everything after that would be an echo."""
+    one = from_document(parse_frontmatter(b"Text\n"))
+    assert [item.code for item in check_skill(one)] == ["frontmatter-missing"]
+    assert list(check_body(one)) == []
+
+
+@pytest.mark.parametrize(
+    ("front", "rejected"),
+    [
+        pytest.param("name: Y\ndescription: a: b\nauthor: me", False, id="what-can-be-loaded"),
+        pytest.param("name: x\ndescription:", True, id="no-description"),
+        pytest.param("name: x\ndescription: !a b", True, id="tag"),
+    ],
+)
+def test_guide_loads_what_can_be_loaded(front: str, rejected: bool) -> None:
+    """`spec` calls each of these an error."""
+    found = check_skill(skill_of(front))
+    assert any(item.severity == "error" for item in found) is rejected
+    assert any(item.severity == "error" for item in apply_policy(found, "spec"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        pytest.param("pdf", "PDF", True, id="case"),
+        pytest.param("ｐｄｆ", "pdf", True, id="nfkc"),
+        pytest.param("straße", "STRASSE", True, id="case-folding"),
+        pytest.param("cafe\u0301", "café", True, id="composition"),
+        pytest.param("pdf", "pdf2", False, id="another"),
+    ],
+)
+def test_names_compare_after_nfkc_and_case_folding(one: str, other: str, same: bool) -> None:
+    """DESIGN: "Names compare after NFKC and case folding"."""
+    assert (normalize_name(one) == normalize_name(other)) is same
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        pytest.param("Do.\n", [], id="good"),
+        pytest.param(" \n", [("body-empty", 5, "there are no instructions below the front matter")], id="empty"),
+        pytest.param("x\n" * 495, [], id="500-lines"),
+        pytest.param(
+            "x\n" * 497, [("body-too-long", 501, "SKILL.md has 502 lines; about 500 are advised")], id="too-long"
+        ),
+    ],
+)
+def test_the_body_has_rules_too(body: str, found: list[tuple[str, int, str]]) -> None:
+    """Specification, "Body content" and "Progressive disclosure"."""
+    assert [(item.code, item.line, item.message) for item in check_body(skill_of(GOOD, body))] == found
+
+
+@pytest.mark.parametrize(
+    ("body", "links"),
+    [
+        pytest.param("See [a](b.md).", [("b.md", 5, 9)], id="link"),
+        pytest.param("[a](b.md) [c](d/e.py)", [("b.md", 5, 5), ("d/e.py", 5, 15)], id="two"),
+        pytest.param('[a](<b.md> "title")', [("b.md", 5, 6)], id="angle-and-title"),
+        pytest.param("[a](b%20c.md#part?x)", [("b c.md", 5, 5)], id="escaped"),
+        pytest.param("[a](https://x.y) [b](mailto:x) [c](//x) [d](#e)", [], id="elsewhere"),
+        pytest.param("`[a](b)` ``[c](`d)`` [e](f)", [("f", 5, 26)], id="code-span"),
+        pytest.param("` [a](b)", [("b", 5, 7)], id="lone-back-tick"),
+        pytest.param("```\n[a](b)\n```\n[c](d)", [("d", 8, 5)], id="fence"),
+        pytest.param("~~~\n[a](b)\n```\n[c](d)\n~~~~\n[e](f)", [("f", 10, 5)], id="other-fence"),
+        pytest.param("![a](b.png)", [], id="image"),
+        pytest.param("[a]({{b}}) [c]($d)", [], id="template"),
+    ],
+)
+def test_links_of_the_body_are_found_outside_code(body: str, links: list[tuple[str, int, int]]) -> None:
+    """Target, line and column; what leads elsewhere is none."""
+    assert list(find_body_links(skill_of(GOOD, body))) == links
+
+
+def test_links_that_lead_nowhere_or_out_are_told() -> None:
+    """Specification, "File references"."""
+    one = skill_of(GOOD, "[a](b.md) [c](../d) [e](/f) [g](x/../../h) [i](here.md) [j](x/../here.md)")
+    found = [(item.code, item.column, item.message) for item in check_links(one, {"here.md"}.__contains__)]
+    assert found == [
+        ("link-missing", 5, "the link `b.md` leads to a file that is not there"),
+        ("link-escapes", 15, "the link `../d` leads out of the skill's folder"),
+        ("link-escapes", 25, "the link `/f` leads out of the skill's folder"),
+        ("link-escapes", 33, "the link `x/../../h` leads out of the skill's folder"),
+    ]
+
+
+@given(skill_bytes())
+def test_no_bytes_make_the_rules_raise(data: bytes) -> None:
+    """Every rule says something about everything."""
+    one = from_document(parse_frontmatter(data, "x/SKILL.md"), "x/SKILL.md")
+    found = [*check_skill(one), *check_body(one), *check_links(one, bool)]
+    assert {item.path for item in found} <= {"x/SKILL.md"}
+    assert all("\x1b" not in item.message for item in found)
+    list(find_body_links(one))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("[" * 300_000 + "](", id="brackets"),
+        pytest.param("[a](" * 200_000, id="open-links"),
+        pytest.param("](" + "".join("`" * n + " " for n in range(1, 1000)), id="back-ticks"),
+        pytest.param("[a](x" + " " * 500_000, id="blanks"),
+        pytest.param("](" + "`a" * 300_000, id="code-spans"),
+    ],
+)
+def test_hostile_bodies_are_searched_quickly(line: str) -> None:
+    """A MiB on one line takes well under a second."""
+    one = skill_of(GOOD, line)
+    start = time.process_time()
+    list(find_body_links(one))
+    assert time.process_time() - start < 1.0

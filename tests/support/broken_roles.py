@@ -1,0 +1,139 @@
+# ruff: noqa: E501 - what is said stands on one line, as it is said
+"""Roles that are wrong, each in one way, with what is said of it: `line:column: message (hint)`."""
+
+from __future__ import annotations
+
+from prowess.agent.role._tool_schemas import TOOL_FIELDS
+
+FLAT_ROLE = "name: a\nprompt: Help.\nmodel: openai:gpt-4o-mini\n"
+INITRUNNER_ROLE = "apiVersion: initrunner/v1\nkind: Agent\nmetadata:\n  name: a\nspec:\n  role: Help.\n  model: {provider: openai, name: m}\n"
+_TYPES = ", ".join(TOOL_FIELDS)
+
+BROKEN: dict[str, tuple[str, str]] = {
+    "no name": ("prompt: Help.\nmodel: openai:m\n", "1:1: there is no `name` (add `name: ...`)"),
+    "no prompt": ("name: a\nmodel: openai:m\n", "1:1: there is no `prompt` (add `prompt: ...`)"),
+    "blank prompt": ("name: a\nprompt: '  '\nmodel: openai:m\n", "2:9: `prompt` is empty (write something)"),
+    "prompt is a list": (
+        "name: a\nprompt: [x]\nmodel: openai:m\n",
+        "2:9: `prompt` is a list, not text (put it in quotes)",
+    ),
+    "unknown key": (FLAT_ROLE + "skils: [x]\n", "4:1: the key `skils` is not known (did you mean `skills`?)"),
+    "unknown key inside": (
+        FLAT_ROLE + "auto_skills:\n  max_skill: 3\n",
+        "5:3: the key `auto_skills.max_skill` is not known (did you mean `max_skills`?)",
+    ),
+    "skills is a text": (
+        FLAT_ROLE + "skills: pdf\n",
+        "4:9: `skills` is text (`pdf`), not a list of texts (write it below `skills:`, after a dash)",
+    ),
+    "a skill is a map": (
+        FLAT_ROLE + "skills:\n- name: pdf\n",
+        "5:3: `skills[0]` is a map, not text (put it in quotes)",
+    ),
+    "enabled is a word": (
+        FLAT_ROLE + "auto_skills: {enabled: maybe}\n",
+        "4:24: `auto_skills.enabled` is text (`maybe`), not true or false (write it as `true` or `false`, without quotes)",
+    ),
+    "max_skills is too high": (
+        FLAT_ROLE + "auto_skills: {max_skills: 201}\n",
+        "4:27: `auto_skills.max_skills` is a number (`201`), not a whole number from 1 to 200",
+    ),
+    "max_skills is nothing": (
+        FLAT_ROLE + "auto_skills: {max_skills: 0}\n",
+        "4:27: `auto_skills.max_skills` is a number (`0`), not a whole number from 1 to 200",
+    ),
+    "auto_skills is true": (
+        FLAT_ROLE + "auto_skills: true\n",
+        "4:14: `auto_skills` is true or false (`true`), not a map (write `key: value` lines below `auto_skills:`)",
+    ),
+    "temperature is too high": (
+        "name: a\nprompt: Help.\nmodel: {name: m, temperature: 3}\n",
+        "3:31: `model.temperature` is a number (`3`), not a number from 0 to 2",
+    ),
+    "model has no name": (
+        "name: a\nprompt: Help.\nmodel: {provider: openai}\n",
+        "3:8: there is no `model.name` (add `name: ...`)",
+    ),
+    "timeout is in quotes": (
+        FLAT_ROLE + "guardrails: {timeout_seconds: '9'}\n",
+        "4:31: `guardrails.timeout_seconds` is text (`9`), not a number above 0 and at most 86400 (write it without quotes)",
+    ),
+    "tokens are negative": (
+        FLAT_ROLE + "guardrails: {max_tokens_per_run: -1}\n",
+        "4:34: `guardrails.max_tokens_per_run` is a number (`-1`), not a whole number from 1 to 1000000000",
+    ),
+    "tool has no type": (
+        FLAT_ROLE + "tools:\n- read_only: true\n",
+        "5:3: there is no `tools[0].type` (add `type: ...`)",
+    ),
+    "unknown tool": (
+        FLAT_ROLE + "tools:\n- type: filesytem\n",
+        "5:9: there is no tool of the type `filesytem` (did you mean `filesystem`?)",
+    ),
+    "tool like no other": (
+        FLAT_ROLE + "tools:\n- type: telepathy\n",
+        f"5:9: there is no tool of the type `telepathy` (the types are {_TYPES})",
+    ),
+    "tool has another key": (
+        FLAT_ROLE + "tools:\n- type: filesystem\n  root: .\n",
+        "6:3: the key `tools[0].root` is not known (did you mean `root_path`?)",
+    ),
+    "http goes nowhere": (
+        FLAT_ROLE + "tools:\n- type: http\n",
+        "5:3: there is no `tools[0].base_url` (add `base_url: ...`)",
+    ),
+    "http does what is no method": (
+        FLAT_ROLE + "tools:\n- type: http\n  base_url: https://example.com\n  allowed_methods: [GRAB]\n",
+        "7:20: `tools[0].allowed_methods` holds `GRAB`, which is none of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+    ),
+    "tools is a map": (
+        FLAT_ROLE + "tools:\n  type: git\n",
+        "5:3: `tools` is a map, not a list (write each below `tools:`, after a dash)",
+    ),
+    "a tool is a word": (FLAT_ROLE + "tools: [git]\n", "4:9: `tools[0]` is text (`git`), not a map"),
+    "deny is a word": (
+        FLAT_ROLE + "security: {deny: shell}\n",
+        "4:18: `security.deny` is text (`shell`), not a list of texts (write it below `deny:`, after a dash)",
+    ),
+    "another version": (
+        INITRUNNER_ROLE.replace("/v1", "/v2"),
+        "1:13: `apiVersion` is `initrunner/v2`, which is none of initrunner/v1 (did you mean `initrunner/v1`?)",
+    ),
+    "another kind": (
+        INITRUNNER_ROLE.replace("Agent", "Team"),
+        "2:7: `kind` is `Team`, which is none of Agent",
+    ),
+    "no metadata": (
+        INITRUNNER_ROLE.replace("metadata:\n  name: a\n", ""),
+        "1:1: there is no `metadata` (add `metadata: ...`)",
+    ),
+    "no spec": (
+        INITRUNNER_ROLE.partition("spec:")[0],
+        "1:1: there is no `spec` (add `spec: ...`)",
+    ),
+    "spec is a word": (
+        INITRUNNER_ROLE.partition("spec:")[0] + "spec: later\n",
+        "5:7: `spec` is text (`later`), not a map (write `key: value` lines below `spec:`)",
+    ),
+    "unknown key in spec": (
+        INITRUNNER_ROLE + "  prompt: x\n",
+        "8:3: the key `spec.prompt` is not known (the keys here are role, model, skills, auto_skills, tools, guardrails, security)",
+    ),
+}
+"""What a schema can see too."""
+
+UNREADABLE: dict[str, tuple[str, str]] = {
+    "empty": ("", "the file is empty (write into it, or remove it)"),
+    "a list": ("- a\n", "1:1: the file is a list, not `key: value` lines (write `key: value` lines)"),
+    "a word": ("role\n", "1:1: the file is text (`role`), not `key: value` lines (write `key: value` lines)"),
+    "a key twice": ("name: a\nname: b\n", "2:1: the key `name` stands twice (remove one of them)"),
+    "an anchor": (
+        "name: &a b\nprompt: *a\n",
+        "1:7: the file uses a YAML anchor or alias (write the value out wherever it is meant, or put it in quotes)",
+    ),
+    "not closed": (
+        "name: [a\n",
+        "2:1: the file is not valid YAML: did not find expected ',' or ']' while parsing a flow sequence (mend the file there)",
+    ),
+}
+"""What is no map at all."""

@@ -1,0 +1,99 @@
+"""An endpoint on the loopback address that answers as a test wants."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from prowess.agent.server import listen, make_server
+from prowess.agent.server._requests import ChatAnswer, Message, RequestError
+from prowess.errors import ProwessError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from prowess.agent.server._requests import ChatBackend
+
+
+class EchoAnswerer:
+    """Says the last message back; some words are orders."""
+
+    names = ("parrot", "org/other")
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[tuple[Message, ...], str, str | None]] = []
+        self.outcomes: list[str] = []
+        """How what was begun ended."""
+
+    async def answer(self, messages: Sequence[Message], *, model: str, conversation: str | None) -> ChatAnswer:
+        said = messages[-1].text
+        self.requests.append((tuple(messages), model, conversation))
+        try:
+            await asyncio.sleep(60 if said == "wait" else 0.01)
+        except asyncio.CancelledError:
+            self.outcomes.append("cancelled")
+            raise
+        if said == "fail":
+            raise ProwessError("there is no key", hint="set `OPENAI_API_KEY`")
+        if said == "break":
+            raise KeyError("\x1b[31mx")
+        if said == "busy":
+            raise RequestError("too much at once", status=429)
+        self.outcomes.append("answered")
+        return ChatAnswer(text=f"{model}: {said}", input_tokens=3, output_tokens=2)
+
+    async def stream(
+        self, messages: Sequence[Message], *, model: str, conversation: str | None
+    ) -> AsyncGenerator[str | ChatAnswer, None]:
+        said = messages[-1].text
+        try:
+            if said == "wait later":
+                yield "first"
+                await asyncio.sleep(60)
+            if said == "fail later":
+                yield "first"
+                raise ProwessError("the server broke off")
+            answer = await self.answer(messages, model=model, conversation=conversation)
+            for word in answer.text.split(" "):
+                yield f"{word} "
+                await asyncio.sleep(0)
+            yield answer
+        except (asyncio.CancelledError, GeneratorExit):
+            self.outcomes.append("cancelled")
+            raise
+
+    def wait_for_outcome(self, ended: str) -> bool:
+        """Say whether something ends so, soon."""
+        end = time.monotonic() + 5
+        while ended not in self.outcomes and time.monotonic() < end:
+            time.sleep(0.01)
+        return ended in self.outcomes
+
+
+class ChatServer:
+    """`with ChatServer() as chat:` answers at `chat.url`, as a parrot does or as somebody else."""
+
+    def __init__(self, backend: ChatBackend | None = None, *, token: str | None = None) -> None:
+        self.echo = EchoAnswerer()
+        self._socket = listen("127.0.0.1", 0)
+        self.port = self._socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._server = make_server(backend or self.echo, self._socket, token=token)
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.01)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.should_exit = True
+        self._thread.join(10)
+        self._socket.close()

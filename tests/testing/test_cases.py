@@ -1,0 +1,764 @@
+"""The files of a skill's tests: what they may say, and that nothing runs where anything in them is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import time
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from prowess.findings import Severity
+from prowess.skill._forms import MAX_BYTES
+from prowess.testing._cases import ABSENT, Case, load_suite, skill_folder_of_cases
+from prowess.testing._json_match import differences, parse_single_value
+from support import strategies  # noqa: F401 - loads the profile
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prowess.testing._cases import Suite
+
+GOOD = "name: a\ninput:\n  command: 'true'\n"
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    """A skill with an empty folder of cases."""
+    folder = skill(tmp_path.resolve() / "pdf").parent
+    (folder / "tests/cases").mkdir(parents=True)
+    return folder
+
+
+def put(here: Path, text: str | bytes, name: str = "a.yaml") -> Path:
+    file = here / "tests/cases" / name
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return file
+
+
+def told(suite: Suite) -> list[str]:
+    """Return what is wrong, each in a line, its path below the skill."""
+    lines = []
+    for item in suite.findings:
+        assert (item.code, item.severity) == ("test-invalid", Severity.ERROR)
+        path = os.path.relpath(item.path or "", suite.path)
+        place = ":".join(str(part) for part in (path, item.line, item.column) if part is not None)
+        lines.append(f"{place}: {item.message}{f' ({item.hint})' if item.hint else ''}")
+    return lines
+
+
+def only(here: Path, text: str | bytes) -> Case:
+    """Return the case that a file holds, of which nothing may be wrong."""
+    put(here, text)
+    suite = load_suite(here)
+    assert told(suite) == []
+    (case,) = suite.cases
+    return case
+
+
+def wrong(here: Path, text: str | bytes) -> list[str]:
+    """Return what is wrong with the one file of cases."""
+    put(here, text)
+    lines = told(load_suite(here))
+    assert all(line.startswith("tests/cases/a.yaml:") for line in lines)
+    return [line.removeprefix("tests/cases/a.yaml:") for line in lines]
+
+
+def expecting(here: Path, yaml_lines: str) -> Case:
+    return only(here, f"{GOOD}expected:\n{yaml_lines}")
+
+
+# ── a case ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+UAAPS = """\
+name: basic-pdf-extraction
+description: Verify script extracts text from a single-page PDF
+input:
+  command: "python scripts/extract.py tests/fixtures/sample.pdf"
+  stdin: null
+  files:
+    - tests/fixtures/sample.pdf
+expected:
+  exit-code: 0
+  stdout-contains:
+    - "Hello, World"
+    - "Page 1"
+  not-contains:
+    - "ERROR"
+    - "Traceback"
+"""
+
+
+def test_the_example_of_the_format_is_read_as_it_stands(here: Path) -> None:
+    """UAAPS, "Test Case Format"."""
+    assert only(here, UAAPS) == Case(
+        name="basic-pdf-extraction",
+        file="tests/cases/a.yaml",
+        description="Verify script extracts text from a single-page PDF",
+        command="python scripts/extract.py tests/fixtures/sample.pdf",
+        files=("tests/fixtures/sample.pdf",),
+        stdout_contains=("Hello, World", "Page 1"),
+        not_contains=("ERROR", "Traceback"),
+    )
+
+
+def test_a_name_and_a_command_are_all_it_takes(here: Path) -> None:
+    """Then the exit code is to be 0, and nothing else is looked at."""
+    assert only(here, GOOD) == Case(name="a", file="tests/cases/a.yaml", command="true")
+    assert repr(only(here, GOOD).stdout_json) == "ABSENT"
+
+
+def test_every_key_is_read(here: Path) -> None:
+    """Each by its type."""
+    text = f"{GOOD}  stdin: x\n  files: [f]\ndescription: d\nexpected:\n  exit-code: 3\n  stdout-contains: [o]\n"
+    assert only(here, f"{text}  stderr-contains: [e]\n  not-contains: [n]\n  stdout-json: {{k: 1}}\n") == Case(
+        name="a",
+        file="tests/cases/a.yaml",
+        command="true",
+        description="d",
+        stdin="x",
+        files=("f",),
+        exit_code=3,
+        stdout_contains=("o",),
+        stderr_contains=("e",),
+        not_contains=("n",),
+        stdout_json={"k": 1},
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "stdin"),
+    [
+        ("", None),
+        ("  stdin:\n", None),
+        ("  stdin: null\n", None),
+        ("  stdin: ~\n", None),
+        ('  stdin: "null"\n', "null"),
+        ("  stdin: '~'\n", "~"),
+        ("  stdin: ''\n", ""),
+        ("  stdin: 12\n", "12"),
+        ("  stdin: 0x1F\n", "0x1F"),
+        ("  stdin: yes\n", "yes"),
+        ("  stdin: |\n    a\n    b\n", "a\nb\n"),
+        ('  stdin: "a\\0b"\n', "a\0b"),
+        ("  stdin: '{\"a\": 1}'\n", '{"a": 1}'),
+    ],
+    ids=repr,
+)
+def test_stdin_is_text_or_nothing(written: str, stdin: str | None, here: Path) -> None:
+    """Absent or null is the end of the input; anything else is what its author typed."""
+    assert only(here, GOOD + written).stdin == stdin
+
+
+def test_texts_are_what_their_author_typed(here: Path) -> None:
+    """Whatever YAML would make of them."""
+    case = expecting(
+        here, "  stdout-contains: [012, yes, 2024-01-01, 1e5, true, null, ~, '']".replace(", ''", "") + "\n"
+    )
+    assert case.stdout_contains == ("012", "yes", "2024-01-01", "1e5", "true", "null", "~")
+    assert only(here, "name: 2024\ninput: {command: yes}\ndescription: 1.0\n").with_changes(file="") == Case(
+        name="2024", file="", command="yes", description="1.0"
+    )
+
+
+@pytest.mark.parametrize("name", ["a", "1", "a-b", "a--b", "-", "a" * 64, "on"])
+def test_a_name_is_of_lower_case_letters_digits_and_hyphens(name: str, here: Path) -> None:
+    """UAAPS: `[a-z0-9-]`, at most 64 of them."""
+    assert only(here, GOOD.replace("name: a", f"name: '{name}'")).name == name
+
+
+@pytest.mark.parametrize("name", ["A", "a_b", "a b", "é", "a" * 65, "''", '"a\\n"', "a/b", '"\\e[2J"'])
+def test_another_name_is_wrong(name: str, here: Path) -> None:
+    """With what a name may have."""
+    (line,) = wrong(here, GOOD.replace("name: a", f"name: {name}"))
+    assert line.startswith("1:7: `")
+    assert line.endswith("` is no name of a case (use lower case letters, digits and hyphens, at most 64 of them)")
+
+
+# ── what is wrong with a case ────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (
+            "nam: a\nInput: {command: x}\n",
+            [
+                "1:1: the key `nam` is not known (did you mean `name`?)",
+                "2:1: the key `Input` is not known (did you mean `input`?)",
+                "1:1: there is no `name` (add `name: ...`)",
+                "1:1: there is no `input` (add `input: ...`)",
+            ],
+        ),
+        (
+            GOOD + "  timeout: 3\n  file: [x]\n",
+            [
+                "4:3: the key `input.timeout` is not known (the keys here are command, stdin, files)",
+                "5:3: the key `input.file` is not known (did you mean `files`?)",
+            ],
+        ),
+        (
+            GOOD + "expected:\n  exit_code: 0\n  stdout_contains: [x]\n  Not-contains: [x]\n",
+            [
+                "5:3: the key `expected.exit_code` is not known (did you mean `exit-code`?)",
+                "6:3: the key `expected.stdout_contains` is not known (did you mean `stdout-contains`?)",
+                "7:3: the key `expected.Not-contains` is not known (did you mean `not-contains`?)",
+            ],
+        ),
+        (
+            GOOD + "expected:\nstdout-contains: [x]\n",
+            [
+                "5:1: the key `stdout-contains` is not known (the keys here are name, description, input, expected)",
+                "4:10: `expected` is empty (write its value, or remove the key; nothing is expected by it as it is)",
+            ],
+        ),
+        (GOOD + "<<: {expected: {}}\n", None),
+        ("name: a\n", ["1:1: there is no `input` (add `input: ...`)"]),
+        ("name: a\ninput:\n", ["2:7: there is no `input` (add `input: ...`)"]),
+        ("name: a\ninput: {}\n", ["2:8: there is no `input.command` (add `command: ...`)"]),
+        (
+            "name: a\ninput: {command: ' '}\n",
+            ["2:18: `input.command` is empty (write what `/bin/sh -c` is to run)"],
+        ),
+        ('name: a\ninput: {command: "x\\0y"}\n', ["2:18: `input.command` holds NUL (remove it)"]),
+        ("name: a\ninput: {command: [a, b]}\n", ["2:18: `input.command` is a list, not text (put it in quotes)"]),
+        ("name: a\ninput: x\n", ["2:8: `input` is text (`x`), not a map (write `key: value` lines below `input:`)"]),
+        ("- name: a\n", ["1:1: the file is a list, not `key: value` lines (write `key: value` lines)"]),
+        ("", [" the file is empty (write into it, or remove it)"]),
+        ("name: a\nname: b\n", ["2:1: the key `name` stands twice (remove one of them)"]),
+        (
+            GOOD + "  stdin: [x]\n  files: x\n",
+            [
+                "4:10: `input.stdin` is a list, not text (put it in quotes)",
+                "5:10: `input.files` is text (`x`), not a list of texts (write it below `files:`, after a dash)",
+            ],
+        ),
+        (GOOD + "  files: ['']\n", ["4:11: `input.files` holds an empty text (remove it)"]),
+        (
+            GOOD + "expected:\n  stdout-contains: x\n",
+            [
+                (
+                    "5:20: `expected.stdout-contains` is text (`x`), not a list of texts"
+                    " (write it below `stdout-contains:`, after a dash)"
+                )
+            ],
+        ),
+        (
+            GOOD + "expected:\n  not-contains: [x, '', {a: 1}, ]\n  stderr-contains:\n  -\n",
+            [
+                "7:4: `expected.stderr-contains[0]` is empty, not text (put it in quotes)",
+                "5:25: `expected.not-contains[2]` is a map, not text (put it in quotes)",
+                "5:21: `expected.not-contains` holds an empty text (write a text; this one is in everything)",
+            ],
+        ),
+        (
+            GOOD + "expected:\n  exit-code: '0'\n",
+            ["5:14: `expected.exit-code` is text (`0`), not a whole number from 0 to 255 (write it without quotes)"],
+        ),
+        (
+            GOOD + "expected:\n  exit-code: -9\n",
+            ["5:14: `expected.exit-code` is a number (`-9`), not a whole number from 0 to 255"],
+        ),
+        (
+            GOOD + "expected:\n  exit-code: true\n",
+            ["5:14: `expected.exit-code` is true or false (`true`), not a whole number from 0 to 255"],
+        ),
+        (
+            GOOD + "expected:\n  stdout-json: {a: [1e9999999999999999999]}\n",
+            [
+                (
+                    "5:16: `expected.stdout-json` holds a number that cannot be read:"
+                    " the exponent of `1e9999999999999999999` is too large (shorten it)"
+                )
+            ],
+        ),
+        (
+            GOOD + "expected: [x]\n",
+            ["4:11: `expected` is a list, not a map (write `key: value` lines below `expected:`)"],
+        ),
+    ],
+    ids=lambda value: value.replace(GOOD, "")[:30] if isinstance(value, str) else "",
+)
+def test_what_is_wrong_with_a_case_is_told_all_at_once(text: str, lines: list[str] | None, here: Path) -> None:
+    """Each with its place and what to do: a typo must not make a test pass."""
+    found = wrong(here, text)
+    assert found
+    assert lines is None or sorted(found) == sorted(lines)
+
+
+@pytest.mark.parametrize("key", ["exit-code", "stdout-contains", "stderr-contains", "not-contains", "stdout-json"])
+def test_an_expectation_with_nothing_behind_it_is_wrong(key: str, here: Path) -> None:
+    """Whoever reads it would believe that something is tested. `null` in words is none, or JSON's."""
+    (line,) = wrong(here, f"{GOOD}expected:\n  {key}:\n")
+    assert line.startswith(f"5:{len(key) + 4}: `expected.{key}` is empty (")
+    case = expecting(here, f"  {key}: null\n")
+    assert case.with_changes(stdout_json=ABSENT) == Case(name="a", file="tests/cases/a.yaml", command="true")
+    assert case.stdout_json is (None if key == "stdout-json" else ABSENT)
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ("{a: }", "20: `expected.stdout-json.a`"),
+        ("{a}", "18: `expected.stdout-json.a`"),
+        ("[{b: }]", "21: `expected.stdout-json[0].b`"),
+    ],
+)
+def test_a_key_inside_of_stdout_json_with_nothing_behind_it_is_wrong(value: str, place: str, here: Path) -> None:
+    """It was an empty text, which hardly anybody means who leaves it out."""
+    (line,) = wrong(here, f"{GOOD}expected:\n  stdout-json: {value}\n")
+    assert line.startswith(f"5:{place} is empty (write `null`, ")
+    case = expecting(here, "  stdout-json: {a: '', b: null, c: ~, d: [], e: {}}\n")
+    assert case.stdout_json == {"a": "", "b": None, "c": "~", "d": [], "e": {}}
+
+
+def test_a_list_holds_at_most_a_thousand_texts(here: Path) -> None:
+    """Each is looked for in all of an output."""
+    written = "".join(f"  - x{number}\n" for number in range(1_001))
+    (line,) = wrong(here, f"{GOOD}expected:\n  not-contains:\n{written}")
+    assert line == (
+        "6:3: `expected.not-contains` holds 1,001 texts, and at most 1,000 are taken (make more than one case of it)"
+    )
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"name: \xff\n", id="latin-1"),
+        pytest.param(GOOD.encode("utf-16"), id="utf-16"),
+        pytest.param(b"name:\n\ta: 1\n", id="tab"),
+        pytest.param(b"a: &x [1]\nb: *x\n", id="alias"),
+        pytest.param(b"a: !!set {}\n", id="tag"),
+        pytest.param(b"[" * 70, id="depth"),
+        pytest.param(b"- x\n" * 60_000, id="events"),
+        pytest.param(GOOD.encode() + b"---\n" + GOOD.encode(), id="two"),
+        pytest.param(GOOD.encode() + b"\x00", id="nul"),
+    ],
+)
+def test_what_is_no_yaml_of_ours_is_one_finding(data: bytes, here: Path) -> None:
+    """Never a traceback."""
+    assert len(wrong(here, data)) == 1
+
+
+def test_a_byte_order_mark_and_windows_line_ends_change_nothing(here: Path) -> None:
+    """And a command of more lines has line feeds."""
+    text = GOOD.replace("'true'", "|\n    a\n    b")
+    plain = only(here, text)
+    assert plain.command == "a\nb\n"
+    assert only(here, b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode()) == plain
+
+
+def test_a_vast_file_is_not_read(here: Path) -> None:
+    """100 MB, of which nothing is taken into memory; nor a million events."""
+    begun = time.perf_counter()
+    file = put(here, "- x\n")
+    os.truncate(file, 100_000_000)
+    assert told(load_suite(here)) == [
+        "tests/cases/a.yaml: it is larger than 262,144 bytes (make more than one file of it, or keep data in fixtures)"
+    ]
+    put(here, b"- x\n" * 1_000_000)
+    assert len(load_suite(here).findings) == 1
+    put(here, GOOD.encode() + b"#" * (MAX_BYTES - len(GOOD)))
+    assert load_suite(here).findings == ()
+    assert time.perf_counter() - begun < 2
+
+
+# ── JSON that is expected ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("typed", "output"),
+    [
+        ("1", "1.0"),
+        ("1.0", "1"),
+        ("1e5", "100000"),
+        ("-0", "0"),
+        ("1e999", "1e999"),
+        ("9" * 10_000, "9" * 10_000),
+        ("true", "true"),
+        ("null", "null"),
+        ('"1"', '"1"'),
+        ("'true'", '"true"'),
+        ("012", '"012"'),
+        ("yes", '"yes"'),
+        ("2024-01-01", '"2024-01-01"'),
+        ("~", '"~"'),
+        ("1_000", '"1_000"'),
+        ("0x10", '"0x10"'),
+        (".5", '".5"'),
+        ("+1", '"+1"'),
+        ("NaN", '"NaN"'),
+        ("Infinity", '"Infinity"'),
+        ("True", '"True"'),
+        ("''", '""'),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_a_plain_scalar_is_what_it_is_in_json_or_text(typed: str, output: str, here: Path) -> None:
+    """As a value in an object and in an array; the output is of that type and matches, no other does."""
+    case = expecting(here, f"  stdout-json:\n    k: {typed}\n")
+    assert list(differences(case.stdout_json, parse_single_value(f'{{"k": {output}}}'))) == []
+    other = json.dumps(output) if output[0] != '"' else "1e7"
+    assert len(list(differences(case.stdout_json, parse_single_value(f'{{"k": {other}}}')))) == 1
+    case = expecting(here, f"  stdout-json:\n  - {typed}\n")
+    assert list(differences(case.stdout_json, parse_single_value(f"[{output}]"))) == []
+
+
+def test_json_may_be_expected_at_the_top_of_any_type(here: Path) -> None:
+    """UAAPS has objects; arrays and scalars are compared as well."""
+    for typed, value in (("[1]", [1]), ("x", "x"), ("0", 0), ("false", False), ("{}", {}), ("''", "")):
+        assert expecting(here, f"  stdout-json: {typed}\n").stdout_json == value
+    assert expecting(here, "  stdout-json: 0.1\n").stdout_json == Decimal("0.1")
+
+
+def test_keys_below_json_are_anything(here: Path) -> None:
+    """They are the output's, not the format's."""
+    case = expecting(here, "  stdout-json: {1: {exit_code: 1}, yes: {}, '': []}\n")
+    assert case.stdout_json == {"1": {"exit_code": 1}, "yes": {}, "": []}
+
+
+# ── the config ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def configured(here: Path, text: str | bytes) -> Suite:
+    (here / "tests/test-config.json").write_bytes(text.encode() if isinstance(text, str) else text)
+    put(here, GOOD)
+    return load_suite(here)
+
+
+def test_there_need_be_no_config(here: Path) -> None:
+    """Then a case may take thirty seconds, and has no variables of its own."""
+    put(here, GOOD)
+    suite = load_suite(here)
+    assert (suite.findings, suite.timeout, dict(suite.env)) == ((), 30.0, {})
+
+
+def test_a_config_says_how_long_and_which_variables(here: Path) -> None:
+    """Of the one version there is."""
+    suite = configured(here, '{"version": 1, "timeout": 2.5, "env": {"A_1": "x", "_b": "", "C": "é\\n"}}')
+    assert (suite.findings, suite.timeout) == ((), 2.5)
+    assert dict(suite.env) == {"A_1": "x", "_b": "", "C": "é\n"}
+    assert configured(here, '\ufeff{"version": 1.0,\r\n "timeout": null, "env": null}\r\n').findings == ()
+
+
+TIMEOUT = "not a number above 0 and at most 86400"
+VERSION = "only version 1 of the format is known"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{}", 'there is no `version` (add `"version": ...`)'),
+        ('{"version": null}', 'there is no `version` (add `"version": ...`)'),
+        ('{"version": 2}', f"`version` is a number (`2`), not 1 ({VERSION})"),
+        ('{"version": "1"}', "`version` is text (`1`), not 1 (write it without quotes)"),
+        ('{"version": true}', f"`version` is true or false (`true`), not 1 ({VERSION})"),
+        ('{"version": [1]}', f"`version` is a list, not 1 ({VERSION})"),
+        ('{"version": 1, "timeout": 0}', f"`timeout` is a number (`0`), {TIMEOUT}"),
+        ('{"version": 1, "timeout": -1}', f"`timeout` is a number (`-1`), {TIMEOUT}"),
+        ('{"version": 1, "timeout": 1e999}', f"`timeout` is a number (`1e999`), {TIMEOUT}"),
+        ('{"version": 1, "timeout": 86400.5}', f"`timeout` is a number (`86400.5`), {TIMEOUT}"),
+        ('{"version": 1, "timeout": true}', f"`timeout` is true or false (`true`), {TIMEOUT}"),
+        ('{"version": 1, "timeout": "30"}', f"`timeout` is text (`30`), {TIMEOUT} (write it without quotes)"),
+        ('{"version": 1, "timeout": "30s"}', f"`timeout` is text (`30s`), {TIMEOUT}"),
+        ('{"version": 1, "timeout": NaN}', "the file is not JSON: NaN is no value of JSON (mend it)"),
+        ('{"version": 1, "timeout": Infinity}', "the file is not JSON: Infinity is no value of JSON (mend it)"),
+        ('{"version": 1, "timeOut": 3}', "the key `timeOut` is not known (did you mean `timeout`?)"),
+        ('{"version": 1, "environment": {}}', None),
+        ('{"version": 1, "version": 1}', "the file is not JSON: the key `version` stands twice (mend it)"),
+        ('{"version": 1, "env": ["A=1"]}', "`env` is a list, not a map of texts"),
+        ('{"version": 1, "env": {"A": 1}}', "`env.A` is a number (`1`), not text (put it in quotes)"),
+        ('{"version": 1, "env": {"A": true}}', "`env.A` is true or false (`true`), not text (put it in quotes)"),
+        ('{"version": 1, "env": {"A": null}}', "`env.A` is empty (`null`), not text (put it in quotes)"),
+        ('{"version": 1, "env": {"A": {}}}', "`env.A` is a map, not text (put it in quotes)"),
+        ('{"version": 1, "env": {"A": "x\\u0000y"}}', "`env.A` holds NUL (remove it)"),
+        (
+            '{"version": 1, "env": {"A=B": "x"}}',
+            "`env.A=B` is no name of a variable (use letters, digits and `_`, no digit first)",
+        ),
+        ('{"version": 1, "env": {"": "x"}}', None),
+        ('{"version": 1, "env": {"1A": "x"}}', None),
+        ('{"version": 1, "env": {"A": "\\ud800"}}', None),
+        ("[1]", "the file is a list, not an object (write an object)"),
+        ("", "1:1: the file is not JSON: expecting value (mend the file there)"),
+        ("version: 1\n", "1:1: the file is not JSON: expecting value (mend the file there)"),
+        ('{"version": 1} // one', "1:16: the file is not JSON: extra data (mend the file there)"),
+        ("[" * 200_000, "the file is not JSON: it nests too deep (write it flatter)"),
+        (b'{"version": 1, "env": {"A": "\xff"}}', "byte 0xff at offset 29 is not UTF-8 (save the file as UTF-8)"),
+    ],
+    ids=lambda value: repr(value)[:40],
+)
+def test_what_is_wrong_with_a_config_is_told(text: str | bytes, words: str | None, here: Path) -> None:
+    """Once, and then no case is run."""
+    (line,) = told(configured(here, text))
+    assert line.startswith("tests/test-config.json:")
+    line = line.removeprefix("tests/test-config.json:").lstrip()
+    assert words is None or words in (line, re.sub(r"^\d+:\d+: ", "", line))
+
+
+def test_what_is_wrong_with_a_config_is_told_all_at_once_and_where(here: Path) -> None:
+    """As with a case."""
+    text = '{\n  "version": 2,\n  "timout": 3,\n  "env": {"A": 1, "B-C": "x"}\n}\n'
+    assert told(configured(here, text)) == [
+        "tests/test-config.json:3:3: the key `timout` is not known (did you mean `timeout`?)",
+        f"tests/test-config.json:2:14: `version` is a number (`2`), not 1 ({VERSION})",
+        "tests/test-config.json:4:16: `env.A` is a number (`1`), not text (put it in quotes)",
+        (
+            "tests/test-config.json:4:19: `env.B-C` is no name of a variable"
+            " (use letters, digits and `_`, no digit first)"
+        ),
+    ]
+
+
+# ── files and folders ────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_files_come_in_natural_order(here: Path) -> None:
+    """`2` before `10`, upper case beside lower case, digits of other scripts as letters; the same each time."""
+    names = ["1.yaml", "2.yaml", "02.yaml", "10.yaml", "a.yaml", "A.yaml", "b.yml", "a2.yaml", "a10.YAML", "B1.yml"]
+    names += ["٣.yaml", "٣a1.yaml", "²x.yaml", "x²1.yaml", "é.yaml", "01-b-2.yaml", "01-b-10.yaml", f"{'9' * 240}.yaml"]
+    random.Random(0).shuffle(names)  # noqa: S311 - an order, not a secret
+    for number, name in enumerate(names):
+        put(here, GOOD.replace("name: a", f"name: n{number}"), name)
+    suite = load_suite(here)
+    assert told(suite) == []
+    assert [os.path.basename(case.file) for case in suite.cases] == [
+        "1.yaml",
+        "01-b-2.yaml",
+        "01-b-10.yaml",
+        "02.yaml",
+        "2.yaml",
+        "10.yaml",
+        f"{'9' * 240}.yaml",
+        "A.yaml",
+        "a.yaml",
+        "a2.yaml",
+        "a10.YAML",
+        "b.yml",
+        "B1.yml",
+        "x²1.yaml",
+        "²x.yaml",
+        "é.yaml",
+        "٣.yaml",
+        "٣a1.yaml",
+    ]
+
+
+def test_other_files_beside_the_cases_are_left_alone(here: Path) -> None:
+    """Notes, what an editor keeps, folders."""
+    put(here, GOOD)
+    for name in ("README.md", ".b.yaml", "b.yaml~", "b.yaml.swp", "b.json", "yaml"):
+        put(here, "::", name)
+    (here / "tests/cases/more").mkdir()
+    (here / "tests/cases/more/c.yaml").write_text("::")
+    suite = load_suite(here)
+    assert (told(suite), [case.file for case in suite.cases]) == ([], ["tests/cases/a.yaml"])
+
+
+def test_two_cases_of_one_name_are_wrong(here: Path) -> None:
+    """Told of the second, in whatever file it is."""
+    put(here, GOOD, "1.yaml")
+    put(here, GOOD, "2.yml")
+    assert told(load_suite(here)) == [
+        "tests/cases/2.yml: the name `a` is that of `tests/cases/1.yaml` too (give one of them another name)"
+    ]
+
+
+def test_a_case_is_chosen_by_its_name_or_its_file(here: Path) -> None:
+    """A name goes before a file; what nothing is called chooses nothing."""
+    for file, name in (("01-basic.yaml", "one"), ("02-more.yml", "two"), ("two.yaml", "three"), ("03.x.yaml", "four")):
+        put(here, GOOD.replace("name: a", f"name: {name}"), file)
+    suite = load_suite(here)
+    chosen = {
+        "one": ["one"],
+        "01-basic": ["one"],
+        "01-basic.yaml": ["one"],
+        "tests/cases/01-basic.yaml": ["one"],
+        "02-more.yml": ["two"],
+        "two": ["two"],
+        "two.yaml": ["three"],
+        "03.x": ["four"],
+        "01-basic.yml": [],
+        "01": [],
+        "ONE": [],
+        "": [],
+    }
+    assert {which: [case.name for case in suite.matching_cases(which)] for which in chosen} == chosen
+
+
+@pytest.mark.parametrize("link", ["tests", "tests/cases", "tests/cases/a.yaml", "tests/test-config.json"])
+def test_a_link_is_not_followed(link: str, here: Path) -> None:
+    """Not even one that leads to a good file inside the skill."""
+    configured(here, '{"version": 1}')
+    path = here / link
+    path.rename(here / "elsewhere")
+    path.symlink_to(here / "elsewhere")
+    lines = told(load_suite(here))
+    assert lines
+    assert all("is a link, which is not followed" in line for line in lines)
+    assert all(line.endswith("itself there)") for line in lines)
+
+
+def test_a_skill_that_is_a_link_is_where_it_leads(here: Path) -> None:
+    """Many skills folders are filled with links."""
+    put(here, GOOD)
+    (here.parent / "linked").symlink_to(here)
+    suite = load_suite(here.parent / "linked")
+    assert (told(suite), len(suite.cases)) == ([], 1)
+
+
+def test_what_is_no_file_is_told_and_never_waited_for(here: Path) -> None:
+    """A FIFO that nobody writes, a folder, a device."""
+    os.mkfifo(here / "tests/cases/fifo.yaml")
+    (here / "tests/cases/folder.yaml").mkdir()
+    (here / "tests/cases/null.yaml").symlink_to("/dev/null")
+    begun = time.perf_counter()
+    assert told(load_suite(here)) == [
+        "tests/cases/fifo.yaml: it is a FIFO, not a regular file (put a text file there)",
+        "tests/cases/folder.yaml: it is a folder, not a regular file (put a text file there)",
+        "tests/cases/null.yaml: it is a link, which is not followed (put the file itself there)",
+    ]
+    assert time.perf_counter() - begun < 1
+
+
+def test_a_folder_of_cases_that_is_a_file_is_told(here: Path) -> None:
+    """It holds none."""
+    (here / "tests/cases").rmdir()
+    (here / "tests/cases").write_text("")
+    assert told(load_suite(here)) == [
+        "tests/cases: the cases cannot be listed: not a directory (make a folder there that can be read)"
+    ]
+
+
+def test_a_skill_without_tests_has_none_and_nothing_is_wrong(here: Path) -> None:
+    """An empty folder of cases; no folder; no SKILL.md."""
+    assert load_suite(here).cases == ()
+    (here / "tests/cases").rmdir()
+    (here / "tests").rmdir()
+    (here / "SKILL.md").unlink()
+    suite = load_suite(here)
+    assert (suite.cases, suite.findings, suite.name) == ((), (), "pdf")
+
+
+def test_eleven_thousand_files_are_too_many(here: Path) -> None:
+    """None of them is read."""
+    for number in range(11_000):
+        os.mknod(here / f"tests/cases/{number}.yaml")
+    begun = time.perf_counter()
+    suite = load_suite(here)
+    assert told(suite) == [
+        "tests/cases: there are 11,000 files of cases, and at most 10,000 are taken (make more than one skill of it)"
+    ]
+    assert suite.cases == ()
+    assert time.perf_counter() - begun < 2
+
+
+def test_a_file_whose_name_is_not_utf_8_is_one_as_well(here: Path) -> None:
+    """Its name can be shown all the same."""
+    name = os.fsdecode(b"\xff\x1b[2J.yaml")
+    put(here, GOOD, name)
+    put(here, GOOD, "z.yaml")
+    put(here, GOOD, os.fsdecode(b"\xff\x1b[2K.yaml"))
+    lines = told(load_suite(here))
+    assert "the name `a` is that of `tests/cases/z.yaml` too" in lines[0]
+    (here / "tests/cases/z.yaml").unlink()
+    (line,) = told(load_suite(here))
+    assert "the name `a` is that of `tests/cases/\\xff\\x1b[2J.yaml` too" in line
+
+
+def test_the_name_of_a_suite_is_its_skill_s(here: Path) -> None:
+    """That of its front matter."""
+    skill(here, "other")
+    assert load_suite(here).name == "other"
+    assert load_suite(str(here)).path == str(here)
+
+
+def test_a_file_of_cases_knows_its_skill(here: Path) -> None:
+    """`SKILL/tests/cases/NAME.yaml`, where there is a SKILL.md; nothing else."""
+    top = str(here)
+    assert skill_folder_of_cases(f"{top}/tests/cases/a.yaml") == top
+    assert skill_folder_of_cases(f"{top}/tests/cases/a.YML") == top
+    for other in ("tests/cases/a.txt", "tests/a.yaml", "cases/a.yaml", "a.yaml", "tests/cases/b/a.yaml"):
+        assert skill_folder_of_cases(f"{top}/{other}") is None
+    (here / "SKILL.md").unlink()
+    assert skill_folder_of_cases(f"{top}/tests/cases/a.yaml") is None
+
+
+# ── laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
+    ["yes", "~", "null", "012", "1e3", "a: b", "- a", "#", " x ", "a\nb\n", "---", "\t", "\x85", "\u2028"]
+)
+_TEXTS = st.lists(_TEXT.filter(bool), max_size=3).map(tuple)
+_JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers(-(10**20), 10**20) | _TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@st.composite
+def cases(draw: Any) -> Case:
+    """Cases that a file can hold."""
+    return Case(
+        name=draw(st.text("abc019-", min_size=1, max_size=64)),
+        file="tests/cases/a.yaml",
+        command=draw(_TEXT.filter(lambda text: text.strip() and "\0" not in text)),
+        description=draw(_TEXT),
+        stdin=draw(st.none() | _TEXT),
+        files=draw(_TEXTS),
+        exit_code=draw(st.integers(0, 255)),
+        stdout_contains=draw(_TEXTS),
+        stderr_contains=draw(_TEXTS),
+        not_contains=draw(_TEXTS),
+        stdout_json=draw(st.just(ABSENT) | _JSON),
+    )
+
+
+def rendered(case: Case) -> str:
+    """Write a case by a writer of YAML that knows nothing of how it is read."""
+    expected: dict[str, Any] = {
+        "exit-code": case.exit_code,
+        "stdout-contains": [*case.stdout_contains],
+        "stderr-contains": [*case.stderr_contains],
+        "not-contains": [*case.not_contains],
+    }
+    if case.stdout_json is not ABSENT:
+        expected["stdout-json"] = case.stdout_json
+    given_ = {"command": case.command, "stdin": case.stdin, "files": [*case.files]}
+    whole = {"name": case.name, "description": case.description, "input": given_, "expected": expected}
+    return yaml.dump(whole, Dumper=_Quoting, allow_unicode=False)
+
+
+class _Quoting(yaml.SafeDumper):
+    """Quotes every text, and repeats what is there twice."""
+
+    def ignore_aliases(self, _data: Any) -> bool:
+        return True
+
+
+_Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cases())
+def test_a_case_that_is_written_is_read_back(here: Path, case: Case) -> None:
+    """Whatever its texts look like."""
+    assert only(here, rendered(case)) == case
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=60) | st.text("name: iputcomdx\n-[]{}\"'|", max_size=60).map(str.encode))
+def test_whatever_a_file_holds_nothing_is_raised(here: Path, data: bytes) -> None:
+    """It is a case, or it is told what is wrong."""
+    put(here, data)
+    suite = load_suite(here)
+    assert suite.cases or suite.findings
