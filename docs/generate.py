@@ -24,12 +24,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prowess import hosts as host_module
-from prowess.agent import role
+from prowess.agent.role import _role as role
 from prowess.agent.role._tool_schemas import TOOL_FIELDS
 from prowess.cli import COMMANDS, main
 from prowess.cli import hosts as hosts_command
 from prowess.findings import CODES
+from prowess.hosts import _host as host_module
 from prowess.hosts import host_names, load_host
 
 if TYPE_CHECKING:
@@ -119,11 +119,11 @@ TABLES = {
     "Template": "`[template]`",
     "IsolatedLaunch": "`[isolated]`",
 }
-"""The dataclasses of `host.py` to the tables of a host's file."""
+"""The dataclasses of `hosts/_host.py` to the tables of a host's file."""
 
 
 def _keys() -> Iterator[str]:
-    """Yield the keys of a host's file, with what `host.py` says below each."""
+    """Yield the keys of a host's file, with what `hosts/_host.py` says below each."""
     tree = ast.parse(Path(host_module.__file__ or "").read_text(encoding="utf-8"))
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     for name, title in TABLES.items():

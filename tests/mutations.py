@@ -25,7 +25,8 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar
 from unittest.mock import patch
 
-from prowess import catalog, cli
+from prowess import cli
+from prowess.catalog import _catalog as catalog
 from prowess.catalog._cache import Cache
 from prowess.hosts import host_names, load_host
 

@@ -98,7 +98,7 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
     assert ("json" in loaded) == ("--json" in arguments)
     assert ("hashlib" in loaded) == (name == "why")
     assert ("prowess.catalog._prompt" in loaded) == (name == "prompt")
-    assert ("prowess.check" in loaded) == (name == "check")
+    assert ("prowess.catalog._check" in loaded) == (name == "check")
 
 
 def test_to_mount_a_path_loads_nothing_that_looks_for_skills(project: Path) -> None:
@@ -110,7 +110,7 @@ def test_to_mount_a_path_loads_nothing_that_looks_for_skills(project: Path) -> N
         "prowess.cli.mount",
     }
     looking = {
-        "prowess.catalog",
+        "prowess.catalog._catalog",
         "prowess.catalog._precedence",
         "prowess.catalog._scan",
         "prowess.catalog._cached_catalog",
@@ -137,7 +137,7 @@ def test_no_yaml_is_loaded_before_a_skill_is_read(tmp_path: Path) -> None:
 def test_the_spine_loads_no_framework_of_any_extra() -> None:
     """All of it at once."""
     loaded = modules(
-        "import prowess.catalog, prowess.catalog._prompt, prowess.check, prowess.skill._fix, prowess.cli._scaffold"
+        "import prowess.catalog, prowess.catalog._prompt, prowess.catalog._check, prowess.skill._fix, prowess.cli._scaffold"
     )
     assert {name for name in loaded if name.split(".")[0] in HEAVY} == set()
 
@@ -289,7 +289,7 @@ class Grown:
 
 @pytest.fixture
 def grown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grown:
-    monkeypatch.setattr("prowess.catalog.Cache", partial(Cache, settle_ns=int(SETTLE_SECONDS * 1_000_000_000)))
+    monkeypatch.setattr("prowess.catalog._catalog.Cache", partial(Cache, settle_ns=int(SETTLE_SECONDS * 1_000_000_000)))
     return Grown(tmp_path / "small")
 
 
@@ -420,7 +420,10 @@ def test_a_skill_takes_little_memory(way: str, grown: Grown) -> None:
 WARM = {
     *(
         "prowess",
+        "prowess._internal",
         "prowess._internal.frozen",
+        "prowess._internal.lazy",
+        "prowess.catalog._catalog",
         "prowess.catalog._cache",
         "prowess.catalog",
         "prowess.catalog._entry",
@@ -442,7 +445,7 @@ WARM = {
         "prowess._internal.user_dirs",
     ),
 }
-TO_GO = {"prowess.hosts", "prowess.hosts._tables"}
+TO_GO = {"prowess.hosts", "prowess.hosts._host", "prowess.hosts._tables"}
 """All hosts are loaded to look up how one of them writes a block; the answer could hold what is needed of it."""
 NOT_WARM = {
     *(
@@ -461,8 +464,8 @@ def test_a_block_that_is_recalled_loads_nothing_that_reads_or_decides(project: P
     code = f"""
 import os
 os.environ["PROWESS_CACHE_DIR"] = {str(tmp_path / "cache")!r}
-import prowess.catalog._cache, prowess.catalog, functools
-prowess.catalog.Cache = functools.partial(prowess.catalog._cache.Cache, settle_ns={int(SETTLE_SECONDS * 1_000_000_000)})
+import prowess.catalog._cache, prowess.catalog._catalog, functools
+prowess.catalog._catalog.Cache = functools.partial(prowess.catalog._cache.Cache, settle_ns={int(SETTLE_SECONDS * 1_000_000_000)})
 from prowess.cli import main
 assert main(sys.argv[1:]) == 0
 """

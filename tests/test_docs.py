@@ -93,13 +93,13 @@ def test_every_option_is_explained(name: str) -> None:
 
 
 def test_every_key_of_a_host_file_is_explained() -> None:
-    """Each field of each dataclass of `host.py` has its row, with words."""
+    """Each field of each dataclass of `hosts/_host.py` has its row, with words."""
     page = text_of("docs/hosts/README.md")
     for title, table in GENERATE["TABLES"].items():
         section = page.split(f"### {table}\n")[1].split("\n### ")[0]
         rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\| (.+) \|$", section, re.MULTILINE))
-        assert list(rows) == [field.name for field in dataclasses.fields(getattr(prowess.hosts, title))], title
-    tables = {name for name, value in vars(prowess.hosts).items() if dataclasses.is_dataclass(value)}
+        assert list(rows) == [field.name for field in dataclasses.fields(getattr(prowess.hosts._host, title))], title
+    tables = {name for name, value in vars(prowess.hosts._host).items() if dataclasses.is_dataclass(value)}
     assert tables == set(GENERATE["TABLES"])
 
 
@@ -264,7 +264,7 @@ def test_the_guide_mentions_only_fields_that_exist() -> None:
     cells = [re.findall(r"`([^`]+)`", row[0]) for row in rows_of("## Format") if "`" in row[0]]
     fields = [field for names in cells for field in names]
     assert tuple(fields[:6]) == SPEC_FIELDS
-    assert set(fields[6:]) <= set(prowess.skill.FIELDS) | {"when_to_use", "hooks"}
+    assert set(fields[6:]) <= set(prowess.skill._skill.FIELDS) | {"when_to_use", "hooks"}
 
 
 def test_the_guide_mentions_exactly_the_hosts_there_are() -> None:

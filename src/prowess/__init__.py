@@ -8,11 +8,16 @@ import sys
 TYPE_CHECKING = False  # what type checkers believe to be true; `typing` itself would cost more than all of this file
 if TYPE_CHECKING:
     from ._internal.files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES
-    from .catalog import Catalog, FilesystemSkillProvider, discover
-    from .catalog._check import check
-    from .catalog._entry import Entry, State
-    from .catalog._prompt import render
-    from .catalog._providers import SkillProvider
+    from .catalog import (
+        Catalog,
+        Entry,
+        FilesystemSkillProvider,
+        SkillProvider,
+        State,
+        check,
+        discover,
+        render,
+    )
     from .errors import (
         ActivationError,
         AmbiguousSkillError,
@@ -37,12 +42,10 @@ if TYPE_CHECKING:
         mount,
         resolve_skill_name,
         unmount,
+        validate_skill,
+        validate_skill_name,
     )
-    from .mount._validate import validate_skill, validate_skill_name
-    from .session import Session, Tool
-    from .session._activation import Activation
-    from .session._mentions import Mention
-    from .session._trust import Trust
+    from .session import Activation, Mention, Session, Tool, Trust
     from .skill import Skill, parse
     from .testing import run_tests
 
@@ -96,48 +99,30 @@ __all__ = [
     "MAX_SKILL_TOTAL_BYTES",
 ]
 
-_HOMES = {
-    "session._activation": ("Activation",),
-    "catalog": ("Catalog", "FilesystemSkillProvider", "discover"),
-    "catalog._entry": ("Entry", "State"),
-    "catalog._check": ("check",),
-    "errors": (
-        "ActivationError",
-        "AmbiguousSkillError",
-        "ConfigError",
-        "HostNotFoundError",
-        "ProwessError",
-        "SandboxError",
-        "SkillError",
-        "SkillFileError",
-        "SkillMountError",
-        "SkillNotFoundError",
-        "SkillSyntaxError",
-        "SkillValidationError",
-    ),
+_NAMES = {
     "_internal.files": ("MAX_SKILL_FILE_BYTES", "MAX_SKILL_TOTAL_BYTES"),
+    "catalog": (
+        *("Catalog", "Entry", "FilesystemSkillProvider", "SkillProvider", "State"),
+        *("check", "discover", "render"),
+    ),
+    "errors": (
+        *("ActivationError", "AmbiguousSkillError", "ConfigError", "HostNotFoundError", "ProwessError"),
+        *("SandboxError", "SkillError", "SkillFileError", "SkillMountError", "SkillNotFoundError"),
+        *("SkillSyntaxError", "SkillValidationError"),
+    ),
     "findings": ("Finding", "Severity"),
     "hosts": ("Host",),
     "isolation": ("EphemeralHome", "IsolationConfig", "NetworkPolicy", "SandboxConfig"),
-    "session._mentions": ("Mention",),
     "mount": (
-        "MountReport",
-        "SkillConfig",
-        "SkillMount",
-        "mount",
-        "resolve_skill_name",
-        "unmount",
+        *("MountReport", "SkillConfig", "SkillMount"),
+        *("mount", "resolve_skill_name", "unmount", "validate_skill", "validate_skill_name"),
     ),
-    "mount._validate": ("validate_skill", "validate_skill_name"),
-    "catalog._prompt": ("render",),
-    "catalog._providers": ("SkillProvider",),
-    "session": ("Session", "Tool"),
+    "session": ("Activation", "Mention", "Session", "Tool", "Trust"),
     "skill": ("Skill", "parse"),
     "testing": ("run_tests",),
-    "session._trust": ("Trust",),
 }
-"""Module to the public names that live in it."""
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
+"""The public names of each package. The loader is written out here, so that `import prowess` reads no other file."""
+_HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 
 if not TYPE_CHECKING:  # or else every misspelt name would have a type
@@ -157,12 +142,12 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-class _Face(type(sys)):  # type: ignore[misc]
-    """This module: `check` is the function, also after its module of the same name was imported somewhere."""
+class _Package(type(sys)):  # type: ignore[misc]
+    """This package: `prowess.mount` stays the function after something imports the package of that name."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not (name in _HOME and isinstance(value, type(sys))):
             super().__setattr__(name, value)
 
 
-sys.modules[__name__].__class__ = _Face
+sys.modules[__name__].__class__ = _Package

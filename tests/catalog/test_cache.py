@@ -526,10 +526,10 @@ def test_another_home_or_user_or_version_or_named_folder_is_another_question(
         patch.setattr(os, "getgroups", lambda: [12345])
         seen.see()
     with monkeypatch.context() as patch:
-        patch.setattr(prowess.catalog, "code_fingerprint", lambda: "another")
+        patch.setattr(prowess.catalog._catalog, "code_fingerprint", lambda: "another")
         seen.see()
         assert seen.variables_read == before + 6
-        patch.setattr(prowess.catalog, "code_fingerprint", lambda: "")
+        patch.setattr(prowess.catalog._catalog, "code_fingerprint", lambda: "")
         seen.see()
         seen.see()
         assert seen.variables_read == before + 8

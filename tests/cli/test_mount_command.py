@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-MOUNT = import_module("prowess.mount")  # `prowess.mount` is the function
+MOUNT = import_module("prowess.mount._mount")
 
 
 @pytest.fixture

@@ -316,7 +316,7 @@ def test_a_mount_that_fails_after_all_leaves_nothing(monkeypatch: pytest.MonkeyP
         def fail(_: object, error: BaseException = error) -> None:
             raise error
 
-        monkeypatch.setattr(prowess.isolation, "apply", fail)
+        monkeypatch.setattr(prowess.isolation._home, "apply", fail)
         with pytest.raises(type(error)):
             EphemeralHome(config())
 

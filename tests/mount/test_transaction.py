@@ -224,7 +224,7 @@ def test_a_record_that_cannot_be_written_takes_everything_back(
             raise OSError(errno.EDQUOT, "Disk quota exceeded")
         real(source, target, **more)
 
-    monkeypatch.setattr(os, "rename_no_replace", no_record)
+    monkeypatch.setattr(os, "rename", no_record)
     if not exchanged:
         monkeypatch.setattr(renames, "_renameat2", lambda: None)
     with pytest.raises(SkillMountError) as error:
@@ -669,7 +669,7 @@ def test_what_is_done_but_not_written_down_is_taken_back_where_there_is_no_room(
                 os._exit(9)
             real(source, target, **more)
 
-        monkeypatch.setattr(os, "rename_no_replace", no_record)
+        monkeypatch.setattr(os, "rename", no_record)
         work(made, home)
 
     assert in_child(killed_late) == 9

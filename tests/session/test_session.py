@@ -358,13 +358,13 @@ def test_a_failed_activation_can_be_tried_again(project: Path) -> None:
 def test_of_ten_activations_by_two_threads_one_is_the_full_text(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are told that it is active, however long it takes."""
     session = begin(project)
-    fingerprint = prowess.session._fingerprint
+    fingerprint = prowess.session._session._fingerprint
 
     def slow(text: str) -> str:
         time.sleep(0.01)
         return fingerprint(text)
 
-    monkeypatch.setattr(prowess.session, "_fingerprint", slow)
+    monkeypatch.setattr(prowess.session._session, "_fingerprint", slow)
     barrier = threading.Barrier(2)
     given: list[bool] = []
 

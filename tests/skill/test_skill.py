@@ -8,8 +8,9 @@ from hypothesis import given
 from prowess import skill
 from prowess._internal.files import UnreadableError
 from prowess.errors import SkillSyntaxError
-from prowess.skill import Requirements, Skill, from_document, parse, render, split_tools
+from prowess.skill import Requirements, Skill, from_document, parse, render
 from prowess.skill._frontmatter import parse_frontmatter
+from prowess.skill._skill import split_tools
 from support.strategies import skill_bytes, skills
 
 

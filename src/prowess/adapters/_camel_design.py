@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.adapters import missing_extra
-from prowess.catalog import discover
-from prowess.catalog._entry import Entry, State
-from prowess.catalog._providers import SkillProvider as _SkillProvider
+from prowess.catalog import Entry, State, discover
+from prowess.catalog import SkillProvider as _SkillProvider
 from prowess.errors import ActivationError, ProwessError, SkillNotFoundError
 from prowess.findings import Severity
-from prowess.session._activation import escape_tags
-from prowess.session._mentions import find_mentions
+from prowess.session import escape_tags, find_mentions
 from prowess.skill import Requirements, Skill, load
 
 if TYPE_CHECKING:

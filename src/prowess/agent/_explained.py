@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import neutral
-from prowess.catalog._entry import State
-from prowess.catalog._prompt import estimate_tokens
+from prowess.catalog import State, estimate_tokens
 from prowess.session import Session
 
 from .models import model_name

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import quoted
-from prowess.agent.role._skills import load_explicit_skills, read_skill_tools, skill_dirs
-from prowess.catalog import discover
-from prowess.catalog._entry import State
+from prowess.agent.role import load_explicit_skills, read_skill_tools, skill_dirs
+from prowess.catalog import State, discover
 from prowess.errors import ConfigError, ProwessError
 from prowess.findings import finding
-from prowess.session._trust import Trust
+from prowess.session import Trust
 from prowess.skill import load
 
 from .policy import AgentTool, Policy, ToolContext
@@ -25,9 +24,8 @@ from .tools import make_tools
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from prowess.agent.role._skills import LoadedSkill
-    from prowess.catalog import Catalog
-    from prowess.catalog._entry import Entry
+    from prowess.agent.role import LoadedSkill
+    from prowess.catalog import Catalog, Entry
     from prowess.findings import Finding
 
     from .role import Role, ToolConfig

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.text import nearest_names, neutral, quoted
 from prowess.errors import ConfigError
 from prowess.findings import finding
-from prowess.testing._scripted_model import ScriptedModel
+from prowess.testing import ScriptedModel
 
 from .role import ROLE_INVALID, parse_model
 

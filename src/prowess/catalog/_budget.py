@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from prowess.hosts._template import RootAliases, fill_template, measure_text
+from prowess.hosts import RootAliases, fill_template, measure_text
 
 from ._budget_levels import cut_evenly, fit_in_order
 from ._entry import State

@@ -15,10 +15,9 @@ from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.errors import ConfigError, SkillNotFoundError
 from prowess.findings import Finding, Severity, apply_policy, finding
 from prowess.hosts import load_host
-from prowess.skill import Skill, load
-from prowess.skill._rules import check_body, check_links, check_skill
+from prowess.skill import Skill, check_body, check_links, check_skill, load
 
-from . import Catalog, discover
+from ._catalog import Catalog, discover
 from ._filesystem import Filesystem
 from ._precedence import evaluate_file
 

@@ -14,8 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess._internal.frozen import FieldLoader
     from prowess.findings import Finding
-    from prowess.hosts import Host
-    from prowess.hosts._template import RootAliases
+    from prowess.hosts import Host, RootAliases
     from prowess.skill import Requirements, Skill
 
     from ._filesystem import Filesystem
@@ -88,7 +87,7 @@ class Entry(LazyFrozen, not_compared=("skill",)):
 
     def template_values(self, host: Host, roots: RootAliases) -> dict[str, str]:
         """Return what fills the holes of a host's template."""
-        from prowess.hosts._template import template_values
+        from prowess.hosts import template_values
 
         return template_values(
             host,

@@ -14,19 +14,28 @@ from fnmatch import translate
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import collapse_hidden_runs, neutral, quoted
 from prowess.findings import Finding, Severity, apply_policy, finding
-from prowess.hosts import DESCRIPTION_ACTIONS, NAME_ACTIONS, Flag, Host
-from prowess.hosts._dialect import apply_dialect
-from prowess.hosts._lines import INVALID_YAML_CODES, parse_fallback_fields
-from prowess.hosts._template import escape_entities, measure_text
-from prowess.hosts._values import javascript_literal, javascript_string, value_kind, value_matches
-from prowess.skill._rules import check_skill
+from prowess.hosts import (
+    DESCRIPTION_ACTIONS,
+    INVALID_YAML_CODES,
+    NAME_ACTIONS,
+    Flag,
+    Host,
+    apply_dialect,
+    escape_entities,
+    javascript_literal,
+    javascript_string,
+    measure_text,
+    parse_fallback_fields,
+    value_kind,
+    value_matches,
+)
+from prowess.skill import check_skill
 
 from ._entry import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from prowess.skill import Skill
-    from prowess.skill._frontmatter import Field
+    from prowess.skill import Field, Skill
 
     from ._filesystem import Filesystem
     from ._scan import FoundSkill

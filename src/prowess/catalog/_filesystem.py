@@ -18,9 +18,16 @@ from prowess._internal.files import (
     skill_digest,
     skill_files,
 )
-from prowess.skill import Skill, from_document, unreadable_skill
-from prowess.skill._fast import fast_parse
-from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, frontmatter_end, parse_frontmatter, parse_yaml_mapping
+from prowess.skill import (
+    MAX_FRONTMATTER_BYTES,
+    Skill,
+    fast_parse,
+    from_document,
+    frontmatter_end,
+    parse_frontmatter,
+    parse_yaml_mapping,
+    unreadable_skill,
+)
 
 from ._looks import NOT_FOUND_ERRORS, Fingerprints, fingerprint, fingerprint_path, kind, link_kind
 
@@ -29,8 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import TypeVar
 
-    from prowess.skill._fast import FastFrontmatter
-    from prowess.skill._frontmatter import Value
+    from prowess.skill import FastFrontmatter, Value
 
     Listing = tuple[tuple[str, str], ...]
     Observed = TypeVar("Observed", str, bytes)

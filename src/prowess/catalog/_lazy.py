@@ -10,9 +10,15 @@ import os
 import re
 
 from prowess.findings import CODES
-from prowess.skill import SPEC_FIELDS, Requirements
-from prowess.skill._fast import YAML_LITERALS, fast_parse_table
-from prowess.skill._rules import MAX_COMPATIBILITY, MAX_DESCRIPTION, RESERVED_WORDS
+from prowess.skill import (
+    MAX_COMPATIBILITY,
+    MAX_DESCRIPTION,
+    RESERVED_WORDS,
+    SPEC_FIELDS,
+    YAML_LITERALS,
+    Requirements,
+    fast_parse_table,
+)
 
 from ._entry import Entry, State
 from ._evaluate import ACTIVE_VERDICT, Evaluation, Evaluator, Verdict
@@ -24,7 +30,7 @@ if TYPE_CHECKING:
 
     from prowess.findings import Finding
     from prowess.hosts import Host
-    from prowess.skill._fast import FastFrontmatter
+    from prowess.skill import FastFrontmatter
 
     from ._filesystem import Filesystem
     from ._scan import FoundSkill

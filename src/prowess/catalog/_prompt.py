@@ -14,11 +14,11 @@ from functools import lru_cache
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, without_hidden
 from prowess.errors import ConfigError
-from prowess.hosts._template import RootAliases, clean_description, fill_template
+from prowess.hosts import RootAliases, clean_description, fill_template
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from . import Catalog
+    from ._catalog import Catalog
     from ._entry import Entry
 
 __all__ = ["FORMATS", "LEVELS", "Prompt", "estimate_tokens", "render"]

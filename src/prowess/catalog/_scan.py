@@ -12,9 +12,8 @@ from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.findings import Finding, finding
-from prowess.hosts._template import collation_key
-from prowess.skill import from_document
-from prowess.skill._frontmatter import parse_frontmatter
+from prowess.hosts import collation_key
+from prowess.skill import from_document, parse_frontmatter
 
 from ._filesystem import Filesystem
 from ._ignore import IgnoreRules
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from prowess.hosts import Host, Root
-    from prowess.skill import Skill
-    from prowess.skill._fast import FastFrontmatter
+    from prowess.skill import FastFrontmatter, Skill
 
     from ._roots import ScanRoot
 

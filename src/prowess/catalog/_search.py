@@ -19,7 +19,7 @@ from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import neutral, normalize_name
 from prowess.errors import ProwessError
-from prowess.skill._frontmatter import frontmatter_end
+from prowess.skill import frontmatter_end
 
 from ._entry import State
 
@@ -33,15 +33,18 @@ if TYPE_CHECKING:
     from ._entry import Entry
 
     Row = tuple[int, str, str, str]
+else:
+    Protocol = object
 
-    class Reader(Protocol):
-        """Who reads skills that are no files here."""
-
-        def read(self, skill: Entry) -> Skill:
-            """Return one of them with its body."""
+__all__ = ["Reader", "MAX_BODY_CHARS", "MAX_QUERY_CHARS", "MAX_QUERY_WORDS", "REACHABLE", "Hit", "Index"]
 
 
-__all__ = ["MAX_BODY_CHARS", "MAX_QUERY_CHARS", "MAX_QUERY_WORDS", "REACHABLE", "Hit", "Index"]
+class Reader(Protocol):
+    """Who reads skills that are no files here."""
+
+    def read(self, skill: Entry) -> Skill:
+        """Return one of them with its body."""
+
 
 REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 """States of the skills that can be found: the model or the user of the host can reach them."""

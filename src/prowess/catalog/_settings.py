@@ -14,7 +14,7 @@ from prowess._internal.files import UnreadableError, expand_home
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import quoted
 from prowess.findings import Finding, finding
-from prowess.skill._frontmatter import parse_yaml_mapping
+from prowess.skill import parse_yaml_mapping
 
 from ._filesystem import Filesystem
 

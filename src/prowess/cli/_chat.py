@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import neutral, quoted
 from prowess.adapters import missing_extra
-from prowess.catalog._entry import State
+from prowess.catalog import State
 from prowess.cli._options import print_stderr, print_untrusted_chunk
 from prowess.errors import ConfigError
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    from prowess.catalog import Catalog
-    from prowess.catalog._filesystem import Filesystem
+    from prowess.catalog import Catalog, Filesystem
 
 __all__ = [
     "catalog_from_args",

@@ -12,14 +12,10 @@ from contextlib import suppress
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import describe_os_error, neutral
-from prowess.catalog._check import evaluate_path
-from prowess.catalog._filesystem import Filesystem
-from prowess.catalog._roots import git_root
+from prowess.catalog import Filesystem, evaluate_path, git_root
 from prowess.errors import ConfigError, ProwessError, SkillValidationError
 from prowess.findings import Severity, apply_policy
-from prowess.skill import Skill, from_document, render
-from prowess.skill._frontmatter import parse_frontmatter
-from prowess.skill._rules import MAX_NAME, check_skill
+from prowess.skill import MAX_NAME, Skill, check_skill, from_document, parse_frontmatter, render
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,9 +6,7 @@ import os
 import sys
 
 from prowess._internal.text import describe_os_error, neutral
-from prowess.catalog._check import Report, find_skill_files, report
-from prowess.catalog._filesystem import Filesystem
-from prowess.catalog._roots import git_root
+from prowess.catalog import Filesystem, Report, find_skill_files, git_root, report
 from prowess.cli import FAILED, OK
 from prowess.cli._options import (
     add_discovery_options,
@@ -126,7 +124,7 @@ def _check_paths(args: Namespace) -> None:
 
 def _fix_files(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool]:
     """Repair the files asked for; return what was done, and whether one could not be written."""
-    from prowess.skill._fix import fix_file
+    from prowess.skill import fix_file
 
     repaired: list[tuple[str, tuple[str, ...]]] = []
     wrong = False

@@ -11,8 +11,7 @@ from prowess.cli._options import add_discovery_options, make_parser, print_json
 from prowess.cli.mount import resolve_mounts
 from prowess.errors import ConfigError
 from prowess.hosts import DEFAULT_HOST, host_names, raw_value
-from prowess.isolation import EphemeralHome, IsolationConfig, NetworkPolicy, SandboxConfig
-from prowess.isolation._foreground import Foreground
+from prowess.isolation import EphemeralHome, Foreground, IsolationConfig, NetworkPolicy, SandboxConfig
 from prowess.mount import SkillConfig
 
 TYPE_CHECKING = False

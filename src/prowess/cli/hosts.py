@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from prowess.catalog._roots import ScanRoot
+    from prowess.catalog import ScanRoot
 
 
 def parser() -> ArgumentParser:
@@ -63,7 +63,7 @@ def _scan_roots(host: Host, args: Namespace) -> tuple[ScanRoot, ...]:
         value = getattr(args, option)
         if value is not None and not os.path.isdir(value):
             raise ConfigError(f"`--{option}` is not a folder: {neutral(value)}", hint="check the path")
-    from prowess.catalog._roots import find_scan_roots
+    from prowess.catalog import find_scan_roots
 
     home = os.path.abspath(args.home or os.path.expanduser("~"))
     return find_scan_roots(

@@ -6,7 +6,7 @@ import os
 
 from prowess._internal.files import expand_home
 from prowess._internal.text import neutral
-from prowess.catalog._entry import State
+from prowess.catalog import State
 from prowess.errors import ConfigError
 from prowess.findings import Severity
 from prowess.hosts import DEFAULT_HOST, host_names, load_host, raw_value
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
-    from prowess.catalog import Catalog
-    from prowess.catalog._entry import Entry
+    from prowess.catalog import Catalog, Entry
     from prowess.findings import Finding
 
 _EPILOG = """\
@@ -75,8 +74,7 @@ def run(args: argparse.Namespace) -> int:
 def _list_host(args: argparse.Namespace, host: str) -> int:
     catalog = catalog_from_args(args, host)
     if args.digest:
-        from prowess.catalog._entry import with_digest
-        from prowess.catalog._filesystem import Filesystem
+        from prowess.catalog import Filesystem, with_digest
 
         filesystem = Filesystem()
         catalog = catalog.with_changes(skills=tuple(with_digest(entry, filesystem) for entry in catalog.skills))

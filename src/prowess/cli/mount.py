@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import neutral, quoted
-from prowess.catalog._entry import State
+from prowess.catalog import State
 from prowess.cli import OK, TERMINATED
 from prowess.cli._options import (
     add_discovery_options,
@@ -20,8 +20,7 @@ from prowess.cli._options import (
 )
 from prowess.errors import ConfigError, SkillError, combine_errors
 from prowess.hosts import DEFAULT_HOST
-from prowess.mount import SkillConfig, SkillMount, mount, plan, skills_root, unmount
-from prowess.mount._record import read_record
+from prowess.mount import SkillConfig, SkillMount, mount, plan, read_record, skills_root, unmount
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from prowess.catalog import Catalog
-    from prowess.mount import MountedSkill
-    from prowess.mount._record import RecordedMount
+    from prowess.mount import MountedSkill, RecordedMount
 
 _EPILOG = """\
 SKILL is a skill's folder, its SKILL.md, a single Markdown file, or a name as `prowess activate` takes it. What contains

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from prowess.catalog._prompt import FORMATS, LEVELS, render
+from prowess.catalog import FORMATS, LEVELS, render
 from prowess.errors import ConfigError
 
 from ._options import (

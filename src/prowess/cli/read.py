@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Print a part of a file."""
-    from prowess.session._resources import read_text, resource_folder
+    from prowess.session import read_text, resource_folder
 
     offset, limit = _parse_byte_count(args.offset, "--offset", 0), _parse_byte_count(args.limit, "--limit", 1)
     entry = catalog_from_args(args).resolve(args.name)

@@ -15,8 +15,7 @@ from prowess.cli import FAILED, OK
 from prowess.cli._options import make_parser, print_json, print_stderr, print_untrusted_text
 from prowess.errors import ConfigError
 from prowess.findings import format_findings
-from prowess.sandbox import CHOICES
-from prowess.sandbox._runtime import remove_runtime_folder
+from prowess.sandbox import CHOICES, remove_runtime_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,8 +185,7 @@ def _serve(live: RoleReloader, model: Any, args: Namespace) -> int:
     Raises:
         ConfigError: the address cannot be had, or would be open to all.
     """
-    from prowess.agent.server import serve
-    from prowess.agent.server._conversations import RoleBackend
+    from prowess.agent.server import RoleBackend, serve
 
     key = os.environ.get("PROWESS_SERVE_KEY", "").strip() or None
     if key is None and args.address not in ("127.0.0.1", "::1", "localhost"):
@@ -276,7 +274,7 @@ async def _read_stdin_line() -> str:
 
 async def _ask(conversation: Any, prompt: str, args: Namespace) -> Turn:
     """Say one thing; the answer is shown as it comes, where somebody looks."""
-    from prowess.agent._threads import wait_for_threads
+    from prowess.agent import wait_for_threads
     from prowess.sandbox import stop
 
     live = not args.json and sys.stdout.isatty()

@@ -6,8 +6,7 @@ import argparse
 import os
 
 from prowess._internal.text import quoted
-from prowess.catalog._entry import State
-from prowess.catalog._search import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index
+from prowess.catalog import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index, State
 
 from ._options import (
     add_discovery_options,
@@ -22,8 +21,7 @@ from ._options import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from prowess.catalog import Catalog
-    from prowess.catalog._search import Hit
+    from prowess.catalog import Catalog, Hit
 
 _EPILOG = f"""\
 Names count most, then descriptions, then bodies (of each its first {MAX_BODY_CHARS:,} characters). Skills that

@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from prowess._internal.files import SKILL_FILE, skill_files
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
-from prowess.catalog._check import check_file, entry_findings, evaluate_path
-from prowess.catalog._entry import with_digest
-from prowess.catalog._prompt import estimate_tokens
+from prowess.catalog import check_file, entry_findings, estimate_tokens, evaluate_path, with_digest
 from prowess.cli import OK
 from prowess.cli._options import (
     add_discovery_options,
@@ -30,10 +28,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from prowess.catalog import Catalog
-    from prowess.catalog._entry import Entry
+    from prowess.catalog import Catalog, Entry
     from prowess.findings import Finding
-    from prowess.skill._frontmatter import Value
+    from prowess.skill import Value
 
 
 def parser() -> ArgumentParser:
@@ -102,7 +99,7 @@ def _show_role(args: Namespace) -> int:
     Raises:
         ConfigError: it cannot be read.
     """
-    from prowess.agent._explained import explain_assembly, format_explanation
+    from prowess.agent import explain_assembly, format_explanation
     from prowess.agent.assembly import assemble
     from prowess.errors import ConfigError
 

@@ -19,9 +19,8 @@ from prowess.cli._options import (
     print_stdout,
 )
 from prowess.errors import ConfigError
-from prowess.sandbox import CHOICES, stop
-from prowess.sandbox._runtime import remove_runtime_folder
-from prowess.testing._runner import STATUSES, find_suites, run_suites
+from prowess.sandbox import CHOICES, remove_runtime_folder, stop
+from prowess.testing import STATUSES, find_suites, run_suites
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def run(args: Namespace) -> int:
             if progress is not None:
                 progress.clear()
     if junit is not None:
-        from prowess.testing._junit import junit_xml
+        from prowess.testing import junit_xml
 
         _write_report(junit, junit_xml(report))
     if args.json:

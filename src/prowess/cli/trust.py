@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from prowess._internal.files import skill_digest
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
-from prowess.catalog._entry import State
+from prowess.catalog import State
 from prowess.cli import FAILED, OK
 from prowess.cli._options import (
     add_discovery_options,
@@ -22,18 +22,16 @@ from prowess.cli._options import (
     print_stdout,
 )
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
-from prowess.session._trust import Trust, needs_trust, trusted_folder
-from prowess.skill import load
-from prowess.skill._integrity import integrity_digest, read_integrity
+from prowess.session import Trust, needs_trust, trusted_folder
+from prowess.skill import integrity_digest, load, read_integrity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from prowess.catalog import Catalog
-    from prowess.catalog._entry import Entry
-    from prowess.session._trust import TrustedSkill
-    from prowess.skill._frontmatter import Value
+    from prowess.catalog import Catalog, Entry
+    from prowess.session import TrustedSkill
+    from prowess.skill import Value
 
 _EPILOG = """\
 SKILL is what the agent calls the skill, its folder, `scope:name`, `package:name`, a path or the start of a digest;
@@ -146,7 +144,7 @@ def _find_entry(catalog: Catalog, reference: str) -> Entry:
         path = path if os.path.basename(path).lower() == "skill.md" else os.path.join(path, "SKILL.md")
         if not os.path.isfile(path):
             raise
-    from prowess.catalog._check import evaluate_path
+    from prowess.catalog import evaluate_path
 
     return evaluate_path(path, catalog.host.name).with_changes(scope="extra")
 

@@ -8,7 +8,7 @@ from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import neutral
 from prowess.agent.assembly import assemble
 from prowess.agent.models import model_findings
-from prowess.agent.role._skills import load_skill
+from prowess.agent.role import load_skill
 from prowess.cli import OK, USAGE
 from prowess.cli._options import format_finding, make_parser, pluralize, print_json, print_stderr, print_stdout
 

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
 
-    from prowess.catalog._entry import Entry
+    from prowess.catalog import Entry
 
 _EPILOG = """\
 NAME is what the agent calls the skill, its folder, `scope:name`, `package:name`, a path or the start of a digest."""

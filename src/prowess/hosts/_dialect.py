@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 
 from prowess.findings import finding
-from prowess.skill import from_document
-from prowess.skill._frontmatter import parse_frontmatter
+from prowess.skill import from_document, parse_frontmatter
 
 from ._lines import INVALID_YAML_CODES
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from prowess.skill import Skill
 
-    from . import ReadingRules, Repair
+    from ._host import ReadingRules, Repair
 
 __all__ = ["apply_dialect"]
 

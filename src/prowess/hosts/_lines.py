@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from prowess.skill._frontmatter import Document, Field, Value
+from prowess.skill import Document, Field, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

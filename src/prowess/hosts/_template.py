@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from . import Host
+    from ._host import Host
 
 __all__ = ["RootAliases", "collation_key", "fill_template", "measure_text", "template_values"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from prowess.skill._frontmatter import Field, Value
+    from prowess.skill import Field, Value
 
 __all__ = ["value_kind", "value_matches", "javascript_string", "javascript_literal"]
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from prowess._internal.text import quoted
 from prowess.errors import ConfigError
-from prowess.hosts._tables import TABLES
+from prowess.hosts import TABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from prowess._internal.files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES,
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import describe_os_error, quoted
 from prowess.errors import SkillError, SkillMountError, SkillValidationError
-from prowess.skill._integrity import MAX_DEPTH, digest_of_records, integrity_record
+from prowess.skill import MAX_DEPTH, digest_of_records, integrity_record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -451,7 +451,7 @@ class Staging:
                 does not have it is somebody's work, and stays.
         """
         from prowess._internal.fs import exchange_names, rename_no_replace
-        from prowess.skill._integrity import integrity_digest
+        from prowess.skill import integrity_digest
 
         name, new, old = change["name"], change["new"], change["old"]
         now = _inode(self.skills, name)

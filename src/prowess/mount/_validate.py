@@ -14,9 +14,7 @@ from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.errors import SkillMountError, SkillNotFoundError, SkillValidationError
 from prowess.findings import CODES, Severity
 from prowess.hosts import load_host
-from prowess.skill import from_document, unreadable_skill
-from prowess.skill._frontmatter import parse_frontmatter
-from prowess.skill._rules import MAX_NAME, check_skill
+from prowess.skill import MAX_NAME, check_skill, from_document, parse_frontmatter, unreadable_skill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from prowess.findings import Finding, Severity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from prowess.catalog._entry import Entry
+    from prowess.catalog import Entry
     from prowess.skill import Skill
 
 __all__ = ["MAX_FILES_NAMED", "Activation", "render_activation", "escape_tags"]

@@ -27,13 +27,13 @@ from unicodedata import category
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import INVISIBLE_CHARACTERS, neutral, normalize_name, quoted
-from prowess.catalog._entry import State
+from prowess.catalog import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from prowess.catalog._entry import Entry
+    from prowess.catalog import Entry
 
     Candidate = tuple[int, int, int, str, str]
     """Start, end, where the name begins, the reason, the name."""

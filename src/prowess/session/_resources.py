@@ -16,7 +16,7 @@ from prowess.errors import SkillFileError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from prowess.catalog._entry import Entry
+    from prowess.catalog import Entry
 
 __all__ = ["DEFAULT_LIMIT", "MAX_LIMIT", "FileText", "resource_folder", "read_text"]
 

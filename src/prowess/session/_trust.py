@@ -21,15 +21,15 @@ from time import gmtime, strftime
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import describe_os_error, neutral, normalize_name, quoted
 from prowess._internal.user_dirs import config_folder
-from prowess.catalog._entry import State
+from prowess.catalog import State
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
-from prowess.skill._integrity import integrity_digest, read_integrity
+from prowess.skill import integrity_digest, read_integrity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from prowess.catalog._entry import Entry
+    from prowess.catalog import Entry
 
     Rows = tuple["TrustedSkill", ...]
 

@@ -16,9 +16,9 @@ from contextlib import suppress
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 
-from . import Skill, from_document
 from ._frontmatter import parse_frontmatter
 from ._rules import check_skill
+from ._skill import Skill, from_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

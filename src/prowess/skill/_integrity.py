@@ -30,7 +30,6 @@ __all__ = [
     "integrity_record",
     "integrity_digest",
     "digest_of_records",
-    "describe_os_error",
 ]
 
 MAX_DEPTH = 64

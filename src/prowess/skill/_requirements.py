@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from . import Requirements
+    from ._skill import Requirements
 
 __all__ = ["MissingRequirement", "find_missing"]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from prowess._internal.text import hidden_characters, quoted
 from prowess.findings import Finding, finding
 
-from . import FIELDS, SPEC_FIELDS, Skill
+from ._skill import FIELDS, SPEC_FIELDS, Skill
 
 __all__ = [
     "MAX_COMPATIBILITY",

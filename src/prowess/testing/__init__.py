@@ -4,13 +4,14 @@ Deterministic tests of skills, each in a contained process and a fresh copy of i
 script, for tests of agents. `plugin` makes the same cases items of pytest.
 """
 
-from __future__ import annotations
+from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._cases import Case, Suite, load_suite
     from ._expect import Failure
-    from ._runner import CaseResult, SkillResult, TestReport, run_tests
+    from ._junit import junit_xml
+    from ._runner import STATUSES, CaseResult, SkillResult, TestReport, find_suites, run_suites, run_tests
     from ._scripted_model import Call, ScriptedModel, Step
 
 __all__ = [
@@ -18,30 +19,43 @@ __all__ = [
     "Case",
     "CaseResult",
     "Failure",
+    "STATUSES",
     "ScriptedModel",
     "SkillResult",
     "Step",
     "Suite",
     "TestReport",
+    "find_suites",
+    "junit_xml",
     "load_suite",
+    "run_suites",
     "run_tests",
 ]
 
-_NAMES_BY_MODULE = {
-    "case": ("Case", "Suite", "load_suite"),
-    "expect": ("Failure",),
-    "runner": ("CaseResult", "SkillResult", "TestReport", "run_tests"),
-    "script": ("Call", "ScriptedModel", "Step"),
-}
-
-
-def __getattr__(name: str) -> object:
-    """Load a name on first use: pytest loads this package for its plugin wherever Prowess is installed."""
-    from importlib import import_module
-
-    for home, names in _NAMES_BY_MODULE.items():
-        if name in names:
-            value: object = getattr(import_module(f".{home}", __name__), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # or else every misspelt name would have a type
+    __getattr__ = lazy_exports(
+        __name__,
+        {
+            "_cases": (
+                "Case",
+                "Suite",
+                "load_suite",
+            ),
+            "_expect": ("Failure",),
+            "_junit": ("junit_xml",),
+            "_runner": (
+                "CaseResult",
+                "STATUSES",
+                "SkillResult",
+                "TestReport",
+                "find_suites",
+                "run_suites",
+                "run_tests",
+            ),
+            "_scripted_model": (
+                "Call",
+                "ScriptedModel",
+                "Step",
+            ),
+        },
+    )

@@ -16,8 +16,7 @@ import re
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import quoted
-from prowess.skill import load
-from prowess.skill._forms import MAX_BYTES, FindingCollector, json_value, read_json_mapping, read_yaml_mapping
+from prowess.skill import MAX_BYTES, FindingCollector, json_value, load, read_json_mapping, read_yaml_mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.findings import Finding
-    from prowess.skill._forms import MappingReader
-    from prowess.skill._yaml import Node
+    from prowess.skill import MappingReader, Node
 
 __all__ = ["ABSENT", "DEFAULT_TIMEOUT", "MAX_TIMEOUT", "Case", "Suite", "skill_folder_of_cases", "load_suite"]
 

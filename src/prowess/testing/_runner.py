@@ -14,10 +14,10 @@ from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.signals import deferred_signals
 from prowess._internal.text import nearest_names, quoted
-from prowess.catalog._check import evaluate_path, find_skill_files
+from prowess.catalog import evaluate_path, find_skill_files
 from prowess.errors import ConfigError, SandboxError, SkillError, SkillNotFoundError
 from prowess.sandbox import CHOICES, Limits, Result, find_backend, run, stop
-from prowess.session._trust import Trust
+from prowess.session import Trust
 
 from ._cases import Case, Suite, load_suite
 from ._expect import Failure, decode_output, failures

@@ -23,7 +23,7 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import nearest_names, quoted
 from prowess.errors import ConfigError
 from prowess.findings import format_findings
-from prowess.skill._forms import MAX_BYTES, FindingCollector, MappingReader, json_value, read_yaml_list
+from prowess.skill import MAX_BYTES, FindingCollector, MappingReader, json_value, read_yaml_list
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

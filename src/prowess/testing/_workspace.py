@@ -12,10 +12,10 @@ from contextlib import contextmanager, suppress
 
 from prowess._internal.files import describe_file_type
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import quoted
+from prowess._internal.removal import remove_tree
+from prowess._internal.text import describe_os_error, quoted
 from prowess.errors import SkillError
-from prowess.sandbox._runtime import make_temp_folder, remove_tree
-from prowess.skill._integrity import describe_os_error
+from prowess.sandbox import make_temp_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -49,7 +49,7 @@ def _contains_cases(folder: Path) -> bool:
         return (folder / "SKILL.md").is_file()
     if not folder.name.startswith("."):
         return False
-    from prowess.hosts._tables import TABLES
+    from prowess.hosts import TABLES
 
     roots = (root["path"] for table in TABLES.values() for root in table.get("roots", ()))
     kept = {path.split("/")[0] for path in roots if path.startswith(".")}

@@ -11,7 +11,7 @@ from typing import Any
 
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import nearest_names, quoted
-from prowess.skill._forms import MappingReader
+from prowess.skill import MappingReader
 
 __all__ = ["FieldSpec", "FieldTable", "map_items", "read_fields", "schema"]
 

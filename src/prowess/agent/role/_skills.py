@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import nearest_names, neutral, quoted
-from prowess.agent.role import ROLE_INVALID, read_tools
 from prowess.findings import Severity, finding
-from prowess.skill import load
-from prowess.skill._forms import FindingCollector, MappingReader
-from prowess.skill._requirements import find_missing
-from prowess.skill._yaml import YamlSyntaxError, parse_yaml_node
+from prowess.skill import FindingCollector, MappingReader, YamlSyntaxError, find_missing, load, parse_yaml_node
+
+from ._role import ROLE_INVALID, read_tools
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from prowess.agent.role import Role, ToolConfig
     from prowess.findings import Finding
     from prowess.skill import Skill
+
+    from ._role import Role, ToolConfig
 
 __all__ = ["LoadedSkill", "load_explicit_skills", "load_skill", "skill_dirs", "read_skill_tools"]
 

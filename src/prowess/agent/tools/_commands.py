@@ -12,8 +12,7 @@ from prowess._internal.removal import remove_tree
 from prowess._internal.text import neutral, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import SandboxError
-from prowess.sandbox import SYSTEM_PATH, Limits, Result, run
-from prowess.sandbox._runtime import make_temp_folder
+from prowess.sandbox import SYSTEM_PATH, Limits, Result, make_temp_folder, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
