@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a script, not a package
-"""The host files -> `src/prowess/hosts/_tables.py`, which holds the same as Python reads it fastest. `make docs` writes it.
+"""Write `src/prowess/hosts/_tables.py` from the TOML files of the hosts. `make docs` runs it.
 
 Nothing of Prowess is imported here, so that it can be made where it is missing or broken.
 """

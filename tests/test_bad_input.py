@@ -459,7 +459,8 @@ def test_as_another_user_what_is_shut_is_a_finding(bad: Bad) -> None:
     bad.write(FRONT.format("d"))
     bad.file.chmod(0)
     script = (
-        "import prowess.catalog, prowess.catalog._catalog, prowess.catalog._prompt, prowess.catalog._check, os, encodings.idna, yaml, tomllib\n"
+        "import prowess.catalog, prowess.catalog._catalog, prowess.catalog._prompt, prowess.catalog._check\n"
+        "import os, encodings.idna, yaml, tomllib\n"
         "from prowess.hosts import load_host; load_host('prowess')\n"
         "os.setgid(65534); os.setuid(65534)\n"
         f"found = prowess.catalog._catalog.discover({str(bad.repo)!r}, home={str(bad.home)!r}, env={{}})\n"

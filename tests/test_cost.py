@@ -137,7 +137,8 @@ def test_no_yaml_is_loaded_before_a_skill_is_read(tmp_path: Path) -> None:
 def test_the_spine_loads_no_framework_of_any_extra() -> None:
     """All of it at once."""
     loaded = modules(
-        "import prowess.catalog, prowess.catalog._prompt, prowess.catalog._check, prowess.skill._fix, prowess.cli._scaffold"
+        "import prowess.catalog, prowess.catalog._prompt, prowess.catalog._check; "
+        "import prowess.skill._fix, prowess.cli._scaffold"
     )
     assert {name for name in loaded if name.split(".")[0] in HEAVY} == set()
 
@@ -465,7 +466,8 @@ def test_a_block_that_is_recalled_loads_nothing_that_reads_or_decides(project: P
 import os
 os.environ["PROWESS_CACHE_DIR"] = {str(tmp_path / "cache")!r}
 import prowess.catalog._cache, prowess.catalog._catalog, functools
-prowess.catalog._catalog.Cache = functools.partial(prowess.catalog._cache.Cache, settle_ns={int(SETTLE_SECONDS * 1_000_000_000)})
+settle_ns = {int(SETTLE_SECONDS * 1_000_000_000)}
+prowess.catalog._catalog.Cache = functools.partial(prowess.catalog._cache.Cache, settle_ns=settle_ns)
 from prowess.cli import main
 assert main(sys.argv[1:]) == 0
 """

@@ -130,6 +130,7 @@ def test_a_front_door_opens_to_what_it_names(room: Path) -> None:
         try:
             value = getattr(package, name)
         except ModuleNotFoundError as error:  # a framework that this environment lacks
-            assert not (error.name or "").startswith("prowess")
+            if (error.name or "").startswith("prowess"):
+                raise
             continue
         assert value is getattr(sys.modules[f"{package.__name__}.{module}"], name)

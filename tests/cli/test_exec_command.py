@@ -284,7 +284,10 @@ def test_what_the_client_leaves_running_is_ended(top: Path) -> None:
 
 def test_a_client_whose_exec_was_killed_keeps_its_home_until_it_ends(top: Path) -> None:
     """Then the next one removes it."""
-    sweep = "import prowess._internal.tempdirs as l; l.STALE_SECONDS = 0.0; from prowess import EphemeralHome; EphemeralHome().close()"
+    sweep = (
+        "import prowess._internal.tempdirs as tempdirs; tempdirs.STALE_SECONDS = 0.0; "
+        "from prowess import EphemeralHome; EphemeralHome().close()"
+    )
     env = json.loads((top / "env.json").read_text())
     process = start(top, "--skill", CSV, "--", "sh", "-c", "echo $$; exec sleep 60")
     assert process.stdout is not None

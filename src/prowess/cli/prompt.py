@@ -59,9 +59,8 @@ def run(args: argparse.Namespace) -> int:
             print_stdout(line)
     cut = f", {len(result.shortened)} shortened" if result.shortened else ""
     left = f", {len(result.omitted)} left out" if result.omitted else ""
-    print_stderr(
-        f"{pluralize(len(result.shown), 'skill')}{cut}{left}; {result.chars:,} characters, about {result.tokens:,} tokens"
-    )
+    shown = pluralize(len(result.shown), "skill")
+    print_stderr(f"{shown}{cut}{left}; {result.chars:,} characters, about {result.tokens:,} tokens")
     return 0
 
 

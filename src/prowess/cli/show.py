@@ -181,8 +181,8 @@ def _format_details(shown: _SkillDetails) -> list[str]:
         "alias": neutral(entry.alias or ""),
         "digest": entry.digest or "none: it has no folder of its own, or not all of its files can be read",
         "needs": neutral("; ".join(needs)),
-        "tokens": f"about {shown.token_counts['catalog']:,} in the catalog, {shown.token_counts['body']:,} when it is activated "
-        "(bytes divided by four)",
+        "tokens": f"about {shown.token_counts['catalog']:,} in the catalog, "
+        f"{shown.token_counts['body']:,} when it is activated (bytes divided by four)",
         "lines": f"{shown.lines:,}",
     }
     lines = [neutral(entry.name), *(f"  {key:<10}{words}" for key, words in facts.items() if words)]

@@ -172,7 +172,8 @@ def _probe(found: Backend) -> None:
         said = "it took too long" if timed_out else said or f"it ended with {status}"
         raise SandboxError(
             f"`bwrap` does not work here: {neutral(said[:300])}",
-            hint=f"allow it to make user namespaces (in Docker: `--security-opt seccomp=unconfined`), or {_NO_SANDBOX_HINT}",
+            hint="allow it to make user namespaces (in Docker: `--security-opt seccomp=unconfined`), "
+            f"or {_NO_SANDBOX_HINT}",
         )
 
 

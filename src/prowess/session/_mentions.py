@@ -617,9 +617,9 @@ _NEGATIONS = re.compile(
     re.IGNORECASE,
 )
 _NEGATION_REACH = re.compile(
-    rf"(?:[ \t]{{1,4}}(?:{_VERB_PATTERN}|with|via|through|the|a|an|any|my|your|our|this|that|these|ever|either|both|to|of|want|"
-    r"need|needing|like|think|you|should|it|me|us|we|really|actually|even|also|please|skills?|called|named|longer|more|"
-    r"for|be|having|activated|used)\b)*[ \t(\[{\"'“‘«*_]*",
+    rf"(?:[ \t]{{1,4}}(?:{_VERB_PATTERN}|with|via|through|the|a|an|any|my|your|our|this|that|these|ever|either|both|"
+    r"to|of|want|need|needing|like|think|you|should|it|me|us|we|really|actually|even|also|please|skills?|called|named|longer|"
+    r"more|for|be|having|activated|used)\b)*[ \t(\[{\"'“‘«*_]*",
     re.IGNORECASE,
 )
 _LIST_JOINER = re.compile(

@@ -407,7 +407,7 @@ def json_value(node: Node, number: Callable[[str], Any] | None = None) -> Any:
 
     Args:
         node: the value.
-        get_number: makes a value of a number that is not whole, or has many digits; without, it is Python's, and what
+        number: makes a value of a number that is not whole, or has many digits; without, it is Python's, and what
             Python cannot hold is text.
     """
     if node.kind == "map":

@@ -186,9 +186,8 @@ def open_error(fd: int, name: str, display_path: str, error: OSError) -> ToolFai
             f"there is no {quoted(display_path, _MAX_SHOWN_CHARS)}; `list_directory` shows what there is"
         )
     if error.errno == errno.ENOTDIR and status is not None:
-        return ToolFailedError(
-            f"{quoted(display_path, _MAX_SHOWN_CHARS)} is {describe_file_type(status)}, not a folder; see `list_directory`"
-        )
+        shown = quoted(display_path, _MAX_SHOWN_CHARS)
+        return ToolFailedError(f"{shown} is {describe_file_type(status)}, not a folder; see `list_directory`")
     if error.errno == errno.ENAMETOOLONG:
         return ToolFailedError(f"{quoted(display_path, _MAX_SHOWN_CHARS)} is too long for a name; give a shorter one")
     return ToolFailedError(
