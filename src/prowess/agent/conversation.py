@@ -266,7 +266,7 @@ class _RunningTurn:
         elif isinstance(event, FunctionToolResultEvent):
             key = event.tool_call_id
             call = self.calls.get(key) or ToolCall(tool="?", arguments={})
-            content = getattr(event, "result", None) or getattr(event, "remove", None)
+            content = getattr(event, "result", None) or getattr(event, "part", None)
             text = str(getattr(content, "content", ""))[:_MAX_RESULT_CHARS]
             # Tools that are none of the role's say in their text that they failed.
             foreign = call.tool not in self.tools.offered and text.startswith("error: ")

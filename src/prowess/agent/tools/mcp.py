@@ -146,7 +146,7 @@ class McpServerToolset(WrapperToolset[Any]):
             ) from error
         only, never = self.options["tool_filter"], self.options["tool_exclude"]
         return {
-            name: replace(tool, make_toolset=self, tool_def=replace(tool.tool_def, name=name))
+            name: replace(tool, toolset=self, tool_def=replace(tool.tool_def, name=name))
             for plain, tool in found.items()
             if (not only or plain in only) and plain not in never
             for name in [self._prefix + plain]
