@@ -1,7 +1,7 @@
 # ruff: noqa: INP001 - a script, not a package
-"""Write `src/prowess/hosts/_tables.py` from the TOML files of the hosts. `make docs` runs it.
+"""Write `src/prowess/hosts/_tables.py` from the host files; `make docs` runs it.
 
-Nothing of Prowess is imported here, so that it can be made where it is missing or broken.
+This script imports nothing of Prowess, so it works even if the module is missing or broken.
 """
 
 from __future__ import annotations

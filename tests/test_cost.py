@@ -446,7 +446,7 @@ WARM = {
         "prowess._internal.user_dirs",
     ),
 }
-TO_GO = {"prowess.hosts", "prowess.hosts._host", "prowess.hosts._tables"}
+TO_GO = {"prowess.hosts", "prowess.hosts._host", "prowess.hosts._load", "prowess.hosts._tables"}
 """All hosts are loaded to look up how one of them writes a block; the answer could hold what is needed of it."""
 NOT_WARM = {
     *(

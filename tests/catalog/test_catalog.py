@@ -321,7 +321,7 @@ def test_an_unknown_reference_names_what_is_near(reference: str, many: FakeMachi
 
 def test_an_unknown_host_is_an_error(here: FakeMachine) -> None:
     """Before anything is looked at."""
-    with pytest.raises(HostNotFoundError, match="there is no host `claud`"):
+    with pytest.raises(HostNotFoundError, match="unknown host `claud`"):
         discover(here.repo, host="claud")
 
 

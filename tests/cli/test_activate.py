@@ -134,7 +134,7 @@ error: the following arguments are required: NAME
 hint: `prowess activate --help` shows how it is used
 """,
         ),
-        (["pdf", "--host", "cdx"], 2, "error: there is no host `cdx`\n\nhint: did you mean `codex`?\n"),
+        (["pdf", "--host", "cdx"], 2, "error: unknown host `cdx`\n\nhint: did you mean `codex`?\n"),
         (
             ["broken"],
             1,

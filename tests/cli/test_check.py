@@ -223,7 +223,7 @@ def test_a_path_without_skill_is_an_error(name: str, project: Path, capsys: pyte
     ("arguments", "words"),
     [
         (["nowhere"], "there is no `{project}/nowhere`"),
-        ([".", "--host", "codx"], "there is no host `codx`"),
+        ([".", "--host", "codx"], "unknown host `codx`"),
         (["--format", "xml"], "argument --format: invalid choice: 'xml'"),
         (["a\0b"], "there is no `{project}/a\\x00b`"),
     ],

@@ -73,7 +73,7 @@ def test_folders_that_are_here_are_named(tmp_path: Path, capsys: pytest.CaptureF
 def test_an_unknown_host_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     """With the name that was meant."""
     assert main(["hosts", "cod"]) == 2
-    assert capsys.readouterr() == ("", "error: there is no host `cod`\n\nhint: did you mean `codex`?\n")
+    assert capsys.readouterr() == ("", "error: unknown host `cod`\n\nhint: did you mean `codex`?\n")
 
 
 def test_hosts_as_a_process() -> None:

@@ -319,7 +319,7 @@ def test_an_unknown_host_is_wrong_use(more: list[str], project: Path, capsys: py
     assert run(project, "--host", "cloud-code", *more) == 2
     assert capsys.readouterr() == (
         "",
-        "error: there is no host `cloud-code`\n\nhint: did you mean `claude-code`?\n",
+        "error: unknown host `cloud-code`\n\nhint: did you mean `claude-code`?\n",
     )
 
 

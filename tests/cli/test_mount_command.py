@@ -356,7 +356,7 @@ NO_FOLDER = "the host `wink` has no folder for its user's skills\n\nhint: `prowe
         ([""], "no skill is called `` for host `prowess`\n\nhint: `prowess list` shows all skills"),
         (["lib/nope"], "there is no `{top}/project/lib/nope`\n\nhint: check the path"),
         (["lib/no\x1b[2J"], "there is no `{top}/project/lib/no\\x1b[2J`\n\nhint: check the path"),
-        (["pdf", "--host", "cdx"], "there is no host `cdx`\n\nhint: did you mean `codex`?"),
+        (["pdf", "--host", "cdx"], "unknown host `cdx`\n\nhint: did you mean `codex`?"),
         (["pdf", "--host", "wink"], NO_FOLDER),
         (["--remove", "--host", "wink"], NO_FOLDER),
         (["pdf", "--to", ""], "it is not said which home: `--to` is missing\n\nhint: `prowess mount SKILL --to DIR`"),

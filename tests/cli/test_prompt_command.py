@@ -190,7 +190,7 @@ def test_further_folders_take_part(
         ),
         (["--level", "deploy=off"], "no active skill is called `deploy`", "`prowess list` shows all skills"),
         (["--level", "a\x1b[2J=off"], "no active skill is called `a\\x1b[2J`", "`prowess list` shows all skills"),
-        (["--host", "claude"], "there is no host `claude`", "did you mean `claude-code`?"),
+        (["--host", "claude"], "unknown host `claude`", "did you mean `claude-code`?"),
         (
             ["--host", "claude-code", "--budget", "20", "--level", "csv=pin"],
             "the pinned skills alone take 123, more than the budget of 20",

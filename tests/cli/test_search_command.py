@@ -151,7 +151,7 @@ def test_a_skill_shown_later_says_so(project: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        pytest.param(["x", "--host", "cdx"], "there is no host `cdx`\n\nhint: did you mean `codex`?\n", id="host"),
+        pytest.param(["x", "--host", "cdx"], "unknown host `cdx`\n\nhint: did you mean `codex`?\n", id="host"),
         pytest.param(
             [],
             "the following arguments are required: QUERY\n\nhint: `prowess search --help` shows how it is used\n",

@@ -268,7 +268,7 @@ hint: `prowess trust --help` shows how it is used"""
     [
         (["pfd"], "no skill is called `pfd` for host `prowess`\n\nhint: did you mean `pdf`?"),
         ([""], "no skill is called `` for host `prowess`\n\nhint: `prowess list` shows all skills"),
-        (["pdf", "--host", "cdx"], "there is no host `cdx`\n\nhint: did you mean `codex`?"),
+        (["pdf", "--host", "cdx"], "unknown host `cdx`\n\nhint: did you mean `codex`?"),
         *[
             (
                 arguments,

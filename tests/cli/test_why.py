@@ -178,7 +178,7 @@ def test_a_name_that_is_none_is_wrong_use(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["pdf", "--host", "cdx"], "error: there is no host `cdx`\n\nhint: did you mean `codex`?\n"),
+        (["pdf", "--host", "cdx"], "error: unknown host `cdx`\n\nhint: did you mean `codex`?\n"),
         ([], "error: the following arguments are required: NAME\n\nhint: `prowess why --help` shows how it is used\n"),
         (
             ["pdf", "--hots", "pi"],

@@ -50,11 +50,11 @@ def test_prowess_comes_first_and_the_rest_in_order() -> None:
     ("name", "hint"),
     [
         ("claud-code", "did you mean `claude-code`?"),
-        ("INFER", "`prowess hosts` lists them"),
+        ("INFER", "list the hosts with `prowess hosts`"),
         ("../hosts/infer", "did you mean `infer`?"),
-        ("zzz", "`prowess hosts` lists them"),
-        ("", "`prowess hosts` lists them"),
-        ("x" * 1000, "`prowess hosts` lists them"),
+        ("zzz", "list the hosts with `prowess hosts`"),
+        ("", "list the hosts with `prowess hosts`"),
+        ("x" * 1000, "list the hosts with `prowess hosts`"),
     ],
 )
 def test_an_unknown_host_is_an_error_with_a_near_name(name: str, hint: str) -> None:

@@ -1,17 +1,24 @@
-"""host name -> Host
+"""Know where each agent client keeps skills, and what it does with them.
 
-A host is an agent client's conventions, written down in one TOML file in `hosts/`; there is no class per host. What
-each key means is said here, and `docs/hosts/README.md` tells how to write one. A default is the convention most clients
-share. What is loaded is `_hosts.py`, which `make docs` writes from these files.
+A host is the conventions of one client, in one TOML file of this folder. Start with `load_host(name)`, which returns a
+`Host`, and `host_names()`; `apply_dialect` reads a skill as a host does. This package knows no catalog: which folders
+exist, and which skill wins, is decided above.
 """
 
 from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._dialect import apply_dialect
+    from ._dialect import (
+        INVALID_YAML_CODES,
+        apply_dialect,
+        javascript_literal,
+        javascript_string,
+        parse_fallback_fields,
+        value_kind,
+        value_matches,
+    )
     from ._host import (
-        DEFAULT_HOST,
         DESCRIPTION_ACTIONS,
         NAME_ACTIONS,
         Budget,
@@ -25,12 +32,8 @@ if TYPE_CHECKING:
         Root,
         Setting,
         Template,
-        host_from_table,
-        host_names,
-        load_host,
-        raw_value,
     )
-    from ._lines import INVALID_YAML_CODES, parse_fallback_fields
+    from ._load import DEFAULT_HOST, host_from_table, host_names, load_host, raw_value
     from ._tables import TABLES
     from ._template import (
         RootAliases,
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
         measure_text,
         template_values,
     )
-    from ._values import javascript_literal, javascript_string, value_kind, value_matches
 
 __all__ = [
     "Budget",
@@ -83,10 +85,17 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
     __getattr__ = lazy_exports(
         __name__,
         {
-            "_dialect": ("apply_dialect",),
+            "_dialect": (
+                "INVALID_YAML_CODES",
+                "apply_dialect",
+                "javascript_literal",
+                "javascript_string",
+                "parse_fallback_fields",
+                "value_kind",
+                "value_matches",
+            ),
             "_host": (
                 "Budget",
-                "DEFAULT_HOST",
                 "DESCRIPTION_ACTIONS",
                 "DescriptionRules",
                 "Flag",
@@ -99,14 +108,13 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
                 "Root",
                 "Setting",
                 "Template",
+            ),
+            "_load": (
+                "DEFAULT_HOST",
                 "host_from_table",
                 "host_names",
                 "load_host",
                 "raw_value",
-            ),
-            "_lines": (
-                "INVALID_YAML_CODES",
-                "parse_fallback_fields",
             ),
             "_tables": ("TABLES",),
             "_template": (
@@ -117,12 +125,6 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
                 "fill_template",
                 "measure_text",
                 "template_values",
-            ),
-            "_values": (
-                "javascript_literal",
-                "javascript_string",
-                "value_kind",
-                "value_matches",
             ),
         },
     )

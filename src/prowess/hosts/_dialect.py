@@ -1,7 +1,8 @@
-"""skill + a host's fences and repairs -> the skill as that client reads it
+"""Read a SKILL.md the way one client does.
 
-Most files every client takes apart alike. Where fences are odd or YAML gives up, each goes on in its own way: what it
-finds between its own fences, and makes of the lines there, is put between plain fences and read again.
+Most files are read alike by every client. Clients differ where fences are unusual, where YAML fails, and in what they
+make of a value that is not text: most are written in JavaScript. The rules are data of the host; this module applies
+them. What a client finds between its own fences is put between plain fences and parsed again.
 """
 
 from __future__ import annotations
@@ -9,20 +10,39 @@ from __future__ import annotations
 import re
 
 from prowess.findings import finding
-from prowess.skill import from_document, parse_frontmatter
-
-from ._lines import INVALID_YAML_CODES
+from prowess.skill import Field, from_document, parse_frontmatter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from prowess.skill import Skill
+    from prowess.skill import Document, Skill, Value
 
     from ._host import ReadingRules, Repair
 
-__all__ = ["apply_dialect"]
+__all__ = [
+    "INVALID_YAML_CODES",
+    "apply_dialect",
+    "javascript_literal",
+    "javascript_string",
+    "parse_fallback_fields",
+    "value_kind",
+    "value_matches",
+]
 
+INVALID_YAML_CODES = frozenset(
+    (
+        "yaml-syntax",
+        "yaml-duplicate-key",
+        "yaml-not-mapping",
+        "repair-colon",
+        "repair-indicator",
+        "repair-sigil",
+        "repair-tab",
+    )
+)
+"""Findings of files that a YAML parser refuses."""
+_REPAIRABLE_CODES = INVALID_YAML_CODES - {"yaml-duplicate-key"}
 _FENCE_CODES = frozenset(
     (
         "frontmatter-missing",
@@ -34,81 +54,87 @@ _FENCE_CODES = frozenset(
         "newline-cr",
     )
 )
-_REPAIRABLE_CODES = INVALID_YAML_CODES - {"yaml-duplicate-key"}
+_UNREADABLE_CODES = frozenset(("frontmatter-too-large", "encoding-utf16"))
 
 
-def apply_dialect(skill: Skill, path: str, reading: ReadingRules, text: Callable[[], str]) -> Skill:
-    """Read a skill as a host does, from the text of its file.
+def apply_dialect(skill: Skill, path: str, reading: ReadingRules, read_text: Callable[[], str]) -> Skill:
+    """Return a skill as a host reads it.
 
     Args:
-        skill: as the reader has it.
+        skill: as Prowess reads it.
         path: of its file.
-        reading: the host's.
-        text: gives the whole file with its own line ends; called only where the fences are odd.
+        reading: the rules of the host.
+        read_text: returns the whole file with its own line ends; called only if the fences are unusual.
     """
-    document = skill.document
-    if document is None:
+    if skill.document is None:
         return skill
-    codes = {item.code for item in skill.findings}
-    front = document.frontmatter or ""
-    if (
-        reading.opening
-        and (codes & _FENCE_CODES or "---" in front or not front.strip())
-        and codes.isdisjoint(_UNREADABLE_CODES)
-    ):
-        whole = text().replace("\r\n", "\n")
-        opening = re.match(reading.opening, whole)
-        closing = opening and re.compile(reading.closing).search(whole, opening.end())
+    codes = _codes(skill)
+    front = skill.document.frontmatter or ""
+    has_odd_fences = bool(codes & _FENCE_CODES) or "---" in front or not front.strip()
+    if reading.opening and has_odd_fences and codes.isdisjoint(_UNREADABLE_CODES):
+        text = read_text().replace("\r\n", "\n")
+        opening = re.match(reading.opening, text)
+        closing = opening and re.compile(reading.closing).search(text, opening.end())
         if opening is None or closing is None:
             if codes & _FENCE_CODES:
                 return skill
             code = "frontmatter-missing" if opening is None else "frontmatter-unclosed"
-            problem = finding(code, "the client sees no front matter here", path=path)
-            return skill.with_changes(findings=(*skill.findings, problem))
-        skill = _read_between_fences(skill, path, whole[opening.end() : closing.start()], whole[closing.end() :])
-        codes = {item.code for item in skill.findings}
+            return _with_finding(skill, code, "the client finds no front matter in this file", path)
+        skill = _parse_between_fences(skill, path, text[opening.end() : closing.start()], text[closing.end() :])
     skill = _with_parser_refusal(skill, path, reading)
-    codes = {item.code for item in skill.findings}
-    if reading.repair is not None and (codes & _REPAIRABLE_CODES or (reading.repair.types and _wrong_types(skill))):
-        document = skill.document
-        if document is not None and document.frontmatter is not None:
-            lines = document.text.split("\n")[1 : document.body_line - 1]
-            while lines and not lines[-1].startswith("---"):
-                lines.pop()
-            mended = _repair_lines(lines[:-1], reading.repair)
-            if mended != lines[:-1]:
-                again = _with_parser_refusal(
-                    _read_between_fences(skill, path, "\n".join(mended), document.body), path, reading
-                )
-                if codes.isdisjoint(_REPAIRABLE_CODES) or _REPAIRABLE_CODES.isdisjoint(
-                    item.code for item in again.findings
-                ):
-                    return again
-    return skill
+    return skill if reading.repair is None else _repair(skill, path, reading, reading.repair)
 
 
-_UNREADABLE_CODES = frozenset(("frontmatter-too-large", "encoding-utf16"))
+def _codes(skill: Skill) -> set[str]:
+    return {item.code for item in skill.findings}
 
 
-def _read_between_fences(skill: Skill, path: str, front: str, body: str) -> Skill:
-    """Read a front matter again, between plain fences."""
+def _with_finding(skill: Skill, code: str, message: str, path: str) -> Skill:
+    return skill.with_changes(findings=(*skill.findings, finding(code, message, path=path)))
+
+
+def _parse_between_fences(skill: Skill, path: str, front: str, body: str) -> Skill:
+    """Parse a front matter again, between plain fences."""
     front = front.replace("\r", "\n").strip("\n").removeprefix("---\n")
     data = f"---\n{front}\n---\n{body.removeprefix(chr(10))}".encode(errors="replace")
-    again = from_document(parse_frontmatter(data, path), path)
+    parsed = from_document(parse_frontmatter(data, path), path)
     kept = tuple(item for item in skill.findings if item.code.startswith("encoding-"))
-    return again.with_changes(findings=(*kept, *again.findings))
+    return parsed.with_changes(findings=(*kept, *parsed.findings))
 
 
 def _with_parser_refusal(skill: Skill, path: str, reading: ReadingRules) -> Skill:
-    """Add what the client's parser does not take, though the reader does."""
+    """Add a finding if the client's YAML parser refuses front matter that is valid YAML."""
     front = skill.document.frontmatter if skill.document is not None else None
     if front is None or not any(re.search(pattern, front) for pattern in reading.refuses):
         return skill
-    problem = finding("yaml-syntax", "the client's YAML parser does not take this front matter", path=path)
-    return skill.with_changes(findings=(*skill.findings, problem))
+    return _with_finding(skill, "yaml-syntax", "the client's YAML parser refuses this front matter", path)
 
 
-def _wrong_types(skill: Skill) -> bool:
+# ── repairs: what a client does to lines that its YAML parser refuses ────────────────────────────────────────────────
+
+
+def _repair(skill: Skill, path: str, reading: ReadingRules, rule: Repair) -> Skill:
+    """Return the skill parsed from repaired lines, or as it is if the client repairs nothing or in vain."""
+    codes = _codes(skill)
+    if codes.isdisjoint(_REPAIRABLE_CODES) and not (rule.types and _has_wrong_types(skill)):
+        return skill
+    document = skill.document
+    if document is None or document.frontmatter is None:
+        return skill
+    lines = document.text.split("\n")[1 : document.body_line - 1]
+    while lines and not lines[-1].startswith("---"):
+        lines.pop()
+    repaired_lines = _repair_lines(lines[:-1], rule)
+    if repaired_lines == lines[:-1]:
+        return skill
+    repaired = _with_parser_refusal(
+        _parse_between_fences(skill, path, "\n".join(repaired_lines), document.body), path, reading
+    )
+    is_better = codes.isdisjoint(_REPAIRABLE_CODES) or _codes(repaired).isdisjoint(_REPAIRABLE_CODES)
+    return repaired if is_better else skill
+
+
+def _has_wrong_types(skill: Skill) -> bool:
     fields = (skill.fields.get(key) for key in ("name", "description"))
     return any(field is not None and field.kind in ("list", "map") for field in fields)
 
@@ -117,18 +143,18 @@ def _repair_lines(lines: list[str], rule: Repair) -> list[str]:
     """Put values in quotes, line by line."""
     pattern, when, unless = re.compile(rule.line), re.compile(rule.when), re.compile(rule.unless)
     result = []
-    block: int | None = None
+    block_indent: int | None = None
     for line in lines:
         indent = len(line) - len(line.lstrip(" "))
-        if block is not None and rule.blocks and (not line.strip() or indent > block):
+        if block_indent is not None and rule.blocks and (not line.strip() or indent > block_indent):
             result.append(line)
             continue
-        block = None
+        block_indent = None
         match = pattern.match(line)
         if match is not None:
             value = match["value"].rstrip()
             if rule.blocks and value.startswith(("|", ">")):
-                block = indent
+                block_indent = indent
             elif when.search(value) and not unless.search(value):
                 rest = match.groupdict().get("rest") or ""
                 line = f"{match['key']}{match['gap'] or ' '}{_quote_value(value, rule.quote)}{rest}"
@@ -142,3 +168,159 @@ def _quote_value(value: str, style: str) -> str:
     if style == "double":
         return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
     return f"|-\n  {value}"
+
+
+# ── fallback parsers: how Gemini CLI and Qwen Code read front matter that is not YAML ────────────────────────────────
+
+_RAW_FIELD = r"\s*(name|description):\s*(.*)$"
+_NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|0[xX][0-9a-fA-F]+"
+
+
+def parse_fallback_fields(document: Document, parser: str) -> Mapping[str, Field]:
+    """Parse front matter line by line, as a client does after its YAML parser failed.
+
+    Args:
+        document: one with front matter.
+        parser: `raw` (Gemini CLI 0.61.0) or `values` (Qwen Code 0.24.4); see `ReadingRules.second_parser`.
+    """
+    lines = document.text.split("\n")[1 : document.body_line - 1]
+    while lines and not re.fullmatch(r"-{3,}[ \t]*", lines[-1]):
+        lines.pop()
+    return _parse_raw(lines[:-1]) if parser == "raw" else _parse_values(lines[:-1])
+
+
+def _parse_raw(lines: list[str]) -> dict[str, Field]:
+    """Return `name` and `description`, the last of each; indented lines below a description continue it."""
+    fields: dict[str, Field] = {}
+    number = 0
+    while number < len(lines):
+        match = re.match(_RAW_FIELD, lines[number])
+        start = number
+        number += 1
+        if match is None:
+            continue
+        parts = [match[2].strip()]
+        while match[1] == "description" and number < len(lines) and re.match(r"[ \t]+\S", lines[number]):
+            parts.append(lines[number].strip())
+            number += 1
+        fields[match[1]] = Field(value=" ".join(filter(None, parts)), kind="text", line=start + 2, column=1)
+    return fields
+
+
+def _parse_values(lines: list[str]) -> dict[str, Field]:
+    """Return one field a line; below a key without value, `  - ` begins a list item and other indented lines a map."""
+    fields: dict[str, Field] = {}
+    kept = [(number, line) for number, line in enumerate(lines) if line.strip() and not line.strip().startswith("#")]
+    key = ""
+    items: list[Value] | None = None
+    table: dict[str, Value] | None = None
+    for index, (number, line) in enumerate(kept):
+        if line.startswith("  - ") and key and table is None:
+            items = [*(items or []), _parse_value(line[4:].strip())[0]]
+            fields[key] = Field(value=tuple(items), kind="list", line=number + 2, column=1)
+            continue
+        if items is not None:
+            key, items = "", None
+        if table is not None and line.startswith("  "):
+            name, _, value = line.strip().partition(":")
+            table[name.strip()] = _parse_value(value.strip())[0]
+            continue
+        table = None
+        name, colon, text = line.partition(":")
+        if not colon:
+            continue
+        key, text = name.strip(), text.strip()
+        if text:
+            typed, kind = _parse_value(text)
+            if kind != "null":
+                fields[key] = Field(value=typed, kind=kind, line=number + 2, column=1)
+        else:
+            following = kept[index + 1][1] if index + 1 < len(kept) else ""
+            if following.startswith("  ") and not following.startswith("  - "):
+                table = {}
+                fields[key] = Field(value=table, kind="map", line=number + 2, column=1)
+    return fields
+
+
+def _parse_value(text: str) -> tuple[Value, str]:
+    """Return a value of the `values` parser, and its kind."""
+    if text in ("true", "false"):
+        return text, "bool"
+    if text == "null":
+        return "", "null"
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        return text[1:-1].replace('\\"', '"').replace("\\\\", "\\"), "text"
+    return text, "number" if re.fullmatch(_NUMBER, text) else "text"
+
+
+# ── values: what a client takes a field for ──────────────────────────────────────────────────────────────────────────
+
+
+def value_kind(value: Field | None) -> str:
+    """Name what a field holds: `missing`, `null`, `empty`, `blank`, `text`, `number`, `bool`, `list` or `map`."""
+    if value is None:
+        return "missing"
+    if value.kind == "text" and not str(value.value).strip():
+        return "blank" if value.value else "empty"
+    return value.kind
+
+
+def javascript_string(value: Field) -> str:
+    """Return a value as JavaScript's `String()` writes it."""
+    return _javascript_text(value.value)
+
+
+def _javascript_text(value: Value) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(_javascript_text, value))
+    return value if isinstance(value, str) else "[object Object]"
+
+
+def javascript_literal(text: str) -> str:
+    """Return a number or boolean of YAML 1.2 as JavaScript writes its value: `1.50` is `1.5`."""
+    word = text.lower()
+    if word in ("true", "false"):
+        return word
+    if word.lstrip("+-") in (".inf", ".nan"):
+        return "NaN" if word == ".nan" else "-Infinity" if word[0] == "-" else "Infinity"
+    try:
+        number = float(int(text, 0)) if word.startswith(("0x", "0o")) else float(text)
+    except OverflowError:
+        return "Infinity"
+    size = abs(number)
+    if size < 1e21 and size == int(size):
+        digits = str(int(size))
+        if size >= 1e16:
+            # JavaScript writes only as many digits of a large number as identify it, then zeros.
+            digits = repr(size).split("e")[0].replace(".", "").ljust(len(digits), "0")
+        return f"{'-' if number < 0 else ''}{digits}"
+    return repr(number).replace("inf", "Infinity").replace("e-0", "e-")
+
+
+_TRUTHY_WORDS = frozenset(("1", "true", "yes", "on"))
+
+
+def value_matches(value: Field | None, wanted: str) -> bool:
+    """Tell whether a field has the value that a flag requires; `Flag.when` lists the words for it."""
+    if value is None:
+        return False
+    if wanted == "present":
+        items = value.value if isinstance(value.value, tuple) else (value.value,)
+        return any(bool(item) and str(item).strip() != "" for item in items)
+    if wanted in ("truthy", "falsy"):
+        return (str(value.value).strip().lower() in _TRUTHY_WORDS) is (wanted == "truthy")
+    if wanted == "globs":
+        items = value.value if isinstance(value.value, tuple) else (value.value,) if value.kind == "text" else ()
+        globs = [item.strip().removesuffix("/**") for item in items if isinstance(item, str)]
+        return any(glob not in ("", "**") for glob in globs)
+    if wanted == "not-bool":
+        return value.kind != "bool"
+    if wanted in ("not-map", "not-list", "not-text"):
+        return value.kind not in (wanted.removeprefix("not-"), "null")
+    if wanted == "not-texts":
+        is_text_list = isinstance(value.value, tuple) and all(isinstance(item, str) for item in value.value)
+        return value.kind != "text" and not is_text_list
+    word = value.value if isinstance(value.value, str) else ""
+    if value.kind == "bool":
+        return word.lower() == wanted.lstrip("~")
+    return wanted.startswith("~") and value.kind == "text" and word == wanted[1:]

@@ -1,27 +1,21 @@
-"""host name -> Host
+"""Define what a host file can say.
 
-A host is an agent client's conventions, written down in one TOML file in `hosts/`; there is no class per host. What
-each key means is said here, and `docs/hosts/README.md` tells how to write one. A default is the convention most clients
-share. What is loaded is `_hosts.py`, which `make docs` writes from these files.
+A host is the conventions of one agent client, in one TOML file; there is no class per host. Each class here is a table
+of the file, each field a key, and the text below a field is its documentation: `docs/hosts/README.md` is made from it.
+A default is the convention that most clients share.
 """
 
 from __future__ import annotations
 
 import os
-from functools import cache
 
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess.errors import HostNotFoundError
-
-from ._tables import TABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
 __all__ = [
-    "DEFAULT_HOST",
     "DESCRIPTION_ACTIONS",
     "NAME_ACTIONS",
     "Budget",
@@ -35,15 +29,10 @@ __all__ = [
     "Root",
     "Setting",
     "Template",
-    "host_from_table",
-    "host_names",
-    "load_host",
-    "raw_value",
 ]
 
-DEFAULT_HOST = "prowess"
 NAME_ACTIONS = {"missing": "folder", "null": "folder", "empty": "folder", "number": "text", "bool": "text"}
-"""What most clients do with a name that is not text; other kinds reject."""
+"""What most clients do with a name that is not text; they reject other kinds."""
 DESCRIPTION_ACTIONS = {"number": "text", "bool": "text"}
 """The same for a description."""
 
@@ -380,81 +369,3 @@ class Host(Frozen):
     """What makes a git root: that `.git` `exists`, has a `head` if it is a folder, or is a `valid` repository."""
     scope_words: Mapping[str, str] = EMPTY
     """Scope to the client's own word for it."""
-
-
-_SINGLE_TABLES: Mapping[str, Any] = {
-    "name_rules": NameRules,
-    "description_rules": DescriptionRules,
-    "reading": ReadingRules,
-    "budget": Budget,
-    "template": Template,
-    "isolated": IsolatedLaunch,
-}
-"""Fields of `Host` that are one table each, and what is made of it."""
-
-
-@cache
-def host_names() -> tuple[str, ...]:
-    """Return the names of all hosts: `prowess` first, the others in alphabetical order."""
-    return (DEFAULT_HOST, *(name for name in sorted(TABLES) if name != DEFAULT_HOST))
-
-
-@cache
-def load_host(name: str) -> Host:
-    """Return a host.
-
-    Raises:
-        HostNotFoundError: there is none of that name.
-    """
-    names = host_names()
-    given: Any = name
-    if not isinstance(given, str):
-        raise HostNotFoundError(f"a host's name is text, not {type(given).__name__}", hint="`prowess hosts` lists them")
-    if name not in names:
-        from prowess._internal.text import nearest_names
-
-        near = nearest_names(name, names)
-        hint = f"did you mean `{near[0]}`?" if near else "`prowess hosts` lists them"
-        raise HostNotFoundError(f"there is no host `{name[:60]!s}`", hint=hint)
-    return _build_host(name, TABLES[name])
-
-
-def raw_value(name: str, key: str) -> Any:
-    """Return what a host's file says for one key, None where it says nothing, without making the host.
-
-    Raises:
-        KeyError: there is no host of that name.
-    """
-    return TABLES[name].get(key)
-
-
-def host_from_table(name: str, table: Mapping[str, Any]) -> Host:
-    """Make a host of what its file says.
-
-    Args:
-        name: the file's own, without `.toml`.
-        table: as `tomllib` reads it.
-
-    Raises:
-        TypeError: a key is not known, or one that is needed is missing.
-    """
-    return _build_host(name, _lists_to_tuples(table))
-
-
-def _lists_to_tuples(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _lists_to_tuples(item) for key, item in value.items()}
-    return tuple(map(_lists_to_tuples, value)) if isinstance(value, list) else value
-
-
-def _build_host(name: str, table: Mapping[str, Any]) -> Host:
-    made = dict(table)
-    common = made.pop("walk", {})
-    made["roots"] = tuple(Root(**{**common, **root}) for root in table.get("roots", ()))
-    made["flags"] = tuple(Flag(**row) for row in table.get("flags", ()))
-    made["settings"] = tuple(Setting(**row) for row in table.get("settings", ()))
-    for key, cls in _SINGLE_TABLES.items():
-        if key in table:
-            row = table[key]
-            made[key] = cls(**{**row, "repair": Repair(**row["repair"])} if "repair" in row else row)
-    return Host(name=name, **made)

@@ -1,0 +1,114 @@
+"""Load a host by its name.
+
+The tables come from `_tables.py`, which `make docs` writes from the TOML files: to parse TOML takes longer than to
+start Python.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from prowess.errors import HostNotFoundError
+
+from ._host import (
+    Budget,
+    DescriptionRules,
+    Flag,
+    Host,
+    IsolatedLaunch,
+    NameRules,
+    ReadingRules,
+    Repair,
+    Root,
+    Setting,
+    Template,
+)
+from ._tables import TABLES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+__all__ = ["DEFAULT_HOST", "host_from_table", "host_names", "load_host", "raw_value"]
+
+DEFAULT_HOST = "prowess"
+
+
+@cache
+def host_names() -> tuple[str, ...]:
+    """Return the names of all hosts: `prowess` first, the others in alphabetical order."""
+    return (DEFAULT_HOST, *(name for name in sorted(TABLES) if name != DEFAULT_HOST))
+
+
+@cache
+def load_host(name: str) -> Host:
+    """Return a host.
+
+    Raises:
+        HostNotFoundError: no host has that name.
+    """
+    given: object = name
+    if not isinstance(given, str):
+        raise HostNotFoundError(
+            f"a host name must be text, not {type(given).__name__}", hint="list the hosts with `prowess hosts`"
+        )
+    if name not in TABLES:
+        from prowess._internal.text import nearest_names
+
+        near = nearest_names(name, host_names())
+        hint = f"did you mean `{near[0]}`?" if near else "list the hosts with `prowess hosts`"
+        raise HostNotFoundError(f"unknown host `{name[:60]}`", hint=hint)
+    return _build_host(name, TABLES[name])
+
+
+def raw_value(name: str, key: str) -> Any:
+    """Return one value of a host's file as it is written, or `None` if it is missing; the host is not built.
+
+    Raises:
+        KeyError: no host has that name.
+    """
+    return TABLES[name].get(key)
+
+
+def host_from_table(name: str, table: Mapping[str, Any]) -> Host:
+    """Return a host from the contents of its file.
+
+    Args:
+        name: the file's name, without `.toml`.
+        table: as `tomllib` reads it.
+
+    Raises:
+        TypeError: a key is unknown or missing.
+    """
+    return _build_host(name, _lists_to_tuples(table))
+
+
+def _lists_to_tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _lists_to_tuples(item) for key, item in value.items()}
+    return tuple(map(_lists_to_tuples, value)) if isinstance(value, list) else value
+
+
+_TABLE_CLASSES: Mapping[str, Any] = {
+    "name_rules": NameRules,
+    "description_rules": DescriptionRules,
+    "reading": ReadingRules,
+    "budget": Budget,
+    "template": Template,
+    "isolated": IsolatedLaunch,
+}
+"""The keys of a host's file that are one table each, and the class of each."""
+
+
+def _build_host(name: str, table: Mapping[str, Any]) -> Host:
+    values = dict(table)
+    root_defaults = values.pop("walk", {})
+    values["roots"] = tuple(Root(**{**root_defaults, **root}) for root in table.get("roots", ()))
+    values["flags"] = tuple(Flag(**flag) for flag in table.get("flags", ()))
+    values["settings"] = tuple(Setting(**setting) for setting in table.get("settings", ()))
+    for key, cls in _TABLE_CLASSES.items():
+        if key in table:
+            inner = table[key]
+            values[key] = cls(**{**inner, "repair": Repair(**inner["repair"])} if "repair" in inner else inner)
+    return Host(name=name, **values)
