@@ -1,4 +1,4 @@
-"""Every test has a home and a cache of its own."""
+"""Give every test its own home and cache."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 collect_ignore = ["testing/corpus"]
-"""Skills whose tests are what a test is about."""
+"""Skills with test cases, which the plugin would run; `tests/testing/test_corpus.py` runs them."""
 
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of whoever runs the tests is read, and nothing is left with them."""
+    """Read no configuration of the user who runs the tests, and leave no files in their home."""
     home: Path = tmp_path_factory.getbasetemp() / "home"
     home.mkdir(exist_ok=True)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PROWESS_CACHE_DIR", str(home / "cache"))
     monkeypatch.setenv("PROWESS_CONFIG_DIR", str(home / "config"))
-    monkeypatch.setenv("CAMEL_WORKDIR", str(home))  # where CAMEL keeps the files it summarises a conversation into
+    monkeypatch.setenv("CAMEL_WORKDIR", str(home))  # where CAMEL writes its summaries of conversations

@@ -19,8 +19,8 @@ import pytest
 from openai import OpenAI
 
 from support.openai_server import HANG, SLOW, ModelServer
+from support.processes import processes_end
 from support.skills import skill
-from support.suites import processes_end
 
 TOP = Path(__file__).parent.parent.parent
 ROLE = "name: a\nprompt: You help.\nmodel: openai:m\n"

@@ -14,18 +14,17 @@ import pytest
 
 from prowess.cli import main
 from prowess.mount import skills_root
-from support.homes import (
+from support.fake_client import (
     DECOY,
     EXAMPLES,
     SECRETS,
     caller_env,
     client_report,
     fake_client,
-    is_process_alive,
     remaining_homes,
     start_python,
-    wait_until,
 )
+from support.processes import is_process_alive, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

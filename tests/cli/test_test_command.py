@@ -16,8 +16,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from prowess.cli import main
+from support.processes import processes_end
 from support.skills import skill
-from support.suites import processes_end, write_suite
+from support.suites import write_suite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

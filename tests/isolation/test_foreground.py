@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.isolation._foreground import Foreground
-from support.homes import is_process_alive, start_python, wait_until
+from support.fake_client import start_python
+from support.processes import is_process_alive, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

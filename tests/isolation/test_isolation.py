@@ -26,18 +26,17 @@ from prowess import (
 )
 from prowess.hosts import host_names, load_host
 from prowess.mount import skills_root
-from support.homes import (
+from support.fake_client import (
     DECOY,
     EXAMPLES,
     SECRETS,
     caller_env,
     client_report,
     fake_client,
-    is_process_alive,
     remaining_homes,
     start_python,
-    wait_until,
 )
+from support.processes import is_process_alive, wait_until
 from support.skills import skill
 
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
-# ruff: noqa: E501 - what is said stands on one line, as it is said
-"""Roles that are wrong, each in one way, with what is said of it: `line:column: message (hint)`."""
+# ruff: noqa: E501 - each message is on one line, as it is printed
+"""Invalid roles, each with one mistake and its error: `line:column: message (hint)`."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ BROKEN: dict[str, tuple[str, str]] = {
         "8:3: the key `spec.prompt` is not known (the keys here are role, model, skills, auto_skills, tools, guardrails, security)",
     ),
 }
-"""What a schema can see too."""
+"""Mistakes that the JSON Schema reports too."""
 
 UNREADABLE: dict[str, tuple[str, str]] = {
     "empty": ("", "the file is empty (write into it, or remove it)"),
@@ -136,4 +136,4 @@ UNREADABLE: dict[str, tuple[str, str]] = {
         "2:1: the file is not valid YAML: did not find expected ',' or ']' while parsing a flow sequence (mend the file there)",
     ),
 }
-"""What is no map at all."""
+"""Files that are not a map."""

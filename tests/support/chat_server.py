@@ -1,4 +1,4 @@
-"""An endpoint on the loopback address that answers as a test wants."""
+"""A chat endpoint on the loopback address, with a backend that echoes."""
 
 from __future__ import annotations
 
@@ -20,41 +20,41 @@ if TYPE_CHECKING:
 
 
 class EchoAnswerer:
-    """Says the last message back; some words are orders."""
+    """Answers with the last message; `wait`, `fail`, `break` and `busy` are commands."""
 
     names = ("parrot", "org/other")
 
     def __init__(self) -> None:
         self.requests: list[tuple[tuple[Message, ...], str, str | None]] = []
         self.outcomes: list[str] = []
-        """How what was begun ended."""
+        """`answered` or `cancelled`, for each answer that was started."""
 
     async def answer(self, messages: Sequence[Message], *, model: str, conversation: str | None) -> ChatAnswer:
-        said = messages[-1].text
+        text = messages[-1].text
         self.requests.append((tuple(messages), model, conversation))
         try:
-            await asyncio.sleep(60 if said == "wait" else 0.01)
+            await asyncio.sleep(60 if text == "wait" else 0.01)
         except asyncio.CancelledError:
             self.outcomes.append("cancelled")
             raise
-        if said == "fail":
+        if text == "fail":
             raise ProwessError("there is no key", hint="set `OPENAI_API_KEY`")
-        if said == "break":
+        if text == "break":
             raise KeyError("\x1b[31mx")
-        if said == "busy":
+        if text == "busy":
             raise RequestError("too much at once", status=429)
         self.outcomes.append("answered")
-        return ChatAnswer(text=f"{model}: {said}", input_tokens=3, output_tokens=2)
+        return ChatAnswer(text=f"{model}: {text}", input_tokens=3, output_tokens=2)
 
     async def stream(
         self, messages: Sequence[Message], *, model: str, conversation: str | None
     ) -> AsyncGenerator[str | ChatAnswer, None]:
-        said = messages[-1].text
+        text = messages[-1].text
         try:
-            if said == "wait later":
+            if text == "wait later":
                 yield "first"
                 await asyncio.sleep(60)
-            if said == "fail later":
+            if text == "fail later":
                 yield "first"
                 raise ProwessError("the server broke off")
             answer = await self.answer(messages, model=model, conversation=conversation)
@@ -66,16 +66,16 @@ class EchoAnswerer:
             self.outcomes.append("cancelled")
             raise
 
-    def wait_for_outcome(self, ended: str) -> bool:
-        """Say whether something ends so, soon."""
-        end = time.monotonic() + 5
-        while ended not in self.outcomes and time.monotonic() < end:
+    def wait_for_outcome(self, outcome: str) -> bool:
+        """Return whether an answer ends like this within five seconds."""
+        deadline = time.monotonic() + 5
+        while outcome not in self.outcomes and time.monotonic() < deadline:
             time.sleep(0.01)
-        return ended in self.outcomes
+        return outcome in self.outcomes
 
 
 class ChatServer:
-    """`with ChatServer() as chat:` answers at `chat.url`, as a parrot does or as somebody else."""
+    """`with ChatServer() as chat:` serves a backend at `chat.url`; the default one echoes."""
 
     def __init__(self, backend: ChatBackend | None = None, *, token: str | None = None) -> None:
         self.echo = EchoAnswerer()

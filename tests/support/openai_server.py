@@ -1,7 +1,7 @@
-"""A server on the loopback address that speaks OpenAI's chat completions, and does what it is told with each request.
+"""A server of OpenAI's chat completions on the loopback address, with scripted answers.
 
-An answer is a text, a list of calls `(tool, arguments)`, a number (the status of an error), or one of the words below.
-The last one is repeated.
+An answer is a text, a list of tool calls `(tool, arguments)`, the HTTP status of an error, or a constant below.
+The last answer is repeated.
 """
 
 from __future__ import annotations
@@ -19,10 +19,20 @@ if TYPE_CHECKING:
 
     Answer = str | int | list[tuple[str, Mapping[str, Any] | str]]
 
-HALF, NOTHING, HANG, GARBAGE, SLOW = "\0half", "\0nothing", "\0hang", "\0garbage", "\0slow"
-TRUNCATED, UNCOUNTED = "\0cut", "\0uncounted"
-"""Breaks off in the middle; closes the connection; never answers; answers what is no JSON; says a word every 50 ms;
-ends in the middle, as far as HTTP can tell at its end; does not say what was used."""
+HALF = "\0half"
+"""Close the connection in the middle of a stream."""
+NOTHING = "\0nothing"
+"""Close the connection without an answer."""
+HANG = "\0hang"
+"""Send nothing for a minute."""
+GARBAGE = "\0garbage"
+"""Send HTML instead of JSON."""
+SLOW = "\0slow"
+"""Stream a word every 50 ms."""
+TRUNCATED = "\0cut"
+"""End the stream in the middle, correctly as far as HTTP is concerned."""
+UNCOUNTED = "\0uncounted"
+"""Leave out the token usage."""
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 
 
@@ -39,7 +49,7 @@ class ModelServer(ThreadingHTTPServer):
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str] = []
         self.request_received, self.client_disconnected = threading.Event(), threading.Event()
-        """A request has come; a client has hung up in the middle of an answer."""
+        """The second one is set if a client closes the connection in the middle of an answer."""
         self.lock = threading.Lock()
 
     def __enter__(self) -> Self:
@@ -53,13 +63,13 @@ class ModelServer(ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
-        """A client that hangs up has ended, and that is all."""
+        """Note that a client closed the connection."""
         self.client_disconnected.set()
 
-    def next_answer(self, asked: dict[str, Any]) -> Answer:
-        """Return what is to be answered."""
+    def next_answer(self, request: dict[str, Any]) -> Answer:
+        """Record a request and return its answer."""
         with self.lock:
-            self.requests.append(asked)
+            self.requests.append(request)
             return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
@@ -68,9 +78,9 @@ class _Handler(BaseHTTPRequestHandler):
     server: ModelServer
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
+        request = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
         self.server.keys.append(self.headers.get("Authorization", "").removeprefix("Bearer "))
-        answer = self.server.next_answer(asked)
+        answer = self.server.next_answer(request)
         self.server.request_received.set()
         if isinstance(answer, int):
             words = {401: "Incorrect API key provided", 429: "You exceeded your quota", 500: "The server had an error"}
@@ -81,7 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
             time.sleep(60)
         elif answer == GARBAGE:
             self._send("<html>It works!</html>", kind="text/html")
-        elif asked.get("stream"):
+        elif request.get("stream"):
             self._stream(answer)
         else:
             message = {"role": "assistant", **_content(answer)}
@@ -121,13 +131,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
-        # OpenAI's client waits before it tries again as long as it is told to.
+        # OpenAI's client waits this long before it tries again.
         self.send_header("retry-after-ms", "1")
         self.end_headers()
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing is printed."""
+        """Print nothing."""
 
 
 def _envelope(kind: str) -> dict[str, Any]:

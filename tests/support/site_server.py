@@ -1,4 +1,4 @@
-"""Sites on the loopback address, whose servers say whatever a test wants, byte by byte."""
+"""HTTP servers on the loopback address that send exactly the bytes a test gives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """One request."""
+    """A request as the server received it."""
 
     method: str
     target: str
@@ -30,7 +30,7 @@ class Request:
 def reply(
     body: bytes | str = b"", *, status: str = "200 OK", kind: str = "text/plain; charset=utf-8", **headers: str
 ) -> bytes:
-    """An answer; `_` in a header's name stands for `-`."""
+    """Return an answer; write `_` for `-` in the names of headers."""
     data = body.encode() if isinstance(body, str) else body
     lines = [f"HTTP/1.1 {status}", f"content-length: {len(data)}", "connection: close"]
     lines += [f"content-type: {kind}"] if kind else []
@@ -43,7 +43,7 @@ def redirect(to: str, status: str = "302 Found") -> bytes:
 
 
 class Site(socketserver.ThreadingTCPServer):
-    """`with Site({"/path": answer}) as site:`; an answer is bytes, or a function that makes bytes of a request."""
+    """`with Site({"/path": answer}) as site:`; an answer is bytes, or a function from a request to bytes."""
 
     daemon_threads = True
     allow_reuse_address = True
@@ -53,7 +53,7 @@ class Site(socketserver.ThreadingTCPServer):
         self.pages, self.context = pages, context
         self.requests: list[Request] = []
         self.tls_names: list[str | None] = []
-        """What TLS was begun for."""
+        """The server names (SNI) that TLS clients asked for."""
         self.port = int(self.server_address[1])
         self.url = f"http://127.0.0.1:{self.port}"
         if context is not None:
@@ -70,7 +70,7 @@ class Site(socketserver.ThreadingTCPServer):
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Who hangs up has heard enough."""
+        """Ignore clients that close the connection early."""
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -92,18 +92,23 @@ class _Handler(socketserver.StreamRequestHandler):
             name, _, value = line.partition(":")
             headers[name.lower()] = value.strip()
         body = self.rfile.read(int(headers.get("content-length", 0)))
-        asked = Request(method=method, target=target, headers=headers, body=body)
-        self.server.requests.append(asked)
+        request = Request(method=method, target=target, headers=headers, body=body)
+        self.server.requests.append(request)
         page = self.server.pages.get(
             target.partition("?")[0], self.server.pages.get("*", reply(status="404 Not Found"))
         )
-        answer = page(asked) if callable(page) else page
+        answer = page(request) if callable(page) else page
         for part in [answer] if isinstance(answer, bytes) else answer:
             self.wfile.write(part)
             self.wfile.flush()
 
 
-def echo(asked: Request) -> bytes:
-    """An answer that says what was asked."""
-    said = {"method": asked.method, "target": asked.target, "body": asked.body.decode(), "headers": asked.headers}
-    return reply(json.dumps(said), kind="application/json")
+def echo(request: Request) -> bytes:
+    """Return the request as JSON."""
+    fields = {
+        "method": request.method,
+        "target": request.target,
+        "body": request.body.decode(),
+        "headers": request.headers,
+    }
+    return reply(json.dumps(fields), kind="application/json")

@@ -1,4 +1,4 @@
-"""Skills on the disk, in a word or two: what most tests about finding and deciding need."""
+"""Write skills to disk, and make a machine with a home and a repository to discover them in."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def skill(
 
 @dataclass(frozen=True, slots=True)
 class FakeMachine:
-    """A home, a repository with a folder inside, an `/etc` of its own, and one agent that looks at them."""
+    """A directory with a home, a repository and an `/etc`, seen by one host."""
 
     top: Path
     host: str
@@ -50,7 +50,7 @@ class FakeMachine:
         return self.top / "etc"
 
     def load_relocated_host(self) -> Host:
-        """Return the host with `/etc` moved into this world."""
+        """Return the host with its roots in `/etc` moved into this machine."""
         host = load_host(self.host)
         roots = tuple(
             replace(root, path=str(self.top) + root.path) if root.path.startswith("/etc/") else root
@@ -59,26 +59,26 @@ class FakeMachine:
         return replace(host, roots=roots)
 
     def discover_skills(self, cwd: Path | None = None, **more: Any) -> Catalog:
-        """Return what the agent sees."""
+        """Return the catalog of the host."""
         return discover(cwd or self.repo, host=self.load_relocated_host(), home=self.home, env=self.env, **more)
 
     def states(self, cwd: Path | None = None, **more: Any) -> dict[str, str]:
-        """Return what the agent sees: path below this world to state."""
+        """Return the state of each skill by its folder, relative to the machine."""
         return {
             self.relative_folder(entry.path): str(entry.state) for entry in self.discover_skills(cwd, **more).skills
         }
 
     def active(self, cwd: Path | None = None, **more: Any) -> dict[str, str]:
-        """Return what the agent's model gets: name to path below this world, in order."""
+        """Return the folder of each active skill by name, in order, relative to the machine."""
         return {entry.name: self.relative_folder(entry.path) for entry in self.discover_skills(cwd, **more).active}
 
     def relative_folder(self, path: str) -> str:
-        """Write the path of a SKILL.md by its folder, relative to this world."""
+        """Return the folder of a SKILL.md, relative to the machine."""
         return os.path.relpath(path, self.top).removesuffix("/SKILL.md")
 
 
 def make_machine(top: Path, host: str, **env: str) -> FakeMachine:
-    """Make an empty world."""
+    """Make a machine without skills."""
     top = top.resolve()
     (top / "home").mkdir(parents=True)
     (top / "repo" / ".git").mkdir(parents=True)
@@ -86,13 +86,13 @@ def make_machine(top: Path, host: str, **env: str) -> FakeMachine:
 
 
 def entry_in_folder(entries: tuple[Entry, ...] | Catalog, folder: str) -> Entry:
-    """Return the one entry whose folder has this name."""
-    found = entries.skills if isinstance(entries, Catalog) else entries
-    (entry,) = (entry for entry in found if entry.folder == folder)
+    """Return the only entry whose folder has this name."""
+    candidates = entries.skills if isinstance(entries, Catalog) else entries
+    (entry,) = (entry for entry in candidates if entry.folder == folder)
     return entry
 
 
 def finding_codes(catalog: Catalog) -> list[str]:
-    """Return the codes of all findings, those of the skills included, sorted."""
+    """Return the codes of all findings, including those of skills, sorted."""
     of_skills = [item.code for entry in catalog.skills for item in entry.findings]
     return sorted([item.code for item in catalog.findings] + of_skills)

@@ -1,4 +1,4 @@
-"""What hypothesis makes up: front matters with structure, whole files, raw bytes, skills."""
+"""Hypothesis strategies: front matter, `SKILL.md` files, bytes, skills."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prowess.skill import FIELDS, Requirements, Skill
 if TYPE_CHECKING:
     from prowess.skill._frontmatter import Value
 
-# `PROWESS_HYPOTHESIS=deep pytest` looks longer and elsewhere; by default every run is the same.
+# By default every run has the same examples; `PROWESS_HYPOTHESIS=deep pytest` tries more, and others each time.
 settings.register_profile("ci", max_examples=200, derandomize=True, deadline=None)
 settings.register_profile("deep", max_examples=5000, deadline=None)
 settings.load_profile(os.environ.get("PROWESS_HYPOTHESIS", "ci"))
@@ -92,12 +92,12 @@ _LINES = st.one_of(
 
 
 def front_matters() -> st.SearchStrategy[str]:
-    """Texts between fences, readable or not."""
+    """Return front matter, valid or not."""
     return st.lists(_LINES, max_size=7).map("\n".join)
 
 
 def plain_values() -> st.SearchStrategy[str]:
-    """Values of one line, as someone who knows no YAML types them."""
+    """Return one-line values as typed by people who do not know YAML."""
     words = st.sampled_from(
         ["Use when: ", "a: b", "*.py", "@me", "`code`", "{{ x }}", "100%", "%", "it's", '"so"', "& co", "x", "📦", "é:"]
     )
@@ -105,7 +105,7 @@ def plain_values() -> st.SearchStrategy[str]:
 
 
 def skill_bytes() -> st.SearchStrategy[bytes]:
-    """Whole files: fences around front matters, with damage, or nothing but bytes."""
+    """Return whole files: front matter and a body, damaged at times, or random bytes."""
     fence = st.sampled_from(["---", "--- ", "----", "---\t", "--", "...", " ---", ""])
     newline = st.sampled_from(["\n", "\r\n", "\r"])
     body = st.sampled_from(["", "\nBody\n", "\n# T\n[a](b.md) `[x](y)`\n```\n[c](d)\n", "\n\x00"])
@@ -124,7 +124,7 @@ def skill_bytes() -> st.SearchStrategy[bytes]:
     return st.one_of(whole, damaged, marked, st.binary(max_size=200))
 
 
-# Everything a file can hold: newlines arrive normalised, and surrogates cannot be encoded.
+# Any text of a file: newlines are normalised, and surrogates cannot be encoded.
 _TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=30) | st.sampled_from(
     ["yes", "1:30", "null", "~", "a: b", "- a", "#", " x ", "", "a\nb\n", "---", "2026-11-01", "0x1", "@a", "y", "\t"]
 )
@@ -142,7 +142,7 @@ _OPTIONAL = st.none() | _TEXT
 
 @st.composite
 def skills(draw: Any) -> Skill:
-    """Skills that a file can hold."""
+    """Return skills that a `SKILL.md` can contain."""
     packages = tuple(draw(st.lists(_TEXT, max_size=2)))
     extra_keys = (_TEXT | st.just("x")).filter(lambda key: key not in FIELDS and key != "allowed_tools")
     return Skill(

@@ -1,4 +1,4 @@
-"""Skills with tests, and what a whole folder is like."""
+"""Skills with test cases, sandboxes to run them in, and snapshots of directories."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import json
 import os
 import stat
 import sys
-import time
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,17 +16,20 @@ from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 _INPUT = ("command", "stdin", "files")
 
 
-def write_suite(folder: Path, cases: Mapping[str, str | Mapping[str, Any]], config: object = None) -> Path:
-    """Write a skill with tests and return its folder.
+def write_suite(
+    folder: Path, cases: Mapping[str, str | Mapping[str, Any]], config: Mapping[str, Any] | None = None
+) -> Path:
+    """Write a skill with test cases and return its folder.
 
     Args:
-        folder: of the skill.
-        cases: name of a file, without its ending, to a command or to what `input` and `expected` hold.
-        config: what test-config.json holds, in addition to the version.
+        folder: the folder of the skill.
+        cases: file name without suffix to a command, or to the keys of `input` and `expected`.
+        config: what `test-config.json` has besides the version.
     """
     skill(folder)
     (folder / "tests/cases").mkdir(parents=True)
@@ -39,13 +39,13 @@ def write_suite(folder: Path, cases: Mapping[str, str | Mapping[str, Any]], conf
         case = {"name": keys.pop("name", name), "input": inner, "expected": keys}
         (folder / f"tests/cases/{name}.yaml").write_text(json.dumps(case, ensure_ascii=False), encoding="utf-8")
     if config is not None:
-        (folder / "tests/test-config.json").write_text(json.dumps({"version": 1, **dict(config)}))  # type: ignore[call-overload]
+        (folder / "tests/test-config.json").write_text(json.dumps({"version": 1, **dict(config)}))
     return folder
 
 
 def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
-    """Return all that is in a folder, itself too: kind and mode, owner, size, times of change, content."""
-    found = dict[str, tuple[object, ...]]()
+    """Return mode, owner, size, modification time and content of a folder and of everything in it."""
+    snapshots = dict[str, tuple[object, ...]]()
     for path in (folder, *folder.rglob("*")):
         status = path.lstat()
         content: object = None
@@ -53,16 +53,16 @@ def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
             content = os.readlink(path)
         elif path.is_file():
             content = path.read_bytes()
-        kind = stat.filemode(status.st_mode)
-        found[str(path.relative_to(folder))] = (kind, status.st_uid, status.st_size, status.st_mtime_ns, content)
-    return found
+        mode = stat.filemode(status.st_mode)
+        snapshots[str(path.relative_to(folder))] = (mode, status.st_uid, status.st_size, status.st_mtime_ns, content)
+    return snapshots
 
 
 def require_backend(name: str) -> str:
-    """Return a backend's name where it works; where it cannot, skip, and where it was not installed, fail."""
+    """Return the name of a sandbox; skip the test if it cannot work here, fail it if it is not installed."""
     if name == "bwrap":
         if sys.platform != "linux":
-            pytest.skip("bwrap is of Linux")
+            pytest.skip("bwrap runs on Linux only")
         try:
             find_backend("bwrap")
         except SandboxError as error:
@@ -70,25 +70,3 @@ def require_backend(name: str) -> str:
                 pytest.fail("these tests need bubblewrap: `apt install bubblewrap`")
             pytest.skip(f"{error}; {error.hint}")
     return name
-
-
-def processes_with(mark: str) -> list[int]:
-    """Return the processes with a word on their command line or in their environment, this one left out."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal() and int(entry.name) != os.getpid():
-            with suppress(OSError):
-                data = (entry / "cmdline").read_bytes() + b"\0" + (entry / "environ").read_bytes()
-                if mark.encode() in data and " Z " not in (entry / "stat").read_text():
-                    found.append(int(entry.name))
-    return found
-
-
-def processes_end(mark: str, within: float = 2.0) -> bool:
-    """Say whether nothing with a word on its command line or in its environment runs, or soon does no more."""
-    until = time.monotonic() + within
-    while processes_with(mark):
-        if time.monotonic() > until:
-            return False
-        time.sleep(0.02)
-    return True

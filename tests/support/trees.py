@@ -1,4 +1,4 @@
-"""Trees of skills, from data to the disk: the twenty-three that seven clients were asked about, and any other."""
+"""Write the directory trees of `tests/clients`, for which real clients were asked what they see."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ CLIENTS = Path(__file__).parents[1] / "clients"
 
 @dataclass(frozen=True, slots=True)
 class BuiltTree:
-    """One tree on the disk."""
+    """A tree on disk."""
 
     home: Path
     cwd: Path
     skills: dict[str, Path]
-    """Variant to the file it stands for."""
+    """Path of each variant of a skill by its key."""
 
 
 def load_trees() -> dict[str, Any]:
-    """The trees as data, by name."""
+    """Return the trees by name."""
     loaded: dict[str, Any] = json.loads((CLIENTS / "trees.json").read_text(encoding="utf-8"))
     return loaded
 
 
 def client_answers() -> dict[str, Any]:
-    """What each client answered, and in which folders its skills were."""
+    """Return the answers of each client, and the folders that its skills were in."""
     loaded: dict[str, Any] = json.loads((CLIENTS / "answers.json").read_text(encoding="utf-8"))
     return loaded
 
 
 def extra_trees() -> dict[str, Any]:
-    """Further trees with what each client answered; what the file says itself is under `about`."""
+    """Return more trees with the answers of each client; the key `about` describes the file."""
     loaded: dict[str, Any] = json.loads((CLIENTS / "more.json").read_text(encoding="utf-8"))
     return loaded
 
 
 def write_repository(path: Path) -> None:
-    """What git looks for when it asks whether a folder is a repository."""
+    """Write the files by which git recognises a repository."""
     (path / "objects").mkdir(parents=True)
     (path / "refs").mkdir()
     (path / "HEAD").write_text("ref: refs/heads/main\n")
 
 
 def build_tree(tree: dict[str, Any], root: Path, project: str, user: str) -> BuiltTree:
-    """Write a tree below `root`, with `{project}` and `{user}` in its paths standing for a client's own folders."""
+    """Write a tree below `root`; `{project}` and `{user}` in its paths become the folders of a client."""
 
     def path(text: str) -> Path:
         return root / text.replace("{project}", project).replace("{user}", user)

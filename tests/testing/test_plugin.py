@@ -11,8 +11,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from support.processes import processes_end
 from support.skills import skill
-from support.suites import processes_end, write_suite
+from support.suites import write_suite
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")

@@ -20,8 +20,9 @@ from prowess.errors import ConfigError, SkillNotFoundError
 from prowess.sandbox import stop
 from prowess.testing import CaseResult, SkillResult, TestReport, load_suite, run_tests
 from prowess.testing._runner import find_suites, run_suites
+from support.processes import processes_end
 from support.skills import skill
-from support.suites import processes_end, require_backend, snapshot, write_suite
+from support.suites import require_backend, snapshot, write_suite
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
 
@@ -44,7 +45,9 @@ def left(place: Path) -> list[str]:
     return [name for name in os.listdir(place) if not name.startswith("prowess-outfit-")]
 
 
-def results_of(folder: Path, cases: dict[str, Any], config: object = None, **named: Any) -> dict[str, CaseResult]:
+def results_of(
+    folder: Path, cases: dict[str, Any], config: dict[str, Any] | None = None, **named: Any
+) -> dict[str, CaseResult]:
     """Run the cases of a new skill; return what became of each."""
     report = run_tests(write_suite(folder, cases, config), **{"sandbox": "none", **named})
     (found,) = report.skills

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import ConfigError
-from support.tool_calls import failure_message, make_tool_context, processes_end, require_sandbox, tools_by_name
+from support.processes import processes_end
+from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
 
 if TYPE_CHECKING:
     from pathlib import Path

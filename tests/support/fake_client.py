@@ -1,4 +1,4 @@
-"""A client that tells what it sees, and a folder for its homes in which none may be left."""
+"""A client that prints what it sees, and a caller with secrets that it must not see."""
 
 from __future__ import annotations
 
@@ -7,27 +7,23 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-# Who runs tests in the background of a shell has signals ignored, and with them all that is started.
+# A shell starts background jobs with these signals ignored, and the processes of tests would inherit that.
 for _number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 
 EXAMPLES = Path(__file__).parents[2] / "examples/skills"
 DECOY = "decoy-7d1c"
-"""Is in everything of the caller's that a client may not get."""
+"""Is in every value of the caller that a client must not get."""
 CLIENT_SOURCE = """\
 import json, os, sys
 from pathlib import Path
 roots = [path for path in Path.home().glob(".*/skills") if path.is_dir()]
 skills = {f"{path.parent.parent.name}/{path.name}" for root in roots for path in root.iterdir() if path.is_dir()}
-env = {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}  # which Python itself may set
+env = {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}  # Python may set it
 print(json.dumps({"env": env, "skills": sorted(skills), "argv": sys.argv[1:], "cwd": os.getcwd()}))
 """
 SECRETS = (
@@ -36,16 +32,16 @@ SECRETS = (
     "HTTPS_PROXY", "LD_PRELOAD_DECOY", "NODE_OPTIONS", "OPENAI_API_KEY", "PYTHONPATH", "SSH_AUTH_SOCK",
     "XDG_CONFIG_HOME", "XDG_DATA_HOME",
 )  # fmt: skip
-"""Variables of the caller that no client may get."""
+"""Variables of the caller that a client must not get."""
 
 
 def client_report(out: str | bytes) -> Any:
-    """Read what the client has told."""
+    """Parse what the client printed."""
     return json.loads(out)
 
 
 def fake_client(folder: Path, name: str = "client") -> str:
-    """Write the client, and return its path."""
+    """Write the client and return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / name
     file.write_text(f"#!/bin/sh\nexec '{sys.executable}' -IS -c '{CLIENT_SOURCE}' \"$@\"\n".replace("'\"'", '"'))
@@ -54,7 +50,7 @@ def fake_client(folder: Path, name: str = "client") -> str:
 
 
 def caller_env(top: Path) -> dict[str, str]:
-    """Make the environment of a caller with skills and secrets, whose homes are made in `top / "t m p"`."""
+    """Return the environment of a caller with skills and secrets; temporary homes go into `top / "t m p"`."""
     for root in ("home/.claude", "home/.agents", "home/.codex", "moved"):
         folder = top / root / "skills" / DECOY
         folder.mkdir(parents=True)
@@ -71,28 +67,11 @@ def caller_env(top: Path) -> dict[str, str]:
 
 
 def remaining_homes(top: Path) -> list[str]:
-    """Return what is left where homes are made."""
+    """Return what is left in the directory of temporary homes."""
     return sorted(os.listdir(top / "t m p"))
 
 
-def wait_until(true: Callable[[], object], seconds: float = 20) -> None:
-    """Wait."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it does not happen"
-        time.sleep(0.005)
-
-
-def is_process_alive(pid: int) -> bool:
-    """Say whether a process runs; one that has ended and was not asked after does not."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def start_python(code: str, env: dict[str, str], *arguments: str, **options: Any) -> subprocess.Popen[str]:
-    """Start Python."""
+    """Start Python with some code."""
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
     return subprocess.Popen([sys.executable, "-c", code, *arguments], env=env, **options)

@@ -1,0 +1,51 @@
+"""Find processes, and wait for them to end."""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def processes_with(mark: str) -> list[int]:
+    """Return the other processes with a word on their command line or in their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            with suppress(OSError):
+                data = (entry / "cmdline").read_bytes() + b"\0" + (entry / "environ").read_bytes()
+                if mark.encode() in data and " Z " not in (entry / "stat").read_text():
+                    found.append(int(entry.name))
+    return found
+
+
+def processes_end(mark: str, within: float = 2.0) -> bool:
+    """Return whether all processes with a word on their command line or in their environment end in time."""
+    deadline = time.monotonic() + within
+    while processes_with(mark):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def is_process_alive(pid: int) -> bool:
+    """Return whether a process runs; a zombie does not."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 20) -> None:
+    """Wait until a condition is true, and fail if it does not become true in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"still false after {seconds} seconds"
+        time.sleep(0.005)
