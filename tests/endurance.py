@@ -42,7 +42,7 @@ HOST = "claude-code"
 ROOT = skills_root(HOST)
 PATIENCE = 120.0
 """Seconds after which processes that wait for each other count as deadlocked."""
-STEPS = ("open", "mkdir", "rename", "unlink", "rmdir", "write", "fchmod")
+STEPS = ("open", "mkdir", "rename", "replace", "unlink", "rmdir", "write", "fchmod")
 """What changes a home, and what is opened on the way."""
 FULL = ("open", "mkdir", "write")
 """What a disk without room does not do."""

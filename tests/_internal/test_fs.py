@@ -1,4 +1,4 @@
-"""Renaming by descriptor: two things change places, or one gets a name that nothing has."""
+"""Open, write, replace and rename files safely; `test_fs_removal.py` tests removing."""
 
 from __future__ import annotations
 
@@ -10,12 +10,127 @@ from typing import TYPE_CHECKING
 import pytest
 
 from endurance import content
-from prowess._internal import fs as renames
-from prowess._internal.fs import exchange_names, rename_no_replace
+from prowess._internal import fs
+from prowess._internal.fs import (
+    FOLDER_FLAGS,
+    atomic_replace,
+    exchange_names,
+    open_fd,
+    open_inside,
+    open_or_make_folder,
+    rename_no_replace,
+    replacement_file,
+    write_all,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+
+def test_write_all_writes_more_than_a_pipe_takes_at_once() -> None:
+    """`os.write` to a pipe may write only a part."""
+    source, target = os.pipe()
+    data = bytes(range(256)) * 4096
+    pid = os.fork()
+    if pid == 0:
+        os.close(source)
+        write_all(target, data)
+        os._exit(0)
+    os.close(target)
+    with open(source, "rb") as file:
+        assert file.read() == data
+    os.waitpid(pid, 0)
+
+
+def test_a_file_is_replaced_in_one_step(tmp_path: Path) -> None:
+    """The old file is complete until the new one has its name."""
+    path = tmp_path / "file"
+    path.write_text("old")
+    with replacement_file(str(path)) as fd:
+        write_all(fd, b"new")
+        assert path.read_text() == "old"
+    assert [(item.name, item.read_text()) for item in tmp_path.iterdir()] == [("file", "new")]
+
+
+def test_a_replaced_file_is_private_unless_a_mode_is_given(tmp_path: Path) -> None:
+    atomic_replace(str(tmp_path / "private"), b"x")
+    atomic_replace(str(tmp_path / "shared"), b"x", mode=0o640)
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("private", "shared")] == [0o600, 0o640]
+
+
+def test_a_failed_replacement_leaves_the_old_file_alone(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), replacement_file(str(path)):
+        raise KeyboardInterrupt
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError):
+        atomic_replace(str(tmp_path / "folder"), b"x")
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["file", "folder"]
+    assert path.read_text() == "old"
+
+
+def test_a_replacement_left_by_a_killed_process_is_removed(tmp_path: Path) -> None:
+    """It may be a link that someone else put there: it is removed, not followed."""
+    (tmp_path / "other").write_text("other")
+    (tmp_path / "file.new").symlink_to("other")
+    with replacement_file(str(tmp_path / "file"), staged=str(tmp_path / "file.new")) as fd:
+        write_all(fd, b"new")
+    assert {item.name: item.read_text() for item in tmp_path.iterdir()} == {"file": "new", "other": "other"}
+
+
+def test_a_file_in_an_open_folder_is_replaced_from_another(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    with (
+        open_fd(str(tmp_path / "here"), FOLDER_FLAGS) as here,
+        open_fd(str(tmp_path / "there"), FOLDER_FLAGS) as there,
+        replacement_file("file", staged="staged", dir_fd=here, staged_dir_fd=there) as fd,
+    ):
+        write_all(fd, b"x")
+        assert os.listdir(there) == ["staged"]
+    assert sorted(content(tmp_path)) == ["", "here", "here/file", "there"]
+
+
+@pytest.mark.parametrize("supported", [True, False], ids=["by-descriptor", "by-path"])
+def test_a_file_inside_a_folder_is_opened_without_following_links(
+    supported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also on Windows, which has no descriptors of folders."""
+    monkeypatch.setattr(fs, "SUPPORTS_DIR_FD", supported)
+    (tmp_path / "top/inner").mkdir(parents=True)
+    (tmp_path / "top/inner/file").write_text("x")
+    (tmp_path / "top/folder-link").symlink_to("inner")
+    (tmp_path / "top/inner/file-link").symlink_to("file")
+    top = str(tmp_path / "top")
+    fd = open_inside(top, ["inner", "file"])
+    assert os.read(fd, 10) == b"x"
+    os.close(fd)
+    for parts in (["folder-link", "file"], ["inner", "file-link"], ["inner", "missing"], ["inner", "file", "below"]):
+        with pytest.raises(OSError, match=r"symbolic|No such|Not a directory"):
+            open_inside(top, parts)
+
+
+def test_no_descriptor_stays_open_after_a_failure(tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    before = os.listdir("/dev/fd")
+    with pytest.raises(FileNotFoundError):
+        open_inside(str(tmp_path), ["a", "b", "c"])
+    with pytest.raises(KeyError), open_fd(str(tmp_path), FOLDER_FLAGS):
+        raise KeyError
+    assert os.listdir("/dev/fd") == before
+
+
+def test_a_missing_folder_is_made_once(tmp_path: Path) -> None:
+    with open_fd(str(tmp_path), FOLDER_FLAGS) as top:
+        for made in (True, False):
+            fd, was_made = open_or_make_folder("new", top, 0o700)
+            assert (was_made, os.fstat(fd).st_mode & 0o777) == (made, 0o700)
+            os.close(fd)
+        (tmp_path / "link").symlink_to("new")
+        with pytest.raises(NotADirectoryError):
+            open_or_make_folder("link", top)
 
 
 @pytest.fixture
@@ -42,9 +157,9 @@ def fails(_: object, *more: object) -> int:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """With what the system has, and where it has nothing."""
     if request.param == "no such call":
-        monkeypatch.setattr(renames, "_renameat2", lambda: None)
+        monkeypatch.setattr(fs, "_renameat2", lambda: None)
     elif request.param == "a file system without it":
-        monkeypatch.setattr(renames, "_renameat2", lambda: fails)
+        monkeypatch.setattr(fs, "_renameat2", lambda: fails)
     return str(request.param)
 
 

@@ -1,4 +1,4 @@
-"""Signals while something is half done: later, and as if they had come then."""
+"""Defer signals, or turn them into exceptions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from prowess._internal.signals import deferred_signals
+from prowess._internal.signals import deferred_signals, signals_as_exception
 
 
 def send(*numbers: int) -> None:
@@ -105,6 +105,61 @@ def test_another_thread_has_no_signals_to_hold() -> None:
     def work() -> None:
         with deferred_signals() as answer:
             answer()
+            done.append(1)
+
+    thread = Thread(target=work)
+    thread.start()
+    thread.join()
+    assert done == [1]
+
+
+def test_sigterm_raises_system_exit_with_its_exit_code() -> None:
+    """So `finally` blocks run; afterwards the handler is the system's again."""
+    with pytest.raises(SystemExit) as error, signals_as_exception():
+        send(signal.SIGTERM)
+    assert error.value.code == 128 + signal.SIGTERM
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_signal_raises_the_exception_that_is_given() -> None:
+    with pytest.raises(KeyboardInterrupt), signals_as_exception(("SIGHUP",), lambda _: KeyboardInterrupt()) as arrived:
+        send(signal.SIGHUP)
+    assert arrived == [signal.SIGHUP]
+
+
+def test_only_the_first_signal_raises_on_request() -> None:
+    """A second Ctrl-C does not interrupt the cleanup after the first."""
+    cleaned = False
+    with signals_as_exception(("SIGINT", "SIGTERM"), first_only=True) as arrived:
+        with pytest.raises(SystemExit):
+            send(signal.SIGTERM)
+        send(signal.SIGINT, signal.SIGTERM)
+        cleaned = True
+    assert (cleaned, arrived) == (True, [signal.SIGTERM, signal.SIGINT, signal.SIGTERM])
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: None], ids=["ignored", "handled"])
+def test_a_signal_with_another_handler_is_left_alone(handler: object) -> None:
+    before = signal.signal(signal.SIGHUP, handler)  # type: ignore[arg-type]
+    try:
+        with signals_as_exception() as arrived:
+            send(signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) is handler
+        assert arrived == []
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_system_without_a_signal_is_no_error() -> None:
+    with signals_as_exception(("SIGNOTHING", "SIGTERM")):
+        assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+
+
+def test_another_thread_has_no_signals_to_turn_into_exceptions() -> None:
+    done: list[int] = []
+
+    def work() -> None:
+        with signals_as_exception():
             done.append(1)
 
     thread = Thread(target=work)

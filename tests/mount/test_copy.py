@@ -302,7 +302,20 @@ def calls(top: Path, count: int) -> Counter[str]:
 
         return call
 
-    names = ("open", "close", "read", "write", "fstat", "fchmod", "stat", "lstat", "scandir", "mkdir", "rename")
+    names = [
+        "open",
+        "close",
+        "read",
+        "write",
+        "fstat",
+        "fchmod",
+        "stat",
+        "lstat",
+        "scandir",
+        "mkdir",
+        "rename",
+        "replace",
+    ]
     wrapped: dict[str, Any] = {name: counting(name, getattr(os, name)) for name in names}
     with patch.multiple(os, **wrapped):
         mount([SkillMount(folder)], top / f"home{count}", host=HOST)

@@ -39,7 +39,7 @@ from endurance import (
     world,
 )
 from prowess._internal import fs as renames
-from prowess._internal.removal import remove_tree
+from prowess._internal.fs import remove_tree
 from prowess.errors import SkillError, SkillMountError, SkillNotFoundError
 from prowess.mount import SkillMount, apply, mount, plan, unmount
 from prowess.mount import _transaction as transaction
@@ -217,14 +217,14 @@ def test_a_record_that_cannot_be_written_takes_everything_back(
     """By then all skills are in their place: each goes back where it was."""
     before, _, work = CHANGES[change]
     home = made.fresh(before)
-    real = os.rename
+    real = os.replace
 
     def no_record(source: str, target: str, **more: Any) -> None:
         if target == Path(RECORD).name:
             raise OSError(errno.EDQUOT, "Disk quota exceeded")
         real(source, target, **more)
 
-    monkeypatch.setattr(os, "rename", no_record)
+    monkeypatch.setattr(os, "replace", no_record)
     if not exchanged:
         monkeypatch.setattr(renames, "_renameat2", lambda: None)
     with pytest.raises(SkillMountError) as error:
@@ -662,14 +662,14 @@ def test_what_is_done_but_not_written_down_is_taken_back_where_there_is_no_room(
     home = made.fresh(before)
 
     def killed_late() -> None:
-        real = os.rename
+        real = os.replace
 
         def no_record(source: str, target: str, **more: Any) -> None:
             if target == Path(RECORD).name:
                 os._exit(9)
             real(source, target, **more)
 
-        monkeypatch.setattr(os, "rename", no_record)
+        monkeypatch.setattr(os, "replace", no_record)
         work(made, home)
 
     assert in_child(killed_late) == 9

@@ -10,10 +10,12 @@ import errno
 import os
 import stat
 import sys
+from operator import attrgetter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal
 
 __all__ = [
     "MAX_DIGEST_BYTES",
@@ -22,13 +24,17 @@ __all__ = [
     "MAX_SKILL_TOTAL_BYTES",
     "SKILL_FILE",
     "UnreadableError",
-    "expand_home",
     "describe_file_type",
+    "expand_home",
+    "is_own_file",
+    "ownership_problem",
     "package_folder",
     "read_file",
     "read_head",
+    "read_up_to",
     "skill_digest",
     "skill_files",
+    "stat_fingerprint",
 ]
 
 SKILL_FILE = "SKILL.md"
@@ -107,6 +113,32 @@ def describe_file_type(mode: int) -> str:
     return "a regular file" if stat.S_ISREG(mode) else "something else"
 
 
+stat_fingerprint: Callable[[os.stat_result], tuple[int, ...]] = attrgetter(
+    "st_mode", "st_ino", "st_dev", "st_size", "st_mtime_ns", "st_ctime_ns"
+)
+"""Return what changes whenever a file changes: its kind, size, place, owner, mode or content. The system sets `ctime`
+itself and lets nobody else do it; on Windows it is the time of creation."""
+
+
+def ownership_problem(status: os.stat_result) -> Literal["owner", "writable"] | None:
+    """Return why a file or folder may be another user's work: its owner, or its permissions. `None` on Windows."""
+    if sys.platform == "win32":
+        return None
+    if status.st_uid != os.geteuid():
+        return "owner"
+    return "writable" if status.st_mode & 0o022 else None
+
+
+def is_own_file(status: os.stat_result, is_type: Callable[[int], bool] = stat.S_ISREG) -> bool:
+    """Return whether a file belongs to the user and nobody else may write to it.
+
+    Args:
+        status: as `os.lstat` or `os.fstat` returns it.
+        is_type: the type it must have, such as `stat.S_ISDIR`.
+    """
+    return is_type(status.st_mode) and ownership_problem(status) is None
+
+
 def package_folder() -> str:
     """Return the folder of the package `prowess`, wherever in it this module is."""
     folder: str = sys.modules[__name__.partition(".")[0]].__path__[0]
@@ -118,6 +150,20 @@ def expand_home(path: str, home: str) -> str:
     return os.path.join(home, path[2:]) if path.startswith("~/") else path
 
 
+def read_up_to(fd: int, limit: int) -> bytes:
+    """Read an open file to its end, but at most `limit` + 1 bytes.
+
+    The size of the file is not used: a file may grow, and those of /proc have size 0.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    data = bytearray()
+    while len(data) <= limit and (part := os.read(fd, min(limit + 1 - len(data), 1 << 20))):
+        data += part
+    return bytes(data)
+
+
 def read_file(path: str, limit: int = MAX_SKILL_FILE_BYTES, *, follow: bool = False) -> bytes:
     """Read a whole regular file of at most `limit` bytes.
 
@@ -126,13 +172,8 @@ def read_file(path: str, limit: int = MAX_SKILL_FILE_BYTES, *, follow: bool = Fa
     """
     fd, status = _open_regular(path, follow)
     try:
-        # The size is a hint only: a file may grow, and those of /proc say 0.
-        data = bytearray()
-        while len(data) <= limit and status.st_size <= limit:
-            chunk = os.read(fd, min(limit + 1 - len(data), 1 << 20))
-            if not chunk:
-                return bytes(data)
-            data += chunk
+        if status.st_size <= limit and len(data := read_up_to(fd, limit)) <= limit:
+            return data
     except OSError as error:
         raise _unreadable_error(error, path, follow=follow) from None
     finally:

@@ -12,7 +12,7 @@ import os
 import stat
 from contextlib import suppress
 
-from .removal import remove_tree
+from .fs import NO_LINK_FLAGS, remove_tree
 from .signals import deferred_signals
 
 __all__ = ["IN_USE_FILE", "TemporaryDirectory", "temporary_directory_root"]
@@ -21,7 +21,6 @@ IN_USE_FILE = "in-use"
 """The file, in the folder."""
 STALE_SECONDS = 60.0
 """Seconds after which a folder that nobody holds was left behind."""
-_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class TemporaryDirectory:
@@ -42,7 +41,9 @@ class TemporaryDirectory:
         _remove_stale_directories(top, prefix)
         with deferred_signals():
             self.path = tempfile.mkdtemp(prefix=prefix, dir=top)
-            self.lock_fd = os.open(os.path.join(self.path, IN_USE_FILE), _OPEN_FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+            self.lock_fd = os.open(
+                os.path.join(self.path, IN_USE_FILE), os.O_RDONLY | os.O_CREAT | os.O_EXCL | NO_LINK_FLAGS, 0o600
+            )
             _try_lock(self.lock_fd, exclusive=False)
             self.close = weakref.finalize(self, _remove_and_unlock, self.path, self.lock_fd, os.getpid())
             """Removes the folder; once closed it stays so."""
@@ -120,7 +121,7 @@ def _remove_if_stale(path: str) -> None:
     ):
         return
     try:
-        fd = os.open(os.path.join(path, IN_USE_FILE), _OPEN_FLAGS)
+        fd = os.open(os.path.join(path, IN_USE_FILE), os.O_RDONLY | NO_LINK_FLAGS)
     except FileNotFoundError:  # the process was killed before it made the file
         _remove_with_retries(path)
         return

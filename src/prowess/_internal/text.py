@@ -1,12 +1,13 @@
-"""Make foreign text safe to show, and compare names.
+"""Make text from strangers safe to show, measure it, and compare names.
 
-A skill may contain any character. What a person or a terminal is shown passes `neutral`, `quoted` or `without_hidden`.
+A skill may contain any character. Whatever a person or a terminal sees goes through `neutral`, `quoted` or
+`without_hidden`.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,27 +15,34 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INVISIBLE_CHARACTERS",
+    "PATH_LIMIT",
+    "character_width",
+    "collapse_hidden_runs",
+    "describe_os_error",
+    "did_you_mean",
+    "display_width",
     "hidden_characters",
     "nearest_names",
     "neutral",
-    "quoted",
     "normalize_name",
+    "quoted",
     "without_hidden",
-    "collapse_hidden_runs",
-    "describe_os_error",
 ]
+
+PATH_LIMIT = 200
+"""Characters of a path in a message: `quoted(path, PATH_LIMIT)`."""
 
 INVISIBLE_CHARACTERS = (
     "\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""Characters that do not show or turn others around, for a regular expression's brackets: C1 controls, soft hyphen,
-zero-width and bidirectional marks (not the joiners that Persian, Indic scripts and emoji need), line and paragraph
-separators, fillers, and the tag characters that hide ASCII in plain sight. The C0 controls come on top."""
+"""Characters that are invisible or change the direction of text, for the brackets of a regular expression: C1 controls,
+soft hyphen, zero-width and bidirectional marks (but not the joiners that Persian, Indic scripts and emoji need), line
+and paragraph separators, fillers, and the tag characters that can hide ASCII text. The C0 controls are not in it."""
 _HIDDEN_CHARACTER = f"[\x00-\x1f\ud800-\udfff{INVISIBLE_CHARACTERS}]"
 
 
-# Compiled on first use: it takes as long as reading twenty skills, and most texts need none of it.
+# Compiled on first use: that takes as long as reading twenty skills, and most texts do not need it.
 @cache
 def _hidden_pattern() -> re.Pattern[str]:
     return re.compile(_HIDDEN_CHARACTER)
@@ -57,12 +65,15 @@ def _escape_match(match: re.Match[str]) -> str:
 
 
 def hidden_characters(text: str) -> list[str]:
-    """Return the characters of a text that do not show or that turn others around, line ends and tabs aside."""
+    """Return the hidden characters of a text, sorted: those that are invisible or change its direction.
+
+    Line feeds and tabs do not count.
+    """
     return [] if _is_printable_ascii(text) else sorted({c for c in _hidden_pattern().findall(text) if c not in "\n\t"})
 
 
 def without_hidden(text: str) -> str:
-    """Return the text without the characters `hidden` names, white space collapsed to single blanks."""
+    """Return the text without hidden characters, and with runs of white space collapsed to one blank."""
     if text.isascii() and text.isprintable() and "  " not in text:
         return text.strip()
     return " ".join(
@@ -71,47 +82,68 @@ def without_hidden(text: str) -> str:
 
 
 def collapse_hidden_runs(text: str) -> str:
-    """Return the text with one blank for each run of characters that do not show, a last one aside."""
+    """Return the text with one blank for each run of hidden characters, except for a run at the end."""
     return text if _is_printable_ascii(text) else _hidden_run_pattern().sub(" ", text)
 
 
 def neutral(text: str) -> str:
-    """Make foreign text safe to show on one line of a terminal: what does not show is written as an escape."""
+    """Make text from a stranger safe to show on one line of a terminal: hidden characters are written as escapes."""
     return text if text.isascii() and text.isprintable() else _hidden_pattern().sub(_escape_match, text)
 
 
 def quoted(text: str, limit: int = 60) -> str:
-    """Quote foreign text for a message: on one line, harmless, at most `limit` characters of it."""
+    """Quote text from a stranger for a message: on one line, safe to show, at most `limit` characters of it."""
     return f"`{neutral(text if len(text) <= limit else text[: limit - 1] + '…')}`"
 
 
+@lru_cache(maxsize=4096)
+def character_width(character: str) -> int:
+    """Return how many cells of a terminal a character takes: 0, 1 or 2."""
+    import unicodedata
+
+    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def display_width(text: str) -> int:
+    """Return how many cells of a terminal a text takes."""
+    return len(text) if text.isascii() else sum(map(character_width, text))
+
+
 _MAX_COMPARISONS = 5_000_000
-"""Pairs of characters that are compared at most to find names that are almost what was asked for."""
+"""Pairs of characters to compare at most when looking for similar names."""
 
 
 def nearest_names(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
-    """Return at most three of the names that are almost this one, the nearest first; of very many the first count.
+    """Return at most three names that are similar to this one, the most similar first.
 
     Args:
-        name: what was asked for.
-        names: what there is.
-        cutoff: how alike they must be, from 0 to 1.
+        name: the name to look for.
+        names: the names that exist; if there are very many, only the first ones are compared.
+        cutoff: how similar they must be, from 0 to 1.
     """
     from difflib import get_close_matches
 
-    # To compare two takes up to their lengths multiplied. Where one is far longer, they are not compared.
-    longest, left, some = (2 / cutoff - 1) * len(name), _MAX_COMPARISONS, []
-    for one in names:
-        if len(one) <= longest and len(name) * cutoff <= (2 - cutoff) * len(one):
-            left -= len(one) * len(name)
-            if left < 0:
+    # Comparing two names takes up to the product of their lengths. Names of very different lengths are never similar.
+    longest, comparisons_left, candidates = (2 / cutoff - 1) * len(name), _MAX_COMPARISONS, []
+    for candidate in names:
+        if len(candidate) <= longest and len(name) * cutoff <= (2 - cutoff) * len(candidate):
+            comparisons_left -= len(candidate) * len(name)
+            if comparisons_left < 0:
                 break
-            some.append(one)
-    return get_close_matches(name, some, n=3, cutoff=cutoff)
+            candidates.append(candidate)
+    return get_close_matches(name, candidates, n=3, cutoff=cutoff)
+
+
+def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
+    """Return a hint for an unknown name: the most similar one, or the text `otherwise` if none is similar."""
+    near = nearest_names(name, names)
+    return f"did you mean {quoted(near[0])}?" if near else otherwise
 
 
 def normalize_name(name: str) -> str:
-    """Return the form in which names are compared: NFKC, case folded, without what does not show."""
+    """Return the form in which names are compared: NFKC, case folded, without hidden characters."""
     if name.isascii():
         return name.lower()
     import unicodedata
@@ -121,5 +153,5 @@ def normalize_name(name: str) -> str:
 
 
 def describe_os_error(error: Exception) -> str:
-    """Return the system's own words for what it would not do, as they stand in the middle of a sentence."""
+    """Return the system's message of an error, in lower case for the middle of a sentence."""
     return (getattr(error, "strerror", None) or str(error)).lower()

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from contextlib import suppress
 from time import monotonic, sleep
+
+from prowess._internal.processes import is_subreaper, set_subreaper
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ LEFTOVER_TIMEOUT = 0.5
 _FORWARDED_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 _TERMINAL_SIGNALS = ("SIGINT", "SIGQUIT")
 """Signals that a terminal sends to all that runs in it."""
-_PR_SET_CHILD_SUBREAPER, _PR_GET_CHILD_SUBREAPER = 36, 37
-"""Of `prctl`."""
 
 
 class Foreground:
@@ -83,8 +82,8 @@ class Foreground:
         if came is not None:
             return 128 + came
         others = _children()
-        adopting = _is_subreaper()
-        _set_subreaper(enabled=True)
+        adopting = is_subreaper()
+        set_subreaper(enabled=True)
         try:
             self._child = start()
             if self.last_signal is not None:  # it came in between, when the command may not have been one yet
@@ -95,7 +94,7 @@ class Foreground:
                 signal.setitimer(signal.ITIMER_REAL, 0)
             _end_children_except(others)
         finally:
-            _set_subreaper(enabled=adopting)
+            set_subreaper(enabled=adopting)
         return code if code >= 0 else 128 - code
 
 
@@ -111,27 +110,6 @@ def _is_from_terminal() -> bool:
         return False
     finally:
         os.close(fd)
-
-
-def _set_subreaper(*, enabled: bool) -> None:
-    """Have what the command leaves running come to this process, where the system can do so."""
-    if sys.platform == "linux":
-        import ctypes
-
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(enabled), 0, 0, 0)
-
-
-def _is_subreaper() -> bool:
-    """Say whether it does so already."""
-    if sys.platform == "linux":
-        import ctypes
-
-        with suppress(OSError, AttributeError):
-            answer = ctypes.c_int(0)
-            ctypes.CDLL(None).prctl(_PR_GET_CHILD_SUBREAPER, ctypes.byref(answer), 0, 0, 0)
-            return bool(answer.value)
-    return False
 
 
 def _end_children_except(others: set[int]) -> None:

@@ -15,6 +15,7 @@ import os
 from collections.abc import Mapping
 
 from prowess._internal.frozen import Frozen
+from prowess._internal.signals import signals_as_exception
 from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
 from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.errors import ConfigError, ProwessError, SkillMountError, combine_errors
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
     from subprocess import Popen
-    from types import FrameType, TracebackType
+    from types import TracebackType
     from typing import Any, Self
 
 
@@ -92,7 +93,6 @@ class EphemeralHome:
             words = f"a configuration is an IsolationConfig, not {type(given).__name__}"
             raise ConfigError(words, hint="write `IsolationConfig(...)`, or leave it out")
         config = given
-        self._handlers: dict[int, Any] = {}
         user_home = os.path.expanduser("~")
         env = config.env if isinstance(config.env, Mapping) else {}
         key_given = config.api_key is not None or self.host.isolated.key_variable in env
@@ -210,29 +210,14 @@ class EphemeralHome:
             raise SkillMountError(words, hint="see what still writes into it") from None
 
     def __enter__(self) -> Self:
-        import signal
-        import threading
-
-        if threading.current_thread() is threading.main_thread():
-            for name in ("SIGTERM", "SIGHUP"):
-                number = getattr(signal, name, None)
-                if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                    self._handlers[number] = signal.signal(number, _exit_on_signal)
+        self._signals = signals_as_exception()
+        self._signals.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        import signal
-
         try:
             self.close()
         finally:
-            for number, handler in self._handlers.items():
-                signal.signal(number, handler)
-            self._handlers = {}
-
-
-def _exit_on_signal(number: int, _frame: FrameType | None) -> None:
-    """Unwind the process as Ctrl-C does, so that what it holds is removed."""
-    raise SystemExit(128 + number)
+            self._signals.__exit__(None, None, None)

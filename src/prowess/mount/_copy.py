@@ -12,9 +12,15 @@ import stat
 import unicodedata
 from contextlib import contextmanager
 
-from prowess._internal.files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES, describe_file_type
+from prowess._internal.files import (
+    MAX_SKILL_FILE_BYTES,
+    MAX_SKILL_TOTAL_BYTES,
+    describe_file_type,
+    stat_fingerprint,
+)
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import describe_os_error, quoted
+from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, write_all
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import SkillError, SkillMountError, SkillValidationError
 from prowess.skill import MAX_DEPTH, digest_of_records, integrity_record
 
@@ -36,13 +42,6 @@ MAX_MOUNTED_FILES = 2_000
 """Files of one skill, and folders of one skill."""
 _MAX_PROBLEMS = 20
 """Problems that are told of one skill."""
-_MAX_SHOWN = 200
-
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_READ_FLAGS = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-_READ_FLAGS |= getattr(os, "O_NOCTTY", 0)
-_FOLDER_FLAGS = _READ_FLAGS | getattr(os, "O_DIRECTORY", 0)
-_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | getattr(os, "O_CLOEXEC", 0)
 _CHUNK = 1 << 20
 _CHANGED = "it changed while it was copied"
 
@@ -93,9 +92,9 @@ def measure_folder(folder: str) -> MeasuredTree:
     """
     work = _Measurer()
     try:
-        fd = os.open(folder, _FOLDER_FLAGS)
+        fd = os.open(folder, FOLDER_FLAGS)
     except OSError as error:
-        words = f"{quoted(folder, _MAX_SHOWN)} cannot be opened: {describe_os_error(error)}"
+        words = f"{quoted(folder, PATH_LIMIT)} cannot be opened: {describe_os_error(error)}"
         raise SkillMountError(words, hint="name a skill's folder that you can read") from None
     top = MeasuredFolder(status=os.fstat(fd))
     try:
@@ -106,7 +105,7 @@ def measure_folder(folder: str) -> MeasuredTree:
     except _StopMeasuringError:
         pass
     except OSError as error:
-        words = f"{quoted(folder, _MAX_SHOWN)} cannot be listed: {describe_os_error(error)}"
+        words = f"{quoted(folder, PATH_LIMIT)} cannot be listed: {describe_os_error(error)}"
         raise SkillMountError(words, hint="mend its permissions") from None
     finally:
         os.close(fd)
@@ -124,7 +123,7 @@ def measure_file(path: str, name: str) -> MeasuredTree:
         status = os.lstat(path)
         folder = MeasuredFolder(status=os.stat(source_folder), files=((file, status),))
     except OSError as error:
-        words = f"{quoted(path, _MAX_SHOWN)} cannot be read: {describe_os_error(error)}"
+        words = f"{quoted(path, PATH_LIMIT)} cannot be read: {describe_os_error(error)}"
         raise SkillMountError(words, hint="name a file that you can read") from None
     if work.is_copyable(file, status):
         work.file(file, status)
@@ -173,7 +172,7 @@ class _Measurer:
                 # On the disks of macOS and Windows one of the two would swallow the other.
                 other = names.setdefault(_case_folded(entry.name), entry.name)
                 if other != entry.name:
-                    words = f"{quoted(inner, _MAX_SHOWN)} and {quoted(other)} differ only in case or Unicode form"
+                    words = f"{quoted(inner, PATH_LIMIT)} and {quoted(other)} differ only in case or Unicode form"
                     self.refuse(words, "rename one of them")
                 status = entry.stat(follow_symlinks=False)
                 if not self.is_copyable(inner, status):
@@ -186,7 +185,7 @@ class _Measurer:
                     raise _StopMeasuringError
                 else:
                     try:
-                        with _open_unchanged(entry.name, fd, status, _FOLDER_FLAGS) as below:
+                        with _open_unchanged(entry.name, fd, status, FOLDER_FLAGS) as below:
                             folders.append((entry.name, self.folder(below, inner, depth + 1)))
                     except SkillMountError as error:
                         self.refuse(str(error), error.hint or "mend its permissions")
@@ -199,13 +198,13 @@ class _Measurer:
             return True
         if not stat.S_ISREG(mode):
             hint = "put the file itself into the skill" if stat.S_ISLNK(mode) else "remove it from the skill"
-            self.refuse(f"{quoted(path, _MAX_SHOWN)} is {describe_file_type(mode)}", hint)
+            self.refuse(f"{quoted(path, PATH_LIMIT)} is {describe_file_type(mode)}", hint)
         elif mode & (stat.S_ISUID | stat.S_ISGID):
-            hint = f"`chmod ug-s` takes that away from {quoted(path, _MAX_SHOWN)}"
-            self.refuse(f"{quoted(path, _MAX_SHOWN)} is set-uid or set-gid", hint)
+            hint = f"`chmod ug-s` takes that away from {quoted(path, PATH_LIMIT)}"
+            self.refuse(f"{quoted(path, PATH_LIMIT)} is set-uid or set-gid", hint)
         elif status.st_nlink > 1:
             hint = "`cp -R` makes a copy of the skill without such links"
-            self.refuse(f"{quoted(path, _MAX_SHOWN)} is a hard link: it has {status.st_nlink:,} names", hint)
+            self.refuse(f"{quoted(path, PATH_LIMIT)} is a hard link: it has {status.st_nlink:,} names", hint)
         else:
             return True
         return False
@@ -219,7 +218,7 @@ class _Measurer:
             self.refuse(words, "leave out what it does not need")
             raise _StopMeasuringError
         if status.st_size > MAX_SKILL_FILE_BYTES and path.lower().endswith(".md"):
-            words = f"{quoted(path, _MAX_SHOWN)} is {status.st_size:,} bytes; at most 1 MiB is taken of a Markdown file"
+            words = f"{quoted(path, PATH_LIMIT)} is {status.st_size:,} bytes; at most 1 MiB is taken of a Markdown file"
             self.refuse(words, "move the text into several files", SkillValidationError)
 
 
@@ -240,18 +239,14 @@ def _open_unchanged(name: str, above: int, measured: os.stat_result, flags: int)
     try:
         fd = os.open(name, flags, dir_fd=above)
     except OSError as error:
-        words = f"{quoted(name, _MAX_SHOWN)} cannot be read: {describe_os_error(error)}"
+        words = f"{quoted(name, PATH_LIMIT)} cannot be read: {describe_os_error(error)}"
         raise SkillMountError(words, hint=_hint_for(error) or "try again") from None
     try:
-        if _stat_key(os.fstat(fd)) != _stat_key(measured):
-            raise SkillMountError(f"{quoted(name, _MAX_SHOWN)}: {_CHANGED}", hint="try again")
+        if stat_fingerprint(os.fstat(fd)) != stat_fingerprint(measured):
+            raise SkillMountError(f"{quoted(name, PATH_LIMIT)}: {_CHANGED}", hint="try again")
         yield fd
     finally:
         os.close(fd)
-
-
-def _stat_key(status: os.stat_result) -> tuple[int, ...]:
-    return status.st_dev, status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_nlink
 
 
 # ── copying ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -275,9 +270,9 @@ def copy_tree(tree: MeasuredTree, into: int, name: str, overrides: Mapping[str, 
     work = _Copier(tree.names, overrides)
     try:
         # Links on the way to a skill are its user's own; that to a single file ends with the folder it lies in.
-        fd = os.open(tree.source_folder, _FOLDER_FLAGS & ~_NO_FOLLOW if tree.names else _FOLDER_FLAGS)
+        fd = os.open(tree.source_folder, FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0) if tree.names else FOLDER_FLAGS)
         try:
-            if not tree.names and _stat_key(os.fstat(fd)) != _stat_key(tree.top.status):
+            if not tree.names and stat_fingerprint(os.fstat(fd)) != stat_fingerprint(tree.top.status):
                 raise SkillMountError(_CHANGED, hint="try again")
             work.folder(tree.top, fd, into, name, "")
         finally:
@@ -324,40 +319,32 @@ class _Copier:
         """Copy an open folder to a new one."""
         mode = measured.status.st_mode & 0o755 | 0o700
         os.mkdir(name, 0o700, dir_fd=above)
-        into = os.open(name, _FOLDER_FLAGS, dir_fd=above)
-        try:
+        with open_fd(name, FOLDER_FLAGS, dir_fd=above) as into:
             for file, status in measured.files:
                 new = self.names.get(file, file) if not path else file
                 self.file(file, new, status, fd, into, f"{path}/{new}" if path else new)
             for inner, below in measured.folders:
-                with _open_unchanged(inner, fd, below.status, _FOLDER_FLAGS) as opened:
+                with _open_unchanged(inner, fd, below.status, FOLDER_FLAGS) as opened:
                     self.folder(below, opened, into, inner, f"{path}/{inner}" if path else inner)
             os.fchmod(into, mode)
-        finally:
-            os.close(into)
         self.records.append((os.fsencode(path), integrity_record("d", mode)))
 
     def file(self, name: str, new: str, measured: os.stat_result, fd: int, into: int, path: str) -> None:
         """Copy a file, by descriptor."""
         mode = measured.st_mode & 0o755 | 0o400
         content = self.hash()
-        with _open_unchanged(name, fd, measured, _READ_FLAGS) as source:
-            copy = os.open(new, _CREATE_FLAGS, 0o600, dir_fd=into)
-            try:
+        with _open_unchanged(name, fd, measured, READ_FLAGS) as source:
+            with open_fd(new, CREATE_FLAGS, dir_fd=into) as copy:
                 size = 0
                 for data in self.chunks(source, measured.st_size, path):
                     size += len(data)
                     if self.size + size > MAX_SKILL_TOTAL_BYTES:
                         raise SkillMountError("it is larger than 10 MiB", hint="leave out what it does not need")
                     content.update(data)
-                    left = memoryview(data)
-                    while left:
-                        left = left[os.write(copy, left) :]
+                    write_all(copy, data)
                 os.fchmod(copy, mode)
-            finally:
-                os.close(copy)
-            if _stat_key(os.fstat(source)) != _stat_key(measured):
-                raise SkillMountError(f"{quoted(path, _MAX_SHOWN)}: {_CHANGED}", hint="try again")
+            if stat_fingerprint(os.fstat(source)) != stat_fingerprint(measured):
+                raise SkillMountError(f"{quoted(path, PATH_LIMIT)}: {_CHANGED}", hint="try again")
         self.size += size
         encoded, digest = os.fsencode(path), content.hexdigest()
         self.digests.append((encoded, digest))
@@ -377,4 +364,4 @@ class _Copier:
             if left == 1 and len(data) < asked:
                 return
         if left != 1:
-            raise SkillMountError(f"{quoted(path, _MAX_SHOWN)}: {_CHANGED}", hint="try again")
+            raise SkillMountError(f"{quoted(path, PATH_LIMIT)}: {_CHANGED}", hint="try again")

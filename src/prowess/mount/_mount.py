@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import nearest_names, neutral, quoted
+from prowess._internal.text import PATH_LIMIT, did_you_mean, neutral, quoted
 from prowess.errors import (
     ConfigError,
     SkillError,
@@ -51,7 +51,6 @@ __all__ = [
     "unmount",
 ]
 
-_MAX_SHOWN = 200
 _CODES_FROM_MEASURING = ("file-is-link", "file-not-regular", "file-too-large")
 """What measuring tells, of every file."""
 
@@ -233,7 +232,7 @@ def _absolute_home(given: Any) -> str:
             return os.path.abspath(path)
     except UnicodeEncodeError:
         pass
-    raise SkillMountError(f"{quoted(path, _MAX_SHOWN)} can be no path", hint="leave out what no file may be called")
+    raise SkillMountError(f"{quoted(path, PATH_LIMIT)} can be no path", hint="leave out what no file may be called")
 
 
 def _plan_skill(
@@ -324,7 +323,7 @@ def _collect_problems(problems: list[SkillError], about: str = "") -> Iterator[N
 def _reject_link(source: str) -> None:
     if os.path.islink(source):
         hint = f"name what it leads to: {neutral(os.path.realpath(source))}"
-        raise SkillMountError(f"{quoted(source, _MAX_SHOWN)} is a link", hint=hint)
+        raise SkillMountError(f"{quoted(source, PATH_LIMIT)} is a link", hint=hint)
 
 
 def _with_source(source: str, error: SkillError) -> SkillError:
@@ -343,7 +342,7 @@ def _check_target_free(target: str, row: RecordedMount | None) -> None:
     if not os.path.lexists(target):
         return
     if row is None:
-        words = f"{quoted(target, _MAX_SHOWN)} is there already, and Prowess did not mount it"
+        words = f"{quoted(target, PATH_LIMIT)} is there already, and Prowess did not mount it"
         raise SkillMountError(words, hint="move it away, or mount the skill under another name: `NAME=PATH`")
     _check_unchanged(target, row)
 
@@ -355,7 +354,7 @@ def _check_unchanged(target: str, row: RecordedMount) -> None:
         SkillMountError: it is not.
     """
     if os.path.islink(target) or integrity_digest(target) != row.seal:
-        words = f"{quoted(target, _MAX_SHOWN)} has changed since it was mounted"
+        words = f"{quoted(target, PATH_LIMIT)} has changed since it was mounted"
         raise SkillMountError(words, hint="keep elsewhere what you need of it, then remove the folder")
 
 
@@ -367,7 +366,7 @@ def _reject_copy_into_itself(source: str, root: str) -> None:
     """
     real, inner = os.path.realpath(source), os.path.realpath(root)
     if os.path.isdir(real) and os.path.commonpath((real, inner)) == real:
-        words = f"{quoted(root, _MAX_SHOWN)} lies inside the skill {quoted(source, _MAX_SHOWN)}"
+        words = f"{quoted(root, PATH_LIMIT)} lies inside the skill {quoted(source, PATH_LIMIT)}"
         raise SkillMountError(words, hint="mount elsewhere")
 
 
@@ -385,13 +384,13 @@ def _plan_copy(source: str, name: str) -> PlannedCopy:
     try:
         data = read_file(path)
     except UnreadableError as error:
-        raise SkillValidationError(f"{quoted(path, _MAX_SHOWN)}: {error}", hint=error.hint) from None
+        raise SkillValidationError(f"{quoted(path, PATH_LIMIT)}: {error}", hint=error.hint) from None
     before = from_document(parse_frontmatter(data, path), path).name
     if before is None or before == name or not name:
         return PlannedCopy(name=name, source=source, tree=tree)
     new = change_name(data, name)
     if new is None:
-        words = f"{quoted(path, _MAX_SHOWN)}: its `name` cannot be rewritten as {quoted(name)}"
+        words = f"{quoted(path, PATH_LIMIT)}: its `name` cannot be rewritten as {quoted(name)}"
         raise SkillValidationError(words, hint=f"write `name: {name}` in it, or mount it as {quoted(before)}")
     return PlannedCopy(name=name, source=source, tree=tree, overrides={SKILL_FILE: new}, renamed_from=before)
 
@@ -515,8 +514,7 @@ def _recorded_mounts(
     problems: list[SkillError] = []
     for name in wanted:
         if name not in known:
-            near = nearest_names(name, known)
-            hint = f"did you mean {quoted(near[0])}?" if near else "only what was mounted is taken away"
+            hint = did_you_mean(name, known, "only what was mounted is taken away")
             where = neutral(os.path.join(home, root))
             problems.append(SkillNotFoundError(f"{quoted(name)} was not mounted in {where}", hint=hint))
     if problems:

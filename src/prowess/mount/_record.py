@@ -11,7 +11,9 @@ from __future__ import annotations
 import os
 import stat
 
+from prowess._internal.files import read_up_to
 from prowess._internal.frozen import Frozen
+from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS
 from prowess._internal.text import describe_os_error, neutral
 from prowess.errors import SkillMountError
 
@@ -32,8 +34,6 @@ __all__ = [
 ]
 
 _MAX_RECORD_BYTES = 4 * 1024 * 1024
-_FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FILE_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class RecordedMount(Frozen):
@@ -75,7 +75,7 @@ def read_record(home: str, root: str) -> MountRecord:
     """
     above = os.path.join(home, os.path.dirname(root))
     try:
-        fd = os.open(above, _FOLDER_FLAGS)
+        fd = os.open(above, FOLDER_FLAGS)
     except OSError:
         return MountRecord()
     try:
@@ -114,7 +114,7 @@ def read_small_file(above: int, name: str, shown: str) -> bytes | None:
         SkillMountError: it is not a file, or too large.
     """
     try:
-        fd = os.open(name, _FILE_FLAGS, dir_fd=above)
+        fd = os.open(name, READ_FLAGS, dir_fd=above)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -123,16 +123,13 @@ def read_small_file(above: int, name: str, shown: str) -> bytes | None:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_RECORD_BYTES:
             raise _invalid_record(shown, "it is not a regular file of at most 4 MiB")
-        data = b""
-        while len(data) <= _MAX_RECORD_BYTES and (part := os.read(fd, 1 << 20)):
-            data += part
+        return read_up_to(fd, _MAX_RECORD_BYTES)
     except SkillMountError:
         raise
     except OSError as error:
         raise _invalid_record(shown, describe_os_error(error)) from None
     finally:
         os.close(fd)
-    return data
 
 
 def parse_json(data: bytes) -> Any:

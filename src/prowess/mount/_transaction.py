@@ -22,7 +22,7 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 
-from prowess._internal.removal import remove_tree_at
+from prowess._internal.fs import FOLDER_FLAGS, open_or_make_folder, remove_tree_at, replacement_file, write_all
 from prowess._internal.signals import deferred_signals
 from prowess._internal.text import describe_os_error, neutral, quoted
 from prowess.errors import SkillMountError, SkillNotFoundError
@@ -52,8 +52,6 @@ _MAKE_TIMEOUT = 5.0
 """Seconds to try to make a folder on the way that another process takes away again and again."""
 _STAGING_PREFIX = ".prowess-staging-"
 _JOURNAL = "journal.json"
-_FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 SUPPORTED = {os.open, os.mkdir, os.rename, os.rmdir, os.stat, os.unlink} <= os.supports_dir_fd and (
     os.scandir in os.supports_fd
 )
@@ -183,14 +181,14 @@ def _open_parent(home: str, inner: str, make: bool, made: dict[str, None]) -> in
             raise SkillMountError(words, hint="name a home in a folder that you can write to") from None
     fd, path = -1, home
     try:
-        fd = os.open(home, _FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0))
+        fd = os.open(home, FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0))
         for part in filter(None, inner.split("/")):
             path = f"{path}/{part}"
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(part, 0o755, dir_fd=fd)
                     made[os.path.relpath(path, home)] = None
-            below = os.open(part, _FOLDER_FLAGS, dir_fd=fd)
+            below = os.open(part, FOLDER_FLAGS, dir_fd=fd)
             os.close(fd)
             fd = below
     except OSError as error:
@@ -347,26 +345,19 @@ class Staging:
         self.fd = self.new = self.old = self.skills = -1
 
     def __enter__(self) -> Self:
-        self.fd = os.open(self.name, _FOLDER_FLAGS, dir_fd=self.place.parent_fd)
+        self.fd = os.open(self.name, FOLDER_FLAGS, dir_fd=self.place.parent_fd)
         return self
 
     def open(self) -> None:
         """Open the folders in it, and make those that are missing."""
-        self.new = self._open_subfolder("new")
-        self.old = self._open_subfolder("old")
+        self.new, _ = open_or_make_folder("new", self.fd, 0o700)
+        self.old, _ = open_or_make_folder("old", self.fd, 0o700)
 
     def __exit__(self, *_: object) -> None:
         for fd in (self.fd, self.new, self.old, self.skills):
             if fd >= 0:
                 os.close(fd)
         self.fd = self.new = self.old = self.skills = -1
-
-    def _open_subfolder(self, name: str) -> int:
-        try:
-            return os.open(name, _FOLDER_FLAGS, dir_fd=self.fd)
-        except FileNotFoundError:
-            os.mkdir(name, 0o700, dir_fd=self.fd)
-            return os.open(name, _FOLDER_FLAGS, dir_fd=self.fd)
 
     def commit(self, rows: tuple[RecordedMount, ...], removed: tuple[str, ...] = ()) -> None:
         """Put what lies in `new` in its place, and take away what is `gone`.
@@ -413,13 +404,10 @@ class Staging:
 
     def _open_skills(self) -> bool:
         """Open the skills folder, and say whether it was made."""
-        place, made = self.place, False
+        place = self.place
         path = os.path.join(place.home, place.root)
         try:
-            with suppress(FileExistsError):
-                os.mkdir(place.name, 0o755, dir_fd=place.parent_fd)
-                made = True
-            self.skills = os.open(place.name, _FOLDER_FLAGS, dir_fd=place.parent_fd)
+            self.skills, made = open_or_make_folder(place.name, place.parent_fd, 0o755)
         except OSError as error:
             raise _unusable_error(path, error) from None
         if os.fstat(self.skills).st_dev != os.fstat(self.fd).st_dev:
@@ -490,7 +478,7 @@ class Staging:
             return  # it was never written to its end, so nothing was begun
         self.open()
         if self.skills < 0:
-            self.skills = os.open(place.name, _FOLDER_FLAGS, dir_fd=place.parent_fd)
+            self.skills = os.open(place.name, FOLDER_FLAGS, dir_fd=place.parent_fd)
         if not roll_back and all(self._is_done(change) for change in changes):
             try:
                 self._replace_file(record_file_name(place.root), record.as_dict(), place.parent_fd, "record.json")
@@ -512,17 +500,8 @@ class Staging:
         """Put a file in its place in one step."""
         import json
 
-        beside = f"{staged}.new"
-        with suppress(FileNotFoundError):
-            os.unlink(beside, dir_fd=self.fd)
-        fd = os.open(beside, _CREATE_FLAGS, 0o600, dir_fd=self.fd)
-        try:
-            left = memoryview(json.dumps(table, indent=2).encode() + b"\n")
-            while left:
-                left = left[os.write(fd, left) :]
-        finally:
-            os.close(fd)
-        os.rename(beside, name, src_dir_fd=self.fd, dst_dir_fd=into)
+        with replacement_file(name, staged=f"{staged}.new", dir_fd=into, staged_dir_fd=self.fd) as fd:
+            write_all(fd, json.dumps(table, indent=2).encode() + b"\n")
 
 
 def _is_change(change: Any) -> bool:

@@ -10,7 +10,7 @@ import os
 import re
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
-from prowess._internal.text import describe_os_error, neutral, quoted
+from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import SkillMountError, SkillNotFoundError, SkillValidationError
 from prowess.findings import CODES, Severity
 from prowess.hosts import load_host
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["path_text", "skill_file", "validate_skill", "validate_skill_name"]
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
-_MAX_SHOWN = 200
 
 
 def validate_skill_name(name: str) -> None:
@@ -104,21 +103,21 @@ def skill_file(source: str) -> str:
         SkillValidationError: there is none.
     """
     if "\0" in source or not os.path.lexists(source):
-        raise SkillNotFoundError(f"there is no {quoted(source, _MAX_SHOWN)}", hint="check the path")
+        raise SkillNotFoundError(f"there is no {quoted(source, PATH_LIMIT)}", hint="check the path")
     if not os.path.isdir(source):
         if not source.lower().endswith(".md"):
-            words = f"{quoted(source, _MAX_SHOWN)} is not a Markdown file"
+            words = f"{quoted(source, PATH_LIMIT)} is not a Markdown file"
             raise SkillValidationError(words, hint="name a skill's folder, or a file that ends in `.md`")
         return source
     try:
         names = os.listdir(source)
     except OSError as error:
-        words = f"{quoted(source, _MAX_SHOWN)} cannot be listed: {describe_os_error(error)}"
+        words = f"{quoted(source, PATH_LIMIT)} cannot be listed: {describe_os_error(error)}"
         raise SkillValidationError(words, hint="mend its permissions") from None
     if SKILL_FILE not in names:
         near = [name for name in names if name.lower() == SKILL_FILE.lower()]
         hint = f"rename {quoted(near[0])}" if near else "name the folder that holds it"
-        raise SkillValidationError(f"{quoted(source, _MAX_SHOWN)} holds no {SKILL_FILE}", hint=hint)
+        raise SkillValidationError(f"{quoted(source, PATH_LIMIT)} holds no {SKILL_FILE}", hint=hint)
     return os.path.join(source, SKILL_FILE)
 
 

@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.removal import remove_tree
+from prowess._internal.fs import remove_tree
 from prowess._internal.text import neutral, quoted
 from prowess.errors import SandboxError
 

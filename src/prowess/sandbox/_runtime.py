@@ -16,7 +16,7 @@ import sys
 from contextlib import suppress
 from time import time
 
-from prowess._internal.removal import remove_tree
+from prowess._internal.fs import remove_tree
 from prowess._internal.text import describe_os_error, quoted
 from prowess.errors import SandboxError
 

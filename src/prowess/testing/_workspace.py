@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 from prowess._internal.files import describe_file_type
 from prowess._internal.frozen import Frozen
-from prowess._internal.removal import remove_tree
+from prowess._internal.fs import remove_tree
 from prowess._internal.text import describe_os_error, quoted
 from prowess.errors import SkillError
 from prowess.sandbox import make_temp_folder

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from prowess._internal.frozen import EMPTY
-from prowess._internal.removal import remove_tree
+from prowess._internal.fs import remove_tree
 from prowess._internal.text import neutral, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import SandboxError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess._internal.removal import remove_tree, remove_tree_at
+from prowess._internal.fs import remove_tree, remove_tree_at
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,13 +107,13 @@ def test_folders_without_permissions_go_for_a_user(tmp_path: Path) -> None:
         if folder.stat().st_uid == 0 and not folder.stat().st_mode & 0o001:
             folder.chmod(0o711)
     script = (
-        "import os, sys, pathlib, test_removal\n"
+        "import os, sys, pathlib, test_fs_removal\n"
         "os.setgid(65534); os.setuid(65534)\n"
         "top = pathlib.Path(sys.argv[1], 'top')\n"
-        "test_removal.shut(top)\n"
+        "test_fs_removal.shut(top)\n"
         "try: os.listdir(top)\n"
         "except PermissionError: print('shut')\n"
-        "test_removal.remove_tree(str(top))\n"
+        "test_fs_removal.remove_tree(str(top))\n"
     )
     env = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
     argv = [sys.executable, "-c", script, str(tmp_path)]
