@@ -1,4 +1,4 @@
-"""peers.toml -> peers, each in an environment of its own that is made on first use"""
+"""Read peers.toml and install each peer into its own environment on first use."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ENVIRONMENTS = HERE / ".envs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """Another reader of skills, pinned."""
+    """Another reader of skills, at a pinned version."""
 
     name: str
     packages: tuple[str, ...]
-    """With their versions; the first is the peer itself."""
+    """Packages with their versions; the first is the peer itself."""
     does: str
     script: str | None = None
-    """Of peers/; none where there is no public function that finds and parses the skills of a folder."""
+    """Its file in peers/; `None` if it has no public function that finds and parses the skills of a folder."""
     differs: str = ""
     less: str = ""
     commands: tuple[tuple[str, ...], ...] = ()
@@ -29,26 +29,26 @@ class Peer:
 
     @property
     def version(self) -> str:
-        """The peer's own."""
+        """The version of the peer itself."""
         return self.packages[0].rpartition("@" if self.npm else "=")[2]
 
     @property
     def folder(self) -> Path:
-        """Where its environment is."""
+        """The folder of its environment."""
         return ENVIRONMENTS / self.name
 
     @property
     def programs(self) -> Path:
-        """Where its commands are."""
+        """The folder of its commands."""
         return self.folder / ("node_modules/.bin" if self.npm else "bin")
 
 
 class NotInstalledError(Exception):
-    """A peer's environment cannot be made here; the text says why."""
+    """An environment cannot be made, or the floor cannot be compiled; the text says why."""
 
 
 def load_peers() -> tuple[Peer, ...]:
-    """Read peers.toml."""
+    """Return the peers of peers.toml."""
     tables = tomllib.loads((HERE / "peers.toml").read_text(encoding="utf-8"))
     return tuple(
         Peer(
@@ -66,14 +66,14 @@ def load_peers() -> tuple[Peer, ...]:
 
 
 def install(peer: Peer) -> None:
-    """Install a peer, unless that was done.
+    """Install a peer, unless these versions are installed.
 
     Raises:
-        NotInstalledError: that failed.
+        NotInstalledError: the installation failed.
     """
-    done = peer.folder / ".done"
-    wanted = "\n".join(peer.packages)
-    if done.is_file() and done.read_text(encoding="utf-8") == wanted:
+    stamp = peer.folder / ".done"
+    packages = "\n".join(peer.packages)
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == packages:
         return
     print(f"installing {peer.name} (once) ...", file=sys.stderr)
     peer.folder.mkdir(parents=True, exist_ok=True)
@@ -83,25 +83,25 @@ def install(peer: Peer) -> None:
         _run(sys.executable, "-m", "venv", str(peer.folder))
         pip = (str(peer.programs / "python"), "-m", "pip", "--disable-pip-version-check", "--quiet")
         _run(*pip, "install", *peer.packages)
-    done.write_text(wanted, encoding="utf-8")
+    stamp.write_text(packages, encoding="utf-8")
 
 
 def _run(*command: str) -> None:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
-        raise NotInstalledError(f"there is no `{command[0]}` here") from error
+        raise NotInstalledError(f"`{command[0]}` is not installed") from error
     if done.returncode:
         lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
         raise NotInstalledError(f"`{Path(command[0]).name}` failed: {lines[-1] if lines else done.returncode}")
 
 
-def compile_floor(where: Path) -> Path:
-    """Compile the floor.
+def compile_floor(folder: Path) -> Path:
+    """Compile floor.c into a folder and return the program.
 
     Raises:
-        NotInstalledError: there is no compiler, or it failed.
+        NotInstalledError: no C compiler is installed, or it failed.
     """
-    program = where / "floor"
+    program = folder / "floor"
     _run("cc", "-O2", "-D_GNU_SOURCE", "-o", str(program), str(HERE / "floor.c"))
     return program

@@ -1,4 +1,4 @@
-/* Skills folder -> the least that any reader must do: open, read 4 KB, close, every SKILL.md.
+/* Do the least that any reader of skills must do: open every SKILL.md of a folder, read 4 KB, close it.
  *
  *     floor DIR      prints JSON: the skills, the bytes, and the processor seconds of the work
  */

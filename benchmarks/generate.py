@@ -1,17 +1,18 @@
-"""Seed + number -> a project with that many skills of realistic size
+"""Generate a project with any number of skills of realistic size.
 
     python benchmarks/generate.py DIR N [--seed S]
 
 The sizes follow published collections: SKILL.md of 1.5 to 61 KB, median 9, 90th percentile 25; descriptions of about
-330 characters; 30 % with scripts, 35 % with references, 30 % with nested metadata. Sizes and shares are dealt out, not
-drawn, so that they hold for any number; the seed decides who gets what. Everything comes from `Random.random()`, whose
-sequence Python promises to keep: the same seed gives the same bytes.
+330 characters; 30 % with scripts, 35 % with references, 30 % with nested metadata. Sizes and shares are exact for any
+number of skills; the seed decides which skill gets which. Every random choice comes from `Random.random()`, whose
+sequence Python promises to keep, so the same seed gives the same bytes.
 
-All skills are valid under the specification and keep to what every peer takes, so that no reader stops early or says
-more than another: no `allowed-tools` (agno wants a list, the specification a text), metadata of texts alone.
+All skills are valid under the specification and use only what every peer accepts, so that no reader stops early or
+reports more than another: no `allowed-tools` (agno requires a list, the specification a string), and only strings in
+`metadata`.
 
-They lie flat in `DIR/.agents/skills`; `DIR/.agent/skills` is a link to it for openskills, which looks nowhere else. An
-empty `DIR/.git` ends the project.
+The skills are in `DIR/.agents/skills`. `DIR/.agent/skills` is a link to it for openskills, which looks nowhere else. An
+empty `DIR/.git` marks the root of the project.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ T = TypeVar("T")
 
 SKILLS = ".agents/skills"
 LINKS = {".agent/skills": "../.agents/skills"}
-"""Further places, and what they link to."""
+"""More skills folders, and the targets they link to."""
 
 SIZES = ((0.0, 1_500), (0.1, 3_300), (0.5, 9_000), (0.9, 25_000), (1.0, 61_000))
-"""Share of the skills to the bytes of SKILL.md that it stays below; logarithmic between."""
+"""Share of the skills, and the size in bytes that their SKILL.md stays below; logarithmic in between."""
 DESCRIPTION = (150, 510)
-"""Characters of a description, evenly spread."""
+"""Shortest and longest description in characters, evenly distributed."""
 SCRIPTS, REFERENCES, METADATA = 0.30, 0.35, 0.30
 
 VERBS = "audit build chart check clean compare convert debug deploy draft explain extract fill fix format".split()
@@ -62,7 +63,7 @@ FILLER_WORDS += (
 
 
 class StableRandom(Random):
-    """Chances that are the same on every Python."""
+    """A random generator whose numbers are the same on every Python."""
 
     def pick(self, values: Sequence[T]) -> T:
         """Return one of the values."""
@@ -73,17 +74,17 @@ class StableRandom(Random):
         return low + int(self.random() * (high - low + 1))
 
     def shuffled(self, values: Sequence[T]) -> list[T]:
-        """Return the values in another order."""
+        """Return the values in a random order."""
         keys = [self.random() for _ in values]
         return [values[index] for index in sorted(range(len(values)), key=keys.__getitem__)]
 
     def share_of(self, number: int, share: float) -> list[bool]:
-        """Say yes to a share of a number, in any order."""
+        """Return booleans in a random order, of which a share is true."""
         return self.shuffled([index < round(number * share) for index in range(number)])
 
 
 def skill_size_at(share: float) -> int:
-    """Return the bytes of SKILL.md that a share of all skills stays below."""
+    """Return the size in bytes that this share of all SKILL.md files stays below."""
     for (left, low), (right, high) in pairwise(SIZES):
         if share <= right:
             part = (share - left) / (right - left)
@@ -92,7 +93,7 @@ def skill_size_at(share: float) -> int:
 
 
 class SkillWriter:
-    """Writes skills. Paragraphs are made once and used again: what matters is the bytes, not the prose."""
+    """Write the text of skills, from paragraphs that are made once and used again."""
 
     def __init__(self, seed: int) -> None:
         self.dice = StableRandom(seed)
@@ -106,13 +107,13 @@ class SkillWriter:
         self.paragraphs += ["## Über Grenzen hinweg — naïve cases, 数据 and “quotes”\n"]
 
     def sentence(self) -> str:
-        """Return some words, a capital and a full stop."""
+        """Return a sentence of random words."""
         dice = self.dice
         words = [dice.pick(FILLER_WORDS if dice.random() < 0.7 else NOUNS) for _ in range(dice.number_between(7, 18))]
         return " ".join(words).capitalize() + "."
 
     def row(self) -> str:
-        """Return a line of a table."""
+        """Return a row of a table."""
         return f"| `{self.dice.pick(NOUNS)}` | {self.dice.pick(self.sentences)} |\n"
 
     def code(self, lines: int) -> str:
@@ -133,7 +134,7 @@ class SkillWriter:
         return data.decode(errors="ignore").ljust(size - 1, ".")[: size - 1] + "\n"
 
     def description(self) -> str:
-        """Return one of the usual length, at times with what needs quotes or is not ASCII."""
+        """Return a description of the usual length, at times with a colon or a dash that is not ASCII."""
         dice = self.dice
         size = dice.number_between(*DESCRIPTION)
         text = ""
@@ -148,7 +149,7 @@ class SkillWriter:
         return text
 
     def front_matter(self, name: str, *, metadata: bool) -> str:
-        """Return the fields of a skill between their fences."""
+        """Return the front matter of a skill."""
         dice = self.dice
         description = self.description()
         form = dice.random()
@@ -172,66 +173,70 @@ class SkillWriter:
         return "\n".join(("---", *lines, "---", "", ""))
 
     def names(self, number: int) -> list[str]:
-        """Return different names for skills."""
-        every = [f"{verb}-{noun}-{kind}" for verb in VERBS for noun in NOUNS for kind in KINDS]
-        rounds = -(-number // len(every))
-        return [name if not turn else f"{name}-{turn}" for turn in range(rounds) for name in self.dice.shuffled(every)][
-            :number
-        ]
+        """Return unique names for skills."""
+        combinations = [f"{verb}-{noun}-{kind}" for verb in VERBS for noun in NOUNS for kind in KINDS]
+        rounds = -(-number // len(combinations))
+        return [
+            name if not turn else f"{name}-{turn}"
+            for turn in range(rounds)
+            for name in self.dice.shuffled(combinations)
+        ][:number]
 
 
 def generate(folder: Path, number: int, seed: int = 0) -> None:
     """Write a project with skills.
 
     Args:
-        folder: the project; is made.
-        number: of skills.
-        seed: of all that is left to chance.
+        folder: the project; created if missing.
+        number: the number of skills.
+        seed: the seed of all random choices.
 
     Raises:
-        FileExistsError: there are skills already.
+        FileExistsError: the project has skills already.
     """
-    author = SkillWriter(seed)
-    dice = author.dice
+    writer = SkillWriter(seed)
+    dice = writer.dice
     skills = folder / SKILLS
     skills.mkdir(parents=True)
     (folder / ".git").mkdir()
-    for place, target in LINKS.items():
-        (folder / place).parent.mkdir(parents=True)
-        (folder / place).symlink_to(target, target_is_directory=True)
+    for link, target in LINKS.items():
+        (folder / link).parent.mkdir(parents=True)
+        (folder / link).symlink_to(target, target_is_directory=True)
     sizes = dice.shuffled([skill_size_at((index + 0.5) / number) for index in range(number)])
     shares = [dice.share_of(number, share) for share in (SCRIPTS, REFERENCES, METADATA)]
-    for name, size, scripts, references, metadata in zip(author.names(number), sizes, *shares, strict=True):
+    for name, size, scripts, references, metadata in zip(writer.names(number), sizes, *shares, strict=True):
         skill = skills / name
         skill.mkdir()
-        head = author.front_matter(name, metadata=metadata)
+        head = writer.front_matter(name, metadata=metadata)
         head += f"# {name.replace('-', ' ').capitalize()}\n\n"
-        (skill / "SKILL.md").write_bytes((head + author.text(max(2, size - len(head.encode())))).encode()[:size])
+        (skill / "SKILL.md").write_bytes((head + writer.text(max(2, size - len(head.encode())))).encode()[:size])
         if scripts:
             (skill / "scripts").mkdir()
             for index in range(dice.number_between(1, 3)):
-                (skill / f"scripts/step_{index}.py").write_bytes(author.code(dice.number_between(20, 80)).encode())
+                (skill / f"scripts/step_{index}.py").write_bytes(writer.code(dice.number_between(20, 80)).encode())
         if references:
             (skill / "references").mkdir()
             for index in range(dice.number_between(1, 4)):
                 (skill / f"references/part-{index}.md").write_bytes(
-                    author.text(dice.number_between(1_000, 9_000)).encode()
+                    writer.text(dice.number_between(1_000, 9_000)).encode()
                 )
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Write a project with generated skills.", allow_abbrev=False)
-    parser.add_argument("folder", metavar="DIR", type=Path, help="the project; must not hold skills yet")
-    parser.add_argument("number", metavar="N", type=int, help="of skills")
-    parser.add_argument("--seed", metavar="S", type=int, default=0, help="another one gives another tree (default: 0)")
+    parser.add_argument("folder", metavar="DIR", type=Path, help="the project; must not have skills yet")
+    parser.add_argument("number", metavar="N", type=int, help="number of skills")
+    parser.add_argument(
+        "--seed", metavar="S", type=int, default=0, help="seed; another one gives other skills (default: 0)"
+    )
     arguments = parser.parse_args()
     if arguments.number < 1:
         parser.error("N must be 1 or more")
     try:
         generate(arguments.folder, arguments.number, arguments.seed)
     except FileExistsError:
-        sys.exit(f"`{arguments.folder}` holds skills already\n\nhint: remove it, or name another folder")
+        sys.exit(f"`{arguments.folder}` has skills already\n\nhint: remove it, or name another folder")
 
 
 if __name__ == "__main__":

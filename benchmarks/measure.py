@@ -1,10 +1,12 @@
-"""Processes -> what each cost, run in turns so that whatever else the machine does falls on all of them"""
+"""Run commands in turns and measure their processor time and memory.
+
+Turns spread the load of other processes evenly over all commands.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -16,39 +18,39 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SLOW_RUN_LIMITS = ((60.0, 1), (20.0, 3))
-"""Processor seconds of a run, and the most runs of what takes longer."""
+"""Processor seconds of a run, and the most runs of a command that takes longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredCommand:
-    """A process to measure."""
+    """A command to measure."""
 
     name: str
     command: Sequence[str]
     environment: Mapping[str, str]
     cwd: Path
     reports_figures: bool = True
-    """It prints figures of its own, as inside.py and the floor do."""
+    """Whether it prints its own figures as JSON, as measure_reader.py and the floor do."""
     expected: int | None = None
-    """The number of skills it must tell, to be taken as having done the work."""
+    """The number of skills it must report; a run with another number does not count."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Cost:
-    """What the runs of a contestant cost."""
+    """The figures of all runs of a command."""
 
     process: list[float] = field(default_factory=list)
-    """Processor seconds of the whole process and those it started, user and system."""
+    """Processor seconds of the process and its children, user and system."""
     work: list[float] = field(default_factory=list)
-    """Those of the work alone, without the start of the interpreter and the imports."""
+    """Processor seconds without the start of the interpreter and the imports."""
     imports: list[float] = field(default_factory=list)
     peak: list[int] = field(default_factory=list)
-    """Bytes of memory."""
+    """Peak memory in bytes."""
     reason: str | None = None
     """Why there are no figures."""
 
     def as_dict(self) -> dict[str, object]:
-        """Return what is known, as results.json holds it."""
+        """Return the figures as results.json has them."""
         if self.reason is not None:
             return {"reason": self.reason}
         seconds = {"work": self.work, "imports": self.imports, "process": self.process}
@@ -56,67 +58,62 @@ class Cost:
         return figures | ({"peak": self.peak} if self.peak else {})
 
 
-def run(contestant: MeasuredCommand, cost: Cost) -> str:
-    """Run a contestant once, add what that cost, and say it."""
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+def run_once(measured: MeasuredCommand, cost: Cost) -> str:
+    """Run a command once, add its figures to the cost, and return them or the failure in words."""
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
         process = subprocess.Popen(
-            contestant.command,
+            measured.command,
             stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=errors,
-            env=contestant.environment,
-            cwd=contestant.cwd,
+            stdout=stdout,
+            stderr=stderr,
+            env=measured.environment,
+            cwd=measured.cwd,
         )
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        out.seek(0)
-        errors.seek(0)
+        stdout.seek(0)
+        stderr.seek(0)
         if process.returncode:
-            lines = errors.read().decode(errors="replace").strip().splitlines()
-            cost.reason = f"ends with {process.returncode}: {lines[-1] if lines else 'no words'}"
+            lines = stderr.read().decode(errors="replace").strip().splitlines()
+            cost.reason = f"exit code {process.returncode}: {lines[-1] if lines else 'no error message'}"
             return cost.reason
         cost.process.append(usage.ru_utime + usage.ru_stime)
-        said = f"{cost.process[-1]:.3f} s"
-        if not contestant.reports_figures:
-            return said
-        told = json.loads(out.read().splitlines()[-1])
-    if contestant.expected is not None and contestant.expected != told["skills"]:
-        cost.reason = f"found {told['skills']:,} of {contestant.expected:,} skills"
+        summary = f"{cost.process[-1]:.3f} s"
+        if not measured.reports_figures:
+            return summary
+        figures = json.loads(stdout.read().splitlines()[-1])
+    if measured.expected is not None and measured.expected != figures["skills"]:
+        cost.reason = f"found {figures['skills']:,} of {measured.expected:,} skills"
         return cost.reason
-    cost.work.append(told["work"])
-    if "imports" in told:
-        cost.imports.append(told["imports"])
-    if "peak" in told:
-        cost.peak.append(told["peak"])
-    return said
+    cost.work.append(figures["work"])
+    if "imports" in figures:
+        cost.imports.append(figures["imports"])
+    if "peak" in figures:
+        cost.peak.append(figures["peak"])
+    return summary
 
 
-def measure(contestants: Sequence[MeasuredCommand], *, rounds: int, label: str, quiet: bool = False) -> dict[str, Cost]:
-    """Run each once in every round, in the order given; what is slow sits later rounds out.
+def measure(commands: Sequence[MeasuredCommand], *, rounds: int, label: str, quiet: bool = False) -> dict[str, Cost]:
+    """Run each command once in every round, in the given order; slow commands skip later rounds.
 
     Args:
-        contestants: whom to run.
+        commands: the commands to run.
         rounds: the most runs of each.
-        label: what progress calls this.
-        quiet: say nothing of progress.
+        label: the name of this measurement in progress messages.
+        quiet: print no progress.
     """
-    costs = {contestant.name: Cost() for contestant in contestants}
+    costs = {measured.name: Cost() for measured in commands}
     for turn in range(rounds):
-        for contestant in contestants:
-            cost = costs[contestant.name]
+        for measured in commands:
+            cost = costs[measured.name]
             if cost.reason is not None or turn >= _max_rounds(cost, rounds):
                 continue
-            said = run(contestant, cost)
+            summary = run_once(measured, cost)
             if not quiet:
-                print(f"{label}, {turn + 1} of {rounds}: {contestant.name}: {said}", file=sys.stderr, flush=True)
+                print(f"{label}, {turn + 1} of {rounds}: {measured.name}: {summary}", file=sys.stderr, flush=True)
     return costs
 
 
 def _max_rounds(cost: Cost, rounds: int) -> int:
     slowest = max(cost.process, default=0.0)
     return next((min(rounds, turns) for seconds, turns in SLOW_RUN_LIMITS if slowest > seconds), rounds)
-
-
-def median(runs: Sequence[float]) -> float:
-    """Return the middle one."""
-    return statistics.median(runs)

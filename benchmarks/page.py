@@ -1,9 +1,8 @@
-"""results.json -> docs/benchmarks.md"""
+"""Render docs/benchmarks.md from the results."""
 
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -15,22 +14,25 @@ FLOOR, OWN_READER_NAMES = "floor", ("prowess", "prowess, cached")
 EMPTY_COMMAND = "python -c pass"
 OWN_READERS = {
     FLOOR: ("a C program: open, read 4 KB, close", "parses nothing"),
-    "prowess": ("`prowess.discover`, without its cache", "also finds faults, and decides which skill wins"),
-    "prowess, cached": ("`prowess.discover`, every file still checked for change", "the same, with its cache filled"),
+    "prowess": ("`prowess.discover`, without its cache", "also checks skills, and decides which skill wins"),
+    "prowess, cached": (
+        "`prowess.discover` with its cache; every file is still checked for changes",
+        "the same, with its cache filled",
+    ),
 }
 INTRO = """\
-# What it costs to see skills
+# Benchmarks
 
-This page is made by `make bench`, which measures Prowess and the readers of skills that can be installed from PyPI and
-npm. All read the same generated files in the same run. What counts is processor time, user and system, of everything a
-reader does to find the skills of one folder and to know their names and descriptions.
+`make bench` writes this page. It measures Prowess and the other readers of skills that can be installed from PyPI and
+npm. All read the same generated files in the same run. The measure is processor time, user and system, of everything a
+reader does to find the skills of one folder and to read their names and descriptions.
 
 ![Processor time to find and parse all skills, against their number](benchmarks.svg)
 """
 
 
 def render_page(results: Mapping[str, Any]) -> str:
-    """Write the page."""
+    """Return the page as Markdown."""
     return "\n".join(
         [
             INTRO,
@@ -50,12 +52,13 @@ def _discovery_section(results: Mapping[str, Any]) -> Iterable[str]:
     last = sizes[-1]
     floors = {size: _median_work(costs.get(FLOOR, {})) for size, costs in results["discover"].items()}
     costs = results["discover"][last]
-    ranked = sorted(costs, key=lambda who: _median_work(costs[who]) or 0.0)
+    ranked = sorted(costs, key=lambda name: _median_work(costs[name]) or 0.0)
     yield "## Find and parse all skills of a folder\n"
     yield _wrap(
-        "Times the floor, which is a C program that opens each `SKILL.md`, reads 4 KB and closes it: "
-        "the work alone, without the start of the interpreter and the imports, which have a column of their own. "
-        f"Medians of {results['rounds']} runs, lowest and highest in brackets. Who is left out is named below."
+        "Multiples of the floor, a C program that opens each `SKILL.md`, reads 4 KB and closes it. "
+        "The figures leave out the start of the interpreter and the imports, which have their own column. "
+        f"Medians of {results['rounds']} runs, lowest and highest in brackets. "
+        "Readers that are left out are listed below."
     )
     yield ""
     head = [
@@ -66,25 +69,25 @@ def _discovery_section(results: Mapping[str, Any]) -> Iterable[str]:
         "imports",
         "less or more work",
     ]
-    differs = {who: words for who, (_, words) in OWN_READERS.items()}
+    differs = {name: difference for name, (_, difference) in OWN_READERS.items()}
     differs |= {name: peer["differs"] for name, peer in results["peers"].items()}
     rows = []
-    for who in ranked:
-        cost = costs[who]
+    for name in ranked:
+        cost = costs[name]
         if "reason" in cost:
-            rows.append([_format_reader(who), *[""] * len(sizes), cost["reason"], "", "", differs.get(who, "")])
+            rows.append([_format_reader(name), *[""] * len(sizes), cost["reason"], "", "", differs.get(name, "")])
             continue
-        ratios = [_format_ratio(_median_work(results["discover"][size].get(who, {})), floors[size]) for size in sizes]
+        ratios = [_format_ratio(_median_work(results["discover"][size].get(name, {})), floors[size]) for size in sizes]
         runs = len(cost["work"])
         few = f", {runs} run{'s' * (runs > 1)}" if runs < results["rounds"] else ""
         memory = f"{median(cost['peak']) / 1e6:,.0f} MB" if "peak" in cost else ""
         imports = _format_seconds(median(cost["imports"])) if "imports" in cost else ""
         rows.append(
-            [_format_reader(who), *ratios, _format_range(cost["work"]) + few, memory, imports, differs.get(who, "")]
+            [_format_reader(name), *ratios, _format_range(cost["work"]) + few, memory, imports, differs.get(name, "")]
         )
     yield from _format_table(head, rows, right=range(1, len(head) - 1))
     yield _wrap(
-        f"Memory is the most the whole process held, with {int(last):,} skills. Less or more work is meant beside "
+        f"Memory is the peak of the whole process with {int(last):,} skills. Less or more work is compared with "
         "reading the front matter of each skill."
     )
     yield ""
@@ -94,14 +97,14 @@ def _commands_section(results: Mapping[str, Any]) -> Iterable[str]:
     runs = results["commands"]["runs"]
     empty = median(runs[EMPTY_COMMAND]["process"])
     yield f"## Whole commands, in a project of {results['commands']['skills']:,} skills\n"
-    yield f"Processor time of the whole process, and how often `{EMPTY_COMMAND}` fits in.\n"
+    yield f"Processor time of the whole process, also as a multiple of `{EMPTY_COMMAND}`.\n"
     rows = []
-    for who, cost in runs.items():
+    for name, cost in runs.items():
         if "reason" in cost:
-            rows.append([f"`{who}`", cost["reason"], ""])
+            rows.append([f"`{name}`", cost["reason"], ""])
         else:
             rows.append(
-                [_format_command(who), _format_range(cost["process"]), f"{median(cost['process']) / empty:,.1f} x"]
+                [_format_command(name), _format_range(cost["process"]), f"{median(cost['process']) / empty:,.1f} x"]
             )
     yield from _format_table(["command", "processor time", f"times `{EMPTY_COMMAND}`"], rows, right=(1, 2))
 
@@ -116,8 +119,8 @@ def _mounting_section(results: Mapping[str, Any]) -> Iterable[str]:
     yield _wrap(
         f"A skill of {mounting['files']} files of {mounting['size'] // 1024} KiB, put into a client's home, and the "
         f"same folder copied by `shutil.copytree`: in memory, in one process, in turns, {mounting['rounds']} of each; "
-        "medians, lowest and highest in brackets. A mount also validates the skill, looks for whatever is not to be "
-        "copied, hashes every byte, and puts it all in its place in one step; one that replaces also reads the old "
+        "medians, lowest and highest in brackets. A mount also validates the skill, refuses files that must not be "
+        "copied, hashes every byte, and moves everything into place in one step; one that replaces also reads the old "
         "copy and removes it."
     )
     yield ""
@@ -126,16 +129,16 @@ def _mounting_section(results: Mapping[str, Any]) -> Iterable[str]:
             _format_command(name),
             *(
                 text
-                for kind in ("processor", "wall")
+                for kind in ("processor", "elapsed")
                 for text in (_format_range(cost[kind]), _format_times(cost[kind], floor[kind]))
             ),
         ]
         for name, cost in runs.items()
     ]
-    yield from _format_table(["", "processor time", "times", "on the clock", "times"], rows, right=range(1, 5))
+    yield from _format_table(["", "processor time", "ratio", "elapsed time", "ratio"], rows, right=range(1, 5))
     yield _wrap(
-        "On ext4 both take several times as long once much was deleted moments before, since it does not use such "
-        "inodes again at once: a replacement in a loop, which deletes each time, took up to seven times a first copy. "
+        "On ext4 both take several times as long after many files were deleted, because ext4 does not reuse their "
+        "inodes at once: replacing in a loop, which deletes each time, took up to seven times as long as a first copy. "
         f"Measured on {mounting['date']} at commit {mounting['prowess']}: `python benchmarks/mounting.py`."
     )
     yield ""
@@ -148,23 +151,23 @@ def _testing_section(results: Mapping[str, Any]) -> Iterable[str]:
     yield "## Run the tests of a skill\n"
     yield _wrap(
         f"{testing['cases']:,} cases whose command is `echo N`, {testing['jobs']} at once, and a loop that starts the "
-        "same command lines with `subprocess.run`, behind the same walls or none; in turns, each time in a new "
-        f"process, {testing['rounds']} of each; medians, lowest and highest in brackets. Processor time is that of all "
-        "processes, those that watch over commands and those that bwrap leaves behind included. Prowess also reads "
-        "the cases, makes a fresh copy of the skill for each and removes it, sets limits, sees to it that nothing is "
-        "left running, and compares."
+        "same command lines with `subprocess.run`, with the same `--sandbox`; in turns, each time in a new process, "
+        f"{testing['rounds']} of each; medians, lowest and highest in brackets. Processor time includes all "
+        "processes, also supervisors and those that bwrap leaves behind. Prowess also reads the cases, makes a fresh "
+        "copy of the skill for each and removes it, sets limits, ends all processes that a case leaves running, and "
+        "compares the results."
     )
     yield ""
     rows = [
         [
-            _format_command(way),
+            _format_command(sandbox),
             _format_range(runs["loop"]),
             _format_range(runs["prowess"]),
             _format_times(runs["prowess"], runs["loop"]),
         ]
-        for way, runs in testing["runs"].items()
+        for sandbox, runs in testing["runs"].items()
     ]
-    yield from _format_table(["`--sandbox`", "a bare loop", "Prowess", "times"], rows, right=range(1, 4))
+    yield from _format_table(["`--sandbox`", "a bare loop", "Prowess", "ratio"], rows, right=range(1, 4))
     yield _wrap(f"Measured on {testing['date']} at commit {testing['prowess']}: `python benchmarks/testing.py`.")
     yield ""
 
@@ -174,10 +177,10 @@ def _format_times(runs: Sequence[float], floor: Sequence[float]) -> str:
 
 
 def _peers_section(results: Mapping[str, Any]) -> Iterable[str]:
-    yield "## What each of them does\n"
-    for who, (words, _) in OWN_READERS.items():
-        if any(who in costs for costs in results["discover"].values()):
-            yield _wrap(f"- **{who}**: {words}.")
+    yield "## What each reader does\n"
+    for reader, (work, _) in OWN_READERS.items():
+        if any(reader in costs for costs in results["discover"].values()):
+            yield _wrap(f"- **{reader}**: {work}.")
     for name, peer in results["peers"].items():
         packages = ", ".join(f"`{package}`" for package in peer["packages"])
         yield _wrap(f"- **{name}** ({packages}): {peer['does']}")
@@ -187,12 +190,12 @@ def _peers_section(results: Mapping[str, Any]) -> Iterable[str]:
 def _absent_section(results: Mapping[str, Any]) -> Iterable[str]:
     absent = dict(results["absent"])
     absent |= {
-        name: "has no public function that finds and parses the skills of a folder; its command is above"
+        name: "it has no public function that finds and parses the skills of a folder; its command is above"
         for name, peer in results["peers"].items()
         if not peer["reads"] and name not in absent
     }
     if absent:
-        yield "Not in the first table:\n"
+        yield "Readers that are not in the first table:\n"
         yield from (_wrap(f"- **{name}**: {reason}") for name, reason in absent.items())
         yield ""
 
@@ -209,14 +212,15 @@ def _method_section(results: Mapping[str, Any]) -> Iterable[str]:
         "- The skills come from `benchmarks/generate.py`, seed "
         f"{results['seed']}: `SKILL.md` of 1.5 to 61 KB, median 9, 90th percentile 25;\n"
         "  descriptions of about 330 characters; 30 % with scripts, 35 % with references, 30 % with nested metadata.\n"
-        "- Every run is a new process; all take turns (A B C, A B C, ...). Files are in the system's cache: the disk\n"
-        "  is not measured. Who takes over 20 seconds runs 3 times, over 60 seconds once, and the table says so.\n"
-        "- A run counts only if the reader says it found every skill. Its script is in `benchmarks/peers/`.\n"
-        "- The home folder is empty, so nothing else is found.\n"
-        "- Ratios compare runs of one session on one machine. Seconds of another machine will differ.\n"
+        "- Every run is a new process; all take turns (A B C, A B C, ...). Files are in the cache of the system: the\n"
+        "  disk is not measured. A reader that takes over 20 seconds runs 3 times, over 60 seconds once; the table\n"
+        "  says so.\n"
+        "- A run counts only if the reader found every skill. The scripts are in `benchmarks/peers/`.\n"
+        "- The home folder is empty, so there are no other skills.\n"
+        "- Ratios compare runs of one session on one machine. Another machine gives other seconds.\n"
     )
-    yield "To repeat it:\n"
-    yield "```sh\nmake bench                            # installs the peers once, then takes some ten minutes"
+    yield "To measure again:\n"
+    yield "```sh\nmake bench                            # installs the peers once, then takes about ten minutes"
     yield "python benchmarks/run.py --short      # the floor and Prowess alone, a few seconds\n```\n"
 
 
@@ -236,7 +240,7 @@ def _format_seconds(value: float) -> str:
 
 
 def _format_number(value: float) -> str:
-    """Write a number in three digits."""
+    """Format a number with three significant digits."""
     return f"{value:.{max(0, 2 - math.floor(math.log10(value)))}f}"
 
 
@@ -266,8 +270,3 @@ def _format_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: 
 
 def _wrap(text: str) -> str:
     return textwrap.fill(text, 120, subsequent_indent="  " if text.startswith("- ") else "", break_on_hyphens=False)
-
-
-def compact_json(text: str) -> str:
-    """Write lists of numbers in JSON on one line each."""
-    return re.sub(r"\[[\s\d.,e-]+\]", lambda match: re.sub(r"\s+", " ", match[0]), text)

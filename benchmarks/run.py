@@ -1,63 +1,64 @@
-"""What it costs to see the skills of a folder: the floor, Prowess, and its peers, side by side
+"""Measure what it costs to find the skills of a folder: Prowess, other readers, and a floor in C.
 
-    python benchmarks/run.py            all; writes results.json, docs/benchmarks.md and docs/benchmarks.svg
-    python benchmarks/run.py --short    the floor and Prowess on small trees; prints ratios, writes nothing
+    python benchmarks/run.py            measures all; writes results.json, docs/benchmarks.md and docs/benchmarks.svg
+    python benchmarks/run.py --short    measures the floor and Prowess on small projects; prints ratios, writes nothing
+    python benchmarks/run.py --write    measures nothing; renders the page and the chart from results.json
 
-All read the same files in the same run, in turns. Nothing here fails because something is slow.
+All read the same files in the same run, in turns. No benchmark fails because something is slow.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime as dt
-import json
 import os
-import platform
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 import environments
 import mounting
-import page
-import picture
+import results
 import testing
-from environments import HERE, NotInstalledError, Peer
+from environments import NotInstalledError, Peer
 from generate import SKILLS, generate
-from measure import Cost, MeasuredCommand, measure, median, run
+from measure import Cost, MeasuredCommand, measure, run_once
 
-TOP = HERE.parent
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HERE = Path(__file__).resolve().parent
 SIZES, SHORT_SIZES = (100, 1_000, 10_000), (200, 1_000)
 ROUNDS = 5
 COMMAND_SKILLS = 1_000
 SETTLE_SECONDS = 2.5
-"""Seconds after which a cache keeps what was seen of a new tree."""
+"""Seconds until the cache of Prowess trusts the timestamps of new files."""
 FLOOR, COLD, WARM = "floor", "prowess", "prowess, cached"
 EMPTY_COMMAND = "python -c pass"
 
 
 class Bench:
-    """One run: its temporary folder, its environment, its peers."""
+    """A run of the benchmarks: its temporary folder, its environment variables, its peers."""
 
-    def __init__(self, where: Path, peers: tuple[Peer, ...], *, rounds: int, quiet: bool) -> None:
-        self.where, self.rounds, self.quiet = where, rounds, quiet
+    def __init__(self, folder: Path, peers: tuple[Peer, ...], *, rounds: int, quiet: bool) -> None:
+        self.folder, self.rounds, self.quiet = folder, rounds, quiet
         self.absent: dict[str, str] = {}
-        """Who is left out, and why."""
-        (where / "home").mkdir()
+        """Readers that cannot be measured, and why."""
+        (folder / "home").mkdir()
         self.environment = {
-            "HOME": str(where / "home"),
+            "HOME": str(folder / "home"),
             "PATH": os.environ.get("PATH", os.defpath),
             "LANG": "C.UTF-8",
             "NO_COLOR": "1",
             "DO_NOT_TRACK": "1",
             "DISABLE_TELEMETRY": "1",
         }
+        self.uncached_environment = self.environment | {"PROWESS_NO_CACHE": "1"}
         self.floor: Path | None = None
         try:
-            self.floor = environments.compile_floor(where)
+            self.floor = environments.compile_floor(folder)
         except NotInstalledError as error:
             self.skip_reader(FLOOR, str(error))
         self.peers: list[Peer] = []
@@ -69,13 +70,13 @@ class Bench:
                 self.skip_reader(peer.name, str(error))
 
     def skip_reader(self, name: str, reason: str) -> None:
-        """Go on without somebody."""
+        """Leave out a reader and print why."""
         self.absent[name] = reason
         print(f"left out: {name}: {reason}", file=sys.stderr)
 
     def project(self, skills: int, seed: int) -> Path:
-        """Generate a tree, unless this run has it already."""
-        project = self.where / f"{skills}" / "project"
+        """Return a project with this number of skills, generated once per run."""
+        project = self.folder / f"{skills}" / "project"
         if not project.exists():
             print(f"generating {skills:,} skills ...", file=sys.stderr)
             generate(project, skills, seed)
@@ -83,123 +84,102 @@ class Bench:
         return project
 
     def cached_environment(self, project: Path) -> dict[str, str]:
-        """Return the environment in which Prowess may use a cache for a project."""
+        """Return the environment variables with which Prowess uses a cache for a project."""
         return self.environment | {"PROWESS_CACHE_DIR": str(project.parent / "cache")}
 
-    @property
-    def uncached_environment(self) -> dict[str, str]:
-        """The environment in which Prowess may use none."""
-        return self.environment | {"PROWESS_NO_CACHE": "1"}
-
     def readers(self, project: Path, skills: int) -> list[MeasuredCommand]:
-        """Return everyone who finds and parses all skills of a project."""
+        """Return the commands that find and parse all skills of a project, one for each reader."""
         folder = str(project / SKILLS)
 
-        def script(name: str, python: Path, file: str, environment: dict[str, str]) -> MeasuredCommand:
-            command = [str(python), "-I", str(HERE / "inside.py"), str(HERE / "peers" / file), folder]
+        def reader(name: str, command: list[str], environment: Mapping[str, str]) -> MeasuredCommand:
             return MeasuredCommand(name=name, command=command, environment=environment, cwd=project, expected=skills)
 
-        found: list[MeasuredCommand] = []
-        if self.floor is not None:
-            floor = [str(self.floor), folder]
-            found.append(
-                MeasuredCommand(name=FLOOR, command=floor, environment=self.environment, cwd=project, expected=skills)
-            )
+        def script(name: str, python: Path, file: str, environment: Mapping[str, str]) -> MeasuredCommand:
+            command = [str(python), "-I", str(HERE / "measure_reader.py"), str(HERE / "peers" / file), folder]
+            return reader(name, command, environment)
+
+        readers = [] if self.floor is None else [reader(FLOOR, [str(self.floor), folder], self.environment)]
         python = Path(sys.executable)
-        found.append(script(COLD, python, "prowess.py", self.uncached_environment))
+        readers.append(script(COLD, python, "prowess.py", self.uncached_environment))
         warm = script(WARM, python, "prowess.py", self.cached_environment(project))
-        run(warm, Cost())  # fills the cache
+        run_once(warm, Cost())  # fills the cache
         if any(file.is_file() for file in (project.parent / "cache").rglob("*")):
-            found.append(warm)
+            readers.append(warm)
         elif WARM not in self.absent:
             self.skip_reader(WARM, "this version has no cache")
-        found += [
+        readers += [
             script(peer.name, peer.programs / "python", peer.script, self.environment)
             for peer in self.peers
             if peer.script is not None
         ]
-        return found
+        return readers
 
-    def discover(self, skills: int, seed: int) -> dict[str, Cost]:
-        """Measure them on a number of skills."""
+    def measure_readers(self, skills: int, seed: int) -> dict[str, Cost]:
+        """Measure all readers on a project with this number of skills."""
         readers = self.readers(self.project(skills, seed), skills)
         return measure(readers, rounds=self.rounds, label=f"{skills:,} skills", quiet=self.quiet)
 
-    def commands(self, skills: int, seed: int) -> dict[str, Cost]:
-        """Measure whole commands on a number of skills."""
+    def measure_commands(self, skills: int, seed: int) -> dict[str, Cost]:
+        """Measure whole commands in a project with this number of skills."""
         project = self.project(skills, seed)
         folders = sorted(f"{SKILLS}/{entry.name}" for entry in (project / SKILLS).iterdir())
-        programs = Path(sys.executable).parent
+        commands = [*self._own_commands(project, folders), *self._peer_commands(project, folders)]
+        for measured in commands:
+            if measured.name.endswith("cached"):
+                run_once(measured, Cost())  # fills the cache
+        return measure(commands, rounds=self.rounds, label="commands", quiet=self.quiet)
 
-        def command(name: str, words: list[str], environment: dict[str, str]) -> MeasuredCommand:
-            return MeasuredCommand(
-                name=name, command=words, environment=environment, cwd=project, reports_figures=False
-            )
-
-        found = [
-            command(
-                f"python -c '{code}'" if " " in code else EMPTY_COMMAND, [sys.executable, "-c", code], self.environment
-            )
-            for code in ("pass", "import prowess")
+    def _own_commands(self, project: Path, folders: list[str]) -> list[MeasuredCommand]:
+        """Return the commands of Prowess, with and without its cache, and an empty one to compare."""
+        commands = [
+            _whole_command(name, [sys.executable, "-c", code], self.environment, project)
+            for name, code in ((EMPTY_COMMAND, "pass"), ("python -c 'import prowess'", "import prowess"))
         ]
-        name = folders[len(folders) // 2].rpartition("/")[2]
-        ways = [("", self.uncached_environment)] + (
-            [(", cached", self.cached_environment(project))] if WARM not in self.absent else []
-        )
-        for words in (["list", "--json"], ["prompt"], ["check"], ["why", name]):
-            for suffix, environment in ways:
-                label = " ".join(["prowess", *words]).replace(name, "NAME") + suffix
-                found.append(command(label, [str(programs / "prowess"), *words], environment))
+        environments_by_suffix = {"": self.uncached_environment}
+        if WARM not in self.absent:
+            environments_by_suffix[", cached"] = self.cached_environment(project)
+        prowess = str(Path(sys.executable).parent / "prowess")
+        skill = folders[len(folders) // 2].rpartition("/")[2]
+        for label, words in {
+            "list --json": ["list", "--json"],
+            "prompt": ["prompt"],
+            "check": ["check"],
+            "why NAME": ["why", skill],
+        }.items():
+            for suffix, environment in environments_by_suffix.items():
+                commands.append(_whole_command(f"prowess {label}{suffix}", [prowess, *words], environment, project))
+        return commands
+
+    def _peer_commands(self, project: Path, folders: list[str]) -> list[MeasuredCommand]:
+        """Return the commands of the peers that have any; `*` in them becomes the folders of all skills."""
+        commands = []
         for peer in self.peers:
             path = os.pathsep.join([str(peer.programs), self.environment["PATH"]])
-            for given in peer.commands:
-                words = [str(peer.programs / given[0])]
-                for word in given[1:]:
-                    words += folders if word == "*" else [word]
-                label = " ".join("SKILL..." if word == "*" else word for word in given)
-                found.append(command(label, words, self.environment | {"PATH": path}))
-        for contestant in found:
-            if contestant.name.endswith("cached"):
-                run(contestant, Cost())
-        return measure(found, rounds=self.rounds, label="commands", quiet=self.quiet)
+            for program, *arguments in peer.commands:
+                words = [str(peer.programs / program)]
+                for argument in arguments:
+                    words += folders if argument == "*" else [argument]
+                label = " ".join([program, *("SKILL..." if argument == "*" else argument for argument in arguments)])
+                commands.append(_whole_command(label, words, self.environment | {"PATH": path}, project))
+        return commands
 
 
-def machine() -> dict[str, str]:
-    """Return what the figures depend on."""
-
-    def first_line(*command: str) -> str:
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=TOP)
-        except FileNotFoundError:
-            return ""
-        return done.stdout.partition("\n")[0].strip()
-
-    processor = platform.processor()
-    if Path("/proc/cpuinfo").is_file():
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        processor = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), processor)
-    return {
-        "processor": f"{processor or platform.machine()}, {os.cpu_count()} cores",
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-        "compiler": first_line("cc", "--version"),
-        "prowess": first_line("git", "describe", "--always", "--dirty"),
-    }
+def _whole_command(name: str, words: list[str], environment: Mapping[str, str], project: Path) -> MeasuredCommand:
+    return MeasuredCommand(name=name, command=words, environment=environment, cwd=project, reports_figures=False)
 
 
-def full(arguments: argparse.Namespace) -> None:
-    """Measure everyone and write the results, the page and the picture."""
+def measure_all(rounds: int, seed: int) -> None:
+    """Measure everything and write the results, the page and the chart."""
     peers = environments.load_peers()
-    with tempfile.TemporaryDirectory() as where:
-        bench = Bench(Path(where).resolve(), peers, rounds=arguments.rounds, quiet=False)
-        sizes = {size: bench.discover(size, arguments.seed) for size in SIZES}
-        commands = bench.commands(COMMAND_SKILLS, arguments.seed)
-    today, on = dt.datetime.now(dt.UTC).date().isoformat(), machine()
-    results: dict[str, Any] = {
-        "date": today,
-        "machine": on,
-        "seed": arguments.seed,
-        "rounds": arguments.rounds,
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder).resolve(), peers, rounds=rounds, quiet=False)
+        readers = {size: bench.measure_readers(size, seed) for size in SIZES}
+        commands = bench.measure_commands(COMMAND_SKILLS, seed)
+    figures: dict[str, Any] = {
+        "date": results.today(),
+        "machine": results.machine(),
+        "seed": seed,
+        "rounds": rounds,
         "peers": {
             peer.name: {
                 "packages": peer.packages,
@@ -211,54 +191,50 @@ def full(arguments: argparse.Namespace) -> None:
             for peer in peers
         },
         "absent": bench.absent,
-        "discover": {str(size): {who: cost.as_dict() for who, cost in costs.items()} for size, costs in sizes.items()},
-        "mounting": mounting.measure_all() | {"date": today, "prowess": on["prowess"]},
-        "testing": testing.measure_all() | {"date": today, "prowess": on["prowess"]},
-        "commands": {"skills": COMMAND_SKILLS, "runs": {who: cost.as_dict() for who, cost in commands.items()}},
+        "discover": {
+            str(size): {name: cost.as_dict() for name, cost in costs.items()} for size, costs in readers.items()
+        },
+        "mounting": mounting.measure_all() | results.stamp(),
+        "testing": testing.measure_all() | results.stamp(),
+        "commands": {
+            "skills": COMMAND_SKILLS,
+            "runs": {name: cost.as_dict() for name, cost in commands.items()},
+        },
     }
-    text = json.dumps(results, indent=1)
-    (HERE / "results.json").write_text(page.compact_json(text) + "\n", encoding="utf-8")
-    write()
+    results.write_results(figures)
 
 
-def write() -> None:
-    """Write the page and the picture from results.json."""
-    results = json.loads((HERE / "results.json").read_text(encoding="utf-8"))
-    (TOP / "docs/benchmarks.md").write_text(page.render_page(results), encoding="utf-8")
-    (TOP / "docs/benchmarks.svg").write_text(picture.render_chart(results), encoding="utf-8")
-
-
-def short(arguments: argparse.Namespace) -> None:
+def print_ratios(rounds: int, seed: int) -> None:
     """Measure the floor and Prowess and print the ratios."""
-    with tempfile.TemporaryDirectory() as where:
-        bench = Bench(Path(where).resolve(), (), rounds=arguments.rounds, quiet=True)
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(Path(folder).resolve(), (), rounds=rounds, quiet=True)
         for size in SHORT_SIZES:
-            costs = bench.discover(size, arguments.seed)
+            costs = bench.measure_readers(size, seed)
             floor = median(costs[FLOOR].work) if FLOOR in costs and not costs[FLOOR].reason else None
-            for who, cost in costs.items():
+            for name, cost in costs.items():
                 if cost.reason:
-                    print(f"{size:,} skills: {who}: {cost.reason}")
+                    print(f"{size:,} skills: {name}: {cost.reason}")
                     continue
                 work = median(cost.work)
-                ratio = f", {work / floor:.1f} x the floor" if floor and who != FLOOR else ""
-                print(f"{size:,} skills: {who}: {work * 1e3:.2f} ms{ratio}")
+                ratio = f", {work / floor:.1f} x the floor" if floor and name != FLOOR else ""
+                print(f"{size:,} skills: {name}: {work * 1e3:.2f} ms{ratio}")
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Measure Prowess and its peers.", allow_abbrev=False)
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--short", action="store_true", help="the floor and Prowess alone; writes nothing")
-    what.add_argument("--write", action="store_true", help="measure nothing; write the page from results.json again")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--short", action="store_true", help="measure the floor and Prowess only; write nothing")
+    mode.add_argument("--write", action="store_true", help="measure nothing; render the page from results.json")
     parser.add_argument("--rounds", type=int, default=ROUNDS, metavar="N", help=f"runs of each (default: {ROUNDS})")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the generated skills (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the generated skills (default: 0)")
     arguments = parser.parse_args()
     if arguments.write:
-        write()
+        results.render()
     elif arguments.short:
-        short(arguments)
+        print_ratios(arguments.rounds, arguments.seed)
     else:
-        full(arguments)
+        measure_all(arguments.rounds, arguments.seed)
 
 
 if __name__ == "__main__":

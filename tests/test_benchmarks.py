@@ -1,4 +1,4 @@
-"""The figures of generated skills, and that a measurement runs; none of how long anything takes."""
+"""Generated skills have realistic sizes, and every measurement runs; no test looks at the seconds."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ GENERATE: dict[str, Any] = runpy.run_path(str(BENCHMARKS / "generate.py"))
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A thousand skills."""
-    made = tmp_path_factory.mktemp("generated") / "project"
-    GENERATE["generate"](made, 1000, seed=7)
-    return made
+    """Generate a project with a thousand skills."""
+    folder = tmp_path_factory.mktemp("generated") / "project"
+    GENERATE["generate"](folder, 1000, seed=7)
+    return folder
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -44,8 +44,7 @@ def test_generated_skills_have_the_sizes_of_real_ones(project: Path) -> None:
     assert 55_000 <= sizes[-1] <= 61_000
 
 
-def test_generated_skills_have_the_company_of_real_ones(project: Path) -> None:
-    """Scripts, references, nested metadata, descriptions."""
+def test_generated_skills_have_the_files_and_fields_of_real_ones(project: Path) -> None:
     skills = project / ".agents/skills"
     assert len(list(skills.glob("*/scripts"))) == 300
     assert len(list(skills.glob("*/references"))) == 350
@@ -56,30 +55,27 @@ def test_generated_skills_have_the_company_of_real_ones(project: Path) -> None:
 
 
 def test_generated_skills_are_valid(project: Path, tmp_path: Path) -> None:
-    """Under the specification, long as some are, and seen where each peer looks."""
+    """They pass the specification, except that some are long, and every peer finds them where it looks."""
     assert {finding.code for finding in check(project / ".agents/skills", policy="spec")} == {"body-too-long"}
     assert discover(project, home=tmp_path, env={}).counts["active"] == 1000
     assert (project / ".agent/skills").resolve() == project / ".agents/skills"
 
 
-def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
-    """Another one does not."""
+def test_only_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     for name, seed in (("one", 3), ("two", 3), ("three", 4)):
         GENERATE["generate"](tmp_path / name, 40, seed=seed)
     assert content(tmp_path / "one") == content(tmp_path / "two") != content(tmp_path / "three")
 
 
-def test_skills_that_are_there_are_not_written_over(tmp_path: Path) -> None:
-    """Two trees in one would be neither."""
+def test_generating_into_a_project_with_skills_is_an_error(tmp_path: Path) -> None:
     command = [sys.executable, str(BENCHMARKS / "generate.py"), str(tmp_path / "made"), "3"]
     subprocess.run(command, check=True)
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 1
-    assert again.stderr == f"`{tmp_path}/made` holds skills already\n\nhint: remove it, or name another folder\n"
+    assert again.stderr == f"`{tmp_path}/made` has skills already\n\nhint: remove it, or name another folder\n"
 
 
-def test_more_skills_than_names_get_numbers() -> None:
-    """So that no two are called the same."""
+def test_names_are_unique_when_there_are_more_skills_than_combinations() -> None:
     names = GENERATE["SkillWriter"](0).names(50_000)
     assert len(set(names)) == 50_000
     assert max(map(len, names)) <= 64
@@ -89,13 +85,13 @@ def test_more_skills_than_names_get_numbers() -> None:
 
 
 def module(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A file of benchmarks/, which finds the others beside it as a script does."""
+    """Run a file of benchmarks/, which imports its neighbours as a script does."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     return runpy.run_path(str(BENCHMARKS / f"{name}.py"))
 
 
 def test_the_short_form_prints_ratios() -> None:
-    """Of Prowess to the floor, where there is a C compiler; nothing is said of how large they may be."""
+    """Prowess is compared with the floor if a C compiler is installed; the test sets no limit."""
     command = [sys.executable, str(BENCHMARKS / "run.py"), "--short", "--rounds", "3"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     for size in ("200", "1,000"):
@@ -103,45 +99,47 @@ def test_the_short_form_prints_ratios() -> None:
     assert ("floor" in done.stdout) is (shutil.which("cc") is not None)
 
 
-def test_a_floor_that_cannot_be_built_is_left_out_with_a_word(
+def test_a_floor_that_cannot_be_compiled_is_left_out_with_a_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Prowess is measured all the same."""
+    """Prowess is measured without it."""
     monkeypatch.setenv("PATH", str(tmp_path))
     bench = module("run", monkeypatch)["Bench"](tmp_path, (), rounds=1, quiet=True)
-    assert bench.absent == {"floor": "there is no `cc` here"}
-    assert capsys.readouterr().err == "left out: floor: there is no `cc` here\n"
-    assert bench.discover(3, 0)["prowess"].reason is None
+    assert bench.absent == {"floor": "`cc` is not installed"}
+    assert capsys.readouterr().err == "left out: floor: `cc` is not installed\n"
+    assert bench.measure_readers(3, 0)["prowess"].reason is None
 
 
-def test_a_run_that_found_fewer_skills_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor one that failed; the reason stands in the results."""
+def test_a_run_that_failed_or_found_fewer_skills_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The results have the reason."""
     measure = module("measure", monkeypatch)
     reasons = {
         'print(\'{"skills": 50, "work": 1}\')': "found 50 of 1,000 skills",
-        "raise SystemExit('no such skill')": "ends with 1: no such skill",
+        "raise SystemExit('no such skill')": "exit code 1: no such skill",
         'print(\'{"skills": 1000, "work": 1}\')': None,
     }
-    runners = [
+    commands = [
         measure["MeasuredCommand"](
             name=code, command=[sys.executable, "-c", code], environment={}, cwd=tmp_path, expected=1000
         )
         for code in reasons
     ]
-    costs = measure["measure"](runners, rounds=2, label="", quiet=True)
+    costs = measure["measure"](commands, rounds=2, label="", quiet=True)
     assert {code: cost.reason for code, cost in costs.items()} == reasons
     assert [len(cost.work) for cost in costs.values()] == [0, 0, 2]
 
 
-def test_who_is_slow_runs_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three times past 20 seconds, once past 60."""
+def test_slow_commands_run_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three times above 20 seconds, once above 60."""
     measure = module("measure", monkeypatch)
     turns = [measure["_max_rounds"](measure["Cost"](process=[seconds]), 5) for seconds in (1.0, 19.0, 21.0, 61.0)]
     assert turns == [5, 5, 3, 1]
 
 
-def test_every_peer_is_pinned_and_says_what_it_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a script or a command."""
+def test_every_peer_is_pinned_and_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has a script or a command."""
     peers = module("environments", monkeypatch)["load_peers"]()
     scripts = {peer.script for peer in peers if peer.script}
     assert scripts | {"__init__.py", "prowess.py"} == {file.name for file in (BENCHMARKS / "peers").glob("*.py")}
@@ -152,41 +150,42 @@ def test_every_peer_is_pinned_and_says_what_it_does(monkeypatch: pytest.MonkeyPa
         assert bool(peer.script) is bool(peer.differs)
 
 
-def test_the_page_and_the_picture_show_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is in results.json and nothing else."""
+def test_the_page_and_the_chart_are_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
     results = json.loads((BENCHMARKS / "results.json").read_text(encoding="utf-8"))
-    for name, function, kind in (("page", "render_page", "md"), ("picture", "render_chart", "svg")):
-        made = module(name, monkeypatch)[function](results)
-        assert (TOP / f"docs/benchmarks.{kind}").read_text(encoding="utf-8") == made, "python benchmarks/run.py --write"
+    for name, function, kind in (("page", "render_page", "md"), ("chart", "render_chart", "svg")):
+        rendered = module(name, monkeypatch)[function](results)
+        assert (TOP / f"docs/benchmarks.{kind}").read_text(encoding="utf-8") == rendered, (
+            "python benchmarks/run.py --write"
+        )
 
 
-def test_labels_of_the_picture_do_not_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor leave it."""
-    picture = module("picture", monkeypatch)
+def test_labels_of_the_chart_do_not_overlap_or_leave_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    chart = module("chart", monkeypatch)
     for wanted in ([100.0] * 8, [62.0, 63.0, 64.0, 300.0], [100.0, 110.0, 121.0, 480.0, 505.0, 508.0], [70.0]):
-        at = picture["spread_labels"](wanted, low=62, high=508)
-        assert all(below - above >= picture["LABEL_GAP"] - 0.11 for above, below in pairwise(at))
-        assert at[0] >= 62
-        assert at[-1] <= 508
-    assert picture["spread_labels"]([70.0, 200.0], low=62, high=508) == [70.0, 200.0]
+        positions = chart["spread_labels"](wanted, low=62, high=508)
+        assert all(below - above >= chart["LABEL_GAP"] - 0.11 for above, below in pairwise(positions))
+        assert positions[0] >= 62
+        assert positions[-1] <= 508
+    assert chart["spread_labels"]([70.0, 200.0], low=62, high=508) == [70.0, 200.0]
 
 
 def test_mounting_is_measured_beside_copying(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both of the same four hundred files, as often as each other."""
+    """Both copy the same four hundred files, equally often."""
     mounting = module("mounting", monkeypatch)
     figures = mounting["measure_all"](2)
     assert {name: {kind: len(runs) for kind, runs in cost.items()} for name, cost in figures["runs"].items()} == {
-        name: {"processor": 2, "wall": 2} for name in ("shutil.copytree", "prowess.mount", "prowess.mount, replacing")
+        name: {"processor": 2, "elapsed": 2}
+        for name in ("shutil.copytree", "prowess.mount", "prowess.mount, replacing")
     }
     sizes = [file.stat().st_size for file in mounting["write_skill"](tmp_path / "large").rglob("*") if file.is_file()]
     assert sizes == [4096] * 400
 
 
 def test_the_tests_of_a_skill_are_measured_beside_a_bare_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With walls where there are any, and without; each as often as the other."""
+    """Both run equally often, without a sandbox and with bwrap if it works here."""
     figures = module("testing", monkeypatch)["measure_all"](1, 5)
     assert set(figures["runs"]) | set(figures["absent"]) == {"none", "bwrap"}
-    assert [{who: len(runs) for who, runs in cost.items()} for cost in figures["runs"].values()] == [
+    assert [{runner: len(runs) for runner, runs in cost.items()} for cost in figures["runs"].values()] == [
         {"loop": 1, "prowess": 1} for _ in figures["runs"]
     ]
     assert "none" in figures["runs"]

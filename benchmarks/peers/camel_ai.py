@@ -6,5 +6,5 @@ from camel.toolkits import SkillToolkit
 
 
 def discover(folder: str) -> int:
-    """List the skills of the project that the folder lies in."""
+    """List the skills of the project that the folder is in."""
     return len(SkillToolkit(working_directory=os.path.dirname(os.path.dirname(folder))).list_skills())

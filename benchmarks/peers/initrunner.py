@@ -6,5 +6,5 @@ from initrunner.agent.auto_skills import discover_skills
 
 
 def discover(folder: str) -> int:
-    """Find the skills beside a role in the project that the folder lies in."""
+    """Find the skills beside a role in the project that the folder is in."""
     return len(discover_skills(Path(folder).parent.parent, None, max_skills=1_000_000))

@@ -8,7 +8,7 @@ from agents.sandbox.entries import LocalDir
 
 
 def discover(folder: str) -> int:
-    """List every skill below the folder, which has to lie in the working directory."""
+    """List every skill below the folder, which must be in the working directory."""
     os.chdir(folder)
     source = LocalDirLazySkillSource(source=LocalDir(src=Path(folder)))
     return len(source.list_skill_metadata(skills_path=".agents/skills"))

@@ -1,10 +1,10 @@
-"""Peer script + skills folder -> what the work cost, measured inside the process
+"""Run one reader on a folder of skills and print what its work cost, measured inside the process.
 
-    python -I benchmarks/inside.py benchmarks/peers/NAME.py DIR/.agents/skills
+    python -I benchmarks/measure_reader.py benchmarks/peers/NAME.py DIR/.agents/skills
 
-Runs in the peer's own environment, so it uses the standard library alone. A peer script imports what it needs and has
-one function, `discover(folder) -> number of skills`. Prints JSON: the skills, the processor seconds of the imports and
-of the work, and the peak memory of the process in bytes.
+It runs in the environment of the peer, so it uses the standard library only. The script of a peer imports what it needs
+and has one function, `discover(folder) -> number of skills`. The output is JSON: the number of skills, the processor
+seconds of the imports and of the work, and the peak memory of the process in bytes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from time import process_time
 
 
 def peak_memory() -> int:
-    """Return the most memory that this process held, in bytes.
+    """Return the peak memory of this process in bytes.
 
-    The system's `ru_maxrss` would do on macOS; on Linux it starts with what the parent held before `exec`.
+    `ru_maxrss` is right on macOS; on Linux it starts with the memory of the parent before `exec`.
     """
     with contextlib.suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as status:
         for line in status:
@@ -32,8 +32,8 @@ def peak_memory() -> int:
 
 
 def main() -> None:
-    """Load the script, do its work, print the figures, whatever the peer itself prints."""
-    out = os.dup(1)
+    """Load the script, run it and print the figures; what the peer prints goes to stderr."""
+    stdout = os.dup(1)
     os.dup2(2, 1)
     script, folder = sys.argv[1:]
     start = process_time()
@@ -42,7 +42,7 @@ def main() -> None:
     skills = discover(folder)
     done = process_time()
     figures = {"skills": skills, "imports": loaded - start, "work": done - loaded, "peak": peak_memory()}
-    os.write(out, json.dumps(figures).encode() + b"\n")
+    os.write(stdout, json.dumps(figures).encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""results.json -> docs/benchmarks.svg: processor time against the number of skills, both logarithmic"""
+"""Draw docs/benchmarks.svg: processor time against the number of skills, both on logarithmic scales."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 WIDTH, HEIGHT = 880, 560
 LEFT, RIGHT, TOP, BOTTOM = 78, 248, 62, 52
-"""Around the plot; the labels of the lines are in the right one."""
+"""Margins around the plot in pixels; the labels of the lines are in the right margin."""
 LABEL_GAP = 17
-"""Pixels from one label to the next, at least."""
+"""Smallest distance between two labels in pixels."""
 STYLE = """\
 text { font: 13px system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif; fill: #424a53 }
 .title { font-size: 16px; font-weight: 600; fill: #1f2328 }
@@ -45,12 +45,12 @@ text.ours { stroke: none; fill: #79c0ff }
 
 
 def render_chart(results: Mapping[str, Any]) -> str:
-    """Draw the lines of all readers."""
+    """Return the SVG chart of all readers."""
     lines: dict[str, list[tuple[int, float]]] = {}
     for number, costs in results["discover"].items():
-        for who, cost in costs.items():
+        for reader, cost in costs.items():
             if cost.get("work"):
-                lines.setdefault(who, []).append((int(number), median(cost["work"])))
+                lines.setdefault(reader, []).append((int(number), median(cost["work"])))
     values = [value for points in lines.values() for _, value in points]
     sizes = sorted(int(size) for size in results["discover"])
     plot = _Plot(sizes, math.floor(math.log10(min(values))), math.ceil(math.log10(max(values))))
@@ -63,15 +63,19 @@ def render_chart(results: Mapping[str, Any]) -> str:
         f'<text class="title" x="{LEFT}" y="28">{title}</text>',
         f'<text x="{LEFT}" y="47">Without interpreter start and imports; both axes logarithmic; lower is better</text>',
         *plot.axes(),
-        *(line for who, points in sorted(lines.items(), key=_draw_order) for line in plot.line(who, points)),
-        *plot.labels(lines, {who: peer["less"] for who, peer in results["peers"].items() if peer["less"]}),
+        *(
+            element
+            for reader, points in sorted(lines.items(), key=_draw_order)
+            for element in plot.line(reader, points)
+        ),
+        *plot.labels(lines, {name: peer["less"] for name, peer in results["peers"].items() if peer["less"]}),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
 
 
-def _reader_kind(who: str) -> str:
-    return "floor" if who == "floor" else "ours" if who.startswith("prowess") else "peer"
+def _reader_kind(reader: str) -> str:
+    return "floor" if reader == "floor" else "ours" if reader.startswith("prowess") else "peer"
 
 
 def _draw_order(line: tuple[str, object]) -> int:
@@ -79,7 +83,7 @@ def _draw_order(line: tuple[str, object]) -> int:
 
 
 class _Plot:
-    """Where numbers are in the picture."""
+    """The plot area: turns sizes and seconds into positions, and draws in it."""
 
     def __init__(self, sizes: list[int], low: int, high: int) -> None:
         self.sizes, self.low, self.high = sizes, low, high
@@ -105,35 +109,35 @@ class _Plot:
         middle = (LEFT + WIDTH - RIGHT) / 2
         yield f'<text x="{middle}" y="{HEIGHT - 10}" text-anchor="middle">skills</text>'
 
-    def line(self, who: str, points: list[tuple[int, float]]) -> Iterable[str]:
-        places = [(self.x(size), self.y(value)) for size, value in points]
-        kind = _reader_kind(who)
-        yield f'<polyline class="{kind}" points="{" ".join(f"{x},{y}" for x, y in places)}"/>'
+    def line(self, reader: str, points: list[tuple[int, float]]) -> Iterable[str]:
+        positions = [(self.x(size), self.y(value)) for size, value in points]
+        kind = _reader_kind(reader)
+        yield f'<polyline class="{kind}" points="{" ".join(f"{x},{y}" for x, y in positions)}"/>'
         radius = 3.5 if kind == "ours" else 2.5
-        yield from (f'<circle class="dot-{kind}" cx="{x}" cy="{y}" r="{radius}"/>' for x, y in places)
+        yield from (f'<circle class="dot-{kind}" cx="{x}" cy="{y}" r="{radius}"/>' for x, y in positions)
 
     def labels(self, lines: Mapping[str, list[tuple[int, float]]], less: Mapping[str, str]) -> Iterable[str]:
-        """Put a label at the end of each line, those that would overlap further apart; with what it leaves out."""
-        ends = sorted((self.y(points[-1][1]), self.x(points[-1][0]), who) for who, points in lines.items())
-        at = spread_labels([y for y, _, _ in ends], low=TOP, high=HEIGHT - BOTTOM)
+        """Draw a label at the end of each line, moved if it would overlap another, with what the reader leaves out."""
+        ends = sorted((self.y(points[-1][1]), self.x(points[-1][0]), reader) for reader, points in lines.items())
+        label_positions = spread_labels([y for y, _, _ in ends], low=TOP, high=HEIGHT - BOTTOM)
         floor = lines.get("floor")
-        for (y, x, who), label in zip(ends, at, strict=True):
+        for (y, x, reader), label in zip(ends, label_positions, strict=True):
             ratio = ""
-            if floor and who != "floor" and lines[who][-1][0] == floor[-1][0]:
-                times = lines[who][-1][1] / floor[-1][1]
+            if floor and reader != "floor" and lines[reader][-1][0] == floor[-1][0]:
+                times = lines[reader][-1][1] / floor[-1][1]
                 ratio = f"  {times:,.1f} x" if times < 10 else f"  {times:,.0f} x"
             path = f"M{x + 5},{y} L{x + 22},{label} H{x + 28}"
             yield f'<path class="lead" d="{path}"/>'
-            name = "floor: open, read 4 KB, close" if who == "floor" else who
-            ratio += f" ({less[who]})" if who in less else ""
-            ours = ' class="ours"' if _reader_kind(who) == "ours" else ""
+            name = "floor: open, read 4 KB, close" if reader == "floor" else reader
+            ratio += f" ({less[reader]})" if reader in less else ""
+            ours = ' class="ours"' if _reader_kind(reader) == "ours" else ""
             yield f'<text{ours} x="{x + 33}" y="{label + 4.5}">{escape(name + ratio)}</text>'
 
 
 def spread_labels(wanted: list[float], *, low: float, high: float) -> list[float]:
-    """Move places, given in order, as little as needed so that none is nearer to the next than a label is high.
+    """Move sorted positions as little as possible, so that labels do not overlap.
 
-    Groups that touch are one block whose middle is that of what its members want.
+    Labels that touch form a block, which is centred on the mean of the positions they wanted.
     """
     blocks: list[list[float]] = []
 
@@ -141,8 +145,8 @@ def spread_labels(wanted: list[float], *, low: float, high: float) -> list[float
         start = sum(block) / len(block) - (len(block) - 1) * LABEL_GAP / 2
         return max(low, min(start, high - (len(block) - 1) * LABEL_GAP))
 
-    for place in wanted:
-        blocks.append([place])
+    for position in wanted:
+        blocks.append([position])
         while len(blocks) > 1 and top(blocks[-2]) + len(blocks[-2]) * LABEL_GAP > top(blocks[-1]):
             blocks[-2:] = [blocks[-2] + blocks[-1]]
     return [round(top(block) + index * LABEL_GAP, 1) for block in blocks for index in range(len(block))]
