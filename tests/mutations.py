@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from unittest.mock import patch
 
 from prowess import cli
-from prowess.catalog import _catalog as catalog
+from prowess.catalog import _cache
 from prowess.catalog._cache import Cache
 from prowess.hosts import host_names, load_host
 
@@ -74,7 +74,7 @@ class Counted(Cache):
 def counted() -> Iterator[Counter[str]]:
     """Have `discover` use such a cache; gives the counts."""
     Counted.counts = Counter()
-    with patch.object(catalog, "Cache", Counted):
+    with patch.object(_cache, "Cache", Counted):
         yield Counted.counts
 
 

@@ -459,11 +459,12 @@ def test_as_another_user_what_is_shut_is_a_finding(bad: Bad) -> None:
     bad.write(FRONT.format("d"))
     bad.file.chmod(0)
     script = (
-        "import prowess.catalog, prowess.catalog._catalog, prowess.catalog._prompt, prowess.catalog._check\n"
+        "import prowess.catalog, prowess.catalog._cache, prowess.catalog._prompt, prowess.catalog._check\n"
+        "import prowess.catalog._cached_catalog, prowess.catalog._catalog_columns, prowess.catalog._cache_files\n"
         "import os, encodings.idna, yaml, tomllib\n"
         "from prowess.hosts import load_host; load_host('prowess')\n"
         "os.setgid(65534); os.setuid(65534)\n"
-        f"found = prowess.catalog._catalog.discover({str(bad.repo)!r}, home={str(bad.home)!r}, env={{}})\n"
+        f"found = prowess.catalog.discover({str(bad.repo)!r}, home={str(bad.home)!r}, env={{}})\n"
         "print(sorted([f.code for f in found.findings] + [f.code for s in found.skills for f in s.findings]))\n"
         "print(len(found.active))\n"
     )

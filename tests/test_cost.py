@@ -290,7 +290,7 @@ class Grown:
 
 @pytest.fixture
 def grown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grown:
-    monkeypatch.setattr("prowess.catalog._catalog.Cache", partial(Cache, settle_ns=int(SETTLE_SECONDS * 1_000_000_000)))
+    monkeypatch.setattr("prowess.catalog._cache.Cache", partial(Cache, settle_ns=int(SETTLE_SECONDS * 1_000_000_000)))
     return Grown(tmp_path / "small")
 
 
@@ -433,10 +433,10 @@ WARM = {
     *(
         "prowess._internal.files",
         "prowess.findings",
-        "prowess.catalog._looks",
+        "prowess.catalog._discover",
+        "prowess.catalog._fingerprints",
         "prowess.catalog._prompt",
         "prowess.catalog._cached_catalog",
-        "prowess.hosts._template",
     ),
     *(
         "prowess.cli",
@@ -446,8 +446,6 @@ WARM = {
         "prowess._internal.user_dirs",
     ),
 }
-TO_GO = {"prowess.hosts", "prowess.hosts._host", "prowess.hosts._load", "prowess.hosts._tables"}
-"""All hosts are loaded to look up how one of them writes a block; the answer could hold what is needed of it."""
 NOT_WARM = {
     *(
         "prowess.catalog._precedence",
@@ -455,6 +453,7 @@ NOT_WARM = {
         "prowess.catalog._scan",
         "prowess.skill",
         "prowess.skill._frontmatter",
+        "prowess.hosts",
     ),
     *("prowess.catalog._filesystem", "yaml", "tomllib", "dataclasses", "typing", "inspect", "json", "hashlib"),
 }
@@ -465,9 +464,9 @@ def test_a_block_that_is_recalled_loads_nothing_that_reads_or_decides(project: P
     code = f"""
 import os
 os.environ["PROWESS_CACHE_DIR"] = {str(tmp_path / "cache")!r}
-import prowess.catalog._cache, prowess.catalog._catalog, functools
+import prowess.catalog._cache, functools
 settle_ns = {int(SETTLE_SECONDS * 1_000_000_000)}
-prowess.catalog._catalog.Cache = functools.partial(prowess.catalog._cache.Cache, settle_ns=settle_ns)
+prowess.catalog._cache.Cache = functools.partial(prowess.catalog._cache.Cache, settle_ns=settle_ns)
 from prowess.cli import main
 assert main(sys.argv[1:]) == 0
 """
@@ -478,4 +477,4 @@ assert main(sys.argv[1:]) == 0
     warm = modules(code, *arguments)
     assert "prowess.catalog._precedence" in cold
     assert warm & NOT_WARM == set()
-    assert {name for name in warm if name.startswith("prowess")} == WARM | TO_GO
+    assert {name for name in warm if name.startswith("prowess")} == WARM

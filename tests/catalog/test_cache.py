@@ -19,12 +19,14 @@ import pytest
 
 import prowess.catalog
 import prowess.catalog._cache
+import prowess.catalog._cache_files
+import prowess.catalog._cached_catalog
 import prowess.catalog._precedence
 from prowess._internal.user_dirs import cache_folder
 from prowess.catalog import Catalog, discover
 from prowess.catalog._cache import Cache, user_identity
 from prowess.catalog._filesystem import Filesystem
-from prowess.catalog._looks import Fingerprints, fingerprint_path
+from prowess.catalog._fingerprints import Fingerprints, fingerprint_path
 from prowess.hosts import host_names, load_host
 from support.skills import skill
 
@@ -526,10 +528,10 @@ def test_another_home_or_user_or_version_or_named_folder_is_another_question(
         patch.setattr(os, "getgroups", lambda: [12345])
         seen.see()
     with monkeypatch.context() as patch:
-        patch.setattr(prowess.catalog._catalog, "code_fingerprint", lambda: "another")
+        patch.setattr(prowess.catalog._cached_catalog, "code_fingerprint", lambda: "another")
         seen.see()
         assert seen.variables_read == before + 6
-        patch.setattr(prowess.catalog._catalog, "code_fingerprint", lambda: "")
+        patch.setattr(prowess.catalog._cached_catalog, "code_fingerprint", lambda: "")
         seen.see()
         seen.see()
         assert seen.variables_read == before + 8
@@ -953,14 +955,14 @@ def test_the_oldest_answers_go_first_and_no_more_are_kept_than_may_be(
             os.utime(file, (1_000_000 + number, 1_000_000 + number))
         return sorted(int(file.stat().st_mtime) for file in folder.iterdir())
 
-    monkeypatch.setattr(prowess.catalog._cache, "MAX_FILES", 4)
+    monkeypatch.setattr(prowess.catalog._cache_files, "MAX_FILES", 4)
     for number in range(10):
         aged()
         assert kept.store(str(number))
         assert len(list(folder.iterdir())) == min(number + 2, 4)
     for number in range(7, 10):
         assert kept.cache.load([*kept.query, str(number)], {"V": "1"})
-    monkeypatch.setattr(prowess.catalog._cache, "MAX_BYTES", 3 * len(kept.data))
+    monkeypatch.setattr(prowess.catalog._cache_files, "MAX_BYTES", 3 * len(kept.data))
     aged()
     assert kept.store("last")
     assert sum(file.stat().st_size for file in folder.iterdir()) <= 3 * len(kept.data)
@@ -981,8 +983,8 @@ def test_what_a_killed_process_left_is_removed_after_an_hour(kept: Kept) -> None
 
 def test_nothing_that_is_not_ours_is_removed(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     """A user may name a folder that holds other things."""
-    monkeypatch.setattr(prowess.catalog._cache, "MAX_FILES", 1)
-    monkeypatch.setattr(prowess.catalog._cache, "MAX_BYTES", 1)
+    monkeypatch.setattr(prowess.catalog._cache_files, "MAX_FILES", 1)
+    monkeypatch.setattr(prowess.catalog._cache_files, "MAX_BYTES", 1)
     folder = kept.path.parent
     names = ("catalog-2024.pdf", "catalog-0123456789abcdef.pdf", ".catalog-old", "notes", "catalog-0123456789abcdeg")
     for name in names:

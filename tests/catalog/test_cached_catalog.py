@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
-import pkgutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +14,8 @@ import prowess.catalog._cache
 import prowess.catalog._cached_catalog
 from prowess.catalog import discover
 from prowess.catalog._cache import Cache, CachedResult
-from prowess.catalog._cached_catalog import CachedCatalog, code_fingerprint, encode_columns
+from prowess.catalog._cached_catalog import CachedCatalog, code_fingerprint
+from prowess.catalog._catalog_columns import encode_columns
 from prowess.catalog._filesystem import Filesystem
 from prowess.catalog._precedence import ResolvedSkills, resolve_skills
 from prowess.hosts import load_host
@@ -120,7 +121,7 @@ def test_paths_that_are_those_of_the_files_are_kept_once(top: Path) -> None:
 def test_nothing_at_all_is_an_answer_too(tmp_path: Path) -> None:
     """Six empty columns and no more."""
     columns, extra = encode_columns(resolved(tmp_path), [])
-    assert (columns, extra) == ([[], [], [], [], [], []], b"")
+    assert (columns, extra) == ([[], [], [], [], [], [], []], b"")
     assert CachedCatalog(CachedResult(columns, extra), "prowess", nobody).skills() == ()
 
 
@@ -238,49 +239,56 @@ def test_an_answer_that_was_never_given_is_no_answer(
     assert catalog.findings == now.findings
 
 
-def test_the_state_of_the_code_tells_its_files_its_python_and_its_yaml(
+def test_the_code_fingerprint_covers_source_files_python_and_pyyaml(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Of when it was loaded: code that goes on running while it is replaced is not taken for the new."""
+    """It is taken when the module is imported: replaced files do not change the code that runs."""
     state = code_fingerprint()
     package = tmp_path / "package"
-    (package / "any/depth").mkdir(parents=True)
+    for name in ("_internal", "catalog/any/depth", "hosts", "skill", "cli"):
+        (package / name).mkdir(parents=True)
     monkeypatch.setattr(prowess.catalog._cached_catalog, "package_folder", lambda: str(package))
-    assert prowess.catalog._cached_catalog._fingerprint_code() == ""
-    states = {state}
-    (package / "top.py").write_text("1")
-    states.add(prowess.catalog._cached_catalog._fingerprint_code())
-    (package / "any/depth/deep.py").write_text("1")
-    states.add(prowess.catalog._cached_catalog._fingerprint_code())
-    os.utime(package / "any/depth/deep.py", ns=(1, 1))
-    states.add(prowess.catalog._cached_catalog._fingerprint_code())
-    (package / "compiled.pyc").write_text("1")
-    states.add(prowess.catalog._cached_catalog._fingerprint_code())
-    (package / "any/__pycache__").mkdir()
-    (package / "any/__pycache__/deep.pyc").write_text("1")
-    assert prowess.catalog._cached_catalog._fingerprint_code() in states, (
-        "what Python writes beside the source changes nothing"
-    )
+    fingerprint = prowess.catalog._cached_catalog._fingerprint_code
+    states = {state, fingerprint()}
+    deep = package / "catalog/any/depth/deep.py"
+    for file in (package / "top.py", deep, package / "hosts/compiled.pyc"):
+        file.write_text("1")
+        states.add(fingerprint())
+    os.utime(deep, ns=(1, 1))
+    states.add(fingerprint())
+    (package / "catalog/any/__pycache__").mkdir()
+    (package / "catalog/any/__pycache__/deep.pyc").write_text("1")
+    (package / "cli/list.py").write_text("1")
+    assert fingerprint() in states, "compiled files and packages that discovery does not run change nothing"
     (tmp_path / "yaml").mkdir()
     monkeypatch.syspath_prepend(tmp_path)
-    states.add(prowess.catalog._cached_catalog._fingerprint_code())
+    states.add(fingerprint())
     monkeypatch.setattr("sys.version", "4.0")
-    states.add(prowess.catalog._cached_catalog._fingerprint_code())
-    assert len(states) == 7
+    states.add(fingerprint())
+    assert len(states) == 8
     assert code_fingerprint() == state
 
 
-def test_the_state_of_the_code_covers_every_module() -> None:
-    """Also those of packages inside the package."""
-    names = [name for _, name, _ in pkgutil.walk_packages(prowess.__path__, "prowess.")]
-    sources = [importlib.util.find_spec(name) for name in names]
-    assert [one.name for one in sources if one and f"{one.origin}:" not in code_fingerprint()] == []
+def test_the_code_fingerprint_covers_every_module_that_discovery_loads(top: Path) -> None:
+    """For every host, with skills that need YAML, a repair and a digest."""
+    code = """
+import sys
+from prowess.catalog import discover
+from prowess.hosts import host_names
+for host in host_names():
+    catalog = discover(sys.argv[1], host, home=sys.argv[1], cache=False)
+    print([entry.as_dict() for entry in catalog.skills], catalog.settings, file=sys.stderr)
+print(*(module.__spec__.origin for name, module in sys.modules.items() if name.startswith("prowess")), sep="\\n")
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(top / "repo")], capture_output=True, text=True, check=True)
+    files = done.stdout.split("\n")[:-1]
+    assert len(files) > 30
+    assert [file for file in files if f"{file}:" not in code_fingerprint()] == []
 
 
-def test_code_in_an_archive_has_no_state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """So nothing is kept, and nothing fails."""
+def test_code_in_an_archive_has_no_fingerprint(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """So nothing is cached, and nothing fails."""
     (tmp_path / "archive.zip").write_text("x")
-    monkeypatch.setattr(
-        prowess.catalog._cached_catalog, "package_folder", lambda: str(tmp_path / "archive.zip/prowess")
-    )
+    package = str(tmp_path / "archive.zip/prowess")
+    monkeypatch.setattr(prowess.catalog._cached_catalog, "package_folder", lambda: package)
     assert prowess.catalog._cached_catalog._fingerprint_code() == ""

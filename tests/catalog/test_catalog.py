@@ -299,8 +299,8 @@ def test_an_ambiguous_reference_lists_its_candidates(here: FakeMachine) -> None:
     with pytest.raises(AmbiguousSkillError) as raised:
         here.discover_skills().resolve("x")
     assert raised.value.candidates == (str(first), str(second))
-    assert str(raised.value) == f"`x` means 2 skills:\n  project:aa  {first}\n  project:bb  {second}"
-    assert raised.value.hint == "name one by its path"
+    assert str(raised.value) == f"`x` matches 2 skills:\n  project:aa  {first}\n  project:bb  {second}"
+    assert raised.value.hint == "use the path of one of them"
     assert len(here.discover_skills().explain("x")) == 2
 
 

@@ -281,11 +281,11 @@ def test_a_name_that_means_several_skills_is_told_with_all_else(top: Path, capsy
     shown = capsys.readouterr().err.splitlines()
     assert shown[:2] == [
         "error: 2 things are wrong, and nothing was mounted:",
-        "  `twin` means 2 skills:",
+        "  `twin` matches 2 skills:",
     ]
     assert shown[2:4] == [
         f"    project:twin  {top}/project/.agents/skills/{part}/SKILL.md{end}"
-        for part, end in (("a", ""), ("b", " (name one by its path)"))
+        for part, end in (("a", ""), ("b", " (use the path of one of them)"))
     ]
     assert shown[4] == f"  there is no `{top}/project/lib/nope` (check the path)"
 

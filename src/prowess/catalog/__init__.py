@@ -4,10 +4,12 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._catalog import Catalog, FilesystemSkillProvider, discover, new_filesystem
+    from ._catalog import Catalog
     from ._check import Report, check, check_file, entry_findings, evaluate_path, find_skill_files, report
-    from ._entry import Entry, State, with_digest
+    from ._discover import discover, new_filesystem
+    from ._entry import REACHABLE, Entry, State, with_digest
     from ._filesystem import Filesystem
+    from ._filesystem_provider import FilesystemSkillProvider
     from ._prompt import FORMATS, LEVELS, estimate_tokens, render
     from ._providers import SkillProvider
     from ._roots import ScanRoot, find_scan_roots, git_root
@@ -25,6 +27,7 @@ __all__ = [
     "LEVELS",
     "MAX_BODY_CHARS",
     "MAX_QUERY_WORDS",
+    "REACHABLE",
     "Report",
     "ScanRoot",
     "SkillProvider",
@@ -48,12 +51,7 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
     __getattr__ = lazy_exports(
         __name__,
         {
-            "_catalog": (
-                "Catalog",
-                "FilesystemSkillProvider",
-                "discover",
-                "new_filesystem",
-            ),
+            "_catalog": ("Catalog",),
             "_check": (
                 "Report",
                 "check",
@@ -63,12 +61,18 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
                 "find_skill_files",
                 "report",
             ),
+            "_discover": (
+                "discover",
+                "new_filesystem",
+            ),
             "_entry": (
                 "Entry",
+                "REACHABLE",
                 "State",
                 "with_digest",
             ),
             "_filesystem": ("Filesystem",),
+            "_filesystem_provider": ("FilesystemSkillProvider",),
             "_prompt": (
                 "FORMATS",
                 "LEVELS",

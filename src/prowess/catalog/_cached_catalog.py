@@ -1,14 +1,15 @@
-"""what a host saw here last <-> columns of text
+"""Load a catalog from the cache.
 
-Names, descriptions and states are kept, and what else is not as with most skills; the rest is asked of the disk again
-when somebody asks for it.
+Names, descriptions and states are stored, and other attributes if they differ from those of most skills. The rest is
+read from the disk when a caller asks for it.
 
-    columns = names descriptions paths numbers clean places
-    paths   = none where the skills' files are all that was opened, in the same order
-    numbers = for each skill that of its place, from 0
-    clean   = for each skill "1" (nothing is wrong with it), "0" (its findings are kept) or nothing (nobody asked)
-    places  = for each place its root, scope and namespace
-    more    = JSON: `odd` (number of a skill to what is not usual about it), `findings` (of no single skill), or nothing
+    columns      = names descriptions paths root_numbers clean_flags scan_roots template
+    paths        = empty if the skills' files are all that was opened, in the same order
+    root_numbers = for each skill the number of its scan root, from 0
+    clean_flags  = for each skill "1" (no findings), "0" (its findings are in `extra`) or "" (findings not known)
+    scan_roots   = for each scan root its path, scope and namespace
+    template     = "1" if the host has its own template, else empty
+    extra        = empty, or JSON: `odd` (number of a skill to its unusual attributes), `findings` (of no single skill)
 """
 
 from __future__ import annotations
@@ -29,10 +30,23 @@ if TYPE_CHECKING:
     from ._cache import CachedResult
     from ._precedence import ResolvedSkills
 
-__all__ = ["CachedCatalog", "code_fingerprint", "encode_columns"]
+__all__ = [
+    "COLUMN_ATTRIBUTES",
+    "EMPTY_REQUIREMENTS",
+    "UNUSUAL_ATTRIBUTES",
+    "CachedCatalog",
+    "code_fingerprint",
+    "without_namespace",
+]
 
-_UNUSUAL_ATTRIBUTES = ("alias", "frontmatter_name", "real", "state", "reason", "rule", "shadowed_by")
-"""Attributes that are kept where they are not what they are with most skills."""
+UNUSUAL_ATTRIBUTES = ("alias", "frontmatter_name", "real", "state", "reason", "rule", "shadowed_by")
+"""Attributes that are stored if they differ from those of most skills."""
+COLUMN_ATTRIBUTES = ("name", "description")
+"""Attributes that have a column. A text with a NUL, which a column cannot hold, is stored in `extra`."""
+EMPTY_REQUIREMENTS: dict[str, list[str]] = {"env": [], "bins": [], "packages": []}
+_CODE_PACKAGES = ("_internal", "catalog", "hosts", "skill")
+"""The packages whose code decides what a catalog holds, besides the modules directly in `prowess`."""
+_COLUMNS = 7
 _TEXT: frozenset[object] = frozenset((str,))
 _TEXT_OR_NONE, _NUMBER = frozenset((str, type(None))), frozenset((int, type(None)))
 _UNUSUAL_TYPES: Mapping[str, Collection[object]] = {
@@ -48,10 +62,7 @@ _UNUSUAL_TYPES: Mapping[str, Collection[object]] = {
     "shadowed_by": _TEXT_OR_NONE,
     "findings": frozenset((list,)),
 }
-_COLUMN_ATTRIBUTES = ("name", "description")
-"""Attributes that have a column of their own, but for a text that a column cannot hold."""
 _NOTHING_UNUSUAL: Mapping[str, Any] = {}
-_EMPTY_REQUIREMENTS: dict[str, list[str]] = {"env": [], "bins": [], "packages": []}
 _STATES, _SEVERITIES, _CLEAN_FLAGS = frozenset(State), frozenset(Severity), frozenset(("", "0", "1"))
 _FINDING_TYPES: Mapping[str, Collection[object]] = {
     "code": _TEXT,
@@ -64,211 +75,160 @@ _FINDING_TYPES: Mapping[str, Collection[object]] = {
 }
 
 
+# ── the code that made a cached catalog ──────────────────────────────────────────────────────────────────────────────
+
+
 def _fingerprint_code() -> str:
-    """Return the state of the source files of this package, at any depth, and of PyYAML's folder; empty if unknown."""
+    """Return the state of the source files that discovery runs, and of PyYAML's folder; empty if unknown."""
     states = []
-    folders = [package_folder()]
+    package = package_folder()
+    folders = [package, *(os.path.join(package, name) for name in _CODE_PACKAGES)]
     try:
-        for folder in folders:  # grows as it is walked
+        for folder in folders:  # grows during the loop
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if entry.is_dir():
+                    if entry.name.endswith((".py", ".pyc")):
+                        states.append(f"{entry.path}:{_status_text(entry.stat())}")
+                    elif folder != package and entry.name != "__pycache__" and entry.is_dir():
                         folders.append(entry.path)
-                    elif entry.name.endswith((".py", ".pyc")) and not folder.endswith("__pycache__"):
-                        states.append(f"{entry.path}:{_fingerprint_status(entry.stat())}")
     except OSError:
         return ""
-    yaml = [_fingerprint_path(os.path.join(path, "yaml")) for path in sys.path]
-    about = [folders[0], sys.version, sys.getfilesystemencoding(), *filter(None, yaml)]
-    return " ".join([*about, *sorted(states)]) if states else ""
+    yaml = [_path_status(os.path.join(path, "yaml")) for path in sys.path]
+    about = [package, sys.version, sys.getfilesystemencoding(), *filter(None, yaml)]
+    return " ".join([*about, *sorted(states)])
 
 
-def _fingerprint_path(path: str) -> str:
+def _path_status(path: str) -> str:
     try:
-        return _fingerprint_status(os.stat(path))
+        return _status_text(os.stat(path))
     except (OSError, ValueError):
         return ""
 
 
-def _fingerprint_status(status: os.stat_result) -> str:
+def _status_text(status: os.stat_result) -> str:
     return f"{status.st_ino}:{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}"
 
 
 _CODE_FINGERPRINT = _fingerprint_code()
-"""Of when this was imported: the code that runs goes on as it was if its files are replaced."""
+"""As of the import of this module: the running code stays the same if its files are replaced."""
 
 
 def code_fingerprint() -> str:
-    """Return what changes whenever this package, PyYAML or Python does: answers of other code are not believed.
+    """Return a text that changes with the code of Prowess, PyYAML or Python, so that no result of other code is used.
 
-    Empty where that cannot be told, as in a package that is run from an archive.
+    Empty if the code has no files, as in a package that runs from an archive.
     """
     return _CODE_FINGERPRINT
 
 
-def encode_columns(resolved: ResolvedSkills, files: list[str]) -> tuple[list[list[str]], bytes]:
-    """Take apart what a host saw.
-
-    Args:
-        resolved: what it saw.
-        files: paths of all files that were opened; mostly just the skills', which then need not be kept twice.
-
-    Returns:
-        What `Cache.keep` takes: the columns, and what belongs to none of them.
-    """
-    skills = resolved.skills
-    scan_roots: dict[tuple[str, str, str | None], int] = {}
-    root_numbers, clean_flags, unusual = [], [], {}
-    for at, entry in enumerate(skills):
-        scan_root = (entry.root, entry.scope, entry.namespace)
-        root_numbers.append(str(scan_roots.setdefault(scan_root, len(scan_roots))))
-        found = entry.get_if_loaded("findings")
-        if found is None:
-            loader, about = entry.source
-            found = loader.known_findings(about)
-        clean_flags.append("" if found is None else "0" if found else "1")
-        rare = {
-            name: value for name in _UNUSUAL_ATTRIBUTES if (value := getattr(entry, name)) != _usual_value(entry, name)
-        }
-        # A column cannot hold a NUL.
-        rare.update((name, value) for name in _COLUMN_ATTRIBUTES if "\0" in (value := getattr(entry, name)))
-        if (needs := entry.requirements.as_dict()) != _EMPTY_REQUIREMENTS:
-            rare["requirements"] = needs
-        if found:
-            rare["findings"] = [item.as_dict() for item in found]
-        if rare:
-            unusual[at] = rare
-    paths = [entry.path for entry in skills]
-    columns = [
-        [entry.name.replace("\0", "") for entry in skills],
-        [entry.description.replace("\0", "") for entry in skills],
-        [] if paths == files else paths,
-        root_numbers,
-        clean_flags,
-        [part or "" for scan_root in scan_roots for part in scan_root],
-    ]
-    extra = b""
-    if unusual or resolved.findings:
-        import json
-
-        general = [item.as_dict() for item in resolved.findings]
-        extra = json.dumps({"odd": unusual, "findings": general}).encode()
-    return columns, extra
-
-
-def _usual_value(entry: Entry, name: str) -> object:
-    """Return what an attribute is with most skills."""
-    if name == "frontmatter_name":
-        return _without_namespace(entry.name, entry.namespace)
-    return {"real": entry.path, "state": State.ACTIVE, "rule": "found"}.get(name)
-
-
-def _without_namespace(name: str, namespace: str | None) -> str:
-    """Return a name without its namespace."""
-    return name if namespace is None else name.removeprefix(f"{namespace}:")
+# ── the catalog ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class CachedCatalog:
     """What a host saw, from the cache.
 
     Args:
-        cached: the cache's.
-        host: its name.
-        resolve_now: looks at the disk after all.
+        cached: the cached result.
+        host: the host's name.
+        resolve_now: reads the disk, for what was not stored.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError, RecursionError: the answer is not what `columns_of` makes.
+        ValueError, KeyError, TypeError, AttributeError, RecursionError: the result is not what `encode_columns` writes.
     """
 
     def __init__(self, cached: CachedResult, host: str, resolve_now: Callable[[], ResolvedSkills]) -> None:
-        if len(cached.column_lengths) != 6:
-            raise ValueError("another number of columns")
+        if len(cached.column_lengths) != _COLUMNS:
+            raise ValueError("wrong number of columns")
         self.names, paths, self.root_numbers, self.clean_flags, scan_roots = map(cached.column, (0, 2, 3, 4, 5))
         self.paths = paths or list(cached.files if self.names else ())
-        if (
-            len({cached.column_lengths[1], *map(len, (self.names, self.paths, self.root_numbers, self.clean_flags))})
-            != 1
-        ):
+        lengths = {cached.column_lengths[1], *map(len, (self.names, self.paths, self.root_numbers, self.clean_flags))}
+        if len(lengths) != 1:
             raise ValueError("columns of different length")
-        self._answer = cached
+        triples = zip(scan_roots[::3], scan_roots[1::3], scan_roots[2::3], strict=True)
+        self.scan_roots = {str(at): scan_root for at, scan_root in enumerate(triples)}
+        template = cached.column(6)
+        if template not in ([], ["1"]):
+            raise ValueError("unknown template")
+        self.has_host_template = bool(template)
+        """Whether the host has its own form for the block that a model gets."""
+        self._cached = cached
         self._descriptions: list[str] = []
         self._without_description: list[Entry] = []
-        rows = zip(scan_roots[::3], scan_roots[1::3], scan_roots[2::3], strict=True)
-        self.scan_roots = {str(at): scan_root for at, scan_root in enumerate(rows)}
         self._host, self._resolve_now = host, resolve_now
         self._current: ResolvedSkills | None = None
-        self._entries: dict[str, Entry] = {}
+        self._current_entries: dict[str, Entry] = {}
         self.unusual: dict[int, dict[str, Any]] = {}
         self.findings: tuple[Finding, ...] = ()
         if cached.extra:
-            import json
-
-            table = json.loads(cached.extra)
-            _check_row(table, {"odd": frozenset((dict,)), "findings": frozenset((list,))})
-            self.unusual = {int(at): rare for at, rare in table["odd"].items()}
-            for row in table["findings"]:
-                _check_finding(row)
-            self.findings = tuple(map(_finding, table["findings"]))
+            self._read_extra(cached.extra)
         self._validate()
 
+    def _read_extra(self, extra: bytes) -> None:
+        import json
+
+        table = json.loads(extra)
+        _check_types(table, {"odd": frozenset((dict,)), "findings": frozenset((list,))})
+        self.unusual = {int(at): attributes for at, attributes in table["odd"].items()}
+        for item in table["findings"]:
+            _check_finding(item)
+        self.findings = tuple(map(_finding, table["findings"]))
+
     def _validate(self) -> None:
-        """Look through all of it now: whoever asks for an attribute later is not told that there is none.
+        """Check all of the result now, so that no attribute fails later.
 
         Raises:
-            ValueError, KeyError, TypeError, AttributeError: something is not as `columns_of` makes it.
+            ValueError, KeyError, TypeError, AttributeError: the result is not what `encode_columns` writes.
         """
         count = len(self.names)
         if not self.scan_roots.keys() >= set(self.root_numbers) or not set(self.clean_flags) <= _CLEAN_FLAGS:
-            raise ValueError("a place or a mark that is none")
-        told = 0
-        for at, rare in self.unusual.items():
-            if not 0 <= at < count or rare.get("state", "active") not in _STATES:
-                raise ValueError("a skill or a state that is none")
-            _check_row(rare, {name: _UNUSUAL_TYPES[name] for name in rare})
-            for needs in rare.get("requirements", _EMPTY_REQUIREMENTS).values():
-                if type(needs) is not list or not all(type(need) is str for need in needs):
-                    raise ValueError("other requirements")
-            found = rare.get("findings", ())
-            if bool(found) != (self.clean_flags[at] == "0"):
-                raise ValueError("findings of a clean skill")
-            told += bool(found)
-            for row in found:
-                _check_finding(row)
-        if told != self.clean_flags.count("0"):
-            raise ValueError("no findings of a skill that has some")
+            raise ValueError("unknown scan root or flag")
+        with_findings = 0
+        for at, attributes in self.unusual.items():
+            if not 0 <= at < count or attributes.get("state", "active") not in _STATES:
+                raise ValueError("unknown skill or state")
+            _check_types(attributes, {name: _UNUSUAL_TYPES[name] for name in attributes})
+            for texts in attributes.get("requirements", EMPTY_REQUIREMENTS).values():
+                if type(texts) is not list or not all(type(text) is str for text in texts):
+                    raise ValueError("invalid requirements")
+            findings = attributes.get("findings", ())
+            if bool(findings) != (self.clean_flags[at] == "0"):
+                raise ValueError("a clean skill has findings")
+            with_findings += bool(findings)
+            for item in findings:
+                _check_finding(item)
+        if with_findings != self.clean_flags.count("0"):
+            raise ValueError("findings are missing")
 
     def skills(self) -> tuple[Entry, ...]:
         """Return the entries."""
-        active, unusual = State.ACTIVE, self.unusual
+        active = State.ACTIVE
         entries = [Entry.lazily_active(self, at, name) for at, name in enumerate(self.names)]
-        for at, rare in unusual.items():
-            state = State(rare["state"]) if "state" in rare else active
-            entries[at] = Entry.from_loader(self, at, name=rare.get("name", self.names[at]), state=state)
+        for at, attributes in self.unusual.items():
+            state = State(attributes["state"]) if "state" in attributes else active
+            name = attributes.get("name", self.names[at])
+            entries[at] = Entry.from_loader(self, at, name=name, state=state)
         self._without_description = entries
         return tuple(entries)
 
     @property
     def descriptions(self) -> list[str]:
-        """The descriptions of all skills, taken apart when the first of them is asked for."""
+        """The descriptions of all skills, split when a caller asks for the first of them."""
         if not self._descriptions:
             try:
-                self._descriptions = self._answer.column(1)
-            except ValueError:  # somebody wrote it by hand, with a right checksum
+                self._descriptions = self._cached.column(1)
+            except ValueError:  # written by hand, with a valid checksum
                 self._descriptions = [""] * len(self.names)
-            # Whoever asks for one mostly asks for all: they are told at once.
+            # A caller that asks for one mostly asks for all, so all entries get theirs at once.
             for at, entry in enumerate(self._without_description):
-                _set_attribute(
-                    entry,
-                    "description",
-                    self.unusual.get(at, _NOTHING_UNUSUAL).get("description", self._descriptions[at]),
-                )
+                attributes = self.unusual.get(at, _NOTHING_UNUSUAL)
+                _set_attribute(entry, "description", attributes.get("description", self._descriptions[at]))
             self._without_description = []
         return self._descriptions
 
-    def load_field(self, about: int | None, name: str) -> Any:
-        """Return a field of the catalog, or of the skill of that number."""
-        if about is not None:
-            return self._attribute_of(about, name)
+    def load_field(self, number: int | None, name: str) -> Any:
+        """Return a field of the catalog, or of the skill with a number."""
+        if number is not None:
+            return self._load_attribute(number, name)
         if name == "host":
             from prowess.hosts import load_host
 
@@ -284,17 +244,17 @@ class CachedCatalog:
 
     def current_entry(self, path: str) -> Entry | None:
         """Return the entry of a skill as the host sees it now."""
-        if not self._entries:
-            self._entries = {entry.path: entry for entry in self.current.skills}
-        return self._entries.get(path)
+        if not self._current_entries:
+            self._current_entries = {entry.path: entry for entry in self.current.skills}
+        return self._current_entries.get(path)
 
-    def _attribute_of(self, at: int, name: str) -> Any:
+    def _load_attribute(self, at: int, name: str) -> Any:
         """Return an attribute of a skill's entry."""
         if name == "path":
             return self.paths[at]
-        rare = self.unusual.get(at, {})
+        unusual = self.unusual.get(at, _NOTHING_UNUSUAL)
         if name == "description":
-            return rare[name] if name in rare else self.descriptions[at]
+            return unusual[name] if name in unusual else self.descriptions[at]
         if name in ("root", "scope", "namespace"):
             root, scope, namespace = self.scan_roots[self.root_numbers[at]]
             return {"root": root, "scope": scope, "namespace": namespace or None}[name]
@@ -305,55 +265,58 @@ class CachedCatalog:
         if name == "requirements":
             from prowess.skill import Requirements
 
-            needs = rare.get(name, {})
-            return Requirements(**{key: tuple(texts) for key, texts in needs.items()})
+            requirements = unusual.get(name, {})
+            return Requirements(**{key: tuple(texts) for key, texts in requirements.items()})
         if name == "findings" and self.clean_flags[at]:
-            return tuple(map(_finding, rare.get("findings", ())))
-        if name in _UNUSUAL_ATTRIBUTES:
-            if name in rare:
-                return rare[name]
+            return tuple(map(_finding, unusual.get("findings", ())))
+        if name in UNUSUAL_ATTRIBUTES:
+            if name in unusual:
+                return unusual[name]
             if name == "frontmatter_name":
-                return _without_namespace(self.names[at], self._attribute_of(at, "namespace"))
+                return without_namespace(self.names[at], self._load_attribute(at, "namespace"))
             return {"real": self.paths[at], "rule": "found"}.get(name)
         entry = self.current_entry(self.paths[at])
-        if entry is not None:
-            return getattr(entry, name)
-        return self._read_removed(at, name)
+        return self._read_removed(at, name) if entry is None else getattr(entry, name)
 
     def _read_removed(self, at: int, name: str) -> Any:
-        """Tell the skill, or the findings, of one that was removed since its answer was found to be still so."""
+        """Return the skill, or the findings, of an entry that was removed after the cache was checked."""
         from prowess.skill import load
 
         skill = load(self.paths[at])
         return skill if name == "skill" else skill.findings
 
 
-def _check_row(row: dict[str, Any], kinds: Mapping[str, Collection[object]]) -> None:
-    """Look whether a row has these keys, with values of these types.
+def without_namespace(name: str, namespace: str | None) -> str:
+    """Return a name without its namespace."""
+    return name if namespace is None else name.removeprefix(f"{namespace}:")
+
+
+def _check_types(table: dict[str, Any], types: Mapping[str, Collection[object]]) -> None:
+    """Check that a table has exactly these keys, with values of these types.
 
     Raises:
         ValueError: it has not.
     """
-    if type(row) is not dict or row.keys() != kinds.keys():
-        raise ValueError("another row")
-    for name, value in row.items():
-        if type(value) not in kinds[name]:
-            raise ValueError("a value of another type")
+    if type(table) is not dict or table.keys() != types.keys():
+        raise ValueError("wrong keys")
+    for name, value in table.items():
+        if type(value) not in types[name]:
+            raise ValueError("wrong type of value")
 
 
-def _check_finding(row: dict[str, Any]) -> None:
-    _check_row(row, _FINDING_TYPES)
-    positions = (row["line"], row["column"])
+def _check_finding(table: dict[str, Any]) -> None:
+    _check_types(table, _FINDING_TYPES)
+    positions = (table["line"], table["column"])
     if (
-        row["code"] not in CODES
-        or row["severity"] not in _SEVERITIES
+        table["code"] not in CODES
+        or table["severity"] not in _SEVERITIES
         or any(at is not None and at < 1 for at in positions)
     ):
-        raise ValueError("another finding")
+        raise ValueError("invalid finding")
 
 
-def _finding(row: dict[str, Any]) -> Finding:
-    return Finding(**{**row, "severity": Severity(row["severity"])})
+def _finding(table: dict[str, Any]) -> Finding:
+    return Finding(**{**table, "severity": Severity(table["severity"])})
 
 
 _set_attribute = object.__setattr__

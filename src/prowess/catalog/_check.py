@@ -17,12 +17,13 @@ from prowess.findings import Finding, Severity, apply_policy, finding
 from prowess.hosts import load_host
 from prowess.skill import Skill, check_body, check_links, check_skill, load
 
-from ._catalog import Catalog, discover
+from ._discover import discover
 from ._filesystem import Filesystem
 from ._precedence import evaluate_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._catalog import Catalog
     from ._entry import Entry
 
 __all__ = [

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ._filesystem import Filesystem
 
-__all__ = ["Entry", "State", "with_digest"]
+__all__ = ["REACHABLE", "Entry", "State", "with_digest"]
 
 
 class State(StrEnum):
@@ -34,6 +34,10 @@ class State(StrEnum):
     DISABLED = "disabled"
     UNTRUSTED = "untrusted"
     REJECTED = "rejected"
+
+
+REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
+"""States of a skill that the model or the user of the host can reach by its name."""
 
 
 class Entry(LazyFrozen, not_compared=("skill",)):

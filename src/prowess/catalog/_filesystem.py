@@ -29,11 +29,19 @@ from prowess.skill import (
     unreadable_skill,
 )
 
-from ._looks import NOT_FOUND_ERRORS, Fingerprints, fingerprint, fingerprint_path, kind, link_kind
+from ._fingerprints import (
+    NOT_FOUND_ERRORS,
+    Fingerprints,
+    fingerprint,
+    fingerprint_path,
+    kind,
+    link_kind,
+    names_with_kinds,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from typing import TypeVar
 
     from prowess.skill import FastFrontmatter, Value
@@ -125,7 +133,7 @@ class Filesystem:
                 else:
                     state = fingerprint(os.stat(path))
                 with os.scandir(path) as entries:
-                    names = tuple(sorted(_names_with_kinds(entries)))
+                    names = tuple(sorted(names_with_kinds(entries)))
             except OSError as error:
                 names = error
                 if isinstance(error, FileNotFoundError):
@@ -353,19 +361,3 @@ def _is_clean_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _names_with_kinds(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, str]]:
-    """Yield the names in a directory, each with its letter."""
-    for entry in entries:
-        try:
-            yield entry.name, "d" if entry.is_dir(follow_symlinks=False) else _entry_kind(entry)
-        except OSError:
-            yield entry.name, "?"
-
-
-def _entry_kind(entry: os.DirEntry[str]) -> str:
-    try:
-        return "l" if entry.is_symlink() else "f" if entry.is_file(follow_symlinks=False) else "?"
-    except OSError:
-        return "?"

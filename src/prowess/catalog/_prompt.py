@@ -1,8 +1,8 @@
-"""Catalog -> text under a budget
+"""Write the block that tells a model which skills there are, under a budget.
 
-What is shown is planned before it is written: every skill has a level of detail, levels are raised in a stated order
-as far as the budget reaches, and what was shortened or left out is in the result. Foreign text is escaped so that the
-block parses back to exactly the skills that went in. No skills, no text.
+The block is planned before it is written: every skill has a level of detail, and levels are raised in a fixed order
+until the budget is used up. The result lists what was shortened or left out. Names and descriptions are escaped, so
+that the block parses back to exactly the skills that went in. Without skills the text is empty.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from functools import lru_cache
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, without_hidden
-from prowess.errors import ConfigError
-from prowess.hosts import RootAliases, clean_description, fill_template
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ __all__ = ["FORMATS", "LEVELS", "Prompt", "estimate_tokens", "render"]
 
 FORMATS = ("xml", "markdown", "json")
 LEVELS = ("off", "name-only", "short", "full", "pin")
-"""How much of a skill may be shown at most, least first; `pin` is `full`, whatever the budget."""
+"""How much of a skill may be shown at most, the least first; `pin` is `full` whatever the budget."""
 
 _OFF, _NAME, _SHORT, _FULL = range(4)
 _SHORT_LENGTH = 120
@@ -33,20 +31,20 @@ _SHORT_LENGTH = 120
 
 
 class Prompt(Frozen):
-    """The block a model gets, and what is in it."""
+    """The block a model gets, and which skills are in it."""
 
     text: str
-    """Empty where there are no skills to show."""
+    """Empty without skills to show."""
     shown: tuple[str, ...]
-    """Names of the skills in the text, in its order, however short."""
+    """Names of the skills in the text, in its order, whatever their level."""
     shortened: tuple[str, ...]
-    """Those of them whose description was cut or left out."""
+    """The shown skills whose description was cut or left out."""
     omitted: tuple[str, ...]
     """Active skills that are not in the text."""
     chars: int
     """Unicode characters of the text."""
     tokens: int
-    """An estimate, see `tokens`."""
+    """An estimate, see `estimate_tokens`."""
 
     def __str__(self) -> str:
         return self.text
@@ -64,7 +62,7 @@ class Prompt(Frozen):
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text: one for four bytes of UTF-8, rounded up. No model's tokenizer is asked."""
+    """Estimate the tokens of a text as one for four bytes of UTF-8, rounded up, without a model's tokenizer."""
     return -(-len(text.encode("utf-8", "replace")) // 4)
 
 
@@ -82,53 +80,75 @@ def render(
         catalog: of one host.
         format: `xml` (the agentskills.io shape), `markdown` or `json`; by default the host's own text, which for
             `prowess` is `xml`.
-        budget: the most the text may take; None is no limit.
-        unit: what the budget counts: `chars` (Unicode characters) or `tokens` (estimated, see `tokens`).
+        budget: the most the text may take; `None` is no limit.
+        unit: what the budget counts: `chars` (Unicode characters) or `tokens` (see `estimate_tokens`).
         levels: skill name to the most that may be shown of it, one of `LEVELS`.
 
     Raises:
-        ConfigError: an unknown format, unit or level, or pinned skills that alone exceed the budget.
+        ConfigError: the format, unit or a level is unknown, or the pinned skills alone exceed the budget.
     """
     levels = levels or {}
-    for name, level in levels.items():
-        if level not in LEVELS:
-            raise ConfigError(
-                f"`{level}` is not a level of detail for `{name}`", hint="use one of " + ", ".join(LEVELS)
-            )
-    if unit not in ("chars", "tokens"):
-        raise ConfigError(f"`{unit}` is not a unit", hint="use chars or tokens")
-    if budget is not None and budget < 0:
-        raise ConfigError("a budget cannot be negative")
-    if format is not None and format not in FORMATS:
-        raise ConfigError(f"`{format}` is not a format", hint="use one of " + ", ".join(FORMATS))
     entries = catalog.active
-    unknown = [name for name in levels if all(entry.name != name for entry in entries)]
-    if unknown:
-        raise ConfigError(f"no active skill is called `{neutral(unknown[0])}`", hint="`prowess list` shows all skills")
-    if format is None and catalog.host.template.entry:
-        write: Writer = _host_writer(catalog)
-    else:
-        write = _WRITERS[format or "xml"]
+    _check_options(entries, format, budget, unit, levels)
+    host_block = format is None and catalog.has_host_template
+    write = _host_writer(catalog) if host_block else _WRITERS[format or "xml"]
     ceilings = [_highest_level(levels.get(entry.name, "full")) for entry in entries]
     pinned = [levels.get(entry.name) == "pin" for entry in entries]
     plan = _plan_levels(entries, ceilings, pinned, write, budget, estimate_tokens if unit == "tokens" else len)
     text = write(entries, plan)
+    levels_shown = [(entry, level) for entry, level in zip(entries, plan, strict=True) if level]
     prompt = Prompt(
         text=text,
-        shown=tuple(entry.name for entry, level in zip(entries, plan, strict=True) if level),
+        shown=tuple(entry.name for entry, _ in levels_shown),
         shortened=tuple(
             entry.name
-            for entry, level in zip(entries, plan, strict=True)
-            if level and (_is_shortened(entry, level) or (catalog.host.budget.limit and entry.rule == "budget"))
+            for entry, level in levels_shown
+            if _is_shortened(entry, level) or (entry.rule == "budget" and catalog.host.budget.limit)
         ),
         omitted=tuple(entry.name for entry, level in zip(entries, plan, strict=True) if not level),
         chars=len(text),
         tokens=estimate_tokens(text),
     )
-    # What was kept for the plan may be large, and has no use after it.
-    _visible_description.cache_clear()
-    clean_description.cache_clear()
+    _clear_caches(host_block)
     return prompt
+
+
+def _check_options(
+    entries: Sequence[Entry],
+    form: str | None,
+    budget: int | None,
+    unit: str,
+    levels: Mapping[str, str],
+) -> None:
+    """Check the arguments of `render`.
+
+    Raises:
+        ConfigError: one of them is invalid.
+    """
+    from prowess.errors import ConfigError  # only a wrong call needs it, and a small module counts at start-up
+
+    for name, level in levels.items():
+        if level not in LEVELS:
+            hint = "use one of " + ", ".join(LEVELS)
+            raise ConfigError(f"`{level}` is not a level of detail for `{name}`", hint=hint)
+    if unit not in ("chars", "tokens"):
+        raise ConfigError(f"`{unit}` is not a unit", hint="use chars or tokens")
+    if budget is not None and budget < 0:
+        raise ConfigError("a budget cannot be negative")
+    if form is not None and form not in FORMATS:
+        raise ConfigError(f"`{form}` is not a format", hint="use one of " + ", ".join(FORMATS))
+    unknown = [name for name in levels if all(entry.name != name for entry in entries)]
+    if unknown:
+        raise ConfigError(f"no active skill is called `{neutral(unknown[0])}`", hint="`prowess list` shows all skills")
+
+
+def _clear_caches(host_block: bool) -> None:
+    """Free what was cached for the plan: it may be large."""
+    _visible_description.cache_clear()
+    if host_block:
+        from prowess.hosts import clean_description
+
+        clean_description.cache_clear()
 
 
 Writer = Callable[[Sequence["Entry"], Sequence[int]], str]
@@ -148,16 +168,18 @@ def _plan_levels(
 ) -> list[int]:
     """Choose a level for every skill.
 
-    The steps that raise levels stand in one fixed order: pinned skills in full; then every skill by name, in the
-    catalog's order; then every skill in short; then in full. The plan is the longest run of steps that fits, so more
-    budget never shows less. No step makes the text shorter, so that run can be searched for by halves: a short text
-    takes less than what it stands for in any unit, and of the last line only the digits of its counts change, which
-    is less than the step adds. Where that line falls away the text is the whole text, which was tried first.
+    Levels are raised in one fixed order of steps: pinned skills in full; then every skill by name, in the catalog's
+    order; then every skill in short; then in full. The plan is the longest run of steps that fits, so a larger budget
+    never shows less. No step makes the text shorter, so a binary search finds that run: a short text takes less than
+    the full one in any unit, and in the last line only the digits of its counts change, which is less than the step
+    adds. Without that line the text is the whole text, which is tried first.
     """
     if budget is None or measure(write(entries, ceilings)) <= budget:
         return list(ceilings)
     floor = [ceiling if pin else _OFF for ceiling, pin in zip(ceilings, pinned, strict=True)]
     if any(pinned) and (needed := measure(write(entries, floor))) > budget:
+        from prowess.errors import ConfigError
+
         raise ConfigError(
             f"the pinned skills alone take {needed:,}, more than the budget of {budget:,}",
             hint="pin fewer skills, or raise the budget",
@@ -186,7 +208,7 @@ def _plan_levels(
 
 
 def _shorten(description: str, level: int) -> str:
-    """Return what a level shows of a description: all, its first sentence or 120 characters, or nothing."""
+    """Shorten a description to a level: all of it, its first sentence or 120 characters, or nothing."""
     if level >= _FULL:
         return description
     if level < _SHORT:
@@ -197,25 +219,25 @@ def _shorten(description: str, level: int) -> str:
     sentence = re.match(r".{20,119}?[.!?](?= )", words)
     if sentence:
         return sentence[0]
-    # Three less, as the ellipsis takes three bytes: what is cut must be shorter in bytes too.
+    # Three fewer, as the ellipsis takes three bytes: the short text must be shorter in bytes too.
     return words[: _SHORT_LENGTH - 3].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
 @lru_cache(maxsize=16384)
 def _visible_description(description: str, level: int) -> str:
-    """Return what a level shows of a description without what does not show; planning asks for it many times."""
+    """Shorten a description and remove its hidden characters. Cached, since planning repeats it."""
     return _shorten(without_hidden(description), level)
 
 
 def _is_shortened(entry: Entry, level: int) -> bool:
-    """Say whether a level shows less than all of a skill's description."""
+    """Return whether a level shows less than all of a skill's description."""
     return level < _FULL and _visible_description(entry.description, level) != _visible_description(
         entry.description, _FULL
     )
 
 
 def _omission_note(entries: Sequence[Entry], plan: Sequence[int]) -> str:
-    """Say, for the model, that there is more than it is shown."""
+    """Return a line that tells the model what was shortened or left out."""
     omitted = sum(level == _OFF for level in plan)
     shortened = sum(level > _OFF and _is_shortened(entry, level) for entry, level in zip(entries, plan, strict=True))
     if not omitted and not shortened:
@@ -229,7 +251,7 @@ def _write_xml(entries: Sequence[Entry], plan: Sequence[int]) -> str:
     for entry, level in zip(entries, plan, strict=True):
         if level:
             name, path, text = entry.name, entry.path, entry.description
-            # Most texts are shown as they are, and to see that of all at once is quicker than to clean each.
+            # Most texts need no escaping, and one check of all three is faster than escaping each.
             if not _match_plain_ascii(f"{name}\n{path}\n{text}") or level < _FULL or "  " in text:
                 name, path = _xml_text(without_hidden(name)), _xml_text(neutral(path))
                 text = _xml_text(_visible_description(text, level))
@@ -237,15 +259,15 @@ def _write_xml(entries: Sequence[Entry], plan: Sequence[int]) -> str:
             skills.append(f"  <skill>\n    <name>{name}</name>\n{shown}    <location>{path}</location>\n  </skill>\n")
     if not skills:
         return ""
-    rest = _omission_note(entries, plan)
-    last = f"<!-- {rest} -->\n" if rest else ""
+    note = _omission_note(entries, plan)
+    last = f"<!-- {note} -->\n" if note else ""
     return f"<available_skills>\n{''.join(skills)}</available_skills>\n{last}"
 
 
 _match_plain_ascii = re.compile(
     r"[!#-%'-;=?-~]+\n[!#-%'-;=?-~]+\n(?:[!#-%'-;=?-~][ !#-%'-;=?-~]*[!#-%'-;=?-~])?"
 ).fullmatch
-"""Name, path and description of printable ASCII, without what XML reserves, and without blanks around them."""
+"""A name, a path and a description in printable ASCII, without XML's special characters or blanks around them."""
 
 
 def _xml_text(text: str) -> str:
@@ -269,8 +291,8 @@ def _write_markdown(entries: Sequence[Entry], plan: Sequence[int]) -> str:
             lines.append(f"  - location: {_markdown_text(neutral(entry.path))}")
     if not lines:
         return ""
-    rest = _omission_note(entries, plan)
-    return "\n".join(["## Available skills", "", *lines, *(["", rest] if rest else []), ""])
+    note = _omission_note(entries, plan)
+    return "\n".join(["## Available skills", "", *lines, *(["", note] if note else []), ""])
 
 
 def _write_json(entries: Sequence[Entry], plan: Sequence[int]) -> str:
@@ -284,40 +306,42 @@ def _write_json(entries: Sequence[Entry], plan: Sequence[int]) -> str:
             skills.append({key: value for key, value in skill.items() if value or key == "name"})
     if not skills:
         return ""
-    rest = _omission_note(entries, plan)
-    note = {"note": rest} if rest else {}
-    return json.dumps({"available_skills": skills, **note}, ensure_ascii=False) + "\n"
+    note = _omission_note(entries, plan)
+    notes = {"note": note} if note else {}
+    return json.dumps({"available_skills": skills, **notes}, ensure_ascii=False) + "\n"
 
 
 _WRITERS: Mapping[str, Writer] = {"xml": _write_xml, "markdown": _write_markdown, "json": _write_json}
 
 
 _RESERVED_TAGS = ("available_skills", "skill", "skills", "system-reminder")
-"""What the blocks are wrapped in that clients show their models."""
+"""The tags of the blocks that clients show their models."""
 
-# Its lines have no blanks around them. A run is tried from its beginning only, or a text of line ends takes for ever.
+# Lines have no blanks around them here. Only the start of a run matches, or a text of newlines takes quadratic time.
 _NEWLINES_BEFORE_MARKUP = re.compile(r"(?<!\n)\n+(?=[-*+#<])")
 
 
 def _host_writer(catalog: Catalog) -> Writer:
-    """Write as the host's own template does. The host's budget is in the descriptions already."""
+    """Return a writer that fills the host's own template. The descriptions already fit the host's budget."""
+    from prowess.hosts import RootAliases, fill_template
+
     template = catalog.host.template
     tags = {*_RESERVED_TAGS, *re.findall(r"</?([a-z_-]+)", template.header + template.entry + template.footer)}
     forged = re.compile(rf"<(?=\s*(?:/\s*)?(?:{'|'.join(sorted(tags))})\b)", re.IGNORECASE)
 
     def harmless(text: str) -> str:
-        """Keep foreign text from looking like an entry, also where the client itself lets it."""
+        """Prevent text of a skill from looking like another entry, even if the client itself does not."""
         if template.escape:
             return text
         return _NEWLINES_BEFORE_MARKUP.sub(lambda run: " " * len(run[0]), forged.sub("&lt;", text))
 
     def write(entries: Sequence[Entry], plan: Sequence[int]) -> str:
-        chosen = [(entry, level) for entry, level in zip(entries, plan, strict=True) if level]
-        if not chosen:
+        shown = [(entry, level) for entry, level in zip(entries, plan, strict=True) if level]
+        if not shown:
             return ""
-        roots = RootAliases(entry.root for entry, _ in chosen)
+        roots = RootAliases(entry.root for entry, _ in shown)
         lines, named = [], []
-        for entry, level in chosen:
+        for entry, level in shown:
             values = entry.template_values(catalog.host, roots)
             values["name"] = harmless(values["name"])
             values["description"] = harmless(_shorten(values["description"], level))
@@ -328,8 +352,8 @@ def _host_writer(catalog: Catalog) -> Writer:
                 lines.append(fill_template(pattern, values, template.escape))
         if named:
             lines.append(fill_template(template.rest, {"names": ", ".join(named)}, template.escape))
-        rest = _omission_note(entries, plan)
+        note = _omission_note(entries, plan)
         header = template.header.replace("{roots}", roots.table())
-        return header + "".join(lines) + template.footer + (f"{rest}\n" if rest else "")
+        return header + "".join(lines) + template.footer + (f"{note}\n" if note else "")
 
     return write

@@ -1,6 +1,6 @@
-"""Define where skills come from.
+"""Define what a source of skills must offer.
 
-The file system is one place; a class with the same three methods is another.
+The file system is one source; any class with the same three methods is another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ else:
     Listed = Read_co = object
 
     class Protocol:
-        """`typing.Protocol`, without its import."""
+        """Stand in for `typing.Protocol`, which takes long to import."""
 
         def __class_getitem__(cls, _: object) -> type:
             return cls
@@ -32,10 +32,10 @@ __all__ = ["SkillProvider"]
 
 
 class SkillProvider(Protocol[Listed, Read_co]):
-    """A source of skills; `Listed` is what it lists, `Read_co` what reading one gives."""
+    """A source of skills; `Listed` is the type of what it lists, `Read_co` the type of what it reads."""
 
     def list(self, cwd: str) -> Sequence[Listed]:
-        """Return the skills that are seen from a directory, highest precedence first, without their bodies."""
+        """Return the skills seen from a directory, without their bodies, highest precedence first."""
 
     def read(self, skill: Listed, /) -> Read_co:
         """Return one of them with its body. Problems are in its findings."""

@@ -21,7 +21,7 @@ from prowess._internal.text import neutral, normalize_name
 from prowess.errors import ProwessError
 from prowess.skill import frontmatter_end
 
-from ._entry import State
+from ._entry import REACHABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 else:
     Protocol = object
 
-__all__ = ["Reader", "MAX_BODY_CHARS", "MAX_QUERY_CHARS", "MAX_QUERY_WORDS", "REACHABLE", "Hit", "Index"]
+__all__ = ["Reader", "MAX_BODY_CHARS", "MAX_QUERY_CHARS", "MAX_QUERY_WORDS", "Hit", "Index"]
 
 
 class Reader(Protocol):
@@ -46,8 +46,6 @@ class Reader(Protocol):
         """Return one of them with its body."""
 
 
-REACHABLE = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
-"""States of the skills that can be found: the model or the user of the host can reach them."""
 MAX_BODY_CHARS = 256 * 1024
 """Characters of a body that are searched."""
 MAX_QUERY_CHARS = 4096

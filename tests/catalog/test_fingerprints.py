@@ -10,7 +10,7 @@ import pytest
 
 from prowess._internal.files import UnreadableError
 from prowess.catalog._filesystem import Filesystem
-from prowess.catalog._looks import (
+from prowess.catalog._fingerprints import (
     FINGERPRINT_BYTES,
     fingerprint,
     fingerprint_path,
@@ -24,7 +24,7 @@ from support.skills import skill
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from prowess.catalog._looks import Fingerprints
+    from prowess.catalog._fingerprints import Fingerprints
 
 
 @pytest.fixture

@@ -1,0 +1,71 @@
+"""Write the files of the cache, and remove old ones."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from operator import itemgetter
+from time import time_ns
+
+__all__ = ["MAX_BYTES", "MAX_FILES", "evict_files", "write_file"]
+
+MAX_BYTES = 256 * 1024 * 1024
+"""Bytes of all files of a user."""
+MAX_FILES = 128
+"""Files of a user."""
+_STALE_NS = 3600 * 1_000_000_000
+"""Nanoseconds after which the process that wrote a temporary file is taken to be dead."""
+_OPEN_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_OPEN_FLAGS |= getattr(os, "O_BINARY", 0)
+_match_cache_file = re.compile(r"(\.)?catalog-[0-9a-f]{16}(?(1)\.[0-9]+\.[0-9a-f]+)").fullmatch
+"""The names of the cache's files, temporary ones with a dot. Other files in the folder are never touched."""
+
+
+def write_file(folder: str, name: str, data: bytes) -> None:
+    """Write a temporary file, and move it to its name in one step.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    staged = os.path.join(folder, f".{name}.{os.getpid()}.{time_ns():x}")
+    fd = os.open(staged, _OPEN_FLAGS, 0o600)
+    try:
+        try:
+            left = memoryview(data)
+            while left:
+                left = left[os.write(fd, left) :]
+        finally:
+            os.close(fd)
+        os.replace(staged, os.path.join(folder, name))
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(staged)
+        raise
+
+
+def evict_files(folder: str, size: int) -> None:
+    """Remove the oldest files to make room for a new one, and temporary files of processes that were killed.
+
+    Args:
+        folder: of the cache.
+        size: bytes of the new file.
+
+    Raises:
+        OSError: the folder cannot be listed.
+    """
+    found = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if match := _match_cache_file(entry.name):
+                with suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    found.append((status.st_mtime_ns, status.st_size, entry.path, bool(match[1])))
+    found.sort()
+    now = time_ns()
+    count, total = len(found), size + sum(map(itemgetter(1), found))
+    for written, file_size, path, staged in found:
+        if now - written > _STALE_NS if staged else count >= MAX_FILES or total > MAX_BYTES:
+            with suppress(OSError):
+                os.unlink(path)
+                count, total = count - 1, total - file_size

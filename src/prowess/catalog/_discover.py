@@ -1,0 +1,203 @@
+"""Find the skills that a host sees from a directory: from the cache if nothing has changed, else from the disk."""
+
+from __future__ import annotations
+
+import gc
+import os
+
+from prowess._internal.text import neutral, normalize_name
+from prowess._internal.user_dirs import cache_folder
+
+from ._catalog import Catalog
+from ._entry import REACHABLE, State
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from prowess.hosts import Host
+
+    from ._cache import Cache, CachedResult
+    from ._filesystem import Filesystem
+    from ._precedence import ResolvedSkills
+    from ._providers import SkillProvider
+
+__all__ = ["discover", "new_filesystem"]
+
+
+def discover(
+    cwd: str | os.PathLike[str],
+    host: str | Host = "prowess",
+    home: str | os.PathLike[str] | None = None,
+    skill_dirs: Iterable[str | os.PathLike[str]] = (),
+    *,
+    env: Mapping[str, str] | None = None,
+    role: str | os.PathLike[str] | None = None,
+    filesystem: Filesystem | Callable[[], Filesystem] | None = None,
+    cache: bool = True,
+    providers: Iterable[SkillProvider] = (),
+) -> Catalog:
+    """Find the skills that one host sees from a directory, and decide which win.
+
+    Args:
+        cwd: the directory the client is started in.
+        host: the host or its name.
+        home: the user's home instead of `~`. Variables that move a client's folders, such as `CODEX_HOME`, count only
+            without it, since they belong to the real home.
+        skill_dirs: further directories to scan, highest precedence first.
+        env: the environment; the process's by default.
+        role: an InitRunner role file: its folder is then the working directory, and its `auto_skills` count.
+        filesystem: the file system as other hosts have read it, or a function that returns it when it is needed.
+        cache: whether to use the cached result if nothing has changed since. `PROWESS_NO_CACHE=1` switches the cache
+            off too, and `PROWESS_CACHE_DIR` sets its folder.
+        providers: sources of further skills, highest precedence first; all come after the host's own skills.
+
+    Raises:
+        HostNotFoundError: the host is unknown.
+    """
+    # Discovery makes thousands of values and no garbage, so a run of the collector finds nothing.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        discovery = _Discovery(cwd, host, home, skill_dirs, env, role)
+        folder = cache_folder(discovery.env) if cache and isinstance(host, str) else None
+        catalog = discovery.resolve(filesystem) if folder is None else discovery.recall(folder, filesystem)
+    finally:
+        if collecting:
+            gc.enable()
+    return _add_providers(catalog, providers) if providers else catalog
+
+
+def new_filesystem() -> Filesystem:
+    """Return a file system of which nothing was read yet."""
+    from ._filesystem import Filesystem
+
+    return Filesystem()
+
+
+class _Discovery:
+    """One question to `discover`, with absolute paths."""
+
+    def __init__(
+        self,
+        cwd: str | os.PathLike[str],
+        host: str | Host,
+        home: str | os.PathLike[str] | None,
+        skill_dirs: Iterable[str | os.PathLike[str]],
+        env: Mapping[str, str] | None,
+        role: str | os.PathLike[str] | None,
+    ) -> None:
+        self.host = host
+        self.env = os.environ if env is None else env
+        self.cwd = os.path.realpath(os.path.dirname(os.fspath(role)) or "." if role is not None else cwd)
+        self.use_home_variables = home is None
+        self.home = os.path.abspath(os.path.expanduser("~") if home is None else home)
+        self.skill_dirs = [os.fspath(path) for path in skill_dirs]
+        self.role = None if role is None else os.path.abspath(role)
+
+    def resolve(self, filesystem: Filesystem | Callable[[], Filesystem] | None) -> Catalog:
+        """Read the disk."""
+        return self._catalog(self._resolve_skills(self.env, _open_filesystem(filesystem)))
+
+    def recall(self, folder: str, filesystem: Filesystem | Callable[[], Filesystem] | None) -> Catalog:
+        """Return the cached catalog if it is up to date, else read the disk and cache the result."""
+        # Only a process that uses the cache imports it: on import, the state of the source code is read.
+        from ._cache import Cache, user_identity
+        from ._cached_catalog import code_fingerprint
+
+        code = code_fingerprint()
+        if not code:
+            return self.resolve(filesystem)
+        cache = Cache(folder)
+        query = [code, user_identity(), str(self.host), self.cwd, self.home, str(self.use_home_variables)]
+        query += [self.role or "", os.path.expanduser("~")]
+        query += [text for path in self.skill_dirs for text in (path, os.path.expanduser(path))]
+        cached = cache.load(query, self.env)
+        recalled = None if cached is None else self._cached_catalog(cached)
+        return recalled or self._catalog(self._resolve_and_store(cache, query, _open_filesystem(filesystem)))
+
+    def _cached_catalog(self, cached: CachedResult) -> Catalog | None:
+        """Return the catalog that a cached result holds, or `None` if the result is invalid."""
+        from ._cached_catalog import CachedCatalog
+
+        def resolve_now() -> ResolvedSkills:
+            return self._resolve_skills(self.env, new_filesystem())
+
+        try:
+            loader = CachedCatalog(cached, str(self.host), resolve_now)
+            skills = loader.skills()
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
+        return Catalog.from_loader(
+            loader, None, cwd=self.cwd, home=self.home, skills=skills, findings=loader.findings, readers={}
+        )
+
+    def _resolve_and_store(self, cache: Cache, query: list[str], filesystem: Filesystem) -> ResolvedSkills:
+        """Read the disk, and cache the result with the fingerprints of all that was read."""
+        from ._catalog_columns import encode_columns
+        from ._fingerprints import RecordingEnvironment
+
+        env = RecordingEnvironment(self.env)
+        fingerprints = filesystem.record_fingerprints()
+        try:
+            resolved = self._resolve_skills(env, filesystem)
+            if fingerprints.complete:
+                files = [path for path, fingerprint in fingerprints.files.items() if fingerprint]
+                columns, extra = encode_columns(resolved, files)
+                cache.store(query, fingerprints, env.variables_read, filesystem.started_ns, columns, extra)
+        finally:
+            filesystem.fingerprints = None
+        return resolved
+
+    def _resolve_skills(self, env: Mapping[str, str], filesystem: Filesystem) -> ResolvedSkills:
+        # A cached result needs neither of the two modules.
+        from prowess.hosts import load_host
+
+        from ._precedence import resolve_skills
+
+        return resolve_skills(
+            load_host(self.host) if isinstance(self.host, str) else self.host,
+            cwd=self.cwd,
+            home=self.home,
+            skill_dirs=self.skill_dirs,
+            env=env,
+            use_home_variables=self.use_home_variables,
+            role=self.role,
+            filesystem=filesystem,
+        )
+
+    def _catalog(self, resolved: ResolvedSkills) -> Catalog:
+        return Catalog(
+            host=resolved.host,
+            cwd=self.cwd,
+            home=self.home,
+            skills=resolved.skills,
+            findings=resolved.findings,
+            scan_roots=resolved.scan_roots,
+            settings=resolved.settings,
+        )
+
+
+def _open_filesystem(filesystem: Filesystem | Callable[[], Filesystem] | None) -> Filesystem:
+    return filesystem() if callable(filesystem) else filesystem or new_filesystem()
+
+
+def _add_providers(catalog: Catalog, providers: Iterable[SkillProvider]) -> Catalog:
+    """Add the skills of providers; a skill of the catalog wins over a provider's skill of the same name."""
+    skills = list(catalog.skills)
+    readers: dict[str, SkillProvider] = {}
+    real_paths = {entry.real for entry in skills}
+    winners = {normalize_name(entry.name): entry for entry in reversed(skills) if entry.state in REACHABLE}
+    for provider in providers:
+        for entry in provider.list(catalog.cwd):
+            if entry.real in real_paths:
+                continue
+            real_paths.add(entry.real)
+            readers[entry.path] = provider
+            winner = winners.setdefault(normalize_name(entry.name), entry) if entry.state in REACHABLE else entry
+            if winner is not entry:
+                reason = f"{neutral(winner.path)} wins: it comes first"
+                state = State.SHADOWED
+                entry = entry.with_changes(state=state, reason=reason, rule="name-shadowed", shadowed_by=winner.path)
+            skills.append(entry)
+    return catalog.with_changes(skills=tuple(skills), readers=readers)

@@ -1,0 +1,154 @@
+"""Record what was read, and fingerprint it to notice when it changes.
+
+A fingerprint holds what the system says of a file: kind and mode, place, size and times. Any change to a file or its
+content changes its fingerprint, since the system alone sets `ctime`. Windows has no such time.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from array import array
+from itertools import chain
+from operator import attrgetter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+__all__ = [
+    "NOT_FOUND_ERRORS",
+    "FINGERPRINT_BYTES",
+    "Fingerprints",
+    "RecordingEnvironment",
+    "kind",
+    "link_kind",
+    "names_with_kinds",
+    "fingerprint",
+    "fingerprint_path",
+    "fingerprint_paths",
+    "newest_time",
+]
+
+_STAT_FIELDS = attrgetter("st_mode", "st_ino", "st_dev", "st_size", "st_mtime_ns", "st_ctime_ns")
+"""The parts of a fingerprint: six numbers of eight bytes, the times last."""
+FINGERPRINT_BYTES = 8 * 6
+NOT_FOUND_ERRORS = (FileNotFoundError, NotADirectoryError)
+"""The errors for a path that does not exist."""
+
+
+class Fingerprints:
+    """What was read, in mappings by path."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        """The fingerprint of a file that was opened without following links; empty for a file that does not exist."""
+        self.folders: dict[str, bytes] = {}
+        """The fingerprint of a path that was listed, or opened through links; empty if it does not exist."""
+        self.kinds: dict[str, str] = {}
+        """What `kind` returned."""
+        self.links: dict[str, str] = {}
+        """What `link_kind` returned."""
+        self.real_paths: dict[str, str] = {}
+        """The path without links."""
+        self.complete = True
+        """Whether everything was recorded. No record shows when a path becomes readable."""
+
+
+class RecordingEnvironment(dict[str, str]):
+    """An environment that records which variables are read. Use only `get`."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        super().__init__()
+        self._env = env
+        self.variables_read: dict[str, str | None] = {}
+
+    def get(self, name: str, default: str | None = None) -> str | None:  # type: ignore[override]
+        """Return a variable, and record its value."""
+        value = self.variables_read[name] = self._env.get(name)
+        return default if value is None else value
+
+
+def fingerprint(status: os.stat_result) -> bytes:
+    """Return the fingerprint of a status; empty if a number is too large for it."""
+    try:
+        return array("q", _STAT_FIELDS(status)).tobytes()
+    except OverflowError:
+        return b""
+
+
+def fingerprint_path(path: str, stat_path: Callable[[str], os.stat_result] = os.lstat) -> bytes:
+    """Return the fingerprint of a path; empty if it does not exist.
+
+    Raises:
+        OSError: the path cannot be read.
+    """
+    try:
+        return fingerprint(stat_path(path))
+    except (*NOT_FOUND_ERRORS, ValueError):
+        return b""
+
+
+def fingerprint_paths(paths: Iterable[str], stat_path: Callable[[str], os.stat_result] = os.lstat) -> bytes:
+    """Return the fingerprints of many paths, one after the other, as fast as possible.
+
+    Raises:
+        OSError: a path does not exist or cannot be read.
+        ValueError: a path is invalid.
+        OverflowError: a number is too large for a fingerprint.
+    """
+    return array("q", chain.from_iterable(map(_STAT_FIELDS, map(stat_path, paths)))).tobytes()
+
+
+def newest_time(data: bytes) -> int:
+    """Return the latest time in fingerprints, in nanoseconds of the system's clock; 0 without fingerprints."""
+    numbers = array("q")
+    numbers.frombytes(data)
+    return max(chain(numbers[4::6], numbers[5::6]), default=0)
+
+
+# ── kinds of paths ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def kind(path: str) -> str:
+    """Return the kind of a path, links followed: `d` folder, `f` regular file, `?` other; empty if it does not exist.
+
+    Raises:
+        OSError: the path cannot be read.
+    """
+    return _kind(path, os.stat)
+
+
+def link_kind(path: str) -> str:
+    """Return the kind of a path as `kind` does, but `l` for a link.
+
+    Raises:
+        OSError: the path cannot be read.
+    """
+    return _kind(path, os.lstat)
+
+
+def _kind(path: str, stat_path: Callable[[str], os.stat_result]) -> str:
+    try:
+        mode = stat_path(path).st_mode
+    except (*NOT_FOUND_ERRORS, ValueError):
+        return ""
+    if stat.S_ISLNK(mode):
+        return "l"
+    return "d" if stat.S_ISDIR(mode) else "f" if stat.S_ISREG(mode) else "?"
+
+
+def names_with_kinds(entries: Iterable[os.DirEntry[str]]) -> Iterator[tuple[str, str]]:
+    """Yield the names in a directory, each with its `link_kind`."""
+    for entry in entries:
+        try:
+            yield entry.name, "d" if entry.is_dir(follow_symlinks=False) else _entry_kind(entry)
+        except OSError:
+            yield entry.name, "?"
+
+
+def _entry_kind(entry: os.DirEntry[str]) -> str:
+    try:
+        return "l" if entry.is_symlink() else "f" if entry.is_file(follow_symlinks=False) else "?"
+    except OSError:
+        return "?"
