@@ -15,7 +15,7 @@ import re
 from prowess._internal.frozen import Frozen
 from prowess.findings import Finding, finding
 
-from ._plain import fast_parse_entries
+from ._fast import fast_parse_entries
 from ._repair import TAB_REPLACEMENT, Repair, repair
 from ._yaml import Field, FrontmatterReader, Value, YamlSyntaxError, scalar_kind
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from prowess.skill._fast import fast_parse_entries
 from prowess.skill._frontmatter import parse_frontmatter
-from prowess.skill._plain import fast_parse_entries
 from prowess.skill._yaml import FrontmatterReader, scalar_kind
 
 PLAIN_WORDS = st.sampled_from(
