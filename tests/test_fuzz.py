@@ -11,7 +11,7 @@ import time
 
 from prowess import skill
 from prowess.errors import SkillSyntaxError
-from prowess.skill import _rules as rules
+from prowess.skill import check_body, check_links, check_skill
 from prowess.skill._frontmatter import frontmatter_end, parse_frontmatter
 from test_golden import CASES, golden_bytes
 
@@ -108,7 +108,7 @@ def read_everything(data: bytes, path: str) -> None:
     """Do all that is done with a SKILL.md before anyone uses it."""
     frontmatter_end(data)
     one = skill.from_document(parse_frontmatter(data, path), path)
-    found = [*rules.check_skill(one), *rules.check_body(one), *rules.check_links(one, os.path.isabs)]
+    found = [*check_skill(one), *check_body(one), *check_links(one, os.path.isabs)]
     assert all(item.path == path for item in found)
     try:
         parsed = skill.parse(data, path=path)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from prowess import skill
-from prowess.skill import _rules as rules
+from prowess.skill import check_body, check_links, check_skill
 from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, Value, parse_frontmatter
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -69,5 +69,5 @@ def test_a_golden_file_that_parses_survives_render(name: str) -> None:
 def test_every_golden_file_can_be_checked(name: str) -> None:
     """Whatever the reader made of a file, the rules say something and never fail."""
     one = skill.from_document(parse_frontmatter(golden_bytes(name), "x/SKILL.md"), "x/SKILL.md")
-    found = [*rules.check_skill(one), *rules.check_body(one), *rules.check_links(one, lambda _: False)]
+    found = [*check_skill(one), *check_body(one), *check_links(one, lambda _: False)]
     assert all(item.path == "x/SKILL.md" for item in found)

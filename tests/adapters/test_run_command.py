@@ -437,7 +437,7 @@ def test_a_daemon_takes_changes_between_two_lines(place: Place) -> None:
     lines = err.decode().splitlines()
     assert lines[0] == "note: the role was read again, because it or a skill has changed"
     assert "the change is not taken over: " in lines[1]
-    assert "the key `skils` is not known" in lines[1]
+    assert "unknown key `skils`" in lines[1]
 
 
 def test_a_daemon_that_is_interrupted_ends_at_once(place: Place) -> None:

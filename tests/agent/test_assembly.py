@@ -144,7 +144,7 @@ def test_all_that_is_wrong_is_told_at_once(top: Path) -> None:
     assembly = made(top, "skils: [x]\nskills: [a, b, c]\n" + script, wrong=True, dirs=("/no/such/folder",))
     said = [(os.path.relpath(item.path or "", top), item.line, item.message[:46]) for item in assembly.findings]
     assert said == [
-        ("roles/role.yaml", 4, "the key `skils` is not known"),
+        ("roles/role.yaml", 4, "unknown key `skils`"),
         ("roles/role.yaml", None, "the folder of skills `/no/such/folder` is not t"[:46]),
         ("roles/skills/a/SKILL.md", 4, "the skill `a` cannot be used: the environment "[:46]),
         ("roles/role.yaml", 5, "there is no skill `c`: looked for " + str(top)[:12]),

@@ -103,7 +103,7 @@ def test_a_script_is_read_before_the_role_runs(tmp_path: Path) -> None:
     assert model_findings(ROLE, f"script:{file}") == ()
     file.write_text("- sy: Hello.\n- call: ''\n")
     (item,) = model_findings(ROLE, f"script:{file}")
-    assert f"{file}:1:3: the key `[0].sy` is not known" in item.message
+    assert f"{file}:1:3: unknown key `[0].sy`" in item.message
     assert f"{file}:2:3" in item.message or f"{file}:2:9" in item.message
     (item,) = model_findings(ROLE, f"script:{file}-not")
     assert "script.yaml-not" in item.message

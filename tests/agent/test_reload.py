@@ -113,7 +113,7 @@ def test_what_is_wrong_does_not_take_the_place_of_what_was_right(top: Path) -> N
     assert made.current() is first
     assert len(said) == 1
     assert said[0].startswith("the change is not taken over: ")
-    assert said[0].endswith("role.yaml:4:1: the key `skils` is not known (did you mean `skills`?)")
+    assert said[0].endswith("role.yaml:4:1: unknown key `skils` (did you mean `skills`?)")
     write(top / "role.yaml", ROLE + "skills: [../elsewhere/pdf.md]\n")
     assert made.current() is first
     assert "there is no skill `../elsewhere/pdf.md`" in said[1]
@@ -170,8 +170,8 @@ def test_a_role_that_is_wrong_is_not_begun_with(top: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         live(top)
     assert str(caught.value).splitlines() == [
-        f"{top}/role.yaml:2:1: the key `skils` is not known (did you mean `skills`?)",
-        f"{top}/role.yaml:1:1: there is no `prompt` (add `prompt: ...`)",
+        f"{top}/role.yaml:2:1: unknown key `skils` (did you mean `skills`?)",
+        f"{top}/role.yaml:1:1: missing key `prompt` (add `prompt: ...`)",
     ]
     assert caught.value.hint == "`prowess validate` says the same without running it"
 

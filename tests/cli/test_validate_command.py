@@ -48,7 +48,7 @@ def test_all_that_is_wrong_is_told(top: Path, capsys: pytest.CaptureFixture[str]
     code, out, err = typed(capsys, "validate", "role.yaml")
     assert code == 2
     assert out == (
-        f"{top}/role.yaml:4:1: error: the key `skils` is not known [role-invalid]\n"
+        f"{top}/role.yaml:4:1: error: unknown key `skils` [role-invalid]\n"
         "    hint: did you mean `skills`?\n"
         f"{top}/role.yaml: error: there is no provider of models `opnai` [role-invalid]\n"
         "    hint: did you mean `openai`?\n"
@@ -247,8 +247,7 @@ def test_show_tells_what_is_wrong_with_a_role(top: Path, capsys: pytest.CaptureF
     code, out, _ = typed(capsys, "show", "role.yml")
     assert code == 0
     assert out.endswith(
-        "findings\n  role.yml:4:1: error: the key `skils` is not known [role-invalid]\n"
-        "      hint: did you mean `skills`?\n"
+        "findings\n  role.yml:4:1: error: unknown key `skils` [role-invalid]\n      hint: did you mean `skills`?\n"
     )
     for name in ("none.yaml", "broken.yaml"):
         (top / "broken.yaml").write_text("- a\n")

@@ -15,12 +15,13 @@ from prowess.skill._forms import (
     MAX_BYTES,
     FindingCollector,
     MappingReader,
-    json_value,
     read_json_mapping,
     read_yaml_list,
     read_yaml_mapping,
 )
-from prowess.skill._yaml import Node, YamlSyntaxError, parse_yaml_node
+from prowess.skill._json_nodes import json_value
+from prowess.skill._yaml import YamlSyntaxError
+from prowess.skill._yaml_nodes import Node, parse_yaml_node
 from support import strategies  # noqa: F401 - loads the profile
 
 if TYPE_CHECKING:
@@ -61,17 +62,17 @@ def from_json(text: str) -> tuple[MappingReader | None, list[str]]:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        pytest.param("", ": the file is empty (write into it, or remove it)", id="empty"),
-        pytest.param("# nothing\n", ": the file is empty (write into it, or remove it)", id="a-comment"),
+        pytest.param("", ": the file is empty (add its content, or remove the file)", id="empty"),
+        pytest.param("# nothing\n", ": the file is empty (add its content, or remove the file)", id="a-comment"),
         pytest.param("- a\n", "1:1: the file is a list, not `key: value` lines (write `key: value` lines)", id="list"),
         pytest.param(
             "text\n", "1:1: the file is text (`text`), not `key: value` lines (write `key: value` lines)", id="text"
         ),
-        pytest.param("a: 1\nb: 2\na: 3\n", "3:1: the key `a` stands twice (remove one of them)", id="twice"),
-        pytest.param("a:\n  b: 1\n  b: 2\n", "3:3: the key `b` stands twice (remove one of them)", id="twice-below"),
+        pytest.param("a: 1\nb: 2\na: 3\n", "3:1: duplicate key `a` (remove one of them)", id="twice"),
+        pytest.param("a:\n  b: 1\n  b: 2\n", "3:3: duplicate key `b` (remove one of them)", id="twice-below"),
         pytest.param(
             "a: &x 1\nb: *x\n",
-            "1:4: the file uses a YAML anchor or alias (write the value out wherever it is meant, or put it in quotes)",
+            "1:4: YAML anchors and aliases are not allowed (write the value itself, or put it in quotes)",
             id="anchor",
         ),
         pytest.param(
@@ -81,9 +82,9 @@ def from_json(text: str) -> tuple[MappingReader | None, list[str]]:
             id="tag",
         ),
         pytest.param(
-            "a: 1\n---\nb: 2\n", "2:1: the file holds more than one YAML document (make a file of each)", id="two"
+            "a: 1\n---\nb: 2\n", "2:1: the file has more than one YAML document (write a file for each)", id="two"
         ),
-        pytest.param("[a]: 1\n", "1:1: the file has a list or a map as a key (mend the file there)", id="list-as-key"),
+        pytest.param("[a]: 1\n", "1:1: the file has a list or a map as a key (fix the YAML there)", id="list-as-key"),
         pytest.param(
             "a: \x07\n",
             "1:4: the character U+0007 is not allowed in YAML"
@@ -100,7 +101,7 @@ def from_json(text: str) -> tuple[MappingReader | None, list[str]]:
         pytest.param(
             "a: 1\n".encode("utf-16"), ": byte 0xff at offset 0 is not UTF-8 (save the file as UTF-8)", id="utf-16"
         ),
-        pytest.param(b"#" * (MAX_BYTES + 1), ": the file is larger than 256 KiB (split it)", id="large"),
+        pytest.param(b"#" * (MAX_BYTES + 1), ": the file is larger than 256 KiB (split the file)", id="large"),
     ],
 )
 def test_what_is_no_map_in_yaml_is_told(text: str | bytes, words: str) -> None:
@@ -111,11 +112,11 @@ def test_what_is_no_map_in_yaml_is_told(text: str | bytes, words: str) -> None:
 @pytest.mark.parametrize(
     ("text", "place", "hint"),
     [
-        ("a:\n\tb: 1\n", "2:1", "mend the file there"),
-        ("a: [1\n", "2:1", "mend the file there"),
-        ('a: "x\n', "1:4", "mend the file there"),
-        ('a: "\\ud800"\n', "1:7", "mend the file there"),
-        ("a: b: c\n", "1:5", "mend the file there"),
+        ("a:\n\tb: 1\n", "2:1", "fix the YAML there"),
+        ("a: [1\n", "2:1", "fix the YAML there"),
+        ('a: "x\n', "1:4", "fix the YAML there"),
+        ('a: "\\ud800"\n', "1:7", "fix the YAML there"),
+        ("a: b: c\n", "1:5", "fix the YAML there"),
     ],
     ids=["tab", "unclosed", "quote", "half-a-character", "colon"],
 )
@@ -133,8 +134,8 @@ def test_a_yaml_bomb_is_refused_before_it_grows() -> None:
     laughs = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{b}: &{b} [{','.join(f'*{a}' for _ in range(9))}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
     )
-    assert "anchor or alias" in read(laughs)[1][0]
-    assert read("[" * 100_000)[1] == ["1:65: the file nests more than 64 levels (write it flatter)"]
+    assert "anchors and aliases" in read(laughs)[1][0]
+    assert read("[" * 100_000)[1] == ["1:65: the file nests more than 64 levels (use fewer levels)"]
     assert "nests more than 64 levels" in read("{a: " * 50_000)[1][0]
     assert "nests more than 64 levels" in read("- " * 100_000)[1][0]
     assert read("a: [" + "x," * 100_000 + "]")[1][0].startswith("1:39995: the file has more than 20,000 YAML events")
@@ -184,7 +185,7 @@ def test_at_most_fifty_things_are_told_of_a_file() -> None:
     made, told = form("".join(f"stdout-contain{number}: 1\n" for number in range(5_000)))
     made.allow_only("stdout-contains", "stderr-contains")
     assert len(told.findings) == 50
-    assert line(told.findings[-1]) == "50:1: there is more that is wrong (mend what is told so far, and look again)"
+    assert line(told.findings[-1]) == "50:1: more problems are not shown (fix the problems above, then check again)"
     assert time.perf_counter() - begun < 2
 
 
@@ -195,7 +196,7 @@ def test_what_is_told_can_be_shown() -> None:
     made.get_integer("b", 0, 1)
     assert "".join(item.message for item in told.findings).isprintable()
     assert [line(item) for item in told.findings] == [
-        "1:1: the key `a\\x1b[2J\\u202e` is not known (the keys here are b)",
+        "1:1: unknown key `a\\x1b[2J\\u202e` (the known keys are b)",
         "2:4: `b` is text (`\\x1b[31m`), not a whole number from 0 to 1",
     ]
 
@@ -206,18 +207,18 @@ def test_what_is_told_can_be_shown() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "1:1: the file is not JSON: expecting value (mend the file there)"),
+        ("", "1:1: the file is not valid JSON: expecting value (fix the JSON there)"),
         ("[1]", "1:1: the file is a list, not an object (write an object)"),
         ("null", "1:1: the file is empty (`null`), not an object (write an object)"),
         ('{"a": 1,}', None),
-        ('{"a": 1} {"b": 2}', "1:10: the file is not JSON: extra data (mend the file there)"),
-        ('{"a": 1, "a": 2}', ": the file is not JSON: the key `a` stands twice (mend it)"),
-        ('{"a": NaN}', ": the file is not JSON: NaN is no value of JSON (mend it)"),
-        ('{"a": -Infinity}', ": the file is not JSON: -Infinity is no value of JSON (mend it)"),
-        ('{"a": "\\ud800"}', ": the file is not JSON: `\\ud800` holds half a character (mend it)"),
-        ('{"\\ud800": 1}', ": the file is not JSON: `\\ud800` holds half a character (mend it)"),
-        ('{"a": "\n"}', "1:8: the file is not JSON: invalid control character (mend the file there)"),
-        ("[" * 100_000, ": the file is not JSON: it nests too deep (write it flatter)"),
+        ('{"a": 1} {"b": 2}', "1:10: the file is not valid JSON: extra data (fix the JSON there)"),
+        ('{"a": 1, "a": 2}', ": the file is not valid JSON: duplicate key `a` (fix the JSON)"),
+        ('{"a": NaN}', ": the file is not valid JSON: `NaN` is not a JSON value (fix the JSON)"),
+        ('{"a": -Infinity}', ": the file is not valid JSON: `-Infinity` is not a JSON value (fix the JSON)"),
+        ('{"a": "\\ud800"}', ": the file is not valid JSON: `\\ud800` contains a lone surrogate (fix the JSON)"),
+        ('{"\\ud800": 1}', ": the file is not valid JSON: `\\ud800` contains a lone surrogate (fix the JSON)"),
+        ('{"a": "\n"}', "1:8: the file is not valid JSON: invalid control character (fix the JSON there)"),
+        ("[" * 100_000, ": the file is not valid JSON: too many levels (use fewer levels)"),
     ],
     ids=str,
 )
@@ -246,7 +247,9 @@ def test_json_with_very_many_keys_is_read_in_a_moment() -> None:
     begun = time.perf_counter()
     keys = [f'"{number}":1' for number in range(20_000)]
     assert from_json("{" + ",".join(keys) + "}")[1] == []
-    assert from_json("{" + ",".join([*keys, '"7":1']) + "}")[1][0].startswith(": the file is not JSON: the key `7`")
+    assert from_json("{" + ",".join([*keys, '"7":1']) + "}")[1][0].startswith(
+        ": the file is not valid JSON: duplicate key `7`"
+    )
     assert time.perf_counter() - begun < 2
 
 
@@ -327,8 +330,8 @@ def test_a_key_that_is_not_known_is_told_with_the_nearest() -> None:
     assert inner is not None
     inner.allow_only("exit-code", "stdout")
     assert [line(item) for item in told.findings] == [
-        "2:3: the key `a.exit_code` is not known (did you mean `exit-code`?)",
-        "3:3: the key `a.zzz` is not known (the keys here are exit-code, stdout)",
+        "2:3: unknown key `a.exit_code` (did you mean `exit-code`?)",
+        "3:3: unknown key `a.zzz` (the known keys are exit-code, stdout)",
     ]
 
 
@@ -338,18 +341,18 @@ def test_a_key_that_is_needed_is_told_where_it_is_missing() -> None:
     assert made.get_text("b", required=True) is None
     assert made.get_mapping("c", required=True) is None
     assert [line(item) for item in told.findings] == [
-        "2:4: there is no `b` (add `b: ...`)",
-        "1:1: there is no `c` (add `c: ...`)",
+        "2:4: missing key `b` (add `b: ...`)",
+        "1:1: missing key `c` (add `c: ...`)",
     ]
     read_json_mapping(b"{}", told := report()).get("version", required=True)  # type: ignore[union-attr]
-    assert [line(item) for item in told.findings] == ['1:1: there is no `version` (add `"version": ...`)']
+    assert [line(item) for item in told.findings] == ['1:1: missing key `version` (add `"version": ...`)']
 
 
 def test_a_key_with_nothing_behind_it_can_be_refused() -> None:
     """`null` says that nothing is meant; nothing at all may be forgotten."""
     made, told = form("a:\nb: null\nc: ''\n")
     made.report_empty("a", "b", "c", "d")
-    hint = "write its value, or remove the key; nothing is expected by it as it is"
+    hint = "write its value, or remove the key"
     assert [line(item) for item in told.findings] == [f"1:3: `a` is empty ({hint})"]
 
 
@@ -364,11 +367,11 @@ def test_a_list_of_maps_leaves_out_what_is_none() -> None:
     ]
     told = report()
     assert read_yaml_list(b"a: 1\n", told) == []
-    hint = "begin each of its parts with a dash"
+    hint = "begin each item with a dash"
     assert [line(item) for item in told.findings] == [f"1:1: the file is a map, not a list ({hint})"]
     told = report()
     assert read_yaml_list(b"", told) == []
-    assert [line(item) for item in told.findings] == [": the file is empty (write into it, or remove it)"]
+    assert [line(item) for item in told.findings] == [": the file is empty (add its content, or remove the file)"]
 
 
 # ── what JSON means in YAML ──────────────────────────────────────────────────────────────────────────────────────────

@@ -173,7 +173,7 @@ def test_a_plain_scalar_never_changes_type(text: str) -> None:
         pytest.param(
             "a: \x07b", "control-character", 2, 4, "the front matter holds the control character U+0007", id="control"
         ),
-        pytest.param("a: b\na: c", "yaml-duplicate-key", 3, 1, "the key `a` stands twice", id="duplicate"),
+        pytest.param("a: b\na: c", "yaml-duplicate-key", 3, 1, "duplicate key `a`", id="duplicate"),
         pytest.param("a: *b\nc: &d e", "yaml-anchor", 3, 4, "the anchor `&d` is not allowed", id="anchor"),
         pytest.param("a: !!str b", "yaml-tag", 2, 4, "the tag `tag:yaml.org,2002:str` is not allowed", id="tag"),
     ],

@@ -10,8 +10,9 @@ from hypothesis import given
 from prowess._internal.text import normalize_name
 from prowess.findings import apply_policy
 from prowess.skill import Skill, from_document
+from prowess.skill._body_rules import check_body, check_links, find_body_links
 from prowess.skill._frontmatter import parse_frontmatter
-from prowess.skill._rules import check_body, check_links, check_skill, find_body_links
+from prowess.skill._rules import check_skill
 from support.strategies import skill_bytes
 
 

@@ -172,7 +172,7 @@ def test_tools_of_published_skills_are_kept_as_text() -> None:
     [
         pytest.param(
             "---\nname: x\nname: y\n---\n",
-            "a/SKILL.md:3:1: the key `name` stands twice\n    name: y\n    ^",
+            "a/SKILL.md:3:1: duplicate key `name`\n    name: y\n    ^",
             id="duplicate-key",
         ),
         pytest.param(

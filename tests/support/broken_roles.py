@@ -10,17 +10,17 @@ INITRUNNER_ROLE = "apiVersion: initrunner/v1\nkind: Agent\nmetadata:\n  name: a\
 _TYPES = ", ".join(TOOL_FIELDS)
 
 BROKEN: dict[str, tuple[str, str]] = {
-    "no name": ("prompt: Help.\nmodel: openai:m\n", "1:1: there is no `name` (add `name: ...`)"),
-    "no prompt": ("name: a\nmodel: openai:m\n", "1:1: there is no `prompt` (add `prompt: ...`)"),
+    "no name": ("prompt: Help.\nmodel: openai:m\n", "1:1: missing key `name` (add `name: ...`)"),
+    "no prompt": ("name: a\nmodel: openai:m\n", "1:1: missing key `prompt` (add `prompt: ...`)"),
     "blank prompt": ("name: a\nprompt: '  '\nmodel: openai:m\n", "2:9: `prompt` is empty (write something)"),
     "prompt is a list": (
         "name: a\nprompt: [x]\nmodel: openai:m\n",
         "2:9: `prompt` is a list, not text (put it in quotes)",
     ),
-    "unknown key": (FLAT_ROLE + "skils: [x]\n", "4:1: the key `skils` is not known (did you mean `skills`?)"),
+    "unknown key": (FLAT_ROLE + "skils: [x]\n", "4:1: unknown key `skils` (did you mean `skills`?)"),
     "unknown key inside": (
         FLAT_ROLE + "auto_skills:\n  max_skill: 3\n",
-        "5:3: the key `auto_skills.max_skill` is not known (did you mean `max_skills`?)",
+        "5:3: unknown key `auto_skills.max_skill` (did you mean `max_skills`?)",
     ),
     "skills is a text": (
         FLAT_ROLE + "skills: pdf\n",
@@ -52,7 +52,7 @@ BROKEN: dict[str, tuple[str, str]] = {
     ),
     "model has no name": (
         "name: a\nprompt: Help.\nmodel: {provider: openai}\n",
-        "3:8: there is no `model.name` (add `name: ...`)",
+        "3:8: missing key `model.name` (add `name: ...`)",
     ),
     "timeout is in quotes": (
         FLAT_ROLE + "guardrails: {timeout_seconds: '9'}\n",
@@ -64,7 +64,7 @@ BROKEN: dict[str, tuple[str, str]] = {
     ),
     "tool has no type": (
         FLAT_ROLE + "tools:\n- read_only: true\n",
-        "5:3: there is no `tools[0].type` (add `type: ...`)",
+        "5:3: missing key `tools[0].type` (add `type: ...`)",
     ),
     "unknown tool": (
         FLAT_ROLE + "tools:\n- type: filesytem\n",
@@ -76,11 +76,11 @@ BROKEN: dict[str, tuple[str, str]] = {
     ),
     "tool has another key": (
         FLAT_ROLE + "tools:\n- type: filesystem\n  root: .\n",
-        "6:3: the key `tools[0].root` is not known (did you mean `root_path`?)",
+        "6:3: unknown key `tools[0].root` (did you mean `root_path`?)",
     ),
     "http goes nowhere": (
         FLAT_ROLE + "tools:\n- type: http\n",
-        "5:3: there is no `tools[0].base_url` (add `base_url: ...`)",
+        "5:3: missing key `tools[0].base_url` (add `base_url: ...`)",
     ),
     "http does what is no method": (
         FLAT_ROLE + "tools:\n- type: http\n  base_url: https://example.com\n  allowed_methods: [GRAB]\n",
@@ -105,11 +105,11 @@ BROKEN: dict[str, tuple[str, str]] = {
     ),
     "no metadata": (
         INITRUNNER_ROLE.replace("metadata:\n  name: a\n", ""),
-        "1:1: there is no `metadata` (add `metadata: ...`)",
+        "1:1: missing key `metadata` (add `metadata: ...`)",
     ),
     "no spec": (
         INITRUNNER_ROLE.partition("spec:")[0],
-        "1:1: there is no `spec` (add `spec: ...`)",
+        "1:1: missing key `spec` (add `spec: ...`)",
     ),
     "spec is a word": (
         INITRUNNER_ROLE.partition("spec:")[0] + "spec: later\n",
@@ -117,23 +117,23 @@ BROKEN: dict[str, tuple[str, str]] = {
     ),
     "unknown key in spec": (
         INITRUNNER_ROLE + "  prompt: x\n",
-        "8:3: the key `spec.prompt` is not known (the keys here are role, model, skills, auto_skills, tools, guardrails, security)",
+        "8:3: unknown key `spec.prompt` (the known keys are role, model, skills, auto_skills, tools, guardrails, security)",
     ),
 }
 """Mistakes that the JSON Schema reports too."""
 
 UNREADABLE: dict[str, tuple[str, str]] = {
-    "empty": ("", "the file is empty (write into it, or remove it)"),
+    "empty": ("", "the file is empty (add its content, or remove the file)"),
     "a list": ("- a\n", "1:1: the file is a list, not `key: value` lines (write `key: value` lines)"),
     "a word": ("role\n", "1:1: the file is text (`role`), not `key: value` lines (write `key: value` lines)"),
-    "a key twice": ("name: a\nname: b\n", "2:1: the key `name` stands twice (remove one of them)"),
+    "a key twice": ("name: a\nname: b\n", "2:1: duplicate key `name` (remove one of them)"),
     "an anchor": (
         "name: &a b\nprompt: *a\n",
-        "1:7: the file uses a YAML anchor or alias (write the value out wherever it is meant, or put it in quotes)",
+        "1:7: YAML anchors and aliases are not allowed (write the value itself, or put it in quotes)",
     ),
     "not closed": (
         "name: [a\n",
-        "2:1: the file is not valid YAML: did not find expected ',' or ']' while parsing a flow sequence (mend the file there)",
+        "2:1: the file is not valid YAML: did not find expected ',' or ']' while parsing a flow sequence (fix the YAML there)",
     ),
 }
 """Files that are not a map."""

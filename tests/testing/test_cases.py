@@ -192,38 +192,38 @@ def test_another_name_is_wrong(name: str, here: Path) -> None:
         (
             "nam: a\nInput: {command: x}\n",
             [
-                "1:1: the key `nam` is not known (did you mean `name`?)",
-                "2:1: the key `Input` is not known (did you mean `input`?)",
-                "1:1: there is no `name` (add `name: ...`)",
-                "1:1: there is no `input` (add `input: ...`)",
+                "1:1: unknown key `nam` (did you mean `name`?)",
+                "2:1: unknown key `Input` (did you mean `input`?)",
+                "1:1: missing key `name` (add `name: ...`)",
+                "1:1: missing key `input` (add `input: ...`)",
             ],
         ),
         (
             GOOD + "  timeout: 3\n  file: [x]\n",
             [
-                "4:3: the key `input.timeout` is not known (the keys here are command, stdin, files)",
-                "5:3: the key `input.file` is not known (did you mean `files`?)",
+                "4:3: unknown key `input.timeout` (the known keys are command, stdin, files)",
+                "5:3: unknown key `input.file` (did you mean `files`?)",
             ],
         ),
         (
             GOOD + "expected:\n  exit_code: 0\n  stdout_contains: [x]\n  Not-contains: [x]\n",
             [
-                "5:3: the key `expected.exit_code` is not known (did you mean `exit-code`?)",
-                "6:3: the key `expected.stdout_contains` is not known (did you mean `stdout-contains`?)",
-                "7:3: the key `expected.Not-contains` is not known (did you mean `not-contains`?)",
+                "5:3: unknown key `expected.exit_code` (did you mean `exit-code`?)",
+                "6:3: unknown key `expected.stdout_contains` (did you mean `stdout-contains`?)",
+                "7:3: unknown key `expected.Not-contains` (did you mean `not-contains`?)",
             ],
         ),
         (
             GOOD + "expected:\nstdout-contains: [x]\n",
             [
-                "5:1: the key `stdout-contains` is not known (the keys here are name, description, input, expected)",
-                "4:10: `expected` is empty (write its value, or remove the key; nothing is expected by it as it is)",
+                "5:1: unknown key `stdout-contains` (the known keys are name, description, input, expected)",
+                "4:10: `expected` is empty (write its value, or remove the key)",
             ],
         ),
         (GOOD + "<<: {expected: {}}\n", None),
-        ("name: a\n", ["1:1: there is no `input` (add `input: ...`)"]),
-        ("name: a\ninput:\n", ["2:7: there is no `input` (add `input: ...`)"]),
-        ("name: a\ninput: {}\n", ["2:8: there is no `input.command` (add `command: ...`)"]),
+        ("name: a\n", ["1:1: missing key `input` (add `input: ...`)"]),
+        ("name: a\ninput:\n", ["2:7: missing key `input` (add `input: ...`)"]),
+        ("name: a\ninput: {}\n", ["2:8: missing key `input.command` (add `command: ...`)"]),
         (
             "name: a\ninput: {command: ' '}\n",
             ["2:18: `input.command` is empty (write what `/bin/sh -c` is to run)"],
@@ -232,8 +232,8 @@ def test_another_name_is_wrong(name: str, here: Path) -> None:
         ("name: a\ninput: {command: [a, b]}\n", ["2:18: `input.command` is a list, not text (put it in quotes)"]),
         ("name: a\ninput: x\n", ["2:8: `input` is text (`x`), not a map (write `key: value` lines below `input:`)"]),
         ("- name: a\n", ["1:1: the file is a list, not `key: value` lines (write `key: value` lines)"]),
-        ("", [" the file is empty (write into it, or remove it)"]),
-        ("name: a\nname: b\n", ["2:1: the key `name` stands twice (remove one of them)"]),
+        ("", [" the file is empty (add its content, or remove the file)"]),
+        ("name: a\nname: b\n", ["2:1: duplicate key `name` (remove one of them)"]),
         (
             GOOD + "  stdin: [x]\n  files: x\n",
             [
@@ -456,8 +456,8 @@ VERSION = "only version 1 of the format is known"
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{}", 'there is no `version` (add `"version": ...`)'),
-        ('{"version": null}', 'there is no `version` (add `"version": ...`)'),
+        ("{}", 'missing key `version` (add `"version": ...`)'),
+        ('{"version": null}', 'missing key `version` (add `"version": ...`)'),
         ('{"version": 2}', f"`version` is a number (`2`), not 1 ({VERSION})"),
         ('{"version": "1"}', "`version` is text (`1`), not 1 (write it without quotes)"),
         ('{"version": true}', f"`version` is true or false (`true`), not 1 ({VERSION})"),
@@ -469,11 +469,14 @@ VERSION = "only version 1 of the format is known"
         ('{"version": 1, "timeout": true}', f"`timeout` is true or false (`true`), {TIMEOUT}"),
         ('{"version": 1, "timeout": "30"}', f"`timeout` is text (`30`), {TIMEOUT} (write it without quotes)"),
         ('{"version": 1, "timeout": "30s"}', f"`timeout` is text (`30s`), {TIMEOUT}"),
-        ('{"version": 1, "timeout": NaN}', "the file is not JSON: NaN is no value of JSON (mend it)"),
-        ('{"version": 1, "timeout": Infinity}', "the file is not JSON: Infinity is no value of JSON (mend it)"),
-        ('{"version": 1, "timeOut": 3}', "the key `timeOut` is not known (did you mean `timeout`?)"),
+        ('{"version": 1, "timeout": NaN}', "the file is not valid JSON: `NaN` is not a JSON value (fix the JSON)"),
+        (
+            '{"version": 1, "timeout": Infinity}',
+            "the file is not valid JSON: `Infinity` is not a JSON value (fix the JSON)",
+        ),
+        ('{"version": 1, "timeOut": 3}', "unknown key `timeOut` (did you mean `timeout`?)"),
         ('{"version": 1, "environment": {}}', None),
-        ('{"version": 1, "version": 1}', "the file is not JSON: the key `version` stands twice (mend it)"),
+        ('{"version": 1, "version": 1}', "the file is not valid JSON: duplicate key `version` (fix the JSON)"),
         ('{"version": 1, "env": ["A=1"]}', "`env` is a list, not a map of texts"),
         ('{"version": 1, "env": {"A": 1}}', "`env.A` is a number (`1`), not text (put it in quotes)"),
         ('{"version": 1, "env": {"A": true}}', "`env.A` is true or false (`true`), not text (put it in quotes)"),
@@ -488,10 +491,10 @@ VERSION = "only version 1 of the format is known"
         ('{"version": 1, "env": {"1A": "x"}}', None),
         ('{"version": 1, "env": {"A": "\\ud800"}}', None),
         ("[1]", "the file is a list, not an object (write an object)"),
-        ("", "1:1: the file is not JSON: expecting value (mend the file there)"),
-        ("version: 1\n", "1:1: the file is not JSON: expecting value (mend the file there)"),
-        ('{"version": 1} // one', "1:16: the file is not JSON: extra data (mend the file there)"),
-        ("[" * 200_000, "the file is not JSON: it nests too deep (write it flatter)"),
+        ("", "1:1: the file is not valid JSON: expecting value (fix the JSON there)"),
+        ("version: 1\n", "1:1: the file is not valid JSON: expecting value (fix the JSON there)"),
+        ('{"version": 1} // one', "1:16: the file is not valid JSON: extra data (fix the JSON there)"),
+        ("[" * 200_000, "the file is not valid JSON: too many levels (use fewer levels)"),
         (b'{"version": 1, "env": {"A": "\xff"}}', "byte 0xff at offset 29 is not UTF-8 (save the file as UTF-8)"),
     ],
     ids=lambda value: repr(value)[:40],
@@ -508,7 +511,7 @@ def test_what_is_wrong_with_a_config_is_told_all_at_once_and_where(here: Path) -
     """As with a case."""
     text = '{\n  "version": 2,\n  "timout": 3,\n  "env": {"A": 1, "B-C": "x"}\n}\n'
     assert told(configured(here, text)) == [
-        "tests/test-config.json:3:3: the key `timout` is not known (did you mean `timeout`?)",
+        "tests/test-config.json:3:3: unknown key `timout` (did you mean `timeout`?)",
         f"tests/test-config.json:2:14: `version` is a number (`2`), not 1 ({VERSION})",
         "tests/test-config.json:4:16: `env.A` is a number (`1`), not text (put it in quotes)",
         (

@@ -96,7 +96,7 @@ def test_the_tables_have_exactly_the_keys_there_are(project: Path) -> None:
     (folder / "tests/test-config.json").write_text('{"version": 1, "zzzz": 1}')
     told = {Path(item.path or "").name: [] for item in load_suite(folder).findings}  # type: dict[str, list[str]]
     for item in load_suite(folder).findings:
-        told[Path(item.path or "").name].append((item.hint or "").removeprefix("the keys here are "))
+        told[Path(item.path or "").name].append((item.hint or "").removeprefix("the known keys are "))
     top, given, expected = (line.split(", ") for line in told["04-accents.yaml"])
     wanted = [
         *(name for name in top if name not in ("input", "expected")),

@@ -8,31 +8,32 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._body_rules import check_body, check_links
     from ._fast import YAML_LITERALS, FastFrontmatter, fast_parse, fast_parse_table
     from ._fix import change_name, fix_file
     from ._forms import (
         MAX_BYTES,
         FindingCollector,
         MappingReader,
-        json_value,
         read_json_mapping,
         read_yaml_list,
         read_yaml_mapping,
     )
     from ._frontmatter import MAX_FRONTMATTER_BYTES, Document, frontmatter_end, parse_frontmatter, parse_yaml_mapping
     from ._integrity import MAX_DEPTH, digest_of_records, integrity_digest, integrity_record, read_integrity
+    from ._json_nodes import json_value
+    from ._render import render
     from ._requirements import find_missing
     from ._rules import (
         MAX_COMPATIBILITY,
         MAX_DESCRIPTION,
         MAX_NAME,
         RESERVED_WORDS,
-        check_body,
-        check_links,
         check_skill,
     )
-    from ._skill import FIELDS, SPEC_FIELDS, Requirements, Skill, from_document, load, parse, render, unreadable_skill
-    from ._yaml import Field, Node, Value, YamlSyntaxError, parse_yaml_node
+    from ._skill import FIELDS, SPEC_FIELDS, Requirements, Skill, from_document, load, parse, unreadable_skill
+    from ._yaml import Field, Value, YamlSyntaxError
+    from ._yaml_nodes import Node, parse_yaml_node
 
 __all__ = [
     "Document",
@@ -86,6 +87,10 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
     __getattr__ = lazy_exports(
         __name__,
         {
+            "_body_rules": (
+                "check_body",
+                "check_links",
+            ),
             "_fast": (
                 "FastFrontmatter",
                 "YAML_LITERALS",
@@ -100,7 +105,6 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
                 "FindingCollector",
                 "MAX_BYTES",
                 "MappingReader",
-                "json_value",
                 "read_json_mapping",
                 "read_yaml_list",
                 "read_yaml_mapping",
@@ -119,14 +123,14 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
                 "integrity_record",
                 "read_integrity",
             ),
+            "_json_nodes": ("json_value",),
+            "_render": ("render",),
             "_requirements": ("find_missing",),
             "_rules": (
                 "MAX_COMPATIBILITY",
                 "MAX_DESCRIPTION",
                 "MAX_NAME",
                 "RESERVED_WORDS",
-                "check_body",
-                "check_links",
                 "check_skill",
             ),
             "_skill": (
@@ -137,14 +141,15 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
                 "from_document",
                 "load",
                 "parse",
-                "render",
                 "unreadable_skill",
             ),
             "_yaml": (
                 "Field",
-                "Node",
                 "Value",
                 "YamlSyntaxError",
+            ),
+            "_yaml_nodes": (
+                "Node",
                 "parse_yaml_node",
             ),
         },

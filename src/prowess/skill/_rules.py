@@ -7,9 +7,8 @@ from the policy (`findings.under_policy`). Sources: agentskills.io, "Specificati
 from __future__ import annotations
 
 import os
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from prowess._internal.text import hidden_characters, quoted
 from prowess.findings import Finding, finding
@@ -19,10 +18,9 @@ from ._skill import FIELDS, SPEC_FIELDS, Skill
 __all__ = [
     "MAX_COMPATIBILITY",
     "MAX_DESCRIPTION",
-    "MAX_LINES",
+    "MAX_FINDINGS_PER_CODE",
     "MAX_NAME",
     "RESERVED_WORDS",
-    "find_body_links",
     "check_skill",
 ]
 
@@ -32,8 +30,6 @@ MAX_DESCRIPTION = 1024
 """Characters; "description field"."""
 MAX_COMPATIBILITY = 500
 """Characters; "compatibility field"."""
-MAX_LINES = 500
-"""Lines of a SKILL.md; "Progressive disclosure"."""
 RESERVED_WORDS = ("infer", "claude", "anthropic", "gemini", "openai")
 """Not allowed in a name by the `infer` CLI; Anthropic's limits forbid two of them, and Anthropic ships `claude-api`."""
 
@@ -54,7 +50,7 @@ def check_skill(skill: Skill) -> tuple[Finding, ...]:
     )
 
 
-_MAX_REPORTED = 20
+MAX_FINDINGS_PER_CODE = 20
 """Findings of one code in one file."""
 
 
@@ -62,7 +58,7 @@ def _limit_per_code(found: Iterator[Finding]) -> Iterator[Finding]:
     counts: Counter[str] = Counter()
     for item in found:
         counts[item.code] += 1
-        if counts[item.code] <= _MAX_REPORTED:
+        if counts[item.code] <= MAX_FINDINGS_PER_CODE:
             yield item
 
 
@@ -254,112 +250,3 @@ def _check_unknown_fields(skill: Skill) -> Iterator[Finding]:
             words = "is not a field of the specification" if key in _KNOWN_FIELDS else "is not known"
             hint = "write `allowed-tools`" if key == "allowed_tools" else "put values of your own below `metadata:`"
             yield _field_finding(skill, key, "field-unknown", f"the field {quoted(key)} {words}", hint)
-
-
-def check_body(skill: Skill) -> Iterator[Finding]:
-    """Rules that need the whole file: specification, "Body content" and "Progressive disclosure"."""
-    document = skill.document
-    if document is None or document.frontmatter is None:
-        return
-    if not skill.body.strip():
-        yield finding(
-            "body-empty",
-            "there are no instructions below the front matter",
-            path=skill.path,
-            line=document.body_line,
-            hint="write what the agent should do",
-        )
-    if document.line_count > MAX_LINES:
-        yield finding(
-            "body-too-long",
-            f"SKILL.md has {document.line_count:,} lines; about {MAX_LINES} are advised",
-            path=skill.path,
-            line=MAX_LINES + 1,
-            hint="move detail into files below `references/`",
-        )
-
-
-_LINK_PATTERN = r"(?<!!)\[[^\[\]\n]{0,200}\]\(\s*<?(?P<target>[^()\s<>\"]{1,300})>?(?:\s+\"[^\"\n]{0,200}\")?\s*\)"
-_CODE_FENCE_PATTERN = r"^ {0,3}(```+|~~~+)"
-
-
-def _without_code(line: str) -> str:
-    """Blank out the code spans of a line: from a run of back-ticks to the next run as long."""
-    if "`" not in line:
-        return line
-    runs = [(run.start(), run.end()) for run in re.finditer(r"`+", line)]
-    closing: list[int | None] = [None] * len(runs)
-    last: dict[int, int] = {}
-    for number in range(len(runs) - 1, -1, -1):
-        length = runs[number][1] - runs[number][0]
-        closing[number] = last.get(length)
-        last[length] = number
-    parts, at, number = [], 0, 0
-    while number < len(runs):
-        other = closing[number]
-        if other is not None:
-            start, end = runs[number][0], runs[other][1]
-            parts += [line[at:start], " " * (end - start)]
-            at, number = end, other
-        number += 1
-    return "".join([*parts, line[at:]])
-
-
-def find_body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
-    """Yield the relative links of the body outside code: target, line, column.
-
-    The target is a path relative to the skill's folder; it may not be there and may lead out of it.
-    """
-    if skill.document is None:
-        return
-    # Compiled here: only a check looks into bodies.
-    link, fenced = re.compile(_LINK_PATTERN), re.compile(_CODE_FENCE_PATTERN)
-    fence = ""
-    for number, line in enumerate(skill.body.split("\n"), skill.document.body_line):
-        if mark := fenced.match(line):
-            if not fence:
-                fence = mark[1]
-            elif mark[1].startswith(fence):
-                fence = ""
-            continue
-        if fence or "](" not in line:
-            continue
-        for match in link.finditer(_without_code(line)):
-            target = match["target"].split("#")[0].split("?")[0]
-            if "%" in target:
-                from urllib.parse import unquote
-
-                target = unquote(target)
-            if not target or "\0" in target or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|//|[{$]", target):
-                continue
-            yield target, number, match.start("target") + 1
-
-
-_MAX_LINKS = 1000
-"""Files that are looked for because one body links to them."""
-
-
-def check_links(skill: Skill, exists: Callable[[str], bool]) -> Iterator[Finding]:
-    """Specification, "File references": a link of the body leads to a file of the skill.
-
-    Args:
-        skill: with its body.
-        exists: whether a path below the skill's folder is there.
-    """
-    counts: Counter[str] = Counter()
-    known: dict[str, bool] = {}
-    for target, line, column in find_body_links(skill):
-        path = os.path.normpath(target)
-        if os.path.isabs(path) or path == ".." or path.startswith(".." + os.sep):
-            code, message = "link-escapes", f"the link {quoted(target)} leads out of the skill's folder"
-            hint = "move the file into the skill"
-        elif len(known) >= _MAX_LINKS and path not in known:
-            return
-        elif not (known[path] if path in known else known.setdefault(path, exists(path))):
-            code, message = "link-missing", f"the link {quoted(target)} leads to a file that is not there"
-            hint = "mend the link, or add the file"
-        else:
-            continue
-        counts[code] += 1
-        if counts[code] <= _MAX_REPORTED:
-            yield finding(code, message, path=skill.path, line=line, column=column, hint=hint)

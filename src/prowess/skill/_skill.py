@@ -1,7 +1,7 @@
-"""SKILL.md -> Skill
+"""Read a SKILL.md into a `Skill`.
 
-`parse` takes bytes and gives the model, or raises where the `guide` policy rejects; `from_document` never raises and
-leaves it to the caller how strict to be. `render` is the way back: `parse(render(skill)) == skill`.
+`parse` raises an exception for a finding that is an error under the `guide` policy; `load` and `from_document` never
+raise, so the caller decides how strict to be.
 """
 
 from __future__ import annotations
@@ -15,18 +15,27 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess.errors import SkillSyntaxError
 from prowess.findings import Finding, Severity, finding
 
-from ._frontmatter import Document, Field, Value, parse_frontmatter, scalar_kind
+from ._frontmatter import Document, Field, Value, parse_frontmatter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    Splitter = Callable[[str], Iterable[str]]
-
-__all__ = ["FIELDS", "Requirements", "Skill", "from_document", "load", "parse", "render"]
+__all__ = [
+    "FALSE_WORDS",
+    "FIELDS",
+    "SPEC_FIELDS",
+    "TRUE_WORDS",
+    "Requirements",
+    "Skill",
+    "from_document",
+    "load",
+    "parse",
+    "split_tools",
+    "unreadable_skill",
+]
 
 SPEC_FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
-"""The fields of agentskills.io, specification, "Frontmatter"."""
+"""The fields of agentskills.io, "Specification", "Frontmatter"."""
 
 CLIENT_FIELDS = (
     "disable-model-invocation",
@@ -39,13 +48,13 @@ CLIENT_FIELDS = (
     "tools",
     "requires",
 )
-"""Fields of single clients that Prowess reads too."""
+"""Fields of single clients that Prowess reads as well."""
 
 FIELDS = (*SPEC_FIELDS, *CLIENT_FIELDS)
 
 
 class Requirements(Frozen):
-    """What a skill says it needs; nothing here is checked yet."""
+    """What a skill says it needs; `find_missing` checks it."""
 
     env: tuple[str, ...] = ()
     """Environment variables that must be set and not empty."""
@@ -55,22 +64,22 @@ class Requirements(Frozen):
     """Python requirements, as in `compatibility: {requires: [...]}` of UAAPS."""
 
     def as_dict(self) -> dict[str, list[str]]:
-        """Return the requirements as `--json` shows them."""
+        """Return the requirements in the shape of `--json`."""
         return {"env": list(self.env), "bins": list(self.bins), "packages": list(self.packages)}
 
 
 class Skill(Frozen, not_compared=("path", "fields", "findings", "document")):
-    """One skill as its author wrote it. What a field cannot hold, because it has the wrong type, is in `extra`."""
+    """One skill as its author wrote it. A value of the wrong type is in `extra`."""
 
     name: str | None = None
-    """None where there is none; the text as it was typed otherwise, even if it is empty."""
+    """`None` if missing; otherwise the text as its author typed it, even if it is empty."""
     description: str | None = None
     license: str | None = None
     compatibility: str | None = None
     metadata: Mapping[str, Value] = EMPTY
-    """Text to text; a nested list or map is kept as it is."""
+    """Text to text; a nested list or map is kept."""
     allowed_tools: tuple[str, ...] = ()
-    """One item a tool: `Bash(git add:*)` is one."""
+    """One item per tool; `Bash(git add:*)` is one item."""
     disable_model_invocation: bool = False
     user_invocable: bool = True
     context: str | None = None
@@ -79,23 +88,23 @@ class Skill(Frozen, not_compared=("path", "fields", "findings", "document")):
     argument_hint: str | None = None
     paths: tuple[str, ...] = ()
     tools: tuple[Mapping[str, Value], ...] | str = ()
-    """InitRunner's list of tool configurations; text where a skill writes `tools: Read, Grep`."""
+    """InitRunner's list of tool configurations, or the text of a skill that writes `tools: Read, Grep`."""
     requirements: Requirements = Requirements()
     extra: Mapping[str, Value] = EMPTY
-    """Everything else, as it was read."""
+    """All other fields."""
     body: str = ""
-    """The instructions; empty when only the front matter was read."""
+    """The instructions; empty if only the front matter was read."""
     path: str | None = None
-    """Of its SKILL.md."""
+    """The path of its SKILL.md."""
     fields: Mapping[str, Field] = EMPTY
-    """The front matter with positions and YAML types, for rules and for hosts that care."""
+    """The front matter with positions and YAML types, for rules and hosts."""
     findings: tuple[Finding, ...] = ()
-    """What the reader had to say."""
+    """The findings of the reader."""
     document: Document | None = None
 
     @property
     def folder(self) -> str:
-        """The name of the folder it lies in, of a flat `NAME.md` the NAME; an empty text if it came from nowhere."""
+        """The name of its folder; for a flat `NAME.md` the NAME; empty if it has no path."""
         if not self.path:
             return ""
         folder, file = os.path.split(self.path)
@@ -103,21 +112,20 @@ class Skill(Frozen, not_compared=("path", "fields", "findings", "document")):
 
     @property
     def short_description(self) -> str | None:
-        """`metadata.short-description`, which Codex reads for its interface."""
+        """The value of `metadata.short-description`, which Codex shows to its user."""
         value = self.metadata.get("short-description")
         return value if isinstance(value, str) else None
 
 
 def parse(data: bytes | str, *, path: str | None = None) -> Skill:
-    """Read one SKILL.md.
+    """Return the skill in a SKILL.md.
 
     Args:
         data: the whole file.
-        path: what findings and errors call it.
+        path: the name of the file in findings and errors.
 
     Raises:
-        SkillSyntaxError: the file breaks a rule that rejects it under the `guide` policy while it is read; what is
-            wrong with its *values* is for `prowess.check` to say.
+        SkillSyntaxError: the file cannot be parsed under the `guide` policy. `prowess.check` reports wrong values.
     """
     skill = from_document(
         parse_frontmatter(data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data, path), path
@@ -133,11 +141,11 @@ def parse(data: bytes | str, *, path: str | None = None) -> Skill:
 
 
 def load(path: str, *, real: str | None = None) -> Skill:
-    """Read one SKILL.md from the disk. Whatever is wrong is in the skill's findings; nothing is raised.
+    """Return the skill in a file. Never raises: the skill's findings report what is wrong.
 
     Args:
-        path: what the file is called; a link is not followed.
-        real: where it lies, if `path` is a link to it.
+        path: the name of the file in findings; a link is not followed.
+        real: the path to open, if `path` is a link to it.
     """
     try:
         data = read_file(real or path)
@@ -147,67 +155,30 @@ def load(path: str, *, real: str | None = None) -> Skill:
 
 
 def unreadable_skill(path: str, error: UnreadableError) -> Skill:
-    """Stand in for a skill whose file could not be read."""
+    """Return an empty skill with a finding that says why its file cannot be read."""
     return Skill(path=path, findings=(finding(error.code, error.message, path=path, hint=error.hint),))
 
 
-_TRUE = frozenset(("true", "yes", "on", "1"))
-_FALSE = frozenset(("false", "no", "off", "0"))
-
-
 def from_document(document: Document, path: str | None = None) -> Skill:
-    """Give the fields of a document their types. Never raises."""
-    values = {key: entry.value for key, entry in document.fields.items()}
+    """Return a skill with the typed fields of a document. Never raises."""
+    values = {key: field.value for key, field in document.fields.items()}
     if "allowed_tools" in values and "allowed-tools" not in values:
         values["allowed-tools"] = values.pop("allowed_tools")
-
-    def text(key: str) -> str | None:
-        value = values.get(key)
-        if isinstance(value, str):
-            del values[key]
-            return value
-        return None
-
-    def truth(key: str, default: bool) -> bool:
-        value = values.get(key)
-        if isinstance(value, str) and (word := value.strip().lower()) in _TRUE | _FALSE:
-            del values[key]
-            return word in _TRUE
-        return default
-
-    def texts(key: str, split: Splitter) -> tuple[str, ...]:
-        value = values.get(key)
-        if isinstance(value, str):
-            del values[key]
-            return tuple(split(value))
-        if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
-            del values[key]
-            return tuple(item for item in value if isinstance(item, str) and item)
-        return ()
-
-    metadata: Mapping[str, Value] = {}
-    if isinstance(values.get("metadata"), Mapping):
-        metadata = values.pop("metadata")  # type: ignore[assignment]
-    tools = values.get("tools")
-    skill_tools: tuple[Mapping[str, Value], ...] | str = ()
-    if isinstance(tools, str) or (isinstance(tools, tuple) and all(isinstance(item, Mapping) for item in tools)):
-        skill_tools = tools  # type: ignore[assignment]
-        del values["tools"]
     return Skill(
-        name=text("name"),
-        description=text("description"),
-        license=text("license"),
-        compatibility=text("compatibility"),
-        metadata=metadata,
-        allowed_tools=texts("allowed-tools", split_tools),
-        disable_model_invocation=truth("disable-model-invocation", False),
-        user_invocable=truth("user-invocable", True),
-        context=text("context"),
-        agent=text("agent"),
-        model=text("model"),
-        argument_hint=text("argument-hint"),
-        paths=texts("paths", _split_commas),
-        tools=skill_tools,
+        metadata=_take_mapping(values, "metadata"),
+        tools=_take_tools(values),
+        name=_take_text(values, "name"),
+        description=_take_text(values, "description"),
+        license=_take_text(values, "license"),
+        compatibility=_take_text(values, "compatibility"),
+        allowed_tools=_take_texts(values, "allowed-tools", split_tools),
+        disable_model_invocation=_take_bool(values, "disable-model-invocation", default=False),
+        user_invocable=_take_bool(values, "user-invocable", default=True),
+        context=_take_text(values, "context"),
+        agent=_take_text(values, "agent"),
+        model=_take_text(values, "model"),
+        argument_hint=_take_text(values, "argument-hint"),
+        paths=_take_texts(values, "paths", _split_commas),
         requirements=_take_requirements(values),
         extra=values,
         body=document.body,
@@ -218,8 +189,63 @@ def from_document(document: Document, path: str | None = None) -> Skill:
     )
 
 
+# Each of these removes a field from the values and returns it typed. A value of another type is not removed.
+
+TRUE_WORDS = frozenset(("true", "yes", "on", "1"))
+FALSE_WORDS = frozenset(("false", "no", "off", "0"))
+
+
+def _take_text(values: dict[str, Value], key: str) -> str | None:
+    value = values.get(key)
+    if isinstance(value, str):
+        del values[key]
+        return value
+    return None
+
+
+def _take_bool(values: dict[str, Value], key: str, *, default: bool) -> bool:
+    value = values.get(key)
+    if isinstance(value, str) and (word := value.strip().lower()) in TRUE_WORDS | FALSE_WORDS:
+        del values[key]
+        return word in TRUE_WORDS
+    return default
+
+
+def _take_texts(values: dict[str, Value], key: str, split: Callable[[str], Iterable[str]]) -> tuple[str, ...]:
+    value = values.get(key)
+    if isinstance(value, str):
+        del values[key]
+        return tuple(split(value))
+    texts = _text_list(value)
+    if texts is None:
+        return ()
+    del values[key]
+    return tuple(filter(None, texts))
+
+
+def _take_mapping(values: dict[str, Value], key: str) -> Mapping[str, Value]:
+    value = values.get(key)
+    if isinstance(value, Mapping):
+        del values[key]
+        return value
+    return {}
+
+
+def _take_tools(values: dict[str, Value]) -> tuple[Mapping[str, Value], ...] | str:
+    value = values.get("tools")
+    if isinstance(value, str):
+        del values["tools"]
+        return value
+    if isinstance(value, tuple):
+        tools = tuple(item for item in value if isinstance(item, Mapping))
+        if len(tools) == len(value):
+            del values["tools"]
+            return tools
+    return ()
+
+
 def _take_requirements(values: dict[str, Value]) -> Requirements:
-    """Take `requires:` and the map form of `compatibility:` out of the fields, if they have the form they should."""
+    """Take `requires:` and the map form of `compatibility:`, unless they have another form."""
     env: tuple[str, ...] = ()
     bins: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
@@ -231,134 +257,28 @@ def _take_requirements(values: dict[str, Value]) -> Requirements:
             del values["requires"]
     compatibility = values.get("compatibility")
     if isinstance(compatibility, Mapping) and compatibility.keys() == {"requires"}:
-        wanted = _text_list(compatibility["requires"])
-        if wanted is not None:
-            packages = wanted
+        required = _text_list(compatibility["requires"])
+        if required is not None:
+            packages = required
             del values["compatibility"]
     return Requirements(env=env, bins=bins, packages=packages)
 
 
-def _text_list(value: Value) -> tuple[str, ...] | None:
-    if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
-        return value  # type: ignore[return-value]
-    return None
+def _text_list(value: Value | None) -> tuple[str, ...] | None:
+    """Return a list of texts, or `None` if the value is something else."""
+    if not isinstance(value, tuple):
+        return None
+    texts = tuple(item for item in value if isinstance(item, str))
+    return texts if len(texts) == len(value) else None
 
 
 _TOOL_PATTERN = re.compile(r"[^\s,()]*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)[^\s,()]*)*|[()]")
 
 
 def split_tools(text: str) -> Iterator[str]:
-    """Split a line of tools at blanks and commas, but not inside parentheses: `Bash(git:*)` is one item."""
+    """Yield the tools of a line, split at blanks and commas outside parentheses: `Bash(git:*)` is one item."""
     return (match for match in _TOOL_PATTERN.findall(text) if match)
 
 
 def _split_commas(text: str) -> Iterator[str]:
     return (part.strip() for part in text.split(",") if part.strip())
-
-
-def render(skill: Skill) -> str:
-    """Write a skill as the text of its SKILL.md: specification fields first, then its other fields in order."""
-    values: dict[str, Value | bool] = {}
-
-    def put(key: str, value: Value | bool | None) -> None:
-        if value is not None and value != () and value != {}:
-            values[key] = value
-
-    put("name", skill.name)
-    put("description", skill.description)
-    put("license", skill.license)
-    put("compatibility", skill.compatibility)
-    if skill.requirements.packages:
-        put("compatibility", {"requires": skill.requirements.packages})
-    put("metadata", skill.metadata)
-    line = " ".join(skill.allowed_tools)
-    fits = line and tuple(split_tools(line)) == skill.allowed_tools
-    put("allowed-tools", line if fits else skill.allowed_tools)
-    put("disable-model-invocation", True if skill.disable_model_invocation else None)
-    put("user-invocable", None if skill.user_invocable else False)
-    for key in ("context", "agent", "model"):
-        put(key, getattr(skill, key))
-    put("argument-hint", skill.argument_hint)
-    put("paths", skill.paths)
-    if skill.tools != "":
-        put("tools", skill.tools)
-    else:
-        values["tools"] = ""
-    needs = {key: value for key in ("env", "bins") if (value := getattr(skill.requirements, key))}
-    put("requires", needs)
-    values.update(skill.extra)
-    lines = ["---"]
-    for key, item in values.items():
-        lines += _render_entry(key, item, 0)
-    return "\n".join([*lines, "---", skill.body])
-
-
-# A first digit is not among them: `1:30`, `1_000` and `2026-11-01` are something else to a reader of YAML 1.1.
-_PLAIN_SCALAR = r"[A-Za-z_/](?:[A-Za-z0-9_/.,()+;!?'\"%&*@~^=<>-]|:(?=[^ ])|(?<! ) (?=[^ #]))*"
-_YAML_BOOLEANS = _TRUE | _FALSE | {"y", "n"}
-"""Truth values to one YAML reader or another."""
-_MAX_IMPLICIT_KEY = 128
-"""Characters; YAML allows a key 1,024 bytes on its line, and an escape takes up to ten for one character."""
-
-
-def _render_entry(key: str, value: Value | bool, depth: int) -> Iterator[str]:
-    name = _render_scalar(key)
-    if len(name) > _MAX_IMPLICIT_KEY:
-        yield f"{'  ' * depth}? {name}"
-        name = ""
-    start = f"{'  ' * depth}{name}:"
-    if isinstance(value, bool):
-        yield f"{start} {'true' if value else 'false'}"
-    elif isinstance(value, str):
-        yield f"{start} {_render_scalar(value)}"
-    elif not value:
-        yield f"{start} {'{}' if isinstance(value, Mapping) else '[]'}"
-    else:
-        yield start
-        yield from _render_items(value, depth + 1)
-
-
-def _render_items(value: Value, depth: int) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _render_entry(key, item, depth)
-        return
-    for item in value:
-        dash = f"{'  ' * depth}-"
-        if isinstance(item, str):
-            yield f"{dash} {_render_scalar(item)}"
-        elif not item:
-            yield f"{dash} {'{}' if isinstance(item, Mapping) else '[]'}"
-        else:
-            # Two columns deeper than the dash, its first line beside it.
-            first, *rest = _render_items(item, depth + 1)
-            yield f"{dash} {first.lstrip(' ')}"
-            yield from rest
-
-
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
-_MUST_ESCAPE = (
-    '[\\\\"\x00-\x1f\x7f-\x9f\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f'
-    "\ud800-\udfff\ufeff\ufffe\uffff\U000e0000-\U000e0fff]"
-)
-
-
-def _render_scalar(text: str) -> str:
-    """Write text so that any YAML reader gives it back as text."""
-    if (
-        re.fullmatch(_PLAIN_SCALAR, text)
-        and not text.endswith(":")
-        and scalar_kind(text) == "text"
-        and text.lower() not in _YAML_BOOLEANS
-    ):
-        return text
-
-    def escape(match: re.Match[str]) -> str:
-        number = ord(match[0])
-        if match[0] in _ESCAPES:
-            return _ESCAPES[match[0]]
-        if number > 0xFFFF:
-            return f"\\U{number:08X}"
-        return f"\\x{number:02X}" if number < 0x100 else f"\\u{number:04X}"
-
-    return '"' + re.sub(_MUST_ESCAPE, escape, text) + '"'

@@ -1,6 +1,7 @@
-"""YAML -> fields of a front matter, or nodes of a whole file
+"""Parse the YAML of a front matter into fields.
 
-The only file that knows YAML: every scalar is the text its author typed, and what a skill must not use is a problem.
+Every scalar is the text its author typed. YAML features that a skill must not use are problems. `_yaml_nodes` parses
+whole files; no other module knows YAML.
 """
 
 from __future__ import annotations
@@ -19,28 +20,28 @@ __all__ = [
     "MAX_DEPTH",
     "MAX_EVENTS",
     "Field",
-    "Node",
-    "YamlSyntaxError",
-    "Problem",
     "FrontmatterReader",
+    "Problem",
     "Value",
+    "YamlSyntaxError",
+    "replace_line_breaks",
     "scalar_kind",
-    "parse_yaml_node",
+    "yaml_events",
 ]
 
 MAX_DEPTH = 64
 MAX_EVENTS = 20_000
 
 Value: TypeAlias = "str | tuple[Value, ...] | Mapping[str, Value]"
-"""What a field can hold: text, a list, or a map; every scalar is the text its author typed."""
+"""The value of a field: text, a list, or a map; every scalar is the text its author typed."""
 
 Problem: TypeAlias = tuple[str, int, int, str, str]
 """Code, 0-based line and column within the front matter, message, hint."""
 
 _MAX_TOTAL_EVENTS = 4 * MAX_EVENTS
-"""YAML events over all attempts at one front matter: a long one with many mistakes is given up before it takes long."""
+"""YAML events over all attempts to repair one front matter, so that many mistakes in a long one do not take long."""
 _MAX_ALIAS_CHARS = 64 * 1024
-"""Characters that aliases repeat, all in all; past that they stay empty."""
+"""Characters that all aliases of one front matter may repeat; further aliases are empty."""
 _SEPARATE_FILE_HINT = "keep data in a file beside SKILL.md"
 
 
@@ -49,12 +50,12 @@ class Field(Frozen):
 
     value: Value
     kind: str
-    """What YAML 1.2 makes of it: `text`, `null`, `bool`, `number`, `list` or `map`. Quoted scalars are `text`."""
+    """Its type in YAML 1.2: `text`, `null`, `bool`, `number`, `list` or `map`. A quoted scalar is `text`."""
     line: int
     """1-based, of the key, in the file."""
     column: int
     source: str = ""
-    """The line as it stands in the file, without its newline."""
+    """The line of the file, without its newline."""
 
 
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
@@ -66,7 +67,7 @@ _NUMBER = (
 
 
 def scalar_kind(text: str) -> str:
-    """Name what YAML 1.2's core schema makes of a plain scalar."""
+    """Return the type of a plain scalar in YAML 1.2's core schema."""
     if text in _NULL:
         return "null"
     if text in _BOOL:
@@ -75,68 +76,88 @@ def scalar_kind(text: str) -> str:
 
 
 class YamlSyntaxError(Exception):
-    """Where YAML gave up: a 0-based line and column within the front matter."""
+    """Text that is not valid YAML, or uses YAML that is not allowed; `line` and `column` are 0-based."""
 
-    def __init__(self, message: str, line: int, column: int) -> None:
+    def __init__(self, message: str, line: int, column: int, hint: str = "") -> None:
         super().__init__(message)
-        self.message, self.line, self.column = message, line, column
+        self.message, self.line, self.column, self.hint = message, line, column, hint
 
 
-def _events(front: str) -> Iterator[Any]:
+def yaml_events(text: str) -> Iterator[Any]:
+    """Yield the events of a YAML text.
+
+    Raises:
+        YamlSyntaxError: the text is not valid YAML.
+    """
     import yaml
 
-    # The C parser where PyYAML was built with it: about fifteen times as fast, the same events.
+    # PyYAML's C parser, if it was built, yields the same events about fifteen times as fast.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        yield from yaml.parse(front, Loader=loader)
+        yield from yaml.parse(text, Loader=loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         if error.problem == "found unexpected end of stream":
-            # A quote that nothing closes is mended where it is opened, not where the text ends.
+            # An unclosed quote is fixed where it opens, not where the text ends.
             mark = error.context_mark or mark
-        words = " ".join(part for part in (error.problem, error.context) if part) or "it is not valid YAML"
+        reason = " ".join(part for part in (error.problem, error.context) if part)
         line, column = (mark.line, mark.column) if mark is not None else (0, 0)
-        raise YamlSyntaxError(f"the front matter is not valid YAML: {words}", line, column) from None
+        raise YamlSyntaxError(_syntax_message(reason), line, column) from None
     except yaml.YAMLError as error:
-        words = getattr(error, "reason", None) or "it is not valid YAML"
-        raise YamlSyntaxError(f"the front matter is not valid YAML: {words}", 0, 0) from None
+        raise YamlSyntaxError(_syntax_message(getattr(error, "reason", None)), 0, 0) from None
     except (ValueError, OverflowError, RecursionError):
-        # Number escapes past what a character can be: PyYAML's pure reader lets these through.
-        raise YamlSyntaxError("the front matter is not valid YAML: it cannot be read", 0, 0) from None
+        # PyYAML's pure parser does not catch an escape with a number larger than any character's.
+        raise YamlSyntaxError(_syntax_message("an escape or a nesting is out of range"), 0, 0) from None
 
 
-# YAML 1.1 ends a line at these; YAML 1.2, and so everyone else, has them as text.
+def _syntax_message(reason: str | None) -> str:
+    return f"the front matter is not valid YAML{f': {reason}' if reason else ''}"
+
+
+# YAML 1.1 ends a line at these; in YAML 1.2, and so for every other reader, they are text.
 _YAML_1_1_LINE_BREAKS = "\x85\u2028\u2029"
 
 
-def _placeholders(text: str) -> dict[int, str]:
-    """Return characters that a text does not hold, for those that YAML 1.1 breaks lines at; fewer than all fit in."""
-    used = set(text)
-    spare = (number for number in range(0xF0000, 0xFFFFE) if chr(number) not in used)
-    return dict(zip(spare, _YAML_1_1_LINE_BREAKS, strict=False))
+def replace_line_breaks(text: str, placeholders: Mapping[int, str] | None = None) -> tuple[str, Mapping[int, str]]:
+    """Replace the characters at which only YAML 1.1 breaks lines.
+
+    Args:
+        text: the YAML.
+        placeholders: of an earlier call, to use again.
+
+    Returns:
+        The text, and the placeholders in it: the number of each to the character it replaces, for `str.translate`.
+    """
+    if not any(mark in text for mark in _YAML_1_1_LINE_BREAKS):
+        return text, {}
+    if not placeholders:
+        used = set(text)
+        spare = (number for number in range(0xF0000, 0xFFFFE) if chr(number) not in used)
+        placeholders = dict(zip(spare, _YAML_1_1_LINE_BREAKS, strict=False))
+    for number, mark in placeholders.items():
+        text = text.replace(mark, chr(number))
+    return text, placeholders
 
 
 class FrontmatterReader:
-    """Reads front matter, as often as repairs need it, until it has cost too much."""
+    """Parses front matter as often as repairs need it, up to a limit of YAML events in all."""
 
     def __init__(self, source: list[str]) -> None:
         self._source = source
         self._events_left = _MAX_TOTAL_EVENTS
-        self._replaced_breaks: dict[int, str] = {}
+        self._placeholders: Mapping[int, str] = {}
 
     def read(self, lines: list[str]) -> tuple[dict[str, Field], list[Problem]]:
-        """Read lines of YAML.
+        """Return the fields of lines of YAML, and the problems in them.
 
         Raises:
-            YamlSyntaxError: they are not YAML, or too much was read already.
+            YamlSyntaxError: the lines are not YAML, or the limit of events is reached.
         """
-        front = "\n".join(lines)
-        restore: dict[int, str] = {}
-        if any(mark in front for mark in _YAML_1_1_LINE_BREAKS):
-            restore = self._replaced_breaks = self._replaced_breaks or _placeholders(front)
-            for number, mark in restore.items():
-                front = front.replace(mark, chr(number))
-        return _compose_fields(self._limit_events(_events(front)), self._source, restore)
+        front, placeholders = replace_line_breaks("\n".join(lines), self._placeholders)
+        self._placeholders = placeholders or self._placeholders
+        composer = _FieldComposer(self._source, placeholders)
+        composer.compose(self._limit_events(yaml_events(front)))
+        return composer.fields, composer.problems
 
     def can_read(self, lines: list[str]) -> bool:
         """Tell whether lines are YAML."""
@@ -156,7 +177,7 @@ class FrontmatterReader:
 
 
 class _OpenCollection:
-    """A list or map that is still being read."""
+    """A list or map whose end is not read yet."""
 
     __slots__ = ("column", "items", "key", "line", "start")
 
@@ -164,211 +185,122 @@ class _OpenCollection:
         self.items = items
         self.start = start
         self.key: str | None = None
-        """The key that waits for its value."""
+        """The key whose value comes next."""
         self.line = self.column = 0
 
 
-def _compose_fields(
-    stream: Iterator[Any], sources: list[str], restore: Mapping[int, str]
-) -> tuple[dict[str, Field], list[Problem]]:
-    """Build the fields from YAML events, noting every feature that a skill must not use.
+class _FieldComposer:
+    """Builds the fields from YAML events, and records each feature that a skill must not use."""
 
-    Args:
-        stream: the events.
-        sources: the lines of the file's front matter.
-        restore: what to put back into the scalars.
-    """
-    import yaml
+    def __init__(self, source: list[str], placeholders: Mapping[int, str]) -> None:
+        self.fields: dict[str, Field] = {}
+        self.problems: list[Problem] = []
+        self._source = source
+        self._placeholders = placeholders
+        self._anchors: dict[str, str] = {}
+        self._open: list[_OpenCollection] = []
+        self._alias_chars = 0
 
-    fields: dict[str, Field] = {}
-    problems: list[Problem] = []
-    anchors: dict[str, str] = {}
-    stack: list[_OpenCollection] = []
-    events = documents = copied = 0
+    def compose(self, events: Iterator[Any]) -> None:
+        """Build the fields.
 
-    def problem(code: str, mark: Any, message: str, hint: str = "") -> None:
-        problems.append((code, mark.line, mark.column, message, hint))
+        Raises:
+            YamlSyntaxError: the events are not those of one document, a key is a list or a map, or an alias has no
+                anchor.
+        """
+        import yaml
 
-    def place(value: Value, kind: str, mark: Any) -> None:
-        """Put a finished node where it belongs."""
-        frame = stack[-1]
-        if isinstance(frame.items, list):
-            frame.items.append(value)
-        elif frame.key is None:
-            if not isinstance(value, str):
-                raise YamlSyntaxError("the front matter has a list or a map as a key", mark.line, mark.column)
-            if value in frame.items:
-                problem("yaml-duplicate-key", mark, f"the key {quoted(value)} stands twice", "remove one of them")
-            frame.key, frame.line, frame.column = value, mark.line, mark.column
-        else:
-            if frame.items is fields:
-                text = sources[frame.line] if frame.line < len(sources) else ""
-                fields[frame.key] = Field(
-                    value=value, kind=kind, line=frame.line + 2, column=frame.column + 1, source=text
-                )
-            else:
-                frame.items[frame.key] = value
-            frame.key = None
+        documents = 0
+        for number, event in enumerate(events, 1):
+            mark = event.start_mark
+            if number > MAX_EVENTS:
+                message = f"the front matter has more than {MAX_EVENTS:,} YAML events"
+                self._report("yaml-too-long", mark, message, _SEPARATE_FILE_HINT)
+                return
+            if isinstance(event, yaml.AliasEvent):
+                self._add_alias(event.anchor, mark)
+                continue
+            self._check_anchor_and_tag(event)
+            if isinstance(event, yaml.ScalarEvent):
+                self._add_scalar(event)
+            elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+                if len(self._open) >= MAX_DEPTH:
+                    message = f"the front matter nests more than {MAX_DEPTH} levels"
+                    self._report("yaml-too-deep", mark, message, _SEPARATE_FILE_HINT)
+                    return
+                self._open_collection(mark, is_list=isinstance(event, yaml.SequenceStartEvent))
+            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+                self._close_collection()
+            elif isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1 or event.explicit:
+                    raise YamlSyntaxError("the front matter has more than one YAML document", mark.line, mark.column)
 
-    for event in stream:
-        mark = event.start_mark
-        events += 1
-        if events > MAX_EVENTS:
-            problem(
-                "yaml-too-long", mark, f"the front matter has more than {MAX_EVENTS:,} YAML events", _SEPARATE_FILE_HINT
-            )
-            break
+    def _report(self, code: str, mark: Any, message: str, hint: str) -> None:
+        self.problems.append((code, mark.line, mark.column, message, hint))
+
+    def _add_alias(self, anchor: str | None, mark: Any) -> None:
+        alias = quoted(f"*{anchor}")
+        if anchor is None or anchor not in self._anchors:
+            raise YamlSyntaxError(f"the alias {alias} has no anchor", mark.line, mark.column)
+        self._report("yaml-alias", mark, f"the alias {alias} is not allowed", "write the value itself")
+        self._alias_chars += len(self._anchors[anchor])
+        self._add(self._anchors[anchor] if self._alias_chars <= _MAX_ALIAS_CHARS else "", "text", mark)
+
+    def _check_anchor_and_tag(self, event: Any) -> None:
         anchor = getattr(event, "anchor", None)
-        if isinstance(event, yaml.AliasEvent):
-            if anchor not in anchors:
-                raise YamlSyntaxError(f"the alias {quoted(f'*{anchor}')} has no anchor", mark.line, mark.column)
-            problem("yaml-alias", mark, f"the alias {quoted(f'*{anchor}')} is not allowed", "write the value out")
-            copied += len(anchors[anchor])
-            place(anchors[anchor] if copied <= _MAX_ALIAS_CHARS else "", "text", mark)
-            continue
         if anchor is not None:
-            # An alias of a list or a map stays empty: repeated inside each other they would outgrow any memory.
-            anchors[anchor] = getattr(event, "value", "")
-            hint = "write the value without it, or in quotes"
-            problem("yaml-anchor", mark, f"the anchor {quoted(f'&{anchor}')} is not allowed", hint)
+            # An alias of a list or a map is empty: nested aliases could fill any memory.
+            self._anchors[anchor] = getattr(event, "value", "")
+            hint = "remove the anchor, or put the value in quotes"
+            self._report("yaml-anchor", event.start_mark, f"the anchor {quoted(f'&{anchor}')} is not allowed", hint)
         tag = getattr(event, "tag", None)
         if tag is not None:
             hint = "remove the tag, or put the value in quotes"
-            problem("yaml-tag", mark, f"the tag {quoted(tag)} is not allowed", hint)
-        if isinstance(event, yaml.ScalarEvent):
-            value = event.value.translate(restore) if restore else event.value
-            kind = scalar_kind(value) if event.style in (None, "") and tag != "tag:yaml.org,2002:str" else "text"
-            if stack:
-                place(value, kind, mark)
-            elif value:
-                problem(
-                    "yaml-not-mapping", mark, "the front matter is text, not `key: value` lines", "write `name: ...`"
-                )
-        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            if len(stack) >= MAX_DEPTH:
-                problem(
-                    "yaml-too-deep", mark, f"the front matter nests more than {MAX_DEPTH} levels", _SEPARATE_FILE_HINT
-                )
-                break
-            if isinstance(event, yaml.SequenceStartEvent):
-                if not stack:
-                    problem(
-                        "yaml-not-mapping",
-                        mark,
-                        "the front matter is a list, not `key: value` lines",
-                        "remove the dash",
-                    )
-                stack.append(_OpenCollection([], mark))
-            else:
-                stack.append(_OpenCollection({} if stack else fields, mark))
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            ended = stack.pop()
-            items = ended.items
-            if not stack:
-                continue
-            if isinstance(items, list):
-                place(tuple(items), "list", ended.start)
-            else:
-                place(items, "map", ended.start)
-        elif isinstance(event, yaml.DocumentStartEvent):
-            documents += 1
-            if documents > 1 or event.explicit:
-                raise YamlSyntaxError("the front matter holds more than one YAML document", mark.line, mark.column)
-    return fields, problems
+            self._report("yaml-tag", event.start_mark, f"the tag {quoted(tag)} is not allowed", hint)
 
+    def _add_scalar(self, event: Any) -> None:
+        value = event.value.translate(self._placeholders) if self._placeholders else event.value
+        is_plain = event.style in (None, "") and event.tag != "tag:yaml.org,2002:str"
+        if self._open:
+            self._add(value, scalar_kind(value) if is_plain else "text", event.start_mark)
+        elif value:
+            message = "the front matter is text, not `key: value` lines"
+            self._report("yaml-not-mapping", event.start_mark, message, "write `name: ...`")
 
-# ── whole files of Prowess's own: test cases, roles, scripts of models ───────────────────────────────────────────────
+    def _open_collection(self, mark: Any, *, is_list: bool) -> None:
+        if is_list and not self._open:
+            message = "the front matter is a list, not `key: value` lines"
+            self._report("yaml-not-mapping", mark, message, "remove the dash")
+        items: Any = [] if is_list else {} if self._open else self.fields
+        self._open.append(_OpenCollection(items, mark))
 
-
-class Node(Frozen):
-    """A value in a YAML file, with its place."""
-
-    kind: str
-    """What YAML 1.2 makes of it, as in `Field.kind`."""
-    text: str = ""
-    """Of a scalar, as its author typed it."""
-    plain: bool = False
-    """Whether a scalar stands without quotes."""
-    items: tuple[Node, ...] = ()
-    """Of a list; of a map its values."""
-    keys: tuple[Node, ...] = ()
-    """Of a map, one for each of `items`."""
-    line: int | None = None
-    """1-based; None where the file is not YAML and does not tell."""
-    column: int | None = None
-
-
-def parse_yaml_node(text: str) -> Node | None:
-    """Read a whole YAML file that is one document; None where it is empty.
-
-    Anchors, aliases, tags, keys that stand twice and keys that are no text are refused, as in a front matter.
-
-    Raises:
-        YamlSyntaxError: it is not YAML, uses one of these, or is larger than a front matter may be.
-    """
-    import yaml
-
-    events = 0
-    documents = 0
-    stack: list[tuple[Any, list[Node]]] = []
-    top: Node | None = None
-    restore = _placeholders(text) if any(mark in text for mark in _YAML_1_1_LINE_BREAKS) else {}
-    for number, mark in restore.items():
-        text = text.replace(mark, chr(number))
-    for event in _events(text):
-        mark = event.start_mark
-        events += 1
-        if events > MAX_EVENTS:
-            raise YamlSyntaxError(f"the front matter has more than {MAX_EVENTS:,} YAML events", mark.line, mark.column)
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise YamlSyntaxError("the front matter uses a YAML anchor or alias", mark.line, mark.column)
-        if getattr(event, "tag", None) is not None:
-            raise YamlSyntaxError(f"the tag {quoted(event.tag)} is not allowed", mark.line, mark.column)
-        if isinstance(event, yaml.DocumentStartEvent):
-            documents += 1
-            if documents > 1:
-                raise YamlSyntaxError("the front matter holds more than one YAML document", mark.line, mark.column)
-            continue
-        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            if len(stack) >= MAX_DEPTH:
-                raise YamlSyntaxError(f"the front matter nests more than {MAX_DEPTH} levels", mark.line, mark.column)
-            stack.append((event, []))
-            continue
-        if isinstance(event, yaml.ScalarEvent):
-            plain = event.style in (None, "")
-            value = event.value.translate(restore) if restore else event.value
-            if not value.isascii() and re.search("[\ud800-\udfff]", value):
-                raise YamlSyntaxError("the front matter holds half a character", mark.line, mark.column)
-            kind = scalar_kind(value) if plain else "text"
-            node = Node(kind=kind, text=value, plain=plain, line=mark.line + 1, column=mark.column + 1)
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            node = _make_collection(*stack.pop())
+    def _close_collection(self) -> None:
+        closed = self._open.pop()
+        if not self._open:
+            return
+        if isinstance(closed.items, list):
+            self._add(tuple(closed.items), "list", closed.start)
         else:
-            continue
-        if stack:
-            stack[-1][1].append(node)
+            self._add(closed.items, "map", closed.start)
+
+    def _add(self, value: Value, kind: str, mark: Any) -> None:
+        """Add a node to the innermost open collection: as a list's item, as a key, or as a key's value."""
+        parent = self._open[-1]
+        if isinstance(parent.items, list):
+            parent.items.append(value)
+        elif parent.key is None:
+            if not isinstance(value, str):
+                raise YamlSyntaxError("the front matter has a list or a map as a key", mark.line, mark.column)
+            if value in parent.items:
+                self._report("yaml-duplicate-key", mark, f"duplicate key {quoted(value)}", "remove one of them")
+            parent.key, parent.line, parent.column = value, mark.line, mark.column
         else:
-            top = node
-    return None if top is None or (top.kind == "null" and not top.text) else top
-
-
-def _make_collection(start: Any, nodes: list[Node]) -> Node:
-    """Make a list or a map of what was read in it.
-
-    Raises:
-        YamlSyntaxError: a key stands twice, or is no text.
-    """
-    import yaml
-
-    line, column = start.start_mark.line + 1, start.start_mark.column + 1
-    if isinstance(start, yaml.SequenceStartEvent):
-        return Node(kind="list", items=tuple(nodes), line=line, column=column)
-    seen: set[str] = set()
-    for key in nodes[::2]:
-        place = (key.line or 1) - 1, (key.column or 1) - 1
-        if key.kind in ("list", "map"):
-            raise YamlSyntaxError("the front matter has a list or a map as a key", *place)
-        if key.text in seen:
-            raise YamlSyntaxError(f"the key {quoted(key.text)} stands twice", *place)
-        seen.add(key.text)
-    return Node(kind="map", keys=tuple(nodes[::2]), items=tuple(nodes[1::2]), line=line, column=column)
+            if parent.items is self.fields:
+                source = self._source[parent.line] if parent.line < len(self._source) else ""
+                self.fields[parent.key] = Field(
+                    value=value, kind=kind, line=parent.line + 2, column=parent.column + 1, source=source
+                )
+            else:
+                parent.items[parent.key] = value
+            parent.key = None

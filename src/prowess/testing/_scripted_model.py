@@ -234,7 +234,7 @@ def _check_keys(step: Mapping[str, Any], names: tuple[str, ...], where: str, wro
         elif key not in names:
             near = nearest_names(str(key), names)
             hint = f" (did you mean {quoted(near[0])}?)" if near else ""
-            wrong.append(f"the key {quoted(f'{where}.{key}')} is not known{hint}")
+            wrong.append(f"unknown key {quoted(f'{where}.{key}')}{hint}")
 
 
 def _call_from_python(call: Mapping[str, Any], where: str, wrong: list[str]) -> Call:

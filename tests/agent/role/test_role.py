@@ -168,9 +168,9 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
     role, said = loaded(tmp_path, text)
     assert role is not None
     assert said.splitlines() == [
-        "8:3: the key `spec.skils` is not known (did you mean `skills`?)",
+        "8:3: unknown key `spec.skils` (did you mean `skills`?)",
         "11:11: there is no tool of the type `gti` (did you mean `git`?)",
-        "13:5: the key `spec.tools[1].red_only` is not known (did you mean `read_only`?)",
+        "13:5: unknown key `spec.tools[1].red_only` (did you mean `read_only`?)",
         "9:32: `spec.guardrails.max_tool_calls` is text (`many`), not a whole number from 0 to 1000000000",
     ]
     assert [tool.kind for tool in role.tools] == ["shell"]
@@ -180,7 +180,7 @@ def test_nobody_reads_more_than_fifty_findings(tmp_path: Path) -> None:
     """The last one says that there are more."""
     _, said = loaded(tmp_path, FLAT_ROLE + "".join(f"k{number}: 1\n" for number in range(300)))
     assert len(said.splitlines()) == 50
-    assert said.splitlines()[-1] == "53:1: there is more that is wrong (mend what is told so far, and look again)"
+    assert said.splitlines()[-1] == "53:1: more problems are not shown (fix the problems above, then check again)"
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "large", "nul", "utf-16"])

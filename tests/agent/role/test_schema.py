@@ -89,8 +89,8 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
     )
     values, said = taken(text)
     assert said == [
-        "1:1 the key `wrd` is not known",
-        "1:1 there is no `word`",
+        "1:1 unknown key `wrd`",
+        "1:1 missing key `word`",
         "2:9 `choice` is `c`, which is none of a, b",
         "3:8 `words` is text (`w`), not a list of texts",
         "4:10 `choices` holds `GOT`, which is none of GET, PUT",
@@ -99,10 +99,10 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         "7:10 `seconds` is a number (`0`), not a number above 0 and at most 10",
         "8:9 `degree` is a number (`-1`), not a number from 0 to 2",
         "9:6 `env` is a list, not a map of texts",
-        "10:18 the key `inner.dep` is not known",
+        "10:18 unknown key `inner.dep`",
         "10:15 `inner.deep` is text (`x`), not a whole number from 0 to 1000000000",
         "13:3 `rows[1]` is text (`x`), not a map",
-        "12:3 the key `rows[0].nam` is not known",
+        "12:3 unknown key `rows[0].nam`",
         "12:3 there is no `rows[0].name`",
     ]
     assert (values["choice"], values["on"], values["count"], values["seconds"]) == ("a", True, 3, 1.5)

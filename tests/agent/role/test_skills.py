@@ -234,7 +234,7 @@ def test_missing_requirements_name_the_variable_or_the_binary_and_the_skill(top:
         ("---\nname: pdf\ndescription: d\ntools:\n- type: gti\n---\n", "there is no tool of the type `gti`"),
         (
             "---\nname: pdf\ndescription: d\ntools:\n- type: git\n  repo: .\n---\n",
-            "the key `tools[0].repo` is not known",
+            "unknown key `tools[0].repo`",
         ),
     ],
 )
