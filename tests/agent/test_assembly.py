@@ -328,7 +328,7 @@ def test_an_untrusted_skill_from_elsewhere_brings_no_tools(top: Path, monkeypatc
         assembly.add_discovered_tools(entry(assembly, name), box)
         assert tools(box) == {}
         (note,) = box.notes
-        assert note.startswith(f"the tools of `{name}` are not offered: `{name}` is not trusted: look at it, then type")
+        assert note.startswith(f"the tools of `{name}` are not offered: `{name}` is not trusted: review it, then type")
     Trust().allow(entry(assembly, "files"))
     box = assembly.toolbox.copy()
     assembly.add_discovered_tools(entry(assembly, "files"), box)

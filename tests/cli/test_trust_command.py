@@ -406,7 +406,7 @@ def test_the_list_marks_what_has_changed_or_is_gone(project: Path, capsys: pytes
     (folder(project, "xls") / "SKILL.md").chmod(0o600)
     capsys.readouterr()
     assert run(project, "--list") == 0
-    start = {name: row.seal[:15] for name, row in rows.items()}
+    start = {name: row.digest[:15] for name, row in rows.items()}
     file = f"{os.environ['PROWESS_CONFIG_DIR']}/trust.json"
     assert capsys.readouterr() == (
         f"""\
@@ -431,7 +431,7 @@ def test_a_skill_is_trusted_no_longer(name: str, project: Path, capsys: pytest.C
     run(project, "xls")
     row = Trust().all()[0]
     capsys.readouterr()
-    assert run(project, "--remove", name.format(folder=row.path, seal=row.seal, letters=row.seal[7:15])) == 0
+    assert run(project, "--remove", name.format(folder=row.path, seal=row.digest, letters=row.digest[7:15])) == 0
     assert capsys.readouterr() == ("", f"trusted no longer: `pdf` in {folder(project)}\n")
     assert [row.name for row in Trust().all()] == ["xls"]
 
@@ -443,7 +443,7 @@ def test_a_skill_that_is_gone_is_removed_too(name: str, project: Path, capsys: p
     (row,) = Trust().all()
     shutil.rmtree(row.path)
     capsys.readouterr()
-    reference = name.format(folder=row.path, seal=row.seal)
+    reference = name.format(folder=row.path, seal=row.digest)
     assert data(project, "--remove", reference, capsys=capsys) == {"removed": [row.as_dict()]}
     assert Trust().all() == ()
 

@@ -13,7 +13,7 @@ import pytest
 from prowess.catalog import discover
 from prowess.errors import ActivationError
 from prowess.session import Session
-from prowess.session._activation import MAX_FILES_NAMED, Activation, escape_tags
+from prowess.session._activation import MAX_NAMED_FILES, Activation, escape_tags
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -96,8 +96,8 @@ def test_a_skill_without_files_and_arguments_is_short(project: Path) -> None:
 @pytest.mark.parametrize(
     ("count", "last"),
     [
-        (MAX_FILES_NAMED, "  <file>f00049</file>"),
-        (MAX_FILES_NAMED + 1, "  and 1 more files"),
+        (MAX_NAMED_FILES, "  <file>f00049</file>"),
+        (MAX_NAMED_FILES + 1, "  and 1 more files"),
         (1300, "  and 1,250 more files"),
     ],
 )

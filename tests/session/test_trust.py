@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import prowess.session._trust
+import prowess.session._trust_record
 from prowess.catalog import discover
 from prowess.catalog._entry import State
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
-from prowess.session._trust import Trust, TrustedSkill, needs_trust, trust_file, trusted_folder
+from prowess.session._trust import ALWAYS_TRUSTED_SCOPES, Trust, needs_trust, trusted_folder
+from prowess.session._trust_record import TrustedSkill, parse_record, trust_file
 from prowess.skill._integrity import integrity_digest
 from support.skills import entry_in_folder, skill
 
@@ -91,13 +92,11 @@ def test_what_the_user_or_the_administrator_put_there_needs_none(scope: str, pro
 def test_a_skill_is_not_trusted_until_its_user_says_so(project: Path, trust: Trust) -> None:
     """And asking leaves nothing behind."""
     folder = project / ".agents/skills/pdf"
-    assert (
-        trust.denial_reason(entry(project)) == f"`pdf` is not trusted: look at it, then type `prowess trust {folder}`"
-    )
+    assert trust.denial_reason(entry(project)) == f"`pdf` is not trusted: review it, then type `prowess trust {folder}`"
     assert not trust.allows(entry(project))
     assert not os.path.exists(os.path.dirname(trust.file))
     made = trust.allow(entry(project))
-    assert made == TrustedSkill(seal=integrity_digest(str(folder)) or "", name="pdf", path=str(folder), since=DAY)
+    assert made == TrustedSkill(digest=integrity_digest(str(folder)) or "", name="pdf", path=str(folder), since=DAY)
     assert trust.allows(entry(project))
     assert trust.denial_reason(entry(project)) is None
     assert not trust.allows(entry(project, "xls"))
@@ -114,7 +113,7 @@ def test_a_changed_byte_asks_again(project: Path, trust: Trust) -> None:
     os.utime(script(project), ns=(status.st_atime_ns, status.st_mtime_ns))
     folder = project / ".agents/skills/pdf"
     assert trust.denial_reason(seen) == (
-        f"`pdf` has changed since it was trusted on {DAY}: look at it again, then type `prowess trust {folder}`"
+        f"`pdf` has changed since it was trusted on {DAY}: review it, then type `prowess trust {folder}`"
     )
     assert not trust.allows(seen)
     script(project).write_text("print(1)\n")
@@ -158,9 +157,9 @@ def test_what_was_shown_is_what_is_trusted(project: Path, trust: Trust) -> None:
     shown = integrity_digest(str(project / ".agents/skills/pdf"))
     script(project).write_text("print(2)\n")
     with pytest.raises(SkillError) as error:
-        trust.allow(entry(project), seal=shown)
+        trust.allow(entry(project), digest=shown)
     assert str(error.value) == "`pdf` is not trusted: it has changed since it was shown"
-    assert error.value.hint == "look at it again"
+    assert error.value.hint == "review it again"
     assert trust.all() == ()
 
 
@@ -195,7 +194,7 @@ def test_a_skill_without_a_folder_of_its_own_cannot_be_trusted(project: Path, tr
     """Its neighbours would be trusted with it."""
     flat = entry(project).with_changes(path=str(project / ".agents/skills/flat.md"))
     words = "`flat.md` has no folder of its own"
-    hint = "make it a folder that holds nothing else but its SKILL.md"
+    hint = "move it to a folder of its own, as SKILL.md"
     assert trust.denial_reason(flat) == f"`pdf` cannot be trusted: {words}; {hint}"
     with pytest.raises(SkillError, match=f"^`pdf` cannot be trusted: {words}$"):
         trust.allow(flat)
@@ -209,7 +208,7 @@ def test_a_skill_that_is_rejected_cannot_be_trusted(project: Path, trust: Trust)
     with pytest.raises(SkillError) as error:
         trust.allow(bad)
     assert str(error.value) == f"`pdf` cannot be trusted: {bad.reason}"
-    assert error.value.hint == f"`prowess check {bad.path}` says what to mend"
+    assert error.value.hint == f"`prowess check {bad.path}` shows what to fix"
 
 
 @pytest.mark.parametrize(
@@ -227,7 +226,7 @@ def test_what_to_type_can_be_typed(folder: str, typed: str, project: Path, trust
     skill(project / ".agents/skills" / folder, "odd")
     said = trust.denial_reason(entry_in_folder(see(project), folder))
     where = typed.format(project / ".agents/skills")
-    assert said == f"`odd` is not trusted: look at it, then type `prowess trust {where}`"
+    assert said == f"`odd` is not trusted: review it, then type `prowess trust {where}`"
 
 
 # ── taking it back ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -263,8 +262,8 @@ def test_a_skill_is_revoked_by_any_of_its_names_also_when_it_is_gone(
     """Name, path, and the beginning of its seal, with and without the word before it."""
     made, kept = trust.allow(entry(project)), trust.allow(entry(project, "xls"))
     shutil.rmtree(made.path)
-    start = made.seal[:15]
-    name = reference.format(folder=made.path, seal=made.seal, start=start, letters=start.removeprefix("trust1:"))
+    start = made.digest[:15]
+    name = reference.format(folder=made.path, seal=made.digest, start=start, letters=start.removeprefix("trust1:"))
     assert trust.revoke(name) == (made,)
     assert trust.all() == (kept,)
 
@@ -280,10 +279,10 @@ def test_a_skill_that_changed_is_revoked_too(project: Path, trust: Trust) -> Non
 def test_what_is_not_on_record_cannot_be_revoked(reference: str, project: Path, trust: Trust) -> None:
     """And the record stays as it is."""
     kept = trust.allow(entry(project))
-    with pytest.raises(SkillNotFoundError, match=r" is not on record$") as error:
+    with pytest.raises(SkillNotFoundError, match=r" is not a trusted skill$") as error:
         trust.revoke(reference)
-    assert error.value.hint == "`prowess trust --list` shows what is"
-    with pytest.raises(SkillNotFoundError, match=r"^`xls` is not on record$"):
+    assert error.value.hint == "`prowess trust --list` shows all"
+    with pytest.raises(SkillNotFoundError, match=r"^`xls` is not a trusted skill$"):
         trust.revoke(entry(project, "xls"))
     assert trust.all() == (kept,)
 
@@ -303,8 +302,8 @@ def test_a_name_of_two_skills_is_ambiguous(project: Path, trust: Trust) -> None:
     made = (trust.allow(entry(project)), trust.allow(entry(other)))
     with pytest.raises(AmbiguousSkillError) as error:
         trust.revoke("pdf")
-    lines = [f"  {row.seal[:15]}  {row.path}" for row in made]
-    assert str(error.value).splitlines() == ["`pdf` means 2 skills on record:", *lines]
+    lines = [f"  {row.digest[:15]}  {row.path}" for row in made]
+    assert str(error.value).splitlines() == ["`pdf` matches 2 trusted skills:", *lines]
     assert error.value.candidates == tuple(row.path for row in made)
     assert trust.revoke(made[1].path) == (made[1],)
     assert trust.all() == (made[0],)
@@ -333,7 +332,7 @@ def test_a_relative_folder_for_the_record_is_refused() -> None:
     with pytest.raises(ConfigError) as error:
         trust_file({"PROWESS_CONFIG_DIR": "conf"})
     assert str(error.value) == "PROWESS_CONFIG_DIR is not an absolute path: `conf`"
-    assert error.value.hint == "write out the whole path"
+    assert error.value.hint == "set it to an absolute path"
 
 
 @pytest.mark.parametrize("home", ["", ".", "project"])
@@ -343,8 +342,8 @@ def test_a_user_without_a_home_is_told_what_to_do(home: str, monkeypatch: pytest
     monkeypatch.setenv("HOME", home or ".")
     with pytest.raises(ConfigError) as error:
         trust_file({})
-    assert str(error.value) == "there is no place for the record of what is trusted: you have no home"
-    assert error.value.hint == "name a folder of yours in PROWESS_CONFIG_DIR"
+    assert str(error.value) == "no folder for the trust record: you have no home directory"
+    assert error.value.hint == "set PROWESS_CONFIG_DIR to a folder of yours"
 
 
 def test_the_default_is_that_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -415,51 +414,51 @@ BAD: dict[str, tuple[Callable[[dict[str, Any]], bytes], str]] = {
     "too deep": (lambda _: b"[" * 100_000, "it is not JSON"),
     "a long number": (lambda _: b"9" * 5000, "it is not JSON"),
     "two texts": (lambda row: text(row) + text(row), "it is not JSON"),
-    "a list": (lambda _: b"[]", "it is not a record of what is trusted"),
-    "null": (lambda _: b"null", "it is not a record of what is trusted"),
-    "a key less": (lambda _: b'{"version": 1}', "it is not a record of what is trusted"),
-    "a key more": (lambda row: text(row, more=1), "it is not a record of what is trusted"),
-    "a key twice": (lambda row: text(row)[:-1] + b', "trusted": []}', "a key stands twice"),
+    "a list": (lambda _: b"[]", "it is not a trust record"),
+    "null": (lambda _: b"null", "it is not a trust record"),
+    "a key less": (lambda _: b'{"version": 1}', "it is not a trust record"),
+    "a key more": (lambda row: text(row, more=1), "it is not a trust record"),
+    "a key twice": (lambda row: text(row)[:-1] + b', "trusted": []}', "it has a duplicate key"),
     "a key twice within": (
         lambda row: text(row).replace(b'"name"', b'"name": "xls", "name"'),
-        "a key stands twice",
+        "it has a duplicate key",
     ),
     "version": (lambda row: text(row, version=2), "its version is `2`, and only version 1 is known"),
     "true version": (lambda row: text(row, version=True), "its version is `True`, and only version 1 is known"),
     "version of text": (lambda row: text(row, version="1"), "its version is `1`, and only version 1 is known"),
     "a map": (lambda row: text(trusted={"a": row}), "`trusted` is not a list"),
-    "a number": (lambda row: text(row, 1), "entry 2 does not have the four texts seal, name, path, since"),
-    "a field less": (lambda _: text({"seal": SEAL}), "entry 1 does not have the four texts seal, name, path, since"),
+    "a number": (lambda row: text(row, 1), "entry 2 must have exactly four texts: seal, name, path, since"),
+    "a field less": (lambda _: text({"seal": SEAL}), "entry 1 must have exactly four texts: seal, name, path, since"),
     "a field more": (
         lambda row: text(changed(row, scope="user")),
-        "entry 1 does not have the four texts seal, name, path, since",
+        "entry 1 must have exactly four texts: seal, name, path, since",
     ),
     "a wrong type": (
         lambda row: text(changed(row, name=1)),
-        "entry 1 does not have the four texts seal, name, path, since",
+        "entry 1 must have exactly four texts: seal, name, path, since",
     ),
     "a short seal": (
         lambda row: text(row, changed(row, seal="trust1:0")),
-        "entry 2 has a seal, a path or a day that is none",
+        "entry 2 has an invalid `seal`, `path` or `since`",
     ),
     "a seal and more": (
         lambda row: text(changed(row, seal=SEAL + "\n")),
-        "entry 1 has a seal, a path or a day that is none",
+        "entry 1 has an invalid `seal`, `path` or `since`",
     ),
     "a relative path": (
         lambda row: text(changed(row, path="x")),
-        "entry 1 has a seal, a path or a day that is none",
+        "entry 1 has an invalid `seal`, `path` or `since`",
     ),
-    "a NUL": (lambda row: text(changed(row, path="/x\0")), "entry 1 has a seal, a path or a day that is none"),
-    "a day": (lambda row: text(changed(row, since="now")), "entry 1 has a seal, a path or a day that is none"),
+    "a NUL": (lambda row: text(changed(row, path="/x\0")), "entry 1 has an invalid `seal`, `path` or `since`"),
+    "a day": (lambda row: text(changed(row, since="now")), "entry 1 has an invalid `seal`, `path` or `since`"),
     "too large": (lambda row: text(row) + b" " * (4 << 20), "it is larger than 4 MiB"),
 }
 
 
 def refuses(trust: Trust, project: Path, why: str, hint: str | None = None) -> None:
     """See that a record allows nothing, that nobody can add to it, and that it is told why and what to do."""
-    words = f"the record of what is trusted cannot be believed: {trust.file}: {why}"
-    hint = hint or "mend or remove it, then trust again what you want to"
+    words = f"the trust record is invalid: {trust.file}: {why}"
+    hint = hint or "fix or remove it, then trust your skills again with `prowess trust SKILL`"
     assert not trust.allows(entry(project))
     assert trust.denial_reason(entry(project)) == f"`pdf` is not trusted: {words}; {hint}"
     for act in (trust.all, lambda: trust.allow(entry(project, "xls")), lambda: trust.revoke(entry(project))):
@@ -521,12 +520,12 @@ def test_a_record_that_others_may_write_allows_nothing(mode: int, project: Path,
     trust.allow(entry(project))
     file = Path(trust.file)
     file.chmod(mode)
-    hint = "if all in it is yours, type `chmod go-w {}`; if not, remove it"
-    refuses(trust, project, "others may write to it", hint.format(file))
+    hint = "if its content is yours, type `chmod go-w {}`; if not, remove it"
+    refuses(trust, project, "other users can write to it", hint.format(file))
     file.chmod(0o644)
     assert trust.allows(entry(project))
     file.parent.chmod(mode | 0o111)
-    refuses(trust, project, "others may write to its folder", hint.format(file.parent))
+    refuses(trust, project, "other users can write to its folder", hint.format(file.parent))
     file.parent.chmod(0o755)
     assert trust.allows(entry(project))
 
@@ -545,7 +544,7 @@ def test_a_record_of_somebody_else_allows_nothing(
         os.chown(trust.file, 12345, -1)
     else:
         pytest.skip("only root gives files away")
-    refuses(trust, project, f"{which} belongs to somebody else")
+    refuses(trust, project, f"{which} belongs to another user")
 
 
 def test_a_record_that_cannot_be_read_allows_nothing(
@@ -589,10 +588,8 @@ def test_a_record_that_cannot_be_written_stays_as_it_was(
         patch.setattr(os, call, failing)
         with pytest.raises(ConfigError) as error:
             trust.allow(entry(project, "xls"))
-    assert str(error.value) == (
-        f"the record of what is trusted cannot be written: {trust.file}: no space left on device"
-    )
-    assert error.value.hint == "mend that, or name another folder in PROWESS_CONFIG_DIR"
+    assert str(error.value) == (f"cannot write the trust record {trust.file}: no space left on device")
+    assert error.value.hint == "fix this, or set PROWESS_CONFIG_DIR to another folder"
     assert trust.all() == (made,)
     assert sorted(os.listdir(os.path.dirname(trust.file))) == ["trust.json", "trust.json.lock"]
 
@@ -601,24 +598,24 @@ def test_a_folder_that_cannot_be_made_is_told(project: Path, tmp_path: Path) -> 
     """A file is in the way."""
     (tmp_path / "file").write_text("")
     trust = Trust(str(tmp_path / "file/prowess/trust.json"))
-    with pytest.raises(ConfigError, match=r"cannot be written: .*: not a directory$"):
+    with pytest.raises(ConfigError, match=r"^cannot write the trust record .*: not a directory$"):
         trust.allow(entry(project))
 
 
 def test_a_folder_too_deep_to_be_made_is_told(project: Path, tmp_path: Path) -> None:
     """However many folders above it are missing."""
     trust = Trust(f"{tmp_path}{'/a' * 1800}/trust.json")
-    with pytest.raises(ConfigError, match=r"cannot be written: "):
+    with pytest.raises(ConfigError, match=r"^cannot write the trust record "):
         trust.allow(entry(project))
 
 
 def test_a_record_that_is_full_takes_no_more(project: Path, trust: Trust, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would not be believed afterwards."""
     made = trust.allow(entry(project))
-    monkeypatch.setattr(prowess.session._trust, "MAX_RECORD_BYTES", os.path.getsize(trust.file) + 10)
-    with pytest.raises(ConfigError, match=r"^the record of what is trusted is full: ") as error:
+    monkeypatch.setattr(prowess.session._trust_record, "MAX_RECORD_BYTES", os.path.getsize(trust.file) + 10)
+    with pytest.raises(ConfigError, match=r"^the trust record is full: ") as error:
         trust.allow(entry(project, "xls"))
-    assert error.value.hint == "`prowess trust --list` shows it, `prowess trust --remove SKILL` makes room"
+    assert error.value.hint == "remove skills with `prowess trust --remove SKILL`; `prowess trust --list` shows them"
     assert trust.all() == (made,)
 
 
@@ -634,7 +631,7 @@ def test_what_a_killed_process_left_is_no_obstacle(project: Path, trust: Trust) 
     assert not Path(trust.file).is_symlink()
     os.unlink(trust.file + ".lock")
     os.symlink(victim, trust.file + ".lock")
-    with pytest.raises(ConfigError, match="cannot be written"):
+    with pytest.raises(ConfigError, match="^cannot write the trust record "):
         trust.revoke("pdf")
 
 
@@ -718,9 +715,9 @@ def test_the_page_shows_the_record_as_it_is() -> None:
     """Its example is one that is believed, and its scopes are those that need trust."""
     page = (Path(__file__).parents[2] / "docs/trust.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"^```json\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    assert len(prowess.session._trust._parse_record(example.encode())) == 1
+    assert len(parse_record(example.encode())) == 1
     rows = dict(re.findall(r"^\| `(\w+)` \| .+ \| (yes|no) \|$", page, re.MULTILINE))
-    assert {scope for scope, needed in rows.items() if needed == "no"} == prowess.session._trust.ALWAYS_TRUSTED_SCOPES
+    assert {scope for scope, needed in rows.items() if needed == "no"} == ALWAYS_TRUSTED_SCOPES
     assert {scope for scope, needed in rows.items() if needed == "yes"} == {"project", "package", "extra"}
 
 

@@ -113,11 +113,11 @@ def _trust_skill(trust: Trust, args: Namespace) -> int:
     if not args.json:
         for line in _format_summary(shown):
             print_stdout(line)
-    known = shown.previous is not None and shown.previous.seal == shown.seal
+    known = shown.previous is not None and shown.previous.digest == shown.seal
     if not known and not args.yes and not args.json and _is_terminal() and not _confirm():
         print_stderr("nothing was recorded")
         return FAILED
-    trusted = trust.allow(entry, seal=shown.seal)
+    trusted = trust.allow(entry, digest=shown.seal)
     if args.json:
         print_json(shown.as_dict(trusted))
         return OK
@@ -199,7 +199,7 @@ def _format_summary(shown: _TrustSummary) -> list[str]:
     for key, words in facts.items():
         lines.append(f"  {key:<9}{words}")
         lines += [f"    {line}" for line in more.get(key, ())]
-    if shown.previous is not None and shown.previous.seal != shown.seal:
+    if shown.previous is not None and shown.previous.digest != shown.seal:
         lines.append(f"  before   trusted on {shown.previous.since}, and changed since")
     return lines
 
@@ -238,7 +238,7 @@ def _list(trust: Trust, args: Namespace) -> int:
         print_json({"file": trust.file, "trusted": [{**row.as_dict(), "state": state} for row, state in rows]})
         return OK
     if rows:
-        table = [(row.name, state, row.since, row.seal[:15], row.path) for row, state in rows]
+        table = [(row.name, state, row.since, row.digest[:15], row.path) for row, state in rows]
         for line in format_table([("SKILL", "STATE", "SINCE", "SEAL", "FOLDER"), *table], fit_terminal=False):
             print_stdout(line)
     count = sum(state != "trusted" for _, state in rows)
@@ -251,7 +251,7 @@ def _trust_state(row: TrustedSkill) -> str:
     """Return `trusted`, or what became of a folder since: `changed` or `gone`."""
     if not os.path.lexists(row.path):
         return "gone"
-    return "trusted" if integrity_digest(row.path) == row.seal else "changed"
+    return "trusted" if integrity_digest(row.path) == row.digest else "changed"
 
 
 def _remove(trust: Trust, args: Namespace) -> int:

@@ -1,7 +1,7 @@
-"""Catalog + conversation -> activations
+"""Track the skills of one conversation: what was activated, what its model is sent, and what its user trusts.
 
-A session belongs to one conversation, not to an agent. It keeps a record of what was activated, not the text: the text
-is rendered again when it is needed, so it need not be stored in any memory and outlives every compaction.
+Front door: `Session` (catalog, ledger, messages and tools of one conversation), `Trust` (which skills may run tools and
+scripts), `find_mentions` (the skills a text names). A session knows no framework, no model and no command line.
 """
 
 from prowess._internal.lazy import lazy_exports
@@ -9,10 +9,14 @@ from prowess._internal.lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._activation import Activation, escape_tags
+    from ._grants import Grants
+    from ._ledger import ActivationRecord
     from ._mentions import Mention, find_mentions
     from ._resources import read_text, resource_folder
-    from ._session import ActivationRecord, Grants, Session, Tool
-    from ._trust import Trust, TrustedSkill, needs_trust, trusted_folder
+    from ._session import Session
+    from ._tools import Tool
+    from ._trust import Trust, needs_trust, trusted_folder
+    from ._trust_record import TrustedSkill
 
 __all__ = [
     "Activation",
@@ -35,29 +39,14 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
     __getattr__ = lazy_exports(
         __name__,
         {
-            "_activation": (
-                "Activation",
-                "escape_tags",
-            ),
-            "_mentions": (
-                "Mention",
-                "find_mentions",
-            ),
-            "_resources": (
-                "read_text",
-                "resource_folder",
-            ),
-            "_session": (
-                "ActivationRecord",
-                "Grants",
-                "Session",
-                "Tool",
-            ),
-            "_trust": (
-                "Trust",
-                "TrustedSkill",
-                "needs_trust",
-                "trusted_folder",
-            ),
+            "_activation": ("Activation", "escape_tags"),
+            "_grants": ("Grants",),
+            "_ledger": ("ActivationRecord",),
+            "_mentions": ("Mention", "find_mentions"),
+            "_resources": ("read_text", "resource_folder"),
+            "_session": ("Session",),
+            "_tools": ("Tool",),
+            "_trust": ("Trust", "needs_trust", "trusted_folder"),
+            "_trust_record": ("TrustedSkill",),
         },
     )

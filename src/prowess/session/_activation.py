@@ -1,8 +1,8 @@
-"""Skill -> what the model reads when it is chosen
+"""Write a skill as the model reads it when it is activated.
 
-The body as its author wrote it, where the skill lies and what files it has, between tags that nothing inside can close.
-Nothing is expanded and nothing is run. The shape is that of agentskills.io, "Adding skills support", "Structured
-wrapping".
+The body as its author wrote it, the skill's directory and its files, between tags that nothing inside can close.
+Nothing is expanded and nothing is run. The shape follows "Structured wrapping" in "Adding skills support" of
+agentskills.io.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
     from prowess.catalog import Entry
     from prowess.skill import Skill
 
-__all__ = ["MAX_FILES_NAMED", "Activation", "render_activation", "escape_tags"]
+__all__ = ["MAX_NAMED_FILES", "Activation", "escape_tags", "render_activation"]
 
-MAX_FILES_NAMED = 50
-"""Files that are named; of the others only the number is told."""
+MAX_NAMED_FILES = 50
+"""Files that are listed by name; the others are counted."""
 _AUTHOR_FOLDERS = ("tests/", "evals/")
-"""Folders of a skill that are for its author, not for who uses it."""
+"""Folders that are for the author of a skill, not for its users."""
 
 
 class Activation(Frozen):
-    """What a model reads of a skill that was chosen."""
+    """What a model reads of an activated skill."""
 
     name: str
     path: str
     """Of its SKILL.md."""
     digest: str | None
-    """Over all its files; None where they are too many or too large, or it has none."""
+    """Over all its files; `None` if there are no files, or too many, or too large ones."""
     content: str
     """The text for the model."""
     files: tuple[str, ...]
-    """Those that are named in it, relative to the skill's folder."""
+    """The files listed in it, relative to the skill's folder."""
     repeated: bool = False
-    """Whether the same was given before in the conversation, so that the content only says so."""
+    """Whether the conversation has this content already; then `content` only says so."""
     findings: tuple[Finding, ...] = ()
 
     def as_dict(self) -> dict[str, object]:
@@ -53,7 +53,7 @@ class Activation(Frozen):
             "content": self.content,
             "files": list(self.files),
             "repeated": self.repeated,
-            "findings": [item.as_dict() for item in self.findings],
+            "findings": [finding.as_dict() for finding in self.findings],
         }
 
 
@@ -70,30 +70,21 @@ def render_activation(
 
     Args:
         entry: of a catalog.
-        skill: what its file holds now, whatever the catalog saw.
-        arguments: what the user or model gave with its name; shown, never filled in anywhere.
-        folder: where its files are, without links; None where it has none.
+        skill: what its file contains now, whatever the catalog saw.
+        arguments: what the user or model gave with its name; shown, never substituted.
+        folder: the folder with its files, without links; `None` if it has no files.
         notes: sentences about this machine that the model should know.
-        digest: whether the digest is wanted, which costs reading all its files.
+        digest: whether to compute the digest, for which all files are read.
 
     Raises:
-        ActivationError: the file is gone, cannot be read, or is none that can be loaded.
+        ActivationError: the file is gone, cannot be read, or is not a skill that can be loaded.
     """
-    # What the host loaded in spite of an error, it loads still.
-    known = {item.code for item in entry.findings}
-    problem = next((item for item in skill.findings if item.severity is Severity.ERROR), None)
-    if skill.document is None or (problem is not None and (problem.code not in known or not skill.body.strip())):
-        said = problem.message if problem is not None else "it cannot be read"
-        raise ActivationError(
-            f"the skill {quoted(entry.name)} cannot be read now: {neutral(said)}",
-            hint="go on without it, or try again when its file has been mended",
-        )
-    found = [] if folder is None else skill_files(folder)
-    names = [name for name, _ in found if name != "SKILL.md" and not name.startswith(_AUTHOR_FOLDERS)]
-    named = tuple(names[:MAX_FILES_NAMED])
+    _require_readable(entry, skill)
+    files = [] if folder is None else skill_files(folder)
+    names = [name for name, _ in files if name != "SKILL.md" and not name.startswith(_AUTHOR_FOLDERS)]
     lines = [f'<skill_content name="{_escape_attribute(entry.name)}">', escape_tags(skill.body.strip("\n")), ""]
     if arguments:
-        # Told, and filled in nowhere: what a body says of `$ARGUMENTS` it says to the model.
+        # Shown, not substituted: a `$ARGUMENTS` in the body is for the model.
         lines += [f"Arguments: {escape_tags(neutral(arguments))}", ""]
     lines += [f"Note: {escape_tags(neutral(note))}" for note in notes]
     if folder is not None:
@@ -101,21 +92,50 @@ def render_activation(
             f"Skill directory: {escape_tags(neutral(os.path.dirname(entry.path)))}",
             "Paths in this skill are relative to that directory.",
         ]
-    if named:
-        lines += ["<skill_resources>", *(f"  <file>{_escape_attribute(name)}</file>" for name in named)]
-        if len(names) > len(named) or len(found) >= MAX_SKILL_FILES:
-            more = "more than " if len(found) >= MAX_SKILL_FILES else ""
-            lines.append(f"  and {more}{len(names) - len(named):,} more files")
-        lines.append("</skill_resources>")
-    lines.append("</skill_content>")
+    lines += [*_resource_lines(names, complete=len(files) < MAX_SKILL_FILES), "</skill_content>"]
     return Activation(
         name=entry.name,
         path=entry.path,
         digest=skill_digest(folder) if digest and folder is not None else None,
         content="\n".join(lines),
-        files=named,
+        files=tuple(names[:MAX_NAMED_FILES]),
         findings=skill.findings,
     )
+
+
+def _require_readable(entry: Entry, skill: Skill) -> None:
+    """Check that a skill can be loaded now.
+
+    Raises:
+        ActivationError: it cannot.
+    """
+    error = next((finding for finding in skill.findings if finding.severity is Severity.ERROR), None)
+    # An error in spite of which the host loaded the skill does not stop it now.
+    tolerated = error is None or (skill.body.strip() and error.code in {finding.code for finding in entry.findings})
+    if skill.document is not None and tolerated:
+        return
+    reason = neutral(error.message) if error is not None else "its file is unreadable"
+    raise ActivationError(
+        f"the skill {quoted(entry.name)} cannot be read now: {reason}",
+        hint="go on without it, or fix its file and try again",
+    )
+
+
+def _resource_lines(names: list[str], *, complete: bool) -> list[str]:
+    """List the files of a skill.
+
+    Args:
+        names: paths relative to the skill's folder.
+        complete: whether these are all its files.
+    """
+    named = names[:MAX_NAMED_FILES]
+    if not named:
+        return []
+    lines = ["<skill_resources>", *(f"  <file>{_escape_attribute(name)}</file>" for name in named)]
+    if len(names) > len(named) or not complete:
+        more = "" if complete else "more than "
+        lines.append(f"  and {more}{len(names) - len(named):,} more files")
+    return [*lines, "</skill_resources>"]
 
 
 _TAGS = ("skill_content", "skill_resources", "active_skills", "available_skills", "system-reminder")
@@ -132,13 +152,13 @@ _TAG_PATTERN = _tag_pattern(*_TAGS)
 
 
 class _LookalikeTable(dict[int, str]):
-    """Characters to what they look like: full-width and other forms of a letter are that letter."""
+    """Maps characters to the ones they look like: full-width and other forms of a letter to that letter."""
 
     def __missing__(self, number: int) -> str:
         import unicodedata
 
         plain = unicodedata.normalize("NFKC", chr(number)).lower()
-        # One for one, so that places stay.
+        # One character for one, so that positions stay the same.
         self[number] = plain if len(plain) == 1 else chr(number)
         return self[number]
 
@@ -147,10 +167,13 @@ _LOOKALIKES = _LookalikeTable()
 
 
 def escape_tags(text: str, *tags: str) -> str:
-    """Write the tags of ours that a foreign text holds so that they open and close nothing, however they are disguised.
+    """Escape the tags in an untrusted text that would open or close a block of ours, however they are disguised.
 
-    What looks like a tag counts: in any case, with blanks or what does not show in it, in full-width characters. So do
-    further tags, if they are named.
+    Whatever looks like a tag counts: in any case, with blanks or hidden characters in it, in full-width characters.
+
+    Args:
+        text: the text.
+        tags: further tags to escape.
     """
     plain = text if text.isascii() else text.translate(_LOOKALIKES)
     if "<" not in plain:

@@ -1,447 +1,211 @@
-"""a skill + what its user allowed -> whether its tools and scripts may be used
+"""Decide whether the tools and scripts of a skill may be used: the user trusts its bytes as they are.
 
-A skill grants nothing by itself. What a project, a package or a folder named on the command line brings may be read;
-its `tools:` and its scripts may be used only while the seal of its folder is on its user's record.
+A skill grants nothing itself. What a project, a package or a folder named on the command line brings may be read; its
+`tools:` and its scripts may be used only while the integrity digest of its folder is in the user's trust record.
 
-    record = {"version": 1, "trusted": [{"seal": ..., "name": ..., "path": ..., "since": ...}]}
-
-Between the answer and the use of a file nothing is held still; whoever runs a file of the skill asks last.
+The folder can still change between this check and the use of a file: check last, right before the use.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import stat
-import sys
-from contextlib import contextmanager, suppress
 from time import gmtime, strftime
 
-from prowess._internal.frozen import Frozen
-from prowess._internal.text import describe_os_error, neutral, normalize_name, quoted
-from prowess._internal.user_dirs import config_folder
+from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.catalog import State
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
 from prowess.skill import integrity_digest, read_integrity
 
+from ._trust_record import TrustedSkill, TrustRecord, quote_for_shell, trust_file
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
     from prowess.catalog import Entry
 
-    Rows = tuple["TrustedSkill", ...]
+    from ._trust_record import TrustedSkills
 
-__all__ = ["Trust", "TrustedSkill", "trusted_folder", "needs_trust", "trust_file"]
+__all__ = ["ALWAYS_TRUSTED_SCOPES", "Trust", "needs_trust", "trusted_folder"]
 
-MAX_RECORD_BYTES = 4 * 1024 * 1024
-"""Of the record: some ten thousand skills."""
 ALWAYS_TRUSTED_SCOPES = frozenset(("managed", "user", "system"))
-"""Scopes whose skills the user or the administrator put there; all others need trust."""
-
-_FILE_NAME = "trust.json"
-_FIELDS = ("seal", "name", "path", "since")
-_DIGEST = re.compile(r"trust1:[0-9a-f]{64}").fullmatch
+"""Scopes whose skills the user or the administrator installed; all others need trust."""
 _DIGEST_PREFIX = re.compile(r"(?:trust1:)?([0-9a-f]{8,64})").fullmatch
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
-
-_OPEN_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-_OPEN_FLAGS |= getattr(os, "O_BINARY", 0)
 
 
 def needs_trust(entry: Entry) -> bool:
-    """Say whether a skill's tools and scripts wait for its user's word."""
+    """Return whether the user must trust a skill before its tools and scripts may be used."""
     return entry.scope not in ALWAYS_TRUSTED_SCOPES
 
 
 def trusted_folder(entry: Entry) -> str:
-    """Return the folder that is sealed for a skill, without links.
+    """Return the folder whose bytes are trusted for a skill, without links.
 
     Raises:
-        SkillError: it has none: it is a single file among others.
+        SkillError: the skill is a single file among others.
     """
     folder, file = os.path.split(entry.path)
     if file.lower() != "skill.md":
-        raise SkillError(
-            f"{quoted(file)} has no folder of its own", hint="make it a folder that holds nothing else but its SKILL.md"
-        )
+        hint = "move it to a folder of its own, as SKILL.md"
+        raise SkillError(f"{quoted(file)} has no folder of its own", hint=hint)
     return os.path.realpath(folder)
 
 
-# ── the record ───────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-class TrustedSkill(Frozen):
-    """What was trusted, when."""
-
-    seal: str
-    name: str
-    """What the host called it then."""
-    path: str
-    """Of its folder, absolute and without links."""
-    since: str
-    """`YYYY-MM-DD`, in UTC."""
-
-    def as_dict(self) -> dict[str, str]:
-        """Return it in the shape of the record and of `trust --json`."""
-        return {name: getattr(self, name) for name in _FIELDS}
-
-
 class Trust:
-    """What one user allowed.
+    """The skills that one user trusts.
 
     Args:
-        file: of the record; `trust_file` says where it is by default. Its folder is made when something is trusted.
+        file: of the trust record; by default `trust.json` in the user's configuration folder. Its folder is created
+            when the first skill is trusted.
 
     Raises:
-        ConfigError: there is no place for the record.
+        ConfigError: there is no folder for the record.
     """
 
     def __init__(self, file: str | None = None) -> None:
-        self.file = trust_file(os.environ) if file is None else os.path.abspath(file)
+        self._record = TrustRecord(trust_file(os.environ) if file is None else os.path.abspath(file))
+
+    @property
+    def file(self) -> str:
+        """The path of the trust record."""
+        return self._record.file
 
     def allows(self, entry: Entry) -> bool:
-        """Say whether a skill's tools and scripts may be used now. In doubt they may not; nothing is raised."""
+        """Return whether a skill's tools and scripts may be used now; in doubt they may not. Never raises."""
         return self.denial_reason(entry) is None
 
     def denial_reason(self, entry: Entry) -> str | None:
-        """Return why a skill's tools and scripts may not be used now, and what to do; None where they may."""
+        """Return why a skill's tools and scripts may not be used now, and what to do; `None` if they may."""
         if not needs_trust(entry):
             return None
         name = quoted(entry.name)
         try:
             folder = trusted_folder(entry)
-            now = read_integrity(folder).digest
+            digest = read_integrity(folder).digest
         except SkillError as error:
             return f"{name} cannot be trusted: {error}; {error.hint}"
         try:
-            rows = self._rows()
+            trusted = self._record.load()
         except ConfigError as error:
             return f"{name} is not trusted: {error}; {error.hint}"
-        if any(row.seal == now for row in rows):
+        if any(skill.digest == digest for skill in trusted):
             return None
-        typed = f"`prowess trust {_shell_quote(os.path.dirname(entry.path))}`"
-        for row in rows:
-            if row.path == folder:
-                return f"{name} has changed since it was trusted on {row.since}: look at it again, then type {typed}"
-        return f"{name} is not trusted: look at it, then type {typed}"
+        command = f"`prowess trust {quote_for_shell(os.path.dirname(entry.path))}`"
+        for skill in trusted:
+            if skill.path == folder:
+                return f"{name} has changed since it was trusted on {skill.since}: review it, then type {command}"
+        return f"{name} is not trusted: review it, then type {command}"
 
-    def allow(self, entry: Entry, *, seal: str | None = None) -> TrustedSkill:
-        """Put a skill on record as it is now, in place of what was trusted in the same folder before.
+    def allow(self, entry: Entry, *, digest: str | None = None) -> TrustedSkill:
+        """Trust a skill as it is now; it replaces what was trusted in the same folder before.
 
         Args:
             entry: the skill.
-            seal: what its user was shown; anything else is not trusted in its place.
+            digest: the integrity digest that the user was shown; the skill is not trusted if it has changed since.
 
         Raises:
-            SkillError: it is rejected, it cannot be sealed, or it is no longer what was shown.
-            ConfigError: the record cannot be believed or written; it is left as it is.
+            SkillError: the skill is rejected, its folder has no integrity digest, or it has changed.
+            ConfigError: the trust record is invalid or cannot be written; it stays as it is.
         """
         if entry.state is State.REJECTED:
-            hint = f"`prowess check {_shell_quote(entry.path)}` says what to mend"
+            hint = f"`prowess check {quote_for_shell(entry.path)}` shows what to fix"
             raise SkillError(f"{quoted(entry.name)} cannot be trusted: {entry.reason}", hint=hint)
         try:
             folder = trusted_folder(entry)
-            now = read_integrity(folder).digest
+            current_digest = read_integrity(folder).digest
         except SkillError as error:
             raise SkillError(f"{quoted(entry.name)} cannot be trusted: {error}", hint=error.hint) from None
-        if seal is not None and seal != now:
-            words = f"{quoted(entry.name)} is not trusted: it has changed since it was shown"
-            raise SkillError(words, hint="look at it again")
-        made = TrustedSkill(seal=now, name=entry.name, path=folder, since=strftime("%Y-%m-%d", gmtime()))
+        if digest is not None and digest != current_digest:
+            message = f"{quoted(entry.name)} is not trusted: it has changed since it was shown"
+            raise SkillError(message, hint="review it again")
+        added = TrustedSkill(digest=current_digest, name=entry.name, path=folder, since=strftime("%Y-%m-%d", gmtime()))
 
-        def edit(rows: Rows) -> tuple[Rows, Rows]:
-            for row in rows:
-                if (row.seal, row.path) == (now, folder):
-                    return rows, (row,)
-            return (*(row for row in rows if row.path != folder), made), (made,)
+        def add(trusted: TrustedSkills) -> TrustedSkills:
+            nonlocal added
+            for skill in trusted:
+                if (skill.digest, skill.path) == (added.digest, added.path):
+                    added = skill
+                    return trusted
+            return (*(skill for skill in trusted if skill.path != folder), added)
 
-        return self._update_record(edit)[0]
+        self._record.update(add)
+        return added
 
-    def revoke(self, what: str | Entry) -> Rows:
-        """Take a skill off the record, with all its copies, and return what was on it.
-
-        Args:
-            what: the skill; or the beginning of a seal, a path or a name on the record.
-
-        Raises:
-            SkillNotFoundError: it is not on record.
-            AmbiguousSkillError: several skills on record have that name.
-            ConfigError: the record cannot be believed or written; it is left as it is.
-        """
-
-        def edit(rows: Rows) -> tuple[Rows, Rows]:
-            seals = {
-                row.seal
-                for row in (_rows_by_reference(rows, what) if isinstance(what, str) else _rows_of_skill(rows, what))
-            }
-            if not seals:
-                name = quoted(what if isinstance(what, str) else what.name)
-                raise SkillNotFoundError(f"{name} is not on record", hint="`prowess trust --list` shows what is")
-            kept = tuple(row for row in rows if row.seal not in seals)
-            return kept, tuple(row for row in rows if row.seal in seals)
-
-        # First without a lock, for which a folder would have to be made.
-        edit(self._rows())
-        return self._update_record(edit)
-
-    def all(self) -> Rows:
-        """Return all that is on record, by name.
-
-        Raises:
-            ConfigError: the record cannot be believed.
-        """
-        return tuple(sorted(self._rows(), key=lambda row: (normalize_name(row.name), row.path)))
-
-    # ── reading it ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def _rows(self) -> Rows:
-        data = self._read()
-        if data is None:
-            return ()
-        try:
-            return _parse_record(data)
-        except (ValueError, RecursionError) as error:
-            words = str(error) if isinstance(error, _MalformedError) else "it is not JSON"
-            raise self._invalid_record_error(words) from None
-
-    def _read(self) -> bytes | None:
-        """Return what the record holds, None where there is none."""
-        try:
-            self._check_folder()
-            fd = os.open(self.file, os.O_RDONLY | _OPEN_FLAGS)
-        except FileNotFoundError:
-            return None
-        except ConfigError:
-            raise
-        except (OSError, ValueError) as error:
-            link = getattr(error, "errno", 0) in (errno.ELOOP, errno.EMLINK)
-            raise self._invalid_record_error(
-                "it is a link" if link else f"it cannot be read: {describe_os_error(error)}"
-            ) from None
-        try:
-            status = os.fstat(fd)
-            self._check_owned(status, regular=True)
-            parts, size = [], 0
-            while size <= MAX_RECORD_BYTES and (part := os.read(fd, 1 << 20)):
-                parts.append(part)
-                size += len(part)
-        except OSError as error:
-            raise self._invalid_record_error(f"it cannot be read: {describe_os_error(error)}") from None
-        finally:
-            os.close(fd)
-        if size > MAX_RECORD_BYTES:
-            raise self._invalid_record_error(f"it is larger than {MAX_RECORD_BYTES // 1024 // 1024} MiB")
-        return b"".join(parts)
-
-    def _check_folder(self) -> None:
-        self._check_owned(os.lstat(os.path.dirname(self.file)), regular=False)
-
-    def _check_owned(self, status: os.stat_result, *, regular: bool) -> None:
-        """See that a file, or the folder it is in, is the user's own.
-
-        Raises:
-            ConfigError: it is not.
-        """
-        it = "it" if regular else "its folder"
-        if stat.S_ISLNK(status.st_mode):
-            raise self._invalid_record_error(f"{it} is a link")
-        if not (stat.S_ISREG if regular else stat.S_ISDIR)(status.st_mode):
-            raise self._invalid_record_error(f"{it} is not a {'regular file' if regular else 'folder'}")
-        if sys.platform != "win32":
-            if status.st_uid != os.geteuid():
-                raise self._invalid_record_error(f"{it} belongs to somebody else")
-            if status.st_mode & 0o022:
-                path = _shell_quote(self.file if regular else os.path.dirname(self.file))
-                hint = f"if all in it is yours, type `chmod go-w {path}`; if not, remove it"
-                raise self._invalid_record_error(f"others may write to {it}", hint)
-
-    def _invalid_record_error(self, why: str, hint: str | None = None) -> ConfigError:
-        return ConfigError(
-            f"the record of what is trusted cannot be believed: {neutral(self.file)}: {why}",
-            hint=hint or "mend or remove it, then trust again what you want to",
-        )
-
-    # ── writing it ───────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def _update_record(self, edit: Callable[[Rows], tuple[Rows, Rows]]) -> Rows:
-        """Put the record that `edit` makes of this one in its place, while no other process does.
+    def revoke(self, reference: str | Entry) -> TrustedSkills:
+        """Remove a skill and all its copies from the trust record, and return what was removed.
 
         Args:
-            edit: given all rows, returns all that are to be, and what to return.
+            reference: the skill; or the name, the path or the start of the digest of a trusted skill.
 
         Raises:
-            ConfigError: the record cannot be believed or written; it is left as it is.
+            SkillNotFoundError: it is not in the trust record.
+            AmbiguousSkillError: several trusted skills have this name.
+            ConfigError: the trust record is invalid or cannot be written; it stays as it is.
         """
-        try:
-            _make_folder(os.path.dirname(self.file))
-            self._check_folder()
-            with _file_lock(self.file + ".lock"):
-                rows = self._rows()
-                new, result = edit(rows)
-                if new != rows:
-                    self._write(new)
-        except (OSError, RecursionError) as error:  # the latter for folders too deep to be made
-            words = f"the record of what is trusted cannot be written: {neutral(self.file)}: {describe_os_error(error)}"
-            raise ConfigError(words, hint="mend that, or name another folder in PROWESS_CONFIG_DIR") from None
-        return result
+        removed: TrustedSkills = ()
 
-    def _write(self, rows: Rows) -> None:
-        import json
+        def remove(trusted: TrustedSkills) -> TrustedSkills:
+            nonlocal removed
+            removed = _find_with_copies(trusted, reference)
+            return tuple(skill for skill in trusted if skill not in removed)
 
-        table = {"version": 1, "trusted": [row.as_dict() for row in rows]}
-        data = json.dumps(table, indent=2).encode() + b"\n"
-        if len(data) > MAX_RECORD_BYTES:
-            words = f"the record of what is trusted is full: {neutral(self.file)}"
-            raise ConfigError(words, hint="`prowess trust --list` shows it, `prowess trust --remove SKILL` makes room")
-        # Whoever holds the lock is alone: what lies there was left by a process that was killed.
-        staged = f"{self.file}.new"
-        with suppress(FileNotFoundError):
-            os.unlink(staged)
-        fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN_FLAGS, 0o600)
-        try:
-            try:
-                left = memoryview(data)
-                while left:
-                    left = left[os.write(fd, left) :]
-                if sys.platform != "win32":
-                    os.fchmod(fd, 0o600)
-                os.fsync(fd)
-            finally:
-                os.close(fd)
-            os.replace(staged, self.file)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(staged)
-            raise
-        if sys.platform != "win32":
-            fd = os.open(os.path.dirname(self.file), os.O_RDONLY | _OPEN_FLAGS)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+        # First without a lock, which would create a folder.
+        remove(self._record.load())
+        self._record.update(remove)
+        return removed
+
+    def all(self) -> TrustedSkills:
+        """Return all trusted skills, by name.
+
+        Raises:
+            ConfigError: the trust record is invalid.
+        """
+        return tuple(sorted(self._record.load(), key=lambda skill: (normalize_name(skill.name), skill.path)))
 
 
-def trust_file(env: Mapping[str, str]) -> str:
-    """Return the path of the trust record, in `PROWESS_CONFIG_DIR` or the system's folder for user settings.
+def _find_with_copies(trusted: TrustedSkills, reference: str | Entry) -> TrustedSkills:
+    """Return the trusted skills with the digests that a reference stands for.
 
     Raises:
-        ConfigError: the user has no such folder, or `PROWESS_CONFIG_DIR` is a relative path: that would name another
-            record in each project, and a project might bring one.
+        SkillNotFoundError: it is not in the trust record.
+        AmbiguousSkillError: several trusted skills have this name.
     """
-    folder = config_folder(env)
-    if folder is None:
-        hint = "name a folder of yours in PROWESS_CONFIG_DIR"
-        raise ConfigError("there is no place for the record of what is trusted: you have no home", hint=hint)
-    if not os.path.isabs(folder):
-        hint = "write out the whole path"
-        raise ConfigError(f"PROWESS_CONFIG_DIR is not an absolute path: {quoted(folder, 200)}", hint=hint)
-    return os.path.join(os.path.normpath(folder), _FILE_NAME)
+    by_reference = (
+        _find_by_text(trusted, reference) if isinstance(reference, str) else _find_by_entry(trusted, reference)
+    )
+    digests = {skill.digest for skill in by_reference}
+    if not digests:
+        name = quoted(reference if isinstance(reference, str) else reference.name)
+        raise SkillNotFoundError(f"{name} is not a trusted skill", hint="`prowess trust --list` shows all")
+    return tuple(skill for skill in trusted if skill.digest in digests)
 
 
-def _make_folder(folder: str) -> None:
-    """Make a folder, and those above it, for the user alone."""
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        return
-    except FileNotFoundError:
-        _make_folder(os.path.dirname(folder))
-        with suppress(FileExistsError):
-            os.mkdir(folder, 0o700)
-
-
-@contextmanager
-def _file_lock(path: str) -> Iterator[None]:
-    """Keep other processes and threads out; a process that dies lets go."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS, 0o600)
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(fd, msvcrt.LK_LOCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)
-
-
-class _MalformedError(ValueError):
-    """It is JSON, but not a record."""
-
-
-def _parse_record(data: bytes) -> Rows:
-    """Read the record.
-
-    Raises:
-        ValueError: it is not one.
-    """
-    import json
-
-    table = json.loads(data.decode(), object_pairs_hook=_reject_duplicate_keys)
-    if not isinstance(table, dict) or table.keys() != {"version", "trusted"}:
-        raise _MalformedError("it is not a record of what is trusted")
-    if type(table["version"]) is not int or table["version"] != 1:
-        raise _MalformedError(f"its version is {quoted(str(table['version']))}, and only version 1 is known")
-    if not isinstance(table["trusted"], list):
-        raise _MalformedError("`trusted` is not a list")
-    return tuple(_parse_row(number, row) for number, row in enumerate(table["trusted"], 1))
-
-
-def _reject_duplicate_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    table = dict(pairs)
-    if len(table) != len(pairs):
-        raise _MalformedError("a key stands twice")
-    return table
-
-
-def _parse_row(number: int, row: object) -> TrustedSkill:
-    if not isinstance(row, dict) or row.keys() != {*_FIELDS} or not all(isinstance(row[name], str) for name in _FIELDS):
-        raise _MalformedError(f"entry {number} does not have the four texts {', '.join(_FIELDS)}")
-    if not _DIGEST(row["seal"]) or not _DATE(row["since"]) or not os.path.isabs(row["path"]) or "\0" in row["path"]:
-        raise _MalformedError(f"entry {number} has a seal, a path or a day that is none")
-    return TrustedSkill(**row)
-
-
-def _rows_of_skill(rows: Rows, entry: Entry) -> Rows:
-    """Return what is on record of a skill: what was trusted in its folder, and what has the same bytes now."""
+def _find_by_entry(trusted: TrustedSkills, entry: Entry) -> TrustedSkills:
+    """Return what was trusted in the folder of a skill, and what has the same bytes now."""
     try:
         folder = trusted_folder(entry)
     except SkillError:
         return ()
-    now = integrity_digest(folder)
-    return tuple(row for row in rows if row.path == folder or row.seal == now)
+    digest = integrity_digest(folder)
+    return tuple(skill for skill in trusted if skill.path == folder or skill.digest == digest)
 
 
-def _rows_by_reference(rows: Rows, reference: str) -> Rows:
-    """Return what is on record under a name, a path or the beginning of a seal.
+def _find_by_text(trusted: TrustedSkills, reference: str) -> TrustedSkills:
+    """Return the trusted skills with a name, a path or the start of a digest.
 
     Raises:
-        AmbiguousSkillError: it is not clear which of them is meant.
+        AmbiguousSkillError: they are different skills.
     """
-    key, start = normalize_name(reference), _DIGEST_PREFIX(reference.lower())
-    found = [row for row in rows if normalize_name(row.name) == key]
+    key, prefix = normalize_name(reference), _DIGEST_PREFIX(reference.lower())
+    found = [skill for skill in trusted if normalize_name(skill.name) == key]
     if not found and "\0" not in reference:
         path = os.path.abspath(reference)
         path = os.path.dirname(path) if os.path.basename(path).lower() == "skill.md" else path
         folders = (path, os.path.realpath(path))
-        found = [row for row in rows if row.path in folders]
-    if not found and start:
-        found = [row for row in rows if row.seal.startswith(f"trust1:{start[1]}")]
-    if len({row.seal for row in found}) > 1:
-        shown = "".join(f"\n  {row.seal[:15]}  {neutral(row.path)}" for row in found)
-        words = f"{quoted(reference)} means {len(found)} skills on record:{shown}"
-        raise AmbiguousSkillError(words, candidates=[row.path for row in found], hint="name one by its path")
+        found = [skill for skill in trusted if skill.path in folders]
+    if not found and prefix:
+        found = [skill for skill in trusted if skill.digest.startswith(f"trust1:{prefix[1]}")]
+    if len({skill.digest for skill in found}) > 1:
+        lines = "".join(f"\n  {skill.digest[:15]}  {neutral(skill.path)}" for skill in found)
+        message = f"{quoted(reference)} matches {len(found)} trusted skills:{lines}"
+        raise AmbiguousSkillError(message, candidates=[skill.path for skill in found], hint="give its path")
     return tuple(found)
-
-
-_SHELL_SAFE = re.compile(r"[\w@%+=:,./-]+").fullmatch
-
-
-def _shell_quote(path: str) -> str:
-    """Write a path as it is typed in a shell, and harmless to show."""
-    return neutral(path if _SHELL_SAFE(path) else "'" + path.replace("'", "'\"'\"'") + "'")

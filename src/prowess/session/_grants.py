@@ -1,0 +1,52 @@
+"""Decide which tools and scripts of a skill may be used.
+
+A skill grants nothing itself: it must be active in the conversation, and the user must trust its bytes as they are now
+unless the skill is the user's own. `allowed-tools` is not a grant.
+"""
+
+from __future__ import annotations
+
+from prowess._internal.files import skill_files
+from prowess._internal.frozen import Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from prowess.catalog import Entry
+    from prowess.skill import Skill
+
+    from ._trust import Trust
+
+__all__ = ["Grants", "find_grants"]
+
+
+class Grants(Frozen):
+    """What a skill may use of what it declares."""
+
+    tools: tuple[Mapping[str, Any], ...] = ()
+    scripts: tuple[str, ...] = ()
+    """Files inside `scripts/`, relative to the skill's folder."""
+    denial_reason: str | None = None
+    """Why nothing is granted, and what to do."""
+
+
+def find_grants(entry: Entry, trust: Trust, load_skill: Callable[[Entry], Skill], folder: str | None) -> Grants:
+    """Return the tools and scripts of an active skill that its user allows.
+
+    Args:
+        entry: the skill.
+        trust: what the user allowed.
+        load_skill: reads the skill.
+        folder: the folder with its files; `None` if it has no files.
+    """
+    denial_reason = trust.denial_reason(entry)
+    tools = load_skill(entry).tools
+    # Checked before and after the read: what was read is what is trusted.
+    denial_reason = denial_reason or trust.denial_reason(entry)
+    if denial_reason is not None:
+        return Grants(denial_reason=denial_reason)
+    files = [] if folder is None else skill_files(folder)
+    scripts = tuple(path for path, _ in files if path.startswith("scripts/"))
+    return Grants(tools=tools if isinstance(tools, tuple) else (), scripts=scripts)

@@ -1,0 +1,87 @@
+"""Find the catalog entry that a model or a user may activate.
+
+A model names a skill and nothing else. A user may also refer to it by path, digest or folder (`Catalog.resolve`).
+"""
+
+from __future__ import annotations
+
+from prowess._internal.text import neutral, normalize_name, quoted
+from prowess.catalog import State
+from prowess.errors import ActivationError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from prowess.catalog import Catalog, Entry
+
+    from ._ledger import ActivationRecord
+
+__all__ = ["MODEL_STATES", "find_activatable", "find_recorded"]
+
+MODEL_STATES = (State.ACTIVE,)
+"""States of the skills that a model may activate."""
+_USER_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
+
+
+def find_activatable(catalog: Catalog, name: str, by: str) -> Entry:
+    """Return the skill of a name, if it may be activated.
+
+    Args:
+        catalog: where to look.
+        name: of the skill; a user may refer to it in other ways too.
+        by: `model` or `user`.
+
+    Raises:
+        SkillNotFoundError: no skill has this name.
+        AmbiguousSkillError: several skills have this name.
+        ActivationError: the skill may not be activated.
+    """
+    key = normalize_name(name)
+    active = [entry for entry in catalog.skills if normalize_name(entry.name) == key and entry.state in MODEL_STATES]
+    if len(active) == 1:
+        return active[0]
+    # To compare digests and paths costs more than a model may cause.
+    entry = catalog.resolve(name) if by == "user" or active else find_by_name(catalog, name)
+    return _require_activatable(entry, by)
+
+
+def find_recorded(catalog: Catalog, record: ActivationRecord) -> Entry:
+    """Return the skill of a record, by its path alone: a record may come from anywhere.
+
+    Raises:
+        SkillNotFoundError: it is not in the catalog.
+        ActivationError: it may not be activated any more.
+    """
+    for entry in catalog.skills:
+        if entry.path == record.path:
+            return _require_activatable(entry, "user")
+    raise catalog.not_found_error(record.name)
+
+
+def find_by_name(catalog: Catalog, name: str) -> Entry:
+    """Return the skill with this name or folder, one that a model may activate first.
+
+    Raises:
+        SkillNotFoundError: no skill has this name.
+    """
+    key = normalize_name(name)
+    named = [entry for entry in catalog.skills if key in (normalize_name(entry.name), normalize_name(entry.folder))]
+    if not named:
+        raise catalog.not_found_error(name)
+    return min(named, key=lambda entry: entry.state not in MODEL_STATES)
+
+
+def _require_activatable(entry: Entry, by: str) -> Entry:
+    """Return the entry if it may be activated.
+
+    Raises:
+        ActivationError: it may not.
+    """
+    if entry.state in (_USER_STATES if by == "user" else MODEL_STATES):
+        return entry
+    if entry.state is State.USER_ONLY:
+        raise ActivationError(
+            f"only the user can activate the skill {quoted(entry.name)}",
+            hint="ask the user to name it in a message",
+        )
+    reason = f": {neutral(entry.reason)}" if entry.reason else ""
+    raise ActivationError(f"the skill {quoted(entry.name)} is {entry.state}{reason}", hint="go on without it")

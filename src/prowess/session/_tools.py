@@ -1,0 +1,149 @@
+"""Build the tools with which a model uses its skills, for any framework.
+
+A tool never raises: an error becomes text for the model, and the conversation goes on.
+"""
+
+from __future__ import annotations
+
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import neutral, quoted
+from prowess.errors import ProwessError
+
+from ._activation import escape_tags
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, Protocol
+
+    from prowess.catalog import Hit
+
+    from ._activation import Activation
+    from ._resources import FileText
+
+    class Call(Protocol):
+        """What a tool does."""
+
+        def __call__(self, **arguments: Any) -> str:
+            """Return the text for the model."""
+
+
+__all__ = ["Tool", "activate_tool", "read_tool", "search_tool"]
+
+_TEXT = {"type": "string"}
+_INTEGER = {"type": "integer", "minimum": 0}
+_PYTHON_TYPES: dict[str, type] = {"string": str, "integer": int}
+
+
+class Tool(Frozen):
+    """A tool in the form that every framework knows."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """JSON Schema of its arguments."""
+    call: Call
+    """Takes the arguments by name and returns text; an error is returned as text and never raised."""
+
+
+def activate_tool(activate: Callable[[str, str | None], Activation], names: Sequence[str] | None) -> Tool:
+    """Return the tool that gives a model the instructions of a skill.
+
+    Args:
+        activate: takes the name and the arguments.
+        names: the skills a model may name; `None` for any name.
+    """
+    return _make_tool(
+        name="activate_skill",
+        description="Get the instructions of a skill. Do so before you work on what its description names.",
+        properties={"name": _name_schema(names), "arguments": {**_TEXT, "description": "what to work on"}},
+        required=("name",),
+        call=lambda name, arguments=None: activate(name, arguments).content,
+    )
+
+
+def read_tool(read: Callable[[str, str, int, int | None], FileText], names: Sequence[str] | None) -> Tool:
+    """Return the tool that gives a model a file of a skill.
+
+    Args:
+        read: takes the name, the path, the offset and the limit.
+        names: the skills a model may name; `None` for any name.
+    """
+
+    def call(name: str, path: str, offset: int = 0, limit: int | None = None) -> str:
+        part = read(name, path, offset, limit)
+        if part.next_offset is None:
+            return part.text
+        return f"{part.text}\n[{part.size:,} bytes in all; read on with offset {part.next_offset}]"
+
+    return _make_tool(
+        name="read_skill_file",
+        description="Read a file of a skill, by its path relative to the skill's directory.",
+        properties={
+            "name": _name_schema(names),
+            "path": {**_TEXT, "description": "as the skill names it, for example references/api.md"},
+            "offset": {**_INTEGER, "description": "the first byte to read"},
+            "limit": {**_INTEGER, "minimum": 1, "description": "bytes to read at most"},
+        },
+        required=("name", "path"),
+        call=call,
+    )
+
+
+def search_tool(search: Callable[[str], Sequence[Hit]]) -> Tool:
+    """Return the tool that finds skills which the model is not shown."""
+
+    def call(query: str) -> str:
+        lines = [escape_tags(f"- {neutral(hit.entry.name)}: {neutral(hit.entry.description)}") for hit in search(query)]
+        return "\n".join(lines) or "no skill matches; try other words"
+
+    return _make_tool(
+        name="search_skills",
+        description="Find skills that are not listed, by words of their name, description or instructions.",
+        properties={"query": {**_TEXT, "description": "a few words"}},
+        required=("query",),
+        call=call,
+    )
+
+
+def _name_schema(names: Sequence[str] | None) -> dict[str, Any]:
+    schema: dict[str, Any] = {**_TEXT, "description": "the skill's name"}
+    return schema if names is None else {**schema, "enum": list(dict.fromkeys(names))}
+
+
+def _make_tool(
+    name: str, description: str, properties: dict[str, Any], required: Sequence[str], call: Callable[..., str]
+) -> Tool:
+    """Make a tool of a function: its errors become text for the model."""
+
+    def call_safely(**arguments: Any) -> str:
+        given = {key: value for key, value in arguments.items() if value is not None}
+        problems = _argument_problems(arguments, given, properties, required)
+        if problems:
+            hint = f"`{name}` takes {', '.join(f'`{key}`' for key in properties)}"
+            return escape_tags(f"error: {'; '.join(problems)}\nhint: {hint}")
+        try:
+            return call(**given)
+        except ProwessError as error:
+            return escape_tags(f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else ""))
+        except OSError as error:
+            return escape_tags(f"error: {neutral(error.strerror or str(error))}\nhint: go on without it")
+
+    schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    return Tool(name=name, description=description, parameters=schema, call=call_safely)
+
+
+def _argument_problems(
+    arguments: Mapping[str, Any], given: Mapping[str, Any], properties: Mapping[str, Any], required: Sequence[str]
+) -> list[str]:
+    """Return what is wrong with the arguments of a call; a `None` counts as left out."""
+    types = {key: properties[key]["type"] for key in given if key in properties}
+    return [
+        *(f"{quoted(key)} is missing" for key in required if key not in given),
+        *(f"unknown argument {quoted(key)}" for key in arguments if key not in properties),
+        *(
+            f"{quoted(key)} must be of type {kind}"
+            for key, kind in types.items()
+            if type(given[key]) is not _PYTHON_TYPES[kind]
+        ),
+    ]
