@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 TOP = Path(__file__).parent.parent.parent
 BODY = "Count the pages twice."
 DONE = AIMessage("Done.")
-LINE = "The skill `pages` is active already since turn 1; its instructions have not changed."
+LINE = "The skill `pages` is already active since turn 1; its instructions have not changed."
 
 
 class Scripted(BaseChatModel):  # type: ignore[misc]
@@ -218,7 +218,7 @@ def test_only_its_user_reaches_a_skill_that_is_user_only(folder: Path) -> None:
     agent = Agent(folder, asks(use("activate_skill", {"name": "secret"})), DONE, DONE)
     agent.say("Hm?")
     assert results(agent.model.calls[1]) == [
-        "error: the skill `secret` is only for its user to choose\nhint: the user does so by naming it"
+        "error: only the user can activate the skill `secret`\nhint: ask the user to name it in a message"
     ]
     assert "Whisper." not in whole(agent.model.calls[1])
     agent.say("/secret now")

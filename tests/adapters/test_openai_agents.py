@@ -164,7 +164,7 @@ def test_a_named_skill_stays_while_tools_run(folder: Path) -> None:
     agent, model = agent_with(skills, notes, use("activate_skill", {"name": "pages"}, "2"), DONE)
     Chat(skills, agent).say("Use $pages on this.")
     assert [whole(call).count(BODY) for call in model.calls] == [1, 1, 1]
-    assert outputs(model.calls[2])[1].startswith("The skill `pages` is active already since turn 1;")
+    assert outputs(model.calls[2])[1].startswith("The skill `pages` is already active since turn 1;")
 
 
 def test_a_skill_that_stands_in_the_conversation_is_not_injected_again(folder: Path) -> None:
@@ -186,7 +186,7 @@ def test_only_its_user_reaches_a_skill_that_is_user_only(folder: Path) -> None:
     chat = Chat(skills, agent)
     chat.say("Hm?")
     assert outputs(model.calls[1]) == [
-        "error: the skill `secret` is only for its user to choose\nhint: the user does so by naming it"
+        "error: only the user can activate the skill `secret`\nhint: ask the user to name it in a message"
     ]
     assert "Whisper." not in whole(model.calls[1])
     chat.say("/secret now")
@@ -200,7 +200,7 @@ def test_a_second_activation_is_one_line(folder: Path) -> None:
     agent, model = agent_with(skills, both, use("activate_skill", {"name": "pages"}, "3"), DONE)
     Chat(skills, agent).say("How many?")
     lines = sorted(outputs(model.calls[2]), key=len)
-    line = "The skill `pages` is active already since turn 1; its instructions have not changed."
+    line = "The skill `pages` is already active since turn 1; its instructions have not changed."
     assert lines[:2] == [line, line]
     assert whole(model.calls[2]).count(BODY) == 1
 
@@ -237,7 +237,7 @@ def test_a_conversation_goes_on_in_another_process(folder: Path) -> None:
     chat.say("How many?")
     chat.session = skills.session(chat.session.to_json())
     chat.say("And now?")
-    assert outputs(model.calls[3])[1].startswith("The skill `pages` is active already since turn 1;")
+    assert outputs(model.calls[3])[1].startswith("The skill `pages` is already active since turn 1;")
 
 
 def test_a_run_may_be_streamed(folder: Path, loop: AbstractEventLoop) -> None:

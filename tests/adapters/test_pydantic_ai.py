@@ -171,7 +171,7 @@ def test_a_skill_is_activated_and_the_second_time_is_one_line(here: Path) -> Non
     first, second = results(result.all_messages())
     assert first.startswith('<skill_content name="pdf">')
     assert PDF in first
-    assert second == "The skill `pdf` is active already since turn 1; its instructions have not changed."
+    assert second == "The skill `pdf` is already active since turn 1; its instructions have not changed."
     assert [text.count(PDF) for text in script.texts] == [0, 1, 1]
 
 
@@ -250,7 +250,7 @@ def test_a_named_skill_is_gone_in_the_next_turn(here: Path) -> None:
 
 
 def test_a_skill_that_is_active_and_named_is_not_sent_twice(here: Path) -> None:
-    """Where the conversation still holds what the model was given."""
+    """Where the conversation still applys what the model was given."""
     script = Script(call("activate_skill", name="pdf"))
     talk = agent(script, Skills(Session(discover(here))))
     history = talk.run_sync("hello").all_messages()
@@ -322,7 +322,7 @@ def test_a_conversation_goes_on_in_another_process(here: Path) -> None:
     session = Session.from_json(session.to_json(), discover(here))
     second = talk.run_sync("again", message_history=history, capabilities=[Skills(session)])
     (again,) = results(second.new_messages())
-    assert again == "The skill `pdf` is active already since turn 1; its instructions have not changed."
+    assert again == "The skill `pdf` is already active since turn 1; its instructions have not changed."
     assert [len(info.function_tools) for _, info in script.sent] == [2] * 4
     assert [text.count(PDF) for text in script.texts] == [0, 1, 1, 1]
 
@@ -346,7 +346,7 @@ def test_a_skill_that_was_deleted_between_is_told_of(here: Path) -> None:
     shutil.rmtree(here / ".agents/skills/pdf")
     result = talk.run_sync("again")
     assert results(result.new_messages())[0].startswith("error: the skill `pdf` cannot be read now")
-    assert "pdf (it cannot be read now)" in script.texts[-1]
+    assert "pdf (cannot be read now)" in script.texts[-1]
 
 
 # ── compaction ───────────────────────────────────────────────────────────────────────────────────────────────────────

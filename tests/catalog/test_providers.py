@@ -159,7 +159,7 @@ def test_a_skill_without_files_has_none_to_read(project: Path, memory: Memory, m
         for path in ("SKILL.md", "docx", "docx/SKILL.md"):
             with pytest.raises(SkillFileError, match=r"^the skill has no files of its own$") as caught:
                 session.read("docx", path)
-            assert caught.value.hint == "all there is of it are its instructions"
+            assert caught.value.hint == "it only has its instructions"
         session.activate("docx")
     assert "planted" not in session.tail()
 

@@ -93,18 +93,18 @@ def test_the_user_may_read_what_is_kept_from_the_model(project: Path, capsys: py
         (
             ["pdf", "../secret.md"],
             1,
-            "`../secret.md` does not lie in the skill's folder\n\nhint: only files inside the folder can be read; ",
+            "`../secret.md` is not inside the skill's folder\n\nhint: give a path relative to the skill's folder",
         ),
         (
             ["pdf", "link.md"],
             1,
-            "`link.md` is a link, or lies behind one, which is not followed\n\nhint: ",
+            "`link.md` is a link or behind one; links are not followed\n\nhint: ",
         ),
         (["pdf", "api.md"], 1, "the skill has no file `api.md`\n\nhint: did you mean `references/api.md`?\n"),
         (["pdf", "references"], 1, "`references` is a folder\n\nhint: did you mean `references/api.md`?\n"),
-        (["pdf", "x.png"], 1, "`x.png` is not a text file (5 bytes)\n\nhint: a script of the skill may read it\n"),
+        (["pdf", "x.png"], 1, "`x.png` is not a text file (5 bytes)\n\nhint: read it with a script\n"),
         (["pdf", "q\x1b[2J"], 1, "the skill has no file `q\\x1b[2J`\n"),
-        (["pdf", ""], 1, "`` is no path\n\nhint: name a file of the skill, as in `references/api.md`\n"),
+        (["pdf", ""], 1, "`` is not a valid path\n\nhint: name a file of the skill, as in `references/api.md`\n"),
         (["pfd", "a.md"], 2, "no skill is called `pfd` for host `prowess`\n\nhint: did you mean `pdf`?\n"),
         (
             ["pdf"],
@@ -153,5 +153,5 @@ def test_a_skill_that_is_a_single_file_has_no_files(project: Path, capsys: pytes
     (root / "flat.md").write_text("---\nname: flat\ndescription: Flat.\n---\nFlat.\n")
     (root / "secret.txt").write_text("secret")
     assert run(project, "flat", "secret.txt", "--host", "pi") == 1
-    said = "error: the skill has no files of its own\n\nhint: all there is of it are its instructions\n"
+    said = "error: the skill has no files of its own\n\nhint: it only has its instructions\n"
     assert capsys.readouterr() == ("", said)

@@ -249,9 +249,9 @@ def test_a_record_that_is_not_believed_is_an_error(
     assert capsys.readouterr() == (
         "",
         f"""\
-error: the record of what is trusted cannot be believed: {file}: it is not a record of what is trusted
+error: the trust record is invalid: {file}: it is not a trust record
 
-hint: mend or remove it, then trust again what you want to
+hint: fix or remove it, then trust your skills again with `prowess trust SKILL`
 """,
     )
     assert file.read_text() == "{}"
@@ -276,10 +276,10 @@ hint: `prowess trust --help` shows how it is used"""
             )
             for arguments in ([], ["pdf", "--list"], ["pdf", "--remove", "pdf"], ["--list", "--remove", "x"])
         ],
-        (["--remove", "pdf"], "`pdf` is not on record\n\nhint: `prowess trust --list` shows what is"),
-        (["--remove", "zzz"], "`zzz` is not on record\n\nhint: `prowess trust --list` shows what is"),
-        (["--remove", "mine"], "`mine` is not on record\n\nhint: `prowess trust --list` shows what is"),
-        (["--remove", "a\x1b[2J"], "`a\\x1b[2J` is not on record\n\nhint: `prowess trust --list` shows what is"),
+        (["--remove", "pdf"], "`pdf` is not a trusted skill\n\nhint: `prowess trust --list` shows all"),
+        (["--remove", "zzz"], "`zzz` is not a trusted skill\n\nhint: `prowess trust --list` shows all"),
+        (["--remove", "mine"], "`mine` is not a trusted skill\n\nhint: `prowess trust --list` shows all"),
+        (["--remove", "a\x1b[2J"], "`a\\x1b[2J` is not a trusted skill\n\nhint: `prowess trust --list` shows all"),
     ],
 )
 @pytest.mark.parametrize("form", [[], ["--json"]])
@@ -361,7 +361,7 @@ def test_what_changes_while_it_is_read_by_its_user_is_not_trusted(
     monkeypatch.setattr(sys, "stdout", Terminal())
     assert run(project, "pdf") == 1
     assert capsys.readouterr().err == (
-        "trust it? [y/N]\nerror: `pdf` is not trusted: it has changed since it was shown\n\nhint: look at it again\n"
+        "trust it? [y/N]\nerror: `pdf` is not trusted: it has changed since it was shown\n\nhint: review it again\n"
     )
     assert Trust().all() == ()
 
@@ -456,7 +456,7 @@ def test_another_project_s_skill_of_that_name_stays(project: Path, capsys: pytes
     skill(other / ".agents/skills/pdf")
     capsys.readouterr()
     assert run(other, "--remove", "pdf") == 2
-    assert capsys.readouterr().err.startswith("error: `pdf` is not on record\n")
+    assert capsys.readouterr().err.startswith("error: `pdf` is not a trusted skill\n")
     assert len(Trust().all()) == 1
 
 

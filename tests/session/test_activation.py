@@ -313,7 +313,7 @@ def test_a_file_that_changed_for_the_worse_is_said_and_leaves_no_trace(
     assert str(caught.value).startswith("the skill `pdf` cannot be read now: ")
     if change in CHANGED:
         assert str(caught.value) == f"the skill `pdf` cannot be read now: {CHANGED[change]}"
-    assert caught.value.hint == "go on without it, or try again when its file has been mended"
+    assert caught.value.hint == "go on without it, or fix its file and try again"
     assert (session.to_json(), session.ledger) == (before, ())
     if file.is_dir():
         file.rmdir()

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from prowess.catalog._entry import Entry
 
 SECRET = "the user's secret"
-OUTSIDE = "does not lie in the skill's folder"
-ONLY_INSIDE = "only files inside the folder can be read; name one relative to it"
+OUTSIDE = "is not inside the skill's folder"
+ONLY_INSIDE = "give a path relative to the skill's folder"
 NAMES = "its files are `SKILL.md`, `notes.txt`, `references/api.md`, `references/deep/more.md`"
 
 
@@ -96,7 +96,7 @@ def test_a_path_that_leads_out_is_refused(path: str, folder: Path) -> None:
 def test_what_is_no_path_is_refused(path: str, folder: Path) -> None:
     """With an example of one."""
     said, hint = refused(folder, path)
-    assert said.endswith("` is no path")
+    assert said.endswith("` is not a valid path")
     assert len(said) < 100
     assert hint == "name a file of the skill, as in `references/api.md`"
 
@@ -169,7 +169,7 @@ def test_names_that_are_slow_to_compare_are_not(folder: Path) -> None:
 
 # ── links and other things ───────────────────────────────────────────────────────────────────────────────────────────
 
-NOT_FOLLOWED = "is a link, or lies behind one, which is not followed"
+NOT_FOLLOWED = "is a link or behind one; links are not followed"
 
 
 @pytest.mark.parametrize(
@@ -221,14 +221,14 @@ def test_what_is_no_regular_file_is_refused_at_once(folder: Path) -> None:
 def test_a_folder_that_is_gone_is_said(folder: Path) -> None:
     """It is not the path's fault."""
     gone = folder.parent / "gone"
-    assert refused(gone, "notes.txt") == ("the skill's folder is gone", "go on without the skill")
+    assert refused(gone, "notes.txt") == ("the skill's folder no longer exists", "go on without the skill")
 
 
 def test_without_a_folder_there_is_nothing_to_read() -> None:
     """As for a skill that a provider made."""
     with pytest.raises(SkillFileError, match=r"^the skill has no files of its own$") as caught:
         read_text(None, "SKILL.md")
-    assert caught.value.hint == "all there is of it are its instructions"
+    assert caught.value.hint == "it only has its instructions"
 
 
 def test_no_secret_is_read_while_files_are_swapped(folder: Path) -> None:
@@ -295,7 +295,7 @@ def test_a_part_begins_and_ends_where_it_is_said(
 @pytest.mark.parametrize(("offset", "limit"), [(-1, 1), (0, 0), (0, -1), (-(10**30), 5)])
 def test_a_part_that_is_none_is_refused(offset: int, limit: int, folder: Path) -> None:
     """Before anything is opened."""
-    said = ("`offset` must be 0 or more and `limit` 1 or more", "leave them out to read from the top")
+    said = ("`offset` must be 0 or more and `limit` 1 or more", "leave them out to read from the start")
     assert refused(folder, "notes.txt", offset=offset, limit=limit) == said
 
 
@@ -355,7 +355,7 @@ def test_what_is_no_text_is_not_shown(data: bytes, folder: Path) -> None:
     """A NUL tells."""
     (folder / "x.png").write_bytes(data)
     said = f"`x.png` is not a text file ({len(data)} bytes)"
-    assert refused(folder, "x.png") == (said, "a script of the skill may read it")
+    assert refused(folder, "x.png") == (said, "read it with a script")
 
 
 def test_a_gigabyte_is_read_in_no_time_and_no_memory(folder: Path) -> None:
@@ -441,7 +441,7 @@ def test_files_of_a_visible_skill_can_be_read_before_it_is_activated(session: Se
 
 def test_files_of_a_user_s_skill_only_after_its_user_activated_it(session: Session) -> None:
     """By a mention, or otherwise."""
-    with pytest.raises(Exception, match=r"^the skill `manual` is only for its user to choose$"):
+    with pytest.raises(Exception, match=r"^only the user can activate the skill `manual`$"):
         session.read("manual", "a.md")
     assert session.inject("use $manual") != []
     assert session.read("manual", "a.md").text == "manual\n"

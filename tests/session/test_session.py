@@ -19,6 +19,7 @@ from prowess.catalog._entry import State
 from prowess.catalog._prompt import estimate_tokens
 from prowess.errors import ActivationError, AmbiguousSkillError, ConfigError, SkillFileError, SkillNotFoundError
 from prowess.session import ActivationRecord, Grants, Session
+from prowess.session._ledger import text_fingerprint
 from prowess.session._lookup import find_by_name
 from prowess.session._trust import Trust
 from support.skills import skill
@@ -359,13 +360,12 @@ def test_a_failed_activation_can_be_tried_again(project: Path) -> None:
 def test_of_ten_activations_by_two_threads_one_is_the_full_text(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others are told that it is active, however long it takes."""
     session = begin(project)
-    fingerprint = prowess.session._session.text_fingerprint
 
     def slow(text: str) -> str:
         time.sleep(0.01)
-        return fingerprint(text)
+        return text_fingerprint(text)
 
-    monkeypatch.setattr(prowess.session._session, "text_fingerprint", slow)
+    monkeypatch.setattr("prowess.session._session.text_fingerprint", slow)
     barrier = threading.Barrier(2)
     given: list[bool] = []
 
@@ -790,7 +790,7 @@ hint: `read_skill_file` takes `name`, `path`, `offset`, `limit`""",
         (
             "read_skill_file",
             {"name": "pdf", "path": "SKILL.md", "limit": 0},
-            "`offset` must be 0 or more and `limit` 1 or more\nhint: leave them out to read from the top",
+            "`offset` must be 0 or more and `limit` 1 or more\nhint: leave them out to read from the start",
         ),
         (
             "read_skill_file",

@@ -581,7 +581,7 @@ def test_a_record_that_cannot_be_written_stays_as_it_was(
     """Whatever fails; nothing is left beside it."""
     made = trust.allow(entry(project))
 
-    def failing(*_: object) -> None:
+    def failing(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
@@ -631,7 +631,7 @@ def test_what_a_killed_process_left_is_no_obstacle(project: Path, trust: Trust) 
     assert not Path(trust.file).is_symlink()
     os.unlink(trust.file + ".lock")
     os.symlink(victim, trust.file + ".lock")
-    with pytest.raises(ConfigError, match="^cannot write the trust record "):
+    with pytest.raises(ConfigError, match=r"^cannot write the trust record "):
         trust.revoke("pdf")
 
 

@@ -215,4 +215,4 @@ def _ambiguity_message(name: str, entries: list[Entry]) -> str:
     names = [entry.name for entry in entries]
     shown = names if len(set(names)) == len(names) else [entry.path for entry in entries]
     more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
-    return f"{quoted(name)} matches {len(entries)} skills: {', '.join(quoted(item, 120) for item in shown[:3])}{more}"
+    return f"{quoted(name)} means {len(entries)} skills: {', '.join(quoted(item, 120) for item in shown[:3])}{more}"

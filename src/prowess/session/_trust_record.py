@@ -14,8 +14,10 @@ import stat
 import sys
 from contextlib import contextmanager, suppress
 
+from prowess._internal.files import ownership_problem, read_up_to
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import describe_os_error, neutral, quoted
+from prowess._internal.fs import FOLDER_FLAGS, NO_LINK_FLAGS, READ_FLAGS, open_fd, replacement_file, write_all
+from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess._internal.user_dirs import config_folder
 from prowess.errors import ConfigError
 
@@ -35,9 +37,6 @@ _KEYS = ("seal", "name", "path", "since")
 _DIGEST = re.compile(r"trust1:[0-9a-f]{64}").fullmatch
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}").fullmatch
 _SHELL_SAFE = re.compile(r"[\w@%+=:,./-]+").fullmatch
-
-_OPEN_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-_OPEN_FLAGS |= getattr(os, "O_BINARY", 0)
 
 
 class TrustedSkill(Frozen):
@@ -110,7 +109,7 @@ class TrustRecord:
         """Return the content of the record; `None` if there is no record."""
         try:
             self._check_folder()
-            fd = os.open(self.file, os.O_RDONLY | _OPEN_FLAGS)
+            fd = os.open(self.file, READ_FLAGS)
         except FileNotFoundError:
             return None
         except ConfigError:
@@ -121,9 +120,7 @@ class TrustRecord:
             raise self._invalid_error(reason) from None
         try:
             self._check_owned(os.fstat(fd), regular=True)
-            data = b""
-            while len(data) <= MAX_RECORD_BYTES and (part := os.read(fd, 1 << 20)):
-                data += part
+            data = read_up_to(fd, MAX_RECORD_BYTES)
         except OSError as error:
             raise self._invalid_error(f"it cannot be read: {describe_os_error(error)}") from None
         finally:
@@ -146,13 +143,13 @@ class TrustRecord:
             raise self._invalid_error(f"{subject} is a link")
         if not (stat.S_ISREG if regular else stat.S_ISDIR)(status.st_mode):
             raise self._invalid_error(f"{subject} is not a {'regular file' if regular else 'folder'}")
-        if sys.platform != "win32":
-            if status.st_uid != os.geteuid():
-                raise self._invalid_error(f"{subject} belongs to another user")
-            if status.st_mode & 0o022:
-                path = quote_for_shell(self.file if regular else os.path.dirname(self.file))
-                hint = f"if its content is yours, type `chmod go-w {path}`; if not, remove it"
-                raise self._invalid_error(f"other users can write to {subject}", hint)
+        problem = ownership_problem(status)
+        if problem == "owner":
+            raise self._invalid_error(f"{subject} belongs to another user")
+        if problem == "writable":
+            path = quote_for_shell(self.file if regular else os.path.dirname(self.file))
+            hint = f"if its content is yours, type `chmod go-w {path}`; if not, remove it"
+            raise self._invalid_error(f"other users can write to {subject}", hint)
 
     def _invalid_error(self, reason: str, hint: str | None = None) -> ConfigError:
         return ConfigError(
@@ -172,31 +169,14 @@ class TrustRecord:
             hint = "remove skills with `prowess trust --remove SKILL`; `prowess trust --list` shows them"
             raise ConfigError(message, hint=hint)
         # Only the holder of the lock writes: a file of this name was left by a process that was killed.
-        staged = f"{self.file}.new"
-        with suppress(FileNotFoundError):
-            os.unlink(staged)
-        fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN_FLAGS, 0o600)
-        try:
-            try:
-                left = memoryview(data)
-                while left:
-                    left = left[os.write(fd, left) :]
-                if sys.platform != "win32":
-                    os.fchmod(fd, 0o600)
-                os.fsync(fd)
-            finally:
-                os.close(fd)
-            os.replace(staged, self.file)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(staged)
-            raise
+        with replacement_file(self.file, staged=f"{self.file}.new") as fd:
+            write_all(fd, data)
+            if sys.platform != "win32":
+                os.fchmod(fd, 0o600)
+            os.fsync(fd)
         if sys.platform != "win32":
-            fd = os.open(os.path.dirname(self.file), os.O_RDONLY | _OPEN_FLAGS)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+            with open_fd(os.path.dirname(self.file), FOLDER_FLAGS) as folder_fd:
+                os.fsync(folder_fd)
 
 
 def trust_file(env: Mapping[str, str]) -> str:
@@ -213,7 +193,7 @@ def trust_file(env: Mapping[str, str]) -> str:
             hint="set PROWESS_CONFIG_DIR to a folder of yours",
         )
     if not os.path.isabs(folder):
-        message = f"PROWESS_CONFIG_DIR is not an absolute path: {quoted(folder, 200)}"
+        message = f"PROWESS_CONFIG_DIR is not an absolute path: {quoted(folder, PATH_LIMIT)}"
         raise ConfigError(message, hint="set it to an absolute path")
     return os.path.join(os.path.normpath(folder), _FILE_NAME)
 
@@ -238,7 +218,7 @@ def _make_folder(folder: str) -> None:
 @contextmanager
 def _file_lock(path: str) -> Iterator[None]:
     """Lock a file against other processes and threads; the system releases it if the process dies."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS, 0o600)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK_FLAGS, 0o600)
     try:
         if sys.platform == "win32":
             import msvcrt
