@@ -103,7 +103,7 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         "10:15 `inner.deep` is text (`x`), not a whole number from 0 to 1000000000",
         "13:3 `rows[1]` is text (`x`), not a map",
         "12:3 unknown key `rows[0].nam`",
-        "12:3 there is no `rows[0].name`",
+        "12:3 missing key `rows[0].name`",
     ]
     assert (values["choice"], values["on"], values["count"], values["seconds"]) == ("a", True, 3, 1.5)
     assert values["inner"] == {"deep": 0}
