@@ -26,8 +26,10 @@ from typing import TYPE_CHECKING
 
 from prowess.agent.role import _role as role
 from prowess.agent.role._tool_schemas import TOOL_FIELDS
-from prowess.cli import COMMANDS, main
-from prowess.cli import hosts as hosts_command
+from prowess.cli import main
+from prowess.cli._commands import COMMANDS
+from prowess.cli._host_rules import FOLDERS_TITLE, describe_rules
+from prowess.cli.hosts import folders as skills_folders
 from prowess.findings import CODES
 from prowess.hosts import _host as host_module
 from prowess.hosts import host_names, load_host
@@ -82,11 +84,11 @@ def _host_lines(host: Host) -> Iterator[str]:
     )
     yield f"Activation: {host.activation}."
     yield from (f"See <{link}>." for link in host.links)
-    for title, lines in hosts_command.describe_sections(host):
+    for title, lines in describe_rules(host):
         yield from ("", f"## {title[0].upper()}{title[1:]}", "")
         for line in lines:
             path, _, description = line.partition(": ")
-            is_folder = title == hosts_command.FOLDERS_TITLE and host.roots
+            is_folder = title == FOLDERS_TITLE and host.roots
             yield f"- `{path}`: {description}" if is_folder else f"- {_link_codes(line)}"
 
 
@@ -100,7 +102,7 @@ def hosts_page(page: str) -> str:
     rows = ["| host | title | evidence | project folders | user folders |", "|---|---|---|---|---|"]
     for name in host_names():
         host = load_host(name)
-        folders = [", ".join(f"`{path}`" for path in hosts_command.folders(host, user)) for user in (False, True)]
+        folders = [", ".join(f"`{path}`" for path in skills_folders(host, user=user)) for user in (False, True)]
         evidence = f"observed {host.observed}" if host.observed else "documented"
         rows.append(f"| [`{name}`]({name}.md) | {host.title} | {evidence} | {folders[0]} | {folders[1]} |")
     return _replace_generated(page, "\n".join([*rows, ""]), "\n".join(_host_keys()) + "\n")

@@ -91,9 +91,12 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
     loaded = command(project, *arguments)
     name = arguments[0]
     assert {module for module in loaded if module.startswith("prowess.cli.")} <= {
+        "prowess.cli._commands",
         "prowess.cli._options",
+        "prowess.cli._output",
         "prowess.cli._formats",
         f"prowess.cli.{name}",
+        *(["prowess.cli._host_rules"] if "codex" in arguments else []),
     }
     assert ("json" in loaded) == ("--json" in arguments)
     assert ("hashlib" in loaded) == (name == "why")
@@ -106,7 +109,9 @@ def test_to_mount_a_path_loads_nothing_that_looks_for_skills(project: Path) -> N
     arguments = ["mount", ".agents/skills/pdf", "--to", str(project.parent / "agent")]
     loaded = command(project, *arguments)
     assert {module for module in loaded if module.startswith("prowess.cli.")} == {
+        "prowess.cli._commands",
         "prowess.cli._options",
+        "prowess.cli._output",
         "prowess.cli.mount",
     }
     looking = {
@@ -440,7 +445,9 @@ WARM = {
     ),
     *(
         "prowess.cli",
+        "prowess.cli._commands",
         "prowess.cli._options",
+        "prowess.cli._output",
         "prowess.cli.prompt",
         "prowess._internal.text",
         "prowess._internal.user_dirs",

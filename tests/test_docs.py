@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import prowess.hosts
-from prowess.cli import COMMANDS, main
+from prowess.cli import main
+from prowess.cli._commands import COMMANDS
 from prowess.findings import CODES
 from prowess.hosts import host_from_table, host_names, load_host
 from prowess.skill import SPEC_FIELDS

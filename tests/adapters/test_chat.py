@@ -147,7 +147,9 @@ def test_the_user_is_asked_before_a_call(talk: Talk, answer: str, written: bool)
     talk.role(ASKS)
     talk.begin({"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."})
     talk.says("Write it.\r")
-    assert '`write_file` wants to be called with {"path": "new.txt", "content": "x"}' in talk.sees("allow it? [y/N]")
+    assert 'the model wants to call `write_file` with {"path": "new.txt", "content": "x"}' in talk.sees(
+        "allow it? [y/N]"
+    )
     talk.says(f"{answer}\r")
     talk.sees("Done.")
     talk.sees("tokens")

@@ -340,7 +340,7 @@ def test_on_a_terminal_the_user_is_asked(place: Place, answer: str, written: boo
     place.role(ASKS)
     process, leader = terminal(place, "-p", "x", "--model", place.script(*WRITE))
     text = seen(leader, "allow it? [y/N]")
-    assert '`write_file` wants to be called with {"path": "new.txt", "content": "x"}' in text
+    assert 'the model wants to call `write_file` with {"path": "new.txt", "content": "x"}' in text
     os.write(leader, f"{answer}\n".encode())
     seen(leader, "Done.")
     assert process.wait(20) == 0
@@ -551,7 +551,7 @@ def test_an_address_that_cannot_be_served_is_told(place: Place) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "error: whoever reaches `192.0.2.1` could talk with the role\n\n"
-        "hint: set PROWESS_SERVE_KEY to what clients must send as their key\n"
+        "hint: set PROWESS_SERVE_KEY to the key that clients must send\n"
     )
 
 
@@ -564,4 +564,7 @@ def test_a_talk_without_a_terminal_is_refused(place: Place, closed: str) -> None
         ["/bin/sh", "-c", line, "sh", *words], cwd=place.top, env=place.env, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
-    assert done.stderr == "error: `-i` needs a terminal\n\nhint: say one thing with `-p`, or lines with `--daemon`\n"
+    assert (
+        done.stderr
+        == "error: `-i` needs a terminal\n\nhint: send one prompt with `-p`, or one per line with `--daemon`\n"
+    )

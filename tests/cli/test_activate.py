@@ -131,7 +131,7 @@ def test_what_is_named_may_be_a_path_a_scope_or_a_digest(project: Path, capsys: 
             """\
 error: the following arguments are required: NAME
 
-hint: `prowess activate --help` shows how it is used
+hint: run `prowess activate --help` for its options
 """,
         ),
         (["pdf", "--host", "cdx"], 2, "error: unknown host `cdx`\n\nhint: did you mean `codex`?\n"),

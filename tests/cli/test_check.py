@@ -49,7 +49,7 @@ def test_a_good_skill_is_said_to_be_good(project: Path, capsys: pytest.CaptureFi
     """Nothing on stdout, one line of counts on stderr, exit code 0."""
     write(project, ".agents/skills/pdf/SKILL.md", GOOD.format("pdf"))
     assert run(project) == 0
-    assert capsys.readouterr() == ("", "1 skill checked: nothing wrong\n")
+    assert capsys.readouterr() == ("", "1 skill checked: no problems\n")
 
 
 def test_each_finding_shows_its_place_its_line_and_its_hint(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,7 +186,7 @@ def test_everything_below_a_folder_is_found(project: Path, capsys: pytest.Captur
         write(project, f"{folder}/SKILL.md", GOOD.format(folder[-1]))
     (project / "loop").symlink_to(project)
     assert run(project, ".") == 0
-    assert capsys.readouterr().err == "3 skills checked: nothing wrong\n"
+    assert capsys.readouterr().err == "3 skills checked: no problems\n"
 
 
 def test_a_walk_ends(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -204,7 +204,7 @@ def test_a_flat_file_is_named_like_a_folder(project: Path, capsys: pytest.Captur
     write(project, "pdf.md", GOOD.format("pdf"))
     assert run(project, "pdf.md", "--policy", "spec") == 0
     assert run(project, "pdf.md", "--host", "claude-code") == 0
-    assert capsys.readouterr().err == "1 skill checked: nothing wrong\n" * 2
+    assert capsys.readouterr().err == "1 skill checked: no problems\n" * 2
     write(project, "doc.md", GOOD.format("pdf"))
     assert run(project, "doc.md", "--quiet", "--strict") == 1
     assert "the name `pdf` is not the file's name `doc`" in capsys.readouterr().out
@@ -284,7 +284,7 @@ def test_the_same_file_is_checked_once(project: Path, capsys: pytest.CaptureFixt
     """However often and under whatever name it is reached."""
     write(project, "a/SKILL.md", GOOD.format("a"))
     run(project, ".", "a", "a/SKILL.md")
-    assert capsys.readouterr().err == "1 skill checked: nothing wrong\n"
+    assert capsys.readouterr().err == "1 skill checked: no problems\n"
 
 
 def test_an_unreadable_skill_file_is_a_finding(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -329,7 +329,7 @@ def test_fix_repairs_the_file_and_nothing_else(project: Path, capsys: pytest.Cap
         (
             "fixed a/SKILL.md: removed the byte order mark, made the fences exactly `---`, quoted values, "
             "wrote `allowed-tools` for `allowed_tools`, added `name: a`, renamed it from `skill.md`\n"
-            "1 skill checked: nothing wrong\n"
+            "1 skill checked: no problems\n"
         ),
     )
     assert os.listdir(project / "a") == ["SKILL.md"]
@@ -337,7 +337,7 @@ def test_fix_repairs_the_file_and_nothing_else(project: Path, capsys: pytest.Cap
     assert (mended.read_bytes(), stat.S_IMODE(mended.stat().st_mode)) == (MENDED, 0o640)
     before = mended.stat()
     assert run(project, ".", "--fix") == 0
-    assert capsys.readouterr() == ("", "1 skill checked: nothing wrong\n")
+    assert capsys.readouterr() == ("", "1 skill checked: no problems\n")
     assert mended.stat().st_ino == before.st_ino
 
 
@@ -368,7 +368,7 @@ def test_fix_without_path_stays_in_the_project(project: Path, capsys: pytest.Cap
     here = write(project, ".agents/skills/a/SKILL.md", BROKEN)
     run(project, "--fix", "--quiet")
     assert (mine.read_bytes(), here.read_bytes()) == (BROKEN, MENDED)
-    assert "1 skill outside the project left alone; name a path to repair it\n" in capsys.readouterr().err
+    assert "1 skill outside the project not fixed; to fix one, name its path\n" in capsys.readouterr().err
 
 
 def test_fix_without_path_takes_no_link_out(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -395,7 +395,7 @@ def test_fix_says_what_it_cannot_write(
     monkeypatch.setattr("tempfile.mkstemp", refuse)
     monkeypatch.setattr("prowess.skill._fix.os.replace", refuse)
     assert run(project, "a", "--fix") == 1
-    assert f"error: {file} cannot be repaired: permission denied" in capsys.readouterr().err
+    assert f"error: cannot fix {file}: permission denied" in capsys.readouterr().err
 
 
 def test_fix_survives_a_full_disk(
@@ -411,8 +411,8 @@ def test_fix_survives_a_full_disk(
     assert run(project, "a", "--fix", "--quiet") == 1
     assert (file.read_bytes(), os.listdir(file.parent)) == (BROKEN, ["SKILL.md"])
     assert capsys.readouterr().err == (
-        f"error: {file} cannot be repaired: no space left on device\n\n"
-        "hint: mend the permissions of its folder, or make room on the disk\n"
+        f"error: cannot fix {file}: no space left on device\n\n"
+        "hint: fix the permissions of its folder, or free disk space\n"
     )
 
 

@@ -182,15 +182,15 @@ def test_the_report_comes_first(top: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "error: there is no command to start\n\nhint: `prowess exec --host claude-code -- claude`\n"),
-        (("--",), "error: there is no command to start\n\nhint: `prowess exec --host claude-code -- claude`\n"),
+        ((), "error: no command to start\n\nhint: for example `prowess exec --host claude-code -- claude`\n"),
+        (("--",), "error: no command to start\n\nhint: for example `prowess exec --host claude-code -- claude`\n"),
         (
             ("--", "no-such-client"),
             "error: there is no program `no-such-client`\n\nhint: install it, or write out its path\n",
         ),
         (
             ("--env", "NO_SUCH", "--", "true"),
-            "error: you have no variable `NO_SUCH`\n\nhint: give it a value: `--env NO_SUCH=VALUE`\n",
+            "error: the environment variable `NO_SUCH` is not set\n\nhint: give it a value: `--env NO_SUCH=VALUE`\n",
         ),
         (
             ("--env", "HOME=/x", "--", "true"),
@@ -198,7 +198,7 @@ def test_the_report_comes_first(top: Path) -> None:
         ),
         (
             ("--no-network", "--allow-domain", "a.b", "--", "true"),
-            "error: `--no-network` and `--allow-domain` contradict each other\n\nhint: leave out one of them\n",
+            "error: `--no-network` and `--allow-domain` contradict each other\n\nhint: use one of them\n",
         ),
         (("--cwd", "none", "--", "true"), "error: `--cwd` is not a folder: none\n\nhint: check the path\n"),
         (

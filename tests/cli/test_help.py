@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from prowess.cli import COMMANDS, main
+from prowess.cli import main
+from prowess.cli._commands import COMMANDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -21,7 +21,7 @@ def test_the_example_is_a_skill_to_delete(tmp_path: Path, capsys: pytest.Capture
     """It passes `check`, and the first thing it says is to delete it."""
     assert main(["init", "--cwd", str(tmp_path), "--home", str(tmp_path)]) == 0
     path = tmp_path / ".agents/skills/example/SKILL.md"
-    assert capsys.readouterr() == (f"{path}\n", "an example to read and delete\n")
+    assert capsys.readouterr() == (f"{path}\n", "created an example skill; read it, then delete it\n")
     assert check(path, policy="spec") == ()
     assert load(str(path)).body.startswith("<!-- delete me: ")
 
@@ -44,7 +44,7 @@ def test_a_host_gets_its_own_folder(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["init", "--host", "infer", "--cwd", str(tmp_path), "--home", str(tmp_path)]) == 0
     out, err = capsys.readouterr()
     assert out == f"{tmp_path}/.infer/skills/example/SKILL.md\n"
-    assert err.endswith("hint: it is not among the skills seen from here; `prowess list --host infer` says why\n")
+    assert err.endswith("hint: the agent does not list it; `prowess list --host infer` shows what it finds\n")
     assert check(tmp_path / ".infer", hosts=["infer"]) == ()
 
 
@@ -54,4 +54,4 @@ def test_init_as_a_process(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "prowess", "init"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"error: {tmp_path}/.agents/skills/example is there already\n")
+    assert done.stderr.startswith(f"error: {tmp_path}/.agents/skills/example already exists\n")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess._internal.files import skill_digest
-from prowess.cli import _options as common
+from prowess.cli import _output as output
 from prowess.cli import main
 from prowess.cli.list import _is_on_path
 from prowess.hosts import host_names, load_host
@@ -150,7 +150,7 @@ def test_digests_are_made_when_they_are_asked_for(project: Path, capsys: pytest.
     assert run(project, "--digest") == 2
     assert capsys.readouterr() == (
         "",
-        "error: `--digest` goes with one `--host`\n\nhint: for example --host prowess --digest\n",
+        "error: `--digest` requires exactly one `--host`\n\nhint: for example `--host prowess --digest`\n",
     )
 
 
@@ -164,14 +164,14 @@ def test_skills_that_are_switched_off_are_said_to_be(project: Path, capsys: pyte
     assert run(project, "--host", "infer") == 0
     assert capsys.readouterr() == ("", f"{said}infer CLI: 0 found\n")
     assert run(project, "--host", "infer", "--host", "wink") == 0
-    assert capsys.readouterr() == ("", f"{said}0 skills, 2 agents; `prowess why NAME` tells why\n")
+    assert capsys.readouterr() == ("", f"{said}0 skills, 2 agents; `prowess why NAME` explains a skill\n")
 
 
 @pytest.mark.parametrize(
     ("host", "hint"),
     [
-        ("prowess", "put skills into .prowess/skills, or try `prowess new my-skill`"),
-        ("camel", "put skills into .camel/skills, or try `prowess new my-skill --host camel`"),
+        ("prowess", "put skills into .prowess/skills, or run `prowess new my-skill`"),
+        ("camel", "put skills into .camel/skills, or run `prowess new my-skill --host camel`"),
     ],
 )
 def test_no_skills_at_all(host: str, hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,7 +202,7 @@ pdf      -        yes                 ?                  ~/.claude/skills
 pdf      yes      -                   ?         yes      .claude/skills
 release  yes                   yes    yes       no       .agents/skills
 """,
-        "5 skills, 5 agents; `prowess why NAME` tells why\n",
+        "5 skills, 5 agents; `prowess why NAME` explains a skill\n",
     )
 
 
@@ -260,8 +260,8 @@ def test_where_no_agent_is_found_the_observed_ones_are_shown(
     observed = [name for name in host_names() if load_host(name).observed]
     assert out.splitlines()[0].split() == ["SKILL", "prowess", *observed, "WHERE"]
     assert err == (
-        "no agent was found on this machine; here is what those would see whose real clients were asked\n"
-        "1 skill, 8 agents; `prowess why NAME` tells why\n"
+        "no agent found on this machine; showing the agents whose rules were observed\n"
+        "1 skill, 8 agents; `prowess why NAME` explains a skill\n"
     )
 
 
@@ -281,7 +281,7 @@ def test_errors_are_counted_below_the_matrix(project: Path, capsys: pytest.Captu
     (project / ".agents/skills/release/SKILL.md").write_text("no front matter\n")
     assert run(project, *CHOSEN) == 0
     assert capsys.readouterr().err == (
-        "5 skills, 5 agents; 1 error, see `prowess check`; `prowess why NAME` tells why\n"
+        "5 skills, 5 agents; 1 error, see `prowess check`; `prowess why NAME` explains a skill\n"
     )
 
 
@@ -350,7 +350,7 @@ def test_a_hostile_name_cannot_touch_the_terminal(project: Path, capsys: pytest.
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == r"a\x1b[2J\u202eb\u200b日本  yes                   yes    yes       no       .agents/skills/csv"
     assert lines[2].startswith(
-        "deploy" + " " * (common.display_width(r"a\x1b[2J\u202eb\u200b日本") + 2 - len("deploy")) + "user "
+        "deploy" + " " * (output.display_width(r"a\x1b[2J\u202eb\u200b日本") + 2 - len("deploy")) + "user "
     )
 
 
@@ -370,7 +370,7 @@ def test_the_last_column_takes_what_is_left_of_the_terminal(
 ) -> None:
     """But at least twenty cells, as less says nothing."""
     skill(project / ".agents/skills/csv", description="word " * 60)
-    monkeypatch.setattr(common, "terminal_width", lambda: width)
+    monkeypatch.setattr(output, "terminal_width", lambda: width)
     assert run(project, "--host", "codex") == 0
     lines = capsys.readouterr().out.splitlines()
     start = lines[0].index("WHY")
@@ -383,9 +383,9 @@ def test_the_last_column_takes_what_is_left_of_the_terminal(
 def test_a_terminal_s_width_is_asked_of_the_terminal(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Never less than sixty; a hundred where stdout is none."""
     monkeypatch.setenv("COLUMNS", columns)
-    assert common.terminal_width() == 100
+    assert output.terminal_width() == 100
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert common.terminal_width() == max(int(columns), 60)
+    assert output.terminal_width() == max(int(columns), 60)
 
 
 @pytest.mark.parametrize("columns", ["", "0", "-5", "wide", "9" * 5000])
@@ -399,7 +399,7 @@ def test_a_width_that_is_none_is_asked_of_the_system(columns: str, monkeypatch: 
 
     for size, width in ((lambda _: os.terminal_size((72, 24)), 72), (unknown, 100)):
         monkeypatch.setattr(os, "get_terminal_size", size)
-        assert common.terminal_width() == width
+        assert output.terminal_width() == width
 
 
 def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -429,8 +429,8 @@ def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path, monkeypatch: pyt
 )
 def test_cells_are_cut_and_padded(text: str, width: int, fitted: str) -> None:
     """By what a terminal shows: wide characters take two cells, combining ones none."""
-    assert common.truncate_or_pad(text, width) == fitted
-    assert common.display_width(fitted) == width
+    assert output.truncate_or_pad(text, width) == fitted
+    assert output.display_width(fitted) == width
 
 
 def process(project: Path, *arguments: str) -> list[str]:
@@ -481,7 +481,7 @@ def test_output_that_cannot_be_written_is_a_failure(project: Path) -> None:
         done = subprocess.run(process(project, "--json"), stdout=full, stderr=subprocess.PIPE, check=False)
     assert (done.returncode, done.stderr.splitlines()[-1]) == (
         1,
-        b"error: the output cannot be written: No space left on device",
+        b"error: cannot write the output: No space left on device",
     )
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import prowess
-from prowess.cli import COMMANDS, main
+from prowess.cli import main
+from prowess.cli._commands import COMMANDS
 from prowess.cli import hosts as command
 from prowess.errors import ConfigError
 
@@ -44,7 +45,7 @@ def test_a_bug_is_called_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         """\
 error: this is a bug in Prowess: ZeroDivisionError: one by none
 
-hint: set PROWESS_DEBUG=1 to see where, and please report it
+hint: set PROWESS_DEBUG=1 to see the traceback, and please report it
 """,
     )
     monkeypatch.setenv("PROWESS_DEBUG", "1")
@@ -56,15 +57,15 @@ hint: set PROWESS_DEBUG=1 to see where, and please report it
     ("words", "hint"),
     [
         ("lst", "did you mean `prowess list`?"),
-        ("zzz", "`prowess --help` lists them"),
-        ("-x", "`prowess --help` lists them"),
-        ("", "`prowess --help` lists them"),
+        ("zzz", "`prowess --help` lists all commands"),
+        ("-x", "`prowess --help` lists all commands"),
+        ("", "`prowess --help` lists all commands"),
     ],
 )
 def test_an_unknown_command_is_wrong_use(words: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
     """With the one that was meant."""
     assert main([words]) == 2
-    assert capsys.readouterr() == ("", f"error: there is no command `{words}`\n\nhint: {hint}\n")
+    assert capsys.readouterr() == ("", f"error: unknown command `{words}`\n\nhint: {hint}\n")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +96,7 @@ def test_output_that_cannot_be_written_is_never_a_success(
     with FULL.open("w") as stdout:
         monkeypatch.setattr(sys, "stdout", stdout)
         assert main([name, "--help"]) == 1
-    assert capsys.readouterr().err == "error: the output cannot be written: No space left on device\n"
+    assert capsys.readouterr().err == "error: cannot write the output: No space left on device\n"
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is full")
@@ -113,5 +114,5 @@ def test_words_after_data_that_cannot_be_written_are_said(
         monkeypatch.setattr(sys, "stdout", stdout)
         assert main(["hosts"]) == 1
     assert capsys.readouterr().err == (
-        "error: this is wrong\nerror: the output cannot be written: No space left on device\n"
+        "error: this is wrong\nerror: cannot write the output: No space left on device\n"
     )

@@ -299,7 +299,7 @@ def test_a_skill_that_nobody_may_choose_is_not_mounted_by_name(top: Path, capsys
         """\
 error: the skill `pdf` is rejected: its description is missing
 
-hint: `prowess why pdf` says why; its path would mount it all the same
+hint: `prowess why pdf` says why; to mount it anyway, give its path
 """,
     )
     assert run(top, ".agents/skills/pdf", "--no-validate") == 0
@@ -359,15 +359,18 @@ NO_FOLDER = "the host `wink` has no folder for its user's skills\n\nhint: `prowe
         (["pdf", "--host", "cdx"], "unknown host `cdx`\n\nhint: did you mean `codex`?"),
         (["pdf", "--host", "wink"], NO_FOLDER),
         (["--remove", "--host", "wink"], NO_FOLDER),
-        (["pdf", "--to", ""], "it is not said which home: `--to` is missing\n\nhint: `prowess mount SKILL --to DIR`"),
+        (
+            ["pdf", "--to", ""],
+            "missing option `--to`: the home directory to mount into\n\nhint: `prowess mount SKILL --to DIR`",
+        ),
         (
             ["--remove", "--to", ""],
-            "it is not said which home: `--to` is missing\n\nhint: `prowess mount --remove --to DIR`",
+            "missing option `--to`: the home directory to mount into\n\nhint: `prowess mount --remove --to DIR`",
         ),
         (["pdf", "--to", "lib/notes.md"], "`--to` is not a folder: {top}/project/lib/notes.md\n\nhint: check the path"),
         (["pdf", "--cwd", "/nope"], "`--cwd` is not a folder: /nope\n\nhint: check the path"),
         (["pdf", "--home", "/nope"], "`--home` is not a folder: /nope\n\nhint: check the path"),
-        ([], "name at least one skill to mount\n\nhint: `prowess mount --help` shows how it is used"),
+        ([], "no skill to mount\n\nhint: `prowess mount SKILL --to DIR`"),
     ],
 )
 @pytest.mark.parametrize("form", [[], ["--json"]])
@@ -390,7 +393,7 @@ def test_the_home_must_be_said(top: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(["mount", "pdf"]) == 2
     assert capsys.readouterr() == (
         "",
-        "error: it is not said which home: `--to` is missing\n\nhint: `prowess mount SKILL --to DIR`\n",
+        "error: missing option `--to`: the home directory to mount into\n\nhint: `prowess mount SKILL --to DIR`\n",
     )
     assert not (top / "own").exists()
 
@@ -400,8 +403,8 @@ def test_help_says_what_may_be_named(capsys: pytest.CaptureFixture[str]) -> None
     assert main(["mount", "--help"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("usage: prowess mount [-h] [--to DIR] [--host NAME] [--remove] [--no-validate] [--json]")
-    assert "Put skills into a home where an agent finds them, all of them or none\n" in shown
-    assert "NAME=SKILL mounts it under another name." in shown
+    assert "Copy skills to where an agent finds them: all of them, or none if one fails\n" in shown
+    assert "NAME=SKILL mounts the skill under another name." in shown
 
 
 # ── removing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -477,7 +480,7 @@ def test_json_has_what_was_removed(top: Path, capsys: pytest.CaptureFixture[str]
 def test_that_nothing_was_mounted_is_said(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is no error to have nothing to remove, and nothing is made for it."""
     assert run(top, "--remove") == 0
-    assert capsys.readouterr() == ("", f"nothing was mounted in {top}/home/.claude/skills\n")
+    assert capsys.readouterr() == ("", f"no mounted skills in {top}/home/.claude/skills\n")
     assert not (top / "home").exists()
 
 

@@ -45,7 +45,7 @@ def test_a_new_skill_passes_check_and_is_listed(project: Path, capsys: pytest.Ca
     path = project / ".agents/skills/pdf-tools/SKILL.md"
     assert capsys.readouterr() == (
         f"{path}\n",
-        "edit its description first: it is all that an agent sees before it chooses the skill\n",
+        "next, edit the description: an agent chooses a skill by it\n",
     )
     assert below(project) == [".agents/skills/pdf-tools/SKILL.md"]
     assert check(path, policy="spec") == ()
@@ -74,10 +74,7 @@ def test_a_skill_comes_with_tests_that_pass(project: Path, capsys: pytest.Captur
     skill = project / ".agents/skills/word-count"
     assert capsys.readouterr() == (
         f"{skill}/SKILL.md\n",
-        (
-            "edit its description first: it is all that an agent sees before it chooses the skill\n"
-            f"`prowess test {skill}` runs its tests\n"
-        ),
+        (f"next, edit the description: an agent chooses a skill by it\n`prowess test {skill}` runs its tests\n"),
     )
     assert below(skill) == [
         "SKILL.md",
@@ -121,14 +118,14 @@ def test_a_host_has_its_own_folder(project: Path, capsys: pytest.CaptureFixture[
     assert below(project) == [".claude/skills/a/SKILL.md", "sub/.infer/skills/b/SKILL.md"]
     capsys.readouterr()
     assert run(project, "c", "--host", "wink") == 2
-    assert capsys.readouterr().err == "error: WINK keeps no skills in a project\n\nhint: name a folder with `--dir`\n"
+    assert capsys.readouterr().err == "error: WINK has no skills folder in a project\n\nhint: use `--dir`\n"
 
 
 def test_a_folder_anywhere(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And a word where no agent looks there."""
     assert run(project, "a", "--dir", "../my skills") == 0
     assert below(project) == ["my skills/a/SKILL.md"]
-    assert "hint: it is not among the skills seen from here" in capsys.readouterr().err
+    assert "hint: agents do not search this folder" in capsys.readouterr().err
 
 
 def test_nothing_is_overwritten(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,8 +138,7 @@ def test_nothing_is_overwritten(project: Path, capsys: pytest.CaptureFixture[str
     for name in ("a", "b"):
         assert run(project, name) == 1
         assert capsys.readouterr().err == (
-            f"error: {project}/.agents/skills/{name} is there already\n\n"
-            "hint: choose another name, or remove it first\n"
+            f"error: {project}/.agents/skills/{name} already exists\n\nhint: choose another name, or remove it first\n"
         )
     assert below(project) == [".agents/skills/a/SKILL.md"]
     assert skill.read_text() == "mine"
@@ -151,14 +147,14 @@ def test_nothing_is_overwritten(project: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("name", "message", "hint"),
     [
-        ("PDF", "the name `PDF` has upper case letters", "`pdf` would do"),
-        ("a_b", "the name `a_b` holds `_`", "`a-b` would do"),
-        ("../x", "the name `../x` holds `.` `/`", "`x` would do"),
-        ("a--b-", "the name `a--b-` begins or ends with a hyphen, or has two in a row", "`a-b` would do"),
+        ("PDF", "the name `PDF` has upper case letters", "use `pdf`"),
+        ("a_b", "the name `a_b` holds `_`", "use `a-b`"),
+        ("../x", "the name `../x` holds `.` `/`", "use `x`"),
+        ("a--b-", "the name `a--b-` begins or ends with a hyphen, or has two in a row", "use `a-b`"),
         ("", "the name is empty", "use letters, digits and single hyphens"),
         ("!", "the name `!` holds `!`", "use letters, digits and single hyphens"),
-        ("a" * 65, "the name has 65 characters; at most 64 are allowed", f"`{'a' * 64}` would do"),
-        ("a\x1b[31m", "the name `a\\x1b[31m` holds `\\x1b` `[`", "`a-31m` would do"),
+        ("a" * 65, "the name has 65 characters; at most 64 are allowed", f"use `{'a' * 64}`"),
+        ("a\x1b[31m", "the name `a\\x1b[31m` holds `\\x1b` `[`", "use `a-31m`"),
     ],
 )
 def test_a_wrong_name_is_told_and_a_right_one_proposed(
@@ -173,7 +169,7 @@ def test_a_wrong_name_is_told_and_a_right_one_proposed(
 def test_a_host_may_refuse_a_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What the specification allows, `infer` need not."""
     assert run(project, "claude-x", "--host", "infer") == 1
-    assert "would reject it: the name `claude-x` holds the reserved word `claude`" in capsys.readouterr().err
+    assert "would reject the skill: the name `claude-x` holds the reserved word `claude`" in capsys.readouterr().err
     assert below(project) == []
 
 
@@ -207,8 +203,8 @@ def test_a_folder_that_cannot_be_made(project: Path, capsys: pytest.CaptureFixtu
     (project / ".agents").write_text("a file")
     assert run(project, "a") == 1
     err = capsys.readouterr().err
-    assert err.startswith(f"error: {project}/.agents/skills/a cannot be written: ")
-    assert "hint: mend the permissions" in err
+    assert err.startswith(f"error: cannot write {project}/.agents/skills/a: ")
+    assert "hint: fix the permissions" in err
 
 
 def test_a_full_disk_leaves_nothing(
@@ -221,7 +217,7 @@ def test_a_full_disk_leaves_nothing(
 
     monkeypatch.setattr("prowess.cli._scaffold.os.rename", full)
     assert run(project, "a") == 1
-    assert "cannot be written: no space left on device" in capsys.readouterr().err
+    assert "/.agents/skills/a: no space left on device" in capsys.readouterr().err
     assert list((project / ".agents/skills").iterdir()) == []
 
 

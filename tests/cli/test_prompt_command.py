@@ -175,14 +175,14 @@ def test_further_folders_take_part(
 @pytest.mark.parametrize(
     ("arguments", "said", "hint"),
     [
-        (["--budget", "many"], "`--budget` takes a number", "write 4000 for characters, 1000t for tokens"),
+        (["--budget", "many"], "`--budget` must be a number", "for example 4000 for characters, 1000t for tokens"),
         (
             ["--budget", "-1"],
-            "`--budget` takes a number",
-            "write 4000 for characters, 1000t for tokens",
+            "`--budget` must be a number",
+            "for example 4000 for characters, 1000t for tokens",
         ),
-        (["--budget", "٣"], "`--budget` takes a number", "write 4000 for characters, 1000t for tokens"),
-        (["--level", "csv"], "`--level` takes NAME=LEVEL", "for example --level pdf=pin"),
+        (["--budget", "٣"], "`--budget` must be a number", "for example 4000 for characters, 1000t for tokens"),
+        (["--level", "csv"], "`--level` must be NAME=LEVEL", "for example --level pdf=pin"),
         (
             ["--level", "csv=all"],
             "`all` is not a level of detail for `csv`",

@@ -48,11 +48,11 @@ def data(project: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> 
         (["references/api.md"], "# API\n\tä€\n", ""),
         (["./references//api.md"], "# API\n\tä€\n", ""),
         (["blank.txt"], "", ""),
-        (["references/api.md", "--limit", "5"], "# API\n", "13 bytes in all; read on with `--offset 5`\n"),
+        (["references/api.md", "--limit", "5"], "# API\n", "the file has 13 bytes; continue with `--offset 5`\n"),
         (
             ["references/api.md", "--offset", "6", "--limit", "5"],
             "\tä\n",
-            "13 bytes in all; read on with `--offset 9`\n",
+            "the file has 13 bytes; continue with `--offset 9`\n",
         ),
         (["references/api.md", "--offset", "13"], "", ""),
         (["references/api.md", "--offset", "999", "--limit", "1"], "", ""),
@@ -109,7 +109,7 @@ def test_the_user_may_read_what_is_kept_from_the_model(project: Path, capsys: py
         (
             ["pdf"],
             2,
-            "the following arguments are required: FILE\n\nhint: `prowess read --help` shows how it is used\n",
+            "the following arguments are required: FILE\n\nhint: run `prowess read --help` for its options\n",
         ),
         *(
             (

@@ -117,7 +117,7 @@ def test_what_cannot_be_reached_is_not_found(word: str, project: Path, capsys: p
 def test_nothing_found_is_no_error(query: str, shown: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing on stdout, words on stderr; JSON has an empty list."""
     assert run(project, query) == 0
-    assert capsys.readouterr() == ("", f"no skill holds `{shown}`\n\nhint: `prowess list` shows all skills\n")
+    assert capsys.readouterr() == ("", f"no skill matches `{shown}`\n\nhint: `prowess list` shows all skills\n")
     assert data(project, query, capsys=capsys) == {"query": query, "results": []}
 
 
@@ -154,13 +154,13 @@ def test_a_skill_shown_later_says_so(project: Path, capsys: pytest.CaptureFixtur
         pytest.param(["x", "--host", "cdx"], "unknown host `cdx`\n\nhint: did you mean `codex`?\n", id="host"),
         pytest.param(
             [],
-            "the following arguments are required: QUERY\n\nhint: `prowess search --help` shows how it is used\n",
+            "the following arguments are required: QUERY\n\nhint: run `prowess search --help` for its options\n",
             id="no-query",
         ),
         *(
             pytest.param(
                 ["x", f"--limit={limit}"],
-                "argument --limit: it takes a number from 1 on\n\nhint: `prowess search --help` shows how it is used\n",
+                "argument --limit: must be a number from 1\n\nhint: run `prowess search --help` for its options\n",
                 id=f"limit-{limit}",
             )
             for limit in ("0", "-1", "ten", "", "1e3", "٣", "9" * 5000)

@@ -53,7 +53,7 @@ pdf
   found in  project, {root}
   digest    {skill_digest(str(root / "pdf"))}
   needs     bins qpdf
-  tokens    about 5 in the catalog, 12 when it is activated (bytes divided by four)
+  tokens    about 5 in the catalog, 12 when activated (bytes / 4)
   lines     8
 
 fields

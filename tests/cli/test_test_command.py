@@ -79,7 +79,7 @@ pdf  {place(project)}
   timeout 4-slow  (T s)
     timeout: its time was up after 1 s, and it was ended with all it had started
     stdout | so far
-4 cases: 1 passed, 1 failed, 1 could not be run, 1 took too long
+4 cases: 1 passed, 1 failed, 1 could not run, 1 timed out
 """
     )
     assert err == ""
@@ -97,7 +97,7 @@ pdf  {place(project)}
   error   a
     skill: `pipe` is a FIFO, which cannot be copied (remove it from the skill)
   error   b
-2 cases: 2 could not be run
+2 cases: 2 could not run
 """
     )
 
@@ -206,7 +206,7 @@ def test_a_skill_without_tests_is_5(form: list[str], project: Path, capsys: pyte
     """With what to do; others that were named are run, and what is worse wins."""
     skill(place(project, "plain"))
     assert run(project, "plain", *form) == 5
-    words = "has no tests: put cases into `tests/cases`, one in each `NAME.yaml`"
+    words = "has no tests; add cases as `tests/cases/NAME.yaml`"
     assert capsys.readouterr().err == f"{place(project, 'plain')} {words}\n"
     assert run(project, *form) == 5
     assert capsys.readouterr().err == f"{project} {words}\n"
@@ -243,7 +243,7 @@ def test_a_file_that_is_wrong_is_2_and_other_skills_are_run(
     else:
         assert f"{bad}/tests/cases/b.yaml:3:1: error: " in out
         assert "did you mean `expected`?" in out
-        assert err == "1 skill not tested: a file of the tests is wrong\n"
+        assert err == "1 skill not tested: a test file is invalid\n"
     assert not (project / "ran").exists()
     assert run(project, "--list", *form) == 2
     capsys.readouterr()
@@ -252,10 +252,10 @@ def test_a_file_that_is_wrong_is_2_and_other_skills_are_run(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--jobs", "0"], "`--jobs` must be 1 or more\n\nhint: leave it out for one for each processor"),
+        (["--jobs", "0"], "`--jobs` must be 1 or more\n\nhint: leave it out to use all processors"),
         (
             ["--jobs", "x"],
-            "argument --jobs: invalid int value: 'x'\n\nhint: `prowess test --help` shows how it is used",
+            "argument --jobs: invalid int value: 'x'\n\nhint: run `prowess test --help` for its options",
         ),
         (["--sandbox", "bwarp"], "there is no sandbox `bwarp`\n\nhint: did you mean `bwrap`?"),
         (["--sandbox", ""], "there is no sandbox ``\n\nhint: choose one of auto, bwrap, seatbelt, none"),
@@ -263,8 +263,8 @@ def test_a_file_that_is_wrong_is_2_and_other_skills_are_run(
         (["--case", "cas"], "there is no case `cas`\n\nhint: did you mean `case`?"),
         (["pfd"], "no skill is called `pfd` for host `prowess`\n\nhint: did you mean `pdf`?"),
         (["./nowhere"], "there is no `{}/nowhere`\n\nhint: check the path"),
-        (["--junit", "no/where.xml"], "`--junit`: there is no folder {}/no\n\nhint: make it first"),
-        (["--junit", "."], "the report cannot be written: {}/.: is a directory\n\nhint: name another file"),
+        (["--junit", "no/where.xml"], "`--junit`: no such folder: {}/no\n\nhint: create it first"),
+        (["--junit", "."], "cannot write the report: {}/.: is a directory\n\nhint: name another file"),
     ],
 )
 def test_wrong_use_is_2(arguments: list[str], said: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -313,7 +313,7 @@ pdf  {place(project)}
     sandbox: nothing on this machine contains a stranger's command: `bwrap` is not on PATH (install bubblewrap \
 (`apt install bubblewrap`), or look at the skill, and if you trust it type `--sandbox none`)
   error   b
-2 cases: 2 could not be run
+2 cases: 2 could not run
 """
     )
     assert run(project, "--sandbox", "none") == 0
@@ -370,7 +370,7 @@ def test_interrupted_half_way_it_tells_what_has_finished(
         process.send_signal(getattr(signal, name))
         out, err = process.communicate(timeout=20)
     assert process.returncode == code
-    assert err == "interrupted: the cases that are not listed did not run to their end\n"
+    assert err == "interrupted: cases that are not listed did not finish\n"
     if form:
         data = json.loads(out)
         assert data["interrupted"]

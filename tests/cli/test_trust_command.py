@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DAY = time.strftime("%Y-%m-%d", time.gmtime())
-TRUSTED = "trusted: its tools and scripts may be used until anything in its folder changes\n"
+TRUSTED = "trusted: its tools and scripts may be used until a file in its folder changes\n"
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ pdf
   tools    2
     {{"type": "shell", "command": "fill"}}
     {{"type": "http"}}
-  allowed  Read, Bash(git:*): a client may ask less often; nothing is granted
+  allowed  Read, Bash(git:*): a client may skip asking for these; Prowess grants nothing
   scripts  3
     run
     scripts/fill.py
@@ -131,7 +131,7 @@ def test_trusting_it_again_says_since_when(project: Path, capsys: pytest.Capture
     run(project, "pdf")
     capsys.readouterr()
     assert run(project, "pdf") == 0
-    assert capsys.readouterr() == (shown(project), f"trusted already, since {DAY}\n")
+    assert capsys.readouterr() == (shown(project), f"already trusted, since {DAY}\n")
 
 
 def test_a_changed_skill_says_that_it_has_changed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,7 +140,7 @@ def test_a_changed_skill_says_that_it_has_changed(project: Path, capsys: pytest.
     (folder(project) / "scripts/fill.py").write_text("print(2)\n")
     capsys.readouterr()
     assert run(project, "pdf") == 0
-    assert capsys.readouterr() == (shown(project, f"  before   trusted on {DAY}, and changed since\n"), TRUSTED)
+    assert capsys.readouterr() == (shown(project, f"  before   trusted on {DAY}, changed since then\n"), TRUSTED)
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_skill_of_one_s_own_needs_no_trust(
         assert (shown["needed"], shown["trusted"], shown["seal"], shown["scripts"]) == (False, True, None, None)
         assert err == ""
     else:
-        assert (out, err) == ("", "`mine` needs no trust, nothing was recorded: it is of scope `user`\n")
+        assert (out, err) == ("", "`mine` needs no trust: its scope is `user`; nothing recorded\n")
     assert not os.path.exists(os.environ["PROWESS_CONFIG_DIR"])
 
 
@@ -213,12 +213,12 @@ UNTRUSTABLE: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "a skill that is rejected": (
         lambda top: (top / "SKILL.md").write_text("---\nname: pdf\n---\n"),
         "its description is missing",
-        "`prowess check` says what to mend",
+        "`prowess check` says what to fix",
     ),
     "a SKILL.md that is a FIFO": (
         lambda top: ((top / "SKILL.md").rename(top / "x"), os.mkfifo(top / "SKILL.md"))[1],  # type: ignore[func-returns-value]
         "it is a FIFO, not a regular file",
-        "`prowess check` says what to mend",
+        "`prowess check` says what to fix",
     ),
 }
 
@@ -232,7 +232,7 @@ def test_what_cannot_be_trusted_is_an_error(
     make, why, hint = UNTRUSTABLE[what]
     make(folder(project))
     assert run(project, "pdf", *form) == 1
-    assert capsys.readouterr() == ("", f"error: `pdf` cannot be trusted: {why}\n\nhint: {hint}\n")
+    assert capsys.readouterr() == ("", f"error: cannot trust `pdf`: {why}\n\nhint: {hint}\n")
     assert Trust().all() == ()
 
 
@@ -260,7 +260,7 @@ hint: fix or remove it, then trust your skills again with `prowess trust SKILL`
 NAME_ONE = """\
 name one skill to trust, or use `--list` or `--remove SKILL`
 
-hint: `prowess trust --help` shows how it is used"""
+hint: run `prowess trust --help` for its options"""
 
 
 @pytest.mark.parametrize(
@@ -328,7 +328,7 @@ def test_on_a_terminal_it_asks(
     monkeypatch.setattr(sys, "stdout", out)
     assert run(project, "pdf") == code
     assert out.getvalue() == shown(project)
-    assert capsys.readouterr().err == "trust it? [y/N]\n" + ("nothing was recorded\n" if code else TRUSTED)
+    assert capsys.readouterr().err == "trust this skill? [y/N]\n" + ("nothing recorded\n" if code else TRUSTED)
     assert len(Trust().all()) == (code == 0)
 
 
@@ -361,7 +361,7 @@ def test_what_changes_while_it_is_read_by_its_user_is_not_trusted(
     monkeypatch.setattr(sys, "stdout", Terminal())
     assert run(project, "pdf") == 1
     assert capsys.readouterr().err == (
-        "trust it? [y/N]\nerror: `pdf` is not trusted: it has changed since it was shown\n\nhint: review it again\n"
+        "trust this skill? [y/N]\nerror: `pdf` is not trusted: it has changed since it was shown\n\nhint: review it again\n"
     )
     assert Trust().all() == ()
 
@@ -380,7 +380,7 @@ def test_trust_as_a_process(project: Path) -> None:
         os.close(theirs)
         os.write(ours, b"n\n")
         assert process.stderr is not None
-        assert process.stderr.read() == "trust it? [y/N]\nnothing was recorded\n"
+        assert process.stderr.read() == "trust this skill? [y/N]\nnothing recorded\n"
     os.close(ours)
     assert process.returncode == 1
 
@@ -392,7 +392,7 @@ def test_an_empty_list_is_one(project: Path, capsys: pytest.CaptureFixture[str])
     """Nothing on stdout; where it would be is said."""
     file = f"{os.environ['PROWESS_CONFIG_DIR']}/trust.json"
     assert run(project, "--list") == 0
-    assert capsys.readouterr() == ("", f"0 skills on record: {file}\n")
+    assert capsys.readouterr() == ("", f"0 trusted skills, recorded in {file}\n")
     assert data(project, "--list", capsys=capsys) == {"file": file, "trusted": []}
 
 
@@ -410,12 +410,12 @@ def test_the_list_marks_what_has_changed_or_is_gone(project: Path, capsys: pytes
     file = f"{os.environ['PROWESS_CONFIG_DIR']}/trust.json"
     assert capsys.readouterr() == (
         f"""\
-SKILL  STATE    SINCE       SEAL             FOLDER
+SKILL  STATE    SINCE       INTEGRITY        FOLDER
 csv    gone     {DAY}  {start["csv"]}  {folder(project, "csv")}
 pdf    trusted  {DAY}  {start["pdf"]}  {folder(project)}
 xls    changed  {DAY}  {start["xls"]}  {folder(project, "xls")}
 """,
-        f"3 skills on record, 2 of them changed or gone: {file}\n",
+        f"3 trusted skills, 2 changed or gone, recorded in {file}\n",
     )
     states = {"csv": "gone", "pdf": "trusted", "xls": "changed"}
     assert data(project, "--list", capsys=capsys) == {
@@ -432,7 +432,7 @@ def test_a_skill_is_trusted_no_longer(name: str, project: Path, capsys: pytest.C
     row = Trust().all()[0]
     capsys.readouterr()
     assert run(project, "--remove", name.format(folder=row.path, seal=row.digest, letters=row.digest[7:15])) == 0
-    assert capsys.readouterr() == ("", f"trusted no longer: `pdf` in {folder(project)}\n")
+    assert capsys.readouterr() == ("", f"no longer trusted: `pdf` in {folder(project)}\n")
     assert [row.name for row in Trust().all()] == ["xls"]
 
 

@@ -35,7 +35,7 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
 def test_a_role_that_is_right_is_said_to_be(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On stderr: there is no data."""
     (top / "role.yaml").write_text(GOOD)
-    assert typed(capsys, "validate", "role.yaml") == (0, "", "nothing is wrong with it\n")
+    assert typed(capsys, "validate", "role.yaml") == (0, "", "no problems\n")
     code, out, err = typed(capsys, "validate", "role.yaml", "--json")
     assert (code, json.loads(out), err) == (0, {"findings": [], "notes": [], "counts": {"error": 0}}, "")
 
@@ -79,7 +79,7 @@ def test_a_skill_is_judged_as_a_role_would_that_names_it(
         "    hint: set `NO_SUCH_KEY` before you start the agent\n"
     )
     skill(top / "skills/web", more="tools:\n- type: web_reader\n")
-    assert typed(capsys, "validate", path) == (0, "", "nothing is wrong with it\n")
+    assert typed(capsys, "validate", path) == (0, "", "no problems\n")
 
 
 WRONG: dict[str, tuple[str, list[str]]] = {

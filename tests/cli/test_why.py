@@ -51,13 +51,13 @@ def test_the_chain_begins_with_the_winner(project: Path, capsys: pytest.CaptureF
 pdf for Claude Code: 2 candidates
 
 1. active: {users}/pdf/SKILL.md
-   called  pdf
+   name    pdf
    root    {users} (user)
    digest  {skill_digest(str(users / "pdf"))}
    rule    found
 
 2. shadowed: {own}/pdf/SKILL.md
-   called  pdf
+   name    pdf
    root    {own} (project)
    digest  {skill_digest(str(own / "pdf"))}
    rule    name-shadowed
@@ -78,7 +78,7 @@ def test_a_skill_that_is_not_loaded_has_its_reason(project: Path, capsys: pytest
 release for pi: 1 candidate
 
 1. rejected: {root}/release/SKILL.md
-   called  release
+   name    release
    root    {root} (project)
    digest  {skill_digest(str(root / "release"))}
    rule    repair-colon
@@ -95,7 +95,7 @@ def test_an_alias_stands_beside_the_name(project: Path, capsys: pytest.CaptureFi
     skill(project / ".claude/skills/sheets", "tables")
     for name in ("sheets", "tables"):
         assert run(project, name, "--host", "claude-code") == 0
-        assert "   called  sheets (tables)\n" in capsys.readouterr().out
+        assert "   name    sheets (tables)\n" in capsys.readouterr().out
 
 
 def test_a_race_is_called_one(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,10 +179,10 @@ def test_a_name_that_is_none_is_wrong_use(
     ("arguments", "said"),
     [
         (["pdf", "--host", "cdx"], "error: unknown host `cdx`\n\nhint: did you mean `codex`?\n"),
-        ([], "error: the following arguments are required: NAME\n\nhint: `prowess why --help` shows how it is used\n"),
+        ([], "error: the following arguments are required: NAME\n\nhint: run `prowess why --help` for its options\n"),
         (
             ["pdf", "--hots", "pi"],
-            "error: unrecognized arguments: --hots pi\n\nhint: `prowess why --help` shows how it is used\n",
+            "error: unrecognized arguments: --hots pi\n\nhint: run `prowess why --help` for its options\n",
         ),
     ],
 )

@@ -82,7 +82,7 @@ def test_a_skill_below_is_chosen_as_any_test_is(project: Path, pytester: pytest.
 
 
 def test_the_statuses_of_cases_are_those_of_tests(project: Path, pytester: pytest.Pytester) -> None:
-    """What could not be run is an error, what took too long a failure that says so."""
+    """What could not run is an error, what timed out a failure that says so."""
     cases: dict[str, Any] = {
         "good": "true",
         "bad": "false",

@@ -1,6 +1,7 @@
-"""argv -> exit code
+"""Run the command line: arguments in, exit code out.
 
-A table of commands. Only the chosen command's module is imported, and only its parser is built.
+Front door: `main`. `_commands` lists the commands, each of which is a module with `parser()` and `run(args)`; only the
+module of the chosen command is imported. This package may import every other one; only `__main__` may import it.
 """
 
 from __future__ import annotations
@@ -13,55 +14,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["main"]
 
-COMMANDS = {
-    "list": "every skill and its state; without --host, what each agent on this machine sees",
-    "why": "the whole chain behind one name",
-    "show": "one skill: fields, files, sizes, tokens, digest, findings",
-    "check": "what is wrong with skills, and how to mend it",
-    "prompt": "the catalog block a model would get",
-    "activate": "what the model would read of a skill",
-    "read": "a file of a skill",
-    "search": "skills by name, description and body, the best first",
-    "new": "write a new skill that passes `check`",
-    "init": "make a project's skills folder with an example",
-    "trust": "say that a skill's tools and scripts may be used, until a byte of it changes",
-    "mount": "put skills into a home where an agent finds them, all of them or none",
-    "exec": "start an agent in a home of its own, with nothing but the skills and variables it is given",
-    "test": "run the tests of skills, each in a fresh copy and contained",
-    "run": "run a role: an agent in one YAML file",
-    "validate": "say whether a role would run, and all that keeps it from that",
-    "hosts": "the agents Prowess knows, their folders and the evidence",
-}
-"""Command to what it does; each is a module of this package."""
+_WRITE_ERRNOS = (EPIPE, ENOSPC, EDQUOT, EFBIG, EIO)
 
-OK, FAILED, USAGE, BUG, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
-"""Exit codes: fine; errors found or a failure; wrong use; a bug of Prowess; interrupted; terminated."""
+# `prowess --version` loads no other module, so imports are inside functions here.
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command line and return its exit code. Nothing a user can cause ends in a traceback."""
-    # Not `list(...)`: once the command of that name is imported, the word means its module here.
+    """Run a command line and return its exit code. No user error ends in a traceback."""
+    # Not `list(...)`: after the command `list` is imported, that name is its module here.
     arguments = [*(sys.argv[1:] if argv is None else argv)]
-    if sys.stdout is None:  # it was closed before we began
-        from ._options import print_error
-
-        print_error("the output cannot be written: there is no stdout")
-        return FAILED
+    if sys.stdout is None:  # closed before this process started
+        return _report_write_error("stdout is closed")
     try:
         code = _run_command(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader, `head` for one, has seen enough.
+        # The reader, for example `head`, has closed the pipe.
         _discard_stdout()
-        return OK
+        return 0
     except OSError as error:
-        from ._options import print_error
-
         _discard_stdout()
-        print_error(f"the output cannot be written: {error.strerror}")
-        return FAILED
+        return _report_write_error(str(error.strerror))
     return code
 
 
@@ -74,34 +49,28 @@ def _run_command(arguments: list[str]) -> int:
     try:
         return _dispatch(arguments)
     except KeyboardInterrupt:
+        from ._commands import INTERRUPTED
+
         return INTERRUPTED
-    except SystemExit as end:
-        return end.code if isinstance(end.code, int) else USAGE
+    except SystemExit as error:
+        from ._commands import USAGE
+
+        return error.code if isinstance(error.code, int) else USAGE
     except Exception as error:
         if isinstance(error, OSError) and not error.filename and error.errno in _WRITE_ERRNOS:
             raise
         return _report_exception(error)
 
 
-_WRITE_ERRNOS = (EPIPE, ENOSPC, EDQUOT, EFBIG, EIO)
-
-
-def _discard_stdout() -> None:
-    """Send what is still to be written nowhere; Python would complain once more when it closes stdout."""
-    from contextlib import suppress
-
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
 def _dispatch(arguments: list[str]) -> int:
+    """Run the command that the first argument names."""
     name = arguments[0] if arguments else "--help"
     if name in ("-V", "--version"):
         from prowess import __version__
 
         print(f"prowess {__version__}")
-        return OK
-    from ._options import main_help, print_error
+        return 0
+    from ._commands import COMMANDS, OK, USAGE, main_help
 
     if name in ("-h", "--help", "help"):
         topic = arguments[1] if len(arguments) > 1 and name == "help" else None
@@ -110,14 +79,7 @@ def _dispatch(arguments: list[str]) -> int:
         print(main_help(), end="")
         return OK if arguments else USAGE
     if name not in COMMANDS:
-        from prowess._internal.text import nearest_names, neutral
-
-        near = nearest_names(name, COMMANDS)
-        print_error(
-            f"there is no command `{neutral(name[:40])}`",
-            f"did you mean `prowess {near[0]}`?" if near else "`prowess --help` lists them",
-        )
-        return USAGE
+        return _report_unknown_command(name)
     from importlib import import_module
 
     module = import_module(f".{name}", __name__)
@@ -125,22 +87,54 @@ def _dispatch(arguments: list[str]) -> int:
     return result
 
 
+def _report_unknown_command(name: str) -> int:
+    from prowess._internal.text import nearest_names, neutral
+
+    from ._commands import COMMANDS, USAGE
+    from ._output import print_error
+
+    near = nearest_names(name, COMMANDS)
+    print_error(
+        f"unknown command `{neutral(name[:40])}`",
+        f"did you mean `prowess {near[0]}`?" if near else "`prowess --help` lists all commands",
+    )
+    return USAGE
+
+
+def _report_write_error(reason: str) -> int:
+    from ._commands import FAILED
+    from ._output import print_error
+
+    print_error(f"cannot write the output: {reason}")
+    return FAILED
+
+
 def _report_exception(error: Exception) -> int:
+    """Print an exception as an error and return the exit code for it."""
     from prowess.errors import ConfigError, ProwessError
 
-    from ._options import print_error
+    from ._commands import BUG, FAILED, USAGE
+    from ._output import print_error
 
     if isinstance(error, ProwessError):
         print_error(str(error), error.hint)
-        # Names of hosts, skills and options that do not exist are wrong use; what is wrong with a skill is a failure.
+        # An unknown host, skill or option is wrong use; a problem in a skill is a failure.
         return USAGE if isinstance(error, LookupError | ConfigError) else FAILED
     if isinstance(error, OSError) and not error.filename and error.errno in (ENOENT, EACCES):
-        print_error(f"the working directory cannot be found: {error.strerror}", "change to one that is there")
+        print_error(f"cannot open the working directory: {error.strerror}", "change to a directory that exists")
         return FAILED
     if os.environ.get("PROWESS_DEBUG"):
         raise error
     print_error(
         f"this is a bug in Prowess: {type(error).__name__}: {error}",
-        "set PROWESS_DEBUG=1 to see where, and please report it",
+        "set PROWESS_DEBUG=1 to see the traceback, and please report it",
     )
     return BUG
+
+
+def _discard_stdout() -> None:
+    """Redirect stdout to nothing, because Python reports the same error again when it closes stdout."""
+    from contextlib import suppress
+
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

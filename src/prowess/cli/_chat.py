@@ -1,21 +1,20 @@
-"""a conversation + a terminal -> a talk: line editing, completion of skills, answers as they come, a status line
-
-`/NAME` names a skill, as in any message; Ctrl-C ends an answer, Ctrl-D the talk.
-"""
+"""Hold a conversation on the terminal: line editing, completion of skill names, streamed answers, a status bar."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
-from prowess._internal.text import neutral, quoted
+from prowess._internal.text import neutral
 from prowess.adapters import missing_extra
 from prowess.catalog import State
-from prowess.cli._options import print_stderr, print_untrusted_chunk
 from prowess.errors import ConfigError
+
+from ._commands import OK
+from ._input import ALLOW_QUESTION, describe_call, is_yes
+from ._output import print_note, print_stderr, print_untrusted_chunk
 
 try:
     from prompt_toolkit import PromptSession
@@ -33,11 +32,11 @@ if TYPE_CHECKING:
 __all__ = ["chat"]
 
 _SELECTABLE_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
-_HELP = "type what you want to say; `/NAME` names a skill, Ctrl-C ends an answer, Ctrl-D the talk"
+_HELP = "type a message; `/NAME` activates a skill, Ctrl-C stops an answer, Ctrl-D exits"
 
 
 class _SkillCompleter(Completer):  # type: ignore[misc, unused-ignore]
-    """Completes `/NAME` at the beginning of a word."""
+    """Completes the names of skills after a `/`."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -49,12 +48,12 @@ class _SkillCompleter(Completer):  # type: ignore[misc, unused-ignore]
             return
         for entry in session.catalog.skills:
             if entry.state in _SELECTABLE_STATES and entry.name.startswith(word[1:]):
-                words = neutral(entry.description or "")[:80]
-                yield Completion(f"/{neutral(entry.name)}", start_position=-len(word), display_meta=words)
+                description = neutral(entry.description or "")[:80]
+                yield Completion(f"/{neutral(entry.name)}", start_position=-len(word), display_meta=description)
 
 
 class _StatusBar:
-    """What stands below the line that is typed."""
+    """The status bar below the input line: model, tokens, active skills."""
 
     def __init__(self, conversation: Conversation, model: str) -> None:
         self._conversation, self._model, self.tokens = conversation, model, 0
@@ -67,19 +66,19 @@ class _StatusBar:
 
 
 def chat(conversation: Conversation, reloader: RoleReloader, model: str, *, yes: bool = False) -> int:
-    """Talk until the user has enough, and return the exit code.
+    """Hold a conversation until the user ends it, and return the exit code.
 
     Args:
-        conversation: to begin with.
-        reloader: what each turn takes the role from.
-        model: what it is called.
-        yes: whether nobody is asked before a call.
+        conversation: the conversation, without messages.
+        reloader: provides the role for each turn.
+        model: the name of the model.
+        yes: whether tool calls are allowed without asking.
 
     Raises:
-        ConfigError: there is no terminal.
+        ConfigError: standard input or output is not a terminal.
     """
     if any(stream is None or not stream.isatty() for stream in (sys.stdin, sys.stdout)):
-        raise ConfigError("`-i` needs a terminal", hint="say one thing with `-p`, or lines with `--daemon`")
+        raise ConfigError("`-i` needs a terminal", hint="send one prompt with `-p`, or one per line with `--daemon`")
     return asyncio.run(_chat_loop(conversation, reloader, model, yes))
 
 
@@ -89,35 +88,35 @@ async def _chat_loop(conversation: Conversation, reloader: RoleReloader, model: 
     if not yes:
         conversation.confirm = _confirm_call
     print_stderr(f"{neutral(conversation.assembly.role.name)}: {_HELP}")
-    told: set[str] = set()
+    printed_notes: set[str] = set()
     while True:
         try:
             with patch_stdout(raw=True):
-                said = await lines.prompt_async("> ")
+                prompt = await lines.prompt_async("> ")
         except EOFError:
-            return 0
+            return OK
         except KeyboardInterrupt:
             continue
-        if not said.strip():
+        if not prompt.strip():
             continue
         conversation.update_assembly(reloader.current())
-        turn = await _ask_interruptibly(conversation, said)
+        turn = await _ask_interruptibly(conversation, prompt)
         if turn is None:
-            print_stderr("\nended")
+            print_stderr("\nstopped")
             continue
         sys.stdout.write("\n")
         status.tokens += turn.usage.get("total_tokens", 0)
         for note in turn.notes:
-            if note not in told:
-                print_stderr(f"note: {neutral(note)}")
-        told.update(turn.notes)
+            if note not in printed_notes:
+                print_note(note)
+        printed_notes.update(turn.notes)
         if turn.error is not None:
             print_stderr(f"error: {neutral(turn.error)}")
 
 
-async def _ask_interruptibly(conversation: Conversation, said: str) -> Turn | None:
-    """Return what came of what was said; None where the user ended it."""
-    task = asyncio.create_task(conversation.ask(said, on_text=print_untrusted_chunk))
+async def _ask_interruptibly(conversation: Conversation, prompt: str) -> Turn | None:
+    """Return the turn for a prompt, or `None` if the user stopped it with Ctrl-C."""
+    task = asyncio.create_task(conversation.ask(prompt, on_text=print_untrusted_chunk))
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, task.cancel)
     try:
@@ -132,10 +131,10 @@ async def _ask_interruptibly(conversation: Conversation, said: str) -> Turn | No
 
 
 async def _confirm_call(tool: str, arguments: Mapping[str, Any]) -> bool:
-    """Ask on the terminal before a call."""
-    print_stderr(f"\n{quoted(tool)} wants to be called with {neutral(json.dumps(dict(arguments), ensure_ascii=False))}")
+    """Ask on the terminal whether a tool call is allowed."""
+    print_stderr(f"\n{describe_call(tool, arguments)}")
     try:
-        answer = await PromptSession[str]().prompt_async("allow it? [y/N] ")
+        answer = await PromptSession[str]().prompt_async(f"{ALLOW_QUESTION} ")
     except (EOFError, KeyboardInterrupt):
         return False
-    return answer.strip().lower() in ("y", "yes")
+    return is_yes(answer)

@@ -1,6 +1,6 @@
-"""findings -> text, SARIF, GitHub's workflow commands
+"""Write findings as text, SARIF or GitHub workflow commands.
 
-What a finding says comes from strangers: nothing in it may end a line, colour a terminal, or look like a command.
+Findings contain untrusted text: nothing in it may end a line, colour a terminal, or look like a command.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from itertools import groupby
 
 from prowess import __version__
 from prowess._internal.text import neutral
-from prowess.cli._options import display_width, format_finding
 from prowess.findings import CODES, Finding, Severity
+
+from ._output import display_width, format_finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,34 +21,34 @@ if TYPE_CHECKING:
 __all__ = ["github", "sarif", "text"]
 
 _CONTEXT_CHARS = 60
-"""Characters of a long line that are shown before and after the place."""
+"""Characters of a long line to show before and after the column of a finding."""
 
 
-def text(found: Iterable[Finding], base: str) -> Iterator[str]:
-    """Write findings for people, file by file, each with the line it is about."""
+def text(findings: Iterable[Finding], base: str) -> Iterator[str]:
+    """Yield the lines of findings as text, file by file, each with the source line it is about."""
     first = True
-    for path, group in groupby(found, key=lambda item: item.path):
+    for path, group in groupby(findings, key=lambda item: item.path):
         if not first:
             yield ""
         first = False
         lines = _SourceLines(path)
         for item in group:
             head, *hint = format_finding(item, base=base)
-            # At the beginning of a line, a CI system takes these for a command of its own.
+            # At the beginning of a line, a CI system takes these for a command.
             yield f"./{head}" if head.startswith(("::", "##[")) else head
             yield from lines.excerpt(item)
             yield from hint
 
 
 class _SourceLines:
-    """The lines of one file, read when the first is wanted."""
+    """The lines of one file, read when the first one is needed."""
 
     def __init__(self, path: str | None) -> None:
         self.path = path
         self.lines: list[str] | None = None
 
     def excerpt(self, item: Finding) -> Iterator[str]:
-        """Draw the line a finding is about, with a caret under the place."""
+        """Yield the source line of a finding, with a caret under its column."""
         if self.path is None or item.line is None or item.column is None:
             return
         if self.lines is None:
@@ -73,39 +74,39 @@ class _SourceLines:
 _SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
-def sarif(found: Iterable[Finding], base: str) -> dict[str, object]:
-    """Write findings as SARIF 2.1.0, one run, places relative to `base`."""
-    order = {code: number for number, code in enumerate(CODES)}
+def sarif(findings: Iterable[Finding], base: str) -> dict[str, object]:
+    """Return findings as SARIF 2.1.0: one run, with paths relative to `base`."""
+    rule_numbers = {code: number for number, code in enumerate(CODES)}
     rules = [
         {
-            "id": row.code,
-            "shortDescription": {"text": row.title},
-            "defaultConfiguration": {"level": _SARIF_LEVELS[row.guide]},
+            "id": code.code,
+            "shortDescription": {"text": code.title},
+            "defaultConfiguration": {"level": _SARIF_LEVELS[code.guide]},
         }
-        for row in CODES.values()
+        for code in CODES.values()
     ]
     driver = {"name": "prowess", "version": __version__, "rules": rules}
     run: dict[str, object] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"SRCROOT": {"uri": f"file://{_uri(base).rstrip('/')}/"}},
-        "results": [_result(item, order[item.code], base) for item in found],
+        "results": [_result(item, rule_numbers[item.code], base) for item in findings],
     }
     return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
 
 
-def _result(item: Finding, rule: int, base: str) -> dict[str, object]:
+def _result(item: Finding, rule_number: int, base: str) -> dict[str, object]:
     result: dict[str, object] = {
         "ruleId": item.code,
-        "ruleIndex": rule,
+        "ruleIndex": rule_number,
         "level": _SARIF_LEVELS[item.severity],
         "message": {"text": _message(item)},
     }
     if item.path is not None:
-        place: dict[str, object] = {"artifactLocation": _artifact(item.path, base)}
+        location: dict[str, object] = {"artifactLocation": _artifact(item.path, base)}
         if item.line is not None:
-            place["region"] = {"startLine": item.line, **({"startColumn": item.column} if item.column else {})}
-        result["locations"] = [{"physicalLocation": place}]
+            location["region"] = {"startLine": item.line, **({"startColumn": item.column} if item.column else {})}
+        result["locations"] = [{"physicalLocation": location}]
     return result
 
 
@@ -125,7 +126,7 @@ def _uri(path: str) -> str:
 
 
 def _relative_path(path: str, base: str) -> str | None:
-    """Return a path relative to `base`, or None where it is elsewhere."""
+    """Return a path relative to `base`, or `None` if it is not below it."""
     return path[len(base) + 1 :] if path.startswith(base.rstrip(os.sep) + os.sep) else None
 
 
@@ -136,12 +137,12 @@ def _message(item: Finding) -> str:
 _GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
-def github(found: Iterable[Finding], base: str) -> Iterator[str]:
-    """Write findings as workflow commands, which GitHub shows beside the lines they are about.
+def github(findings: Iterable[Finding], base: str) -> Iterator[str]:
+    """Yield findings as workflow commands, which GitHub shows next to the lines they are about.
 
     Source: GitHub Docs, "Workflow commands for GitHub Actions", and `toolkit/packages/core/src/command.ts`.
     """
-    for item in found:
+    for item in findings:
         inner = item.path if item.path is None else _relative_path(item.path, base) or item.path
         values = {"file": inner, "line": item.line, "col": item.column, "title": item.code}
         properties = ",".join(

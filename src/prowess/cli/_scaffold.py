@@ -1,7 +1,7 @@
-"""a name -> a new skill's folder
+"""Write a new skill.
 
-A skill is written beside its place and moved there in one step, so that no client ever sees half of it. Nothing that
-exists is overwritten.
+The skill is written to a temporary folder and renamed, so that no client ever sees an incomplete skill. Existing files
+are never overwritten.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 __all__ = ["check_name", "suggest_name", "skill_text", "skills_folder", "write_skill"]
 
 DEFAULT_FOLDER = os.path.join(".agents", "skills")
-"""The folder most agents share."""
+"""The folder that most agents search."""
 
 
 def skills_folder(cwd: str, host: Host | None = None) -> str:
-    """Return the folder a project keeps its skills in.
+    """Return the skills folder of a project.
 
     Args:
         cwd: the working directory.
-        host: whose first folder of the project is meant; without, the one that most agents share.
+        host: use the first project folder of this host; by default the one that most agents search.
 
     Raises:
-        ConfigError: the host has no folder in a project.
+        ConfigError: the host has no project folder.
     """
     cwd = os.path.realpath(cwd)
     project = git_root(cwd, host.git_marker if host else "exists") or cwd
@@ -47,11 +47,11 @@ def skills_folder(cwd: str, host: Host | None = None) -> str:
         if root.scope == "project" and not root.path.startswith(("~", "/", "$", "@")) and "*" not in root.path:
             base = cwd if root.walk == "none" else project
             return os.path.join(base, *root.path.split("/"))
-    raise ConfigError(f"{host.title} keeps no skills in a project", hint="name a folder with `--dir`")
+    raise ConfigError(f"{host.title} has no skills folder in a project", hint="use `--dir`")
 
 
 def suggest_name(name: str) -> str:
-    """Return the correct name that is nearest to one that is not; empty if nothing is left of it."""
+    """Return a valid name that is close to an invalid one; empty if no valid character is left."""
     import unicodedata
 
     plain = unicodedata.normalize("NFKD", name).lower()
@@ -61,32 +61,32 @@ def suggest_name(name: str) -> str:
 
 
 def check_name(name: str) -> None:
-    """See that a name is one the specification allows.
+    """Check that the specification allows a name.
 
     Raises:
-        SkillValidationError: it is not; the hint is a name that is.
+        SkillValidationError: it does not; the hint suggests a valid name.
     """
-    # As if the folder had that name: what is wrong is then the name itself, not where it lies.
+    # The folder is taken to have the same name, so all findings are about the name itself.
     data = render(Skill(name=name, description="x")).encode("utf-8", "replace")
     skill = from_document(parse_frontmatter(data))
-    found = [item for item in apply_policy(check_skill(skill), "spec") if item.severity is Severity.ERROR]
-    if found:
-        better = suggest_name(name)
-        hint = f"`{better}` would do" if better else "use letters, digits and single hyphens"
-        raise SkillValidationError(neutral("; ".join(item.message for item in found)), findings=found, hint=hint)
+    errors = [item for item in apply_policy(check_skill(skill), "spec") if item.severity is Severity.ERROR]
+    if errors:
+        suggestion = suggest_name(name)
+        hint = f"use `{suggestion}`" if suggestion else "use letters, digits and single hyphens"
+        raise SkillValidationError(neutral("; ".join(item.message for item in errors)), findings=errors, hint=hint)
 
 
 def skill_text(name: str, description: str, body: str) -> str:
     """Return the text of a SKILL.md.
 
     Raises:
-        SkillValidationError: the description breaks the specification.
+        SkillValidationError: the specification does not allow the description.
     """
     text = render(Skill(name=name, description=description, body=body))
     skill = from_document(parse_frontmatter(text.encode("utf-8", "replace")))
-    found = [item for item in apply_policy(check_skill(skill), "spec") if item.code.startswith("description-")]
-    if found and found[0].severity is not Severity.INFO:
-        raise SkillValidationError(found[0].message, findings=found, hint=found[0].hint)
+    findings = [item for item in apply_policy(check_skill(skill), "spec") if item.code.startswith("description-")]
+    if findings and findings[0].severity is not Severity.INFO:
+        raise SkillValidationError(findings[0].message, findings=findings, hint=findings[0].hint)
     return text
 
 
@@ -94,38 +94,38 @@ def write_skill(folder: str, name: str, files: Mapping[str, str], host: Host | N
     """Write a new skill in one step.
 
     Args:
-        folder: the folder of skills, made if it is not there.
-        name: of the skill and of its own folder.
-        files: path below the skill's folder to text; SKILL.md among them.
-        host: the agent that must accept it.
+        folder: the folder of skills, created if missing.
+        name: the name of the skill and of its own folder.
+        files: paths inside the skill's folder and their text, including SKILL.md.
+        host: the host that must accept the skill.
 
     Returns:
         The path of its SKILL.md.
 
     Raises:
         SkillValidationError: the host would reject it.
-        ProwessError: there is something already, or the disk does not let us.
+        ProwessError: the skill exists already, or cannot be written.
     """
     target = os.path.join(folder, name)
     if host is not None:
         _check_host_accepts(target, files[SKILL_FILE], host)
     if os.path.lexists(target):
-        raise ProwessError(f"{neutral(target)} is there already", hint="choose another name, or remove it first")
-    beside = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
+        raise ProwessError(f"{neutral(target)} already exists", hint="choose another name, or remove it first")
+    temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
     try:
         os.makedirs(folder, exist_ok=True)
-        os.mkdir(beside)
+        os.mkdir(temporary)
         try:
             for path, text in files.items():
-                _write(os.path.join(beside, *path.split("/")), text)
-            os.rename(beside, target)
+                _write(os.path.join(temporary, *path.split("/")), text)
+            os.rename(temporary, target)
         except BaseException:
-            _remove(beside)
+            _remove(temporary)
             raise
     except OSError as error:
         reason = neutral(describe_os_error(error))
-        hint = "mend the permissions, make room on the disk, or name another folder with `--dir`"
-        raise ProwessError(f"{neutral(target)} cannot be written: {reason}", hint=hint) from None
+        hint = "fix the permissions, free disk space, or use another folder with `--dir`"
+        raise ProwessError(f"cannot write {neutral(target)}: {reason}", hint=hint) from None
     return os.path.join(target, SKILL_FILE)
 
 
@@ -133,12 +133,12 @@ def _check_host_accepts(target: str, text: str, host: Host) -> None:
     path = os.path.join(target, SKILL_FILE)
     entry = evaluate_path(path, host.name, filesystem=_UnwrittenSkillFilesystem(path, text))
     if entry.state == "rejected":
-        words = f"{host.title} would reject it: {entry.reason}"
-        raise SkillValidationError(words, findings=entry.findings, hint="choose another name")
+        message = f"{host.title} would reject the skill: {entry.reason}"
+        raise SkillValidationError(message, findings=entry.findings, hint="choose another name")
 
 
 class _UnwrittenSkillFilesystem(Filesystem):
-    """Shows a file that is about to be written."""
+    """A file system that contains a skill which is not written yet."""
 
     def __init__(self, path: str, text: str) -> None:
         super().__init__()
@@ -146,7 +146,7 @@ class _UnwrittenSkillFilesystem(Filesystem):
 
     def skill(
         self,
-        path: str,  # noqa: ARG002 - it is another file that is shown
+        path: str,  # noqa: ARG002 - the signature of the base class; the skill is always the same
         *,
         real: str | None = None,  # noqa: ARG002
         whole: bool = False,  # noqa: ARG002
@@ -160,7 +160,7 @@ def _write(path: str, text: str) -> None:
     with open(path, "x", encoding="utf-8", newline="\n") as file:
         file.write(text)
     if text.startswith("#!"):
-        # Whoever may read a script may run it.
+        # All who may read a script may run it.
         mode = os.stat(path).st_mode
         os.chmod(path, mode | (mode & 0o444) >> 2)
 

@@ -1,4 +1,4 @@
-"""prowess check -> findings, and what was repaired"""
+"""prowess check: report problems in skills, and fix some of them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,11 @@ import sys
 
 from prowess._internal.text import describe_os_error, neutral
 from prowess.catalog import Filesystem, Report, find_skill_files, git_root, report
-from prowess.cli import FAILED, OK
-from prowess.cli._options import (
-    add_discovery_options,
-    catalog_from_args,
-    make_parser,
-    print_error,
-    print_json,
-    print_stderr,
-    print_stdout,
-    skill_dirs,
-)
-from prowess.errors import ConfigError
 from prowess.findings import Severity
+
+from ._commands import FAILED, OK
+from ._options import add_discovery_options, catalog_from_args, make_parser, require_paths, skill_dirs
+from ._output import pluralize, print_error, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,34 +25,39 @@ def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser(
         "check",
-        epilog="ends with 0 where nothing is wrong, 1 where errors were found (with --strict warnings too)",
+        epilog="Exit codes: 0 no errors; 1 errors found (with --strict also warnings).",
     )
     result.add_argument(
         "path",
         metavar="PATH",
         nargs="*",
-        help="a SKILL.md, a flat NAME.md, a skill's folder, or any folder above (default: all skills seen from here)",
+        help="a SKILL.md, a single-file skill NAME.md, the folder of a skill, or a folder that contains skills "
+        "(default: all skills found from the working directory)",
     )
     result.add_argument(
         "--policy",
         choices=("spec", "guide"),
         default="guide",
-        help="`spec`: agentskills.io to the letter; `guide`: load what can be loaded (the default)",
+        help="`spec`: follow agentskills.io strictly; `guide`: accept whatever can be loaded (the default)",
     )
-    result.add_argument("--fix", action="store_true", help="first repair on the disk what cannot change the meaning")
-    result.add_argument("--format", choices=FORMATS, default="text", help="how findings are written (default: text)")
-    result.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
-    result.add_argument("--strict", action="store_true", help="fail on warnings too")
-    result.add_argument("--quiet", action="store_true", help="show only what makes it fail, and no counts")
+    result.add_argument(
+        "--fix", action="store_true", help="first fix, in the files, whatever can be fixed without changing its meaning"
+    )
+    result.add_argument("--format", choices=FORMATS, default="text", help="the output format (default: text)")
+    result.add_argument("--json", dest="format", action="store_const", const="json", help="the same as `--format json`")
+    result.add_argument("--strict", action="store_true", help="also fail on warnings")
+    result.add_argument(
+        "--quiet", action="store_true", help="print only the findings that cause a failure, and no summary"
+    )
     add_discovery_options(result, host="many")
     return result
 
 
 def run(args: Namespace) -> int:
-    """Check, and repair before if that is asked for."""
-    _check_paths(args)
-    repaired, wrong = _fix_files(args) if args.fix else ([], False)
-    progress = _Progress()
+    """Check skills, after fixing them if `--fix` is given."""
+    require_paths(args, "cwd", "home", "role")
+    fixed, fix_failed = _fix_files(args) if args.fix else ([], False)
+    progress = _ProgressLine()
     result = report(
         args.path or None,
         policy=args.policy,
@@ -73,19 +70,19 @@ def run(args: Namespace) -> int:
     )
     progress.clear()
     failing = (Severity.ERROR, Severity.WARNING) if args.strict else (Severity.ERROR,)
-    _print_report(args, result, repaired, failing)
-    return FAILED if wrong or any(item.severity in failing for item in result.findings) else OK
+    _print_report(args, result, fixed, failing)
+    return FAILED if fix_failed or any(item.severity in failing for item in result.findings) else OK
 
 
 def _print_report(
-    args: Namespace, result: Report, repaired: list[tuple[str, tuple[str, ...]]], failing: tuple[str, ...]
+    args: Namespace, result: Report, fixed: list[tuple[str, tuple[str, ...]]], failing: tuple[str, ...]
 ) -> None:
     cwd = os.path.realpath(args.cwd or ".")
     shown = [item for item in result.findings if item.severity in failing] if args.quiet else list(result.findings)
     if args.format == "json":
         value: dict[str, object] = {"findings": [item.as_dict() for item in shown], "counts": result.counts}
         if args.fix:
-            value["fixed"] = [{"path": path, "done": list(done)} for path, done in repaired]
+            value["fixed"] = [{"path": path, "done": list(done)} for path, done in fixed]
         print_json(value)
         return
     from . import _formats as formats
@@ -104,84 +101,69 @@ def _summary(result: Report) -> str:
     counts = result.counts
     if not counts["skills"] and not result.findings:
         return "no skills found"
-    parts = [_pluralize(counts[key], word) for key, word in (("error", "error"), ("warning", "warning")) if counts[key]]
+    parts = [pluralize(counts[key], word) for key, word in (("error", "error"), ("warning", "warning")) if counts[key]]
     parts += [f"{counts['info']} info"] if counts["info"] else []
-    return f"{_pluralize(counts['skills'], 'skill')} checked: {', '.join(parts) or 'nothing wrong'}"
-
-
-def _pluralize(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"
-
-
-def _check_paths(args: Namespace) -> None:
-    for option in ("cwd", "home"):
-        value = getattr(args, option)
-        if value is not None and not os.path.isdir(value):
-            raise ConfigError(f"`--{option}` is not a folder: {neutral(value)}", hint="check the path")
-    if args.role is not None and not os.path.isfile(args.role):
-        raise ConfigError(f"`--role` is not a file: {neutral(args.role)}", hint="check the path")
+    return f"{pluralize(counts['skills'], 'skill')} checked: {', '.join(parts) or 'no problems'}"
 
 
 def _fix_files(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool]:
-    """Repair the files asked for; return what was done, and whether one could not be written."""
+    """Fix the files; return what was done to each, and whether one could not be written."""
     from prowess.skill import fix_file
 
-    repaired: list[tuple[str, tuple[str, ...]]] = []
-    wrong = False
+    fixed: list[tuple[str, tuple[str, ...]]] = []
+    failed = False
     cwd = os.path.realpath(args.cwd or ".")
     for path in dict.fromkeys(_files_to_fix(args)):
         try:
             new_path, done = fix_file(path)
         except OSError as error:
             reason = neutral(describe_os_error(error))
-            print_error(
-                f"{neutral(path)} cannot be repaired: {reason}",
-                "mend the permissions of its folder, or make room on the disk",
-            )
-            wrong = True
+            hint = "fix the permissions of its folder, or free disk space"
+            print_error(f"cannot fix {neutral(path)}: {reason}", hint)
+            failed = True
             continue
         if done:
-            repaired.append((new_path, done))
+            fixed.append((new_path, done))
             shown = new_path[len(cwd) + 1 :] if new_path.startswith(cwd + os.sep) else new_path
             print_stderr(f"fixed {neutral(shown)}: {neutral(', '.join(done))}")
-    return repaired, wrong
+    return fixed, failed
 
 
 def _files_to_fix(args: Namespace) -> Iterator[str]:
-    """Yield the files to repair: below the named paths, else the project's own that no link leads to."""
+    """Yield the files to fix: those in the named paths, or else those of the project itself, not of its links."""
     if args.path:
         for path in args.path:
             files, _ = find_skill_files(os.path.abspath(os.path.join(args.cwd or ".", os.path.expanduser(path))))
             yield from files
         return
-    filesystem, left = Filesystem(), 0
+    filesystem, skipped = Filesystem(), 0
     for host in args.host or ["prowess"]:
         catalog = catalog_from_args(args, host=host, filesystem=filesystem)
         project = git_root(catalog.cwd) or catalog.cwd
         for entry in catalog.skills:
             top = entry.root if entry.scope == "extra" else project
-            inside = os.path.join(os.path.realpath(top), os.path.relpath(entry.path, top))
-            if entry.path.startswith(top + os.sep) and os.path.realpath(entry.path) == inside:
+            path_without_links = os.path.join(os.path.realpath(top), os.path.relpath(entry.path, top))
+            if entry.path.startswith(top + os.sep) and os.path.realpath(entry.path) == path_without_links:
                 yield entry.path
             else:
-                left += 1
-    if left:
-        print_stderr(f"{_pluralize(left, 'skill')} outside the project left alone; name a path to repair it")
+                skipped += 1
+    if skipped:
+        print_stderr(f"{pluralize(skipped, 'skill')} outside the project not fixed; to fix one, name its path")
 
 
-class _Progress:
-    """One line on a terminal, rewritten while a long check runs."""
+class _ProgressLine:
+    """A progress line on a terminal, overwritten while a long check runs."""
 
     shown = False
 
     def show(self, count: int) -> None:
-        """Say how far the check is, once in a hundred skills."""
+        """Show the number of skills so far, every hundred skills."""
         if count % 100 == 0:
             sys.stderr.write(f"\rchecking: {count:,} skills")
             sys.stderr.flush()
             self.shown = True
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self.shown:
             sys.stderr.write("\r\x1b[K")

@@ -1,4 +1,4 @@
-"""prowess exec -> a client in a home of its own, its exit code, and nothing left behind"""
+"""prowess exec: start an agent in an isolated home and return its exit code."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ import os
 import sys
 
 from prowess._internal.text import neutral, quoted
-from prowess.cli._options import add_discovery_options, make_parser, print_json
-from prowess.cli.mount import resolve_mounts
 from prowess.errors import ConfigError
 from prowess.hosts import DEFAULT_HOST, host_names, raw_value
 from prowess.isolation import EphemeralHome, Foreground, IsolationConfig, NetworkPolicy, SandboxConfig
 from prowess.mount import SkillConfig
+
+from ._options import add_discovery_options, add_json_option, make_parser, require_paths
+from ._output import print_json
+from .mount import resolve_mounts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 _EPILOG = """\
-All after `--` is the command. Its environment is made from nothing: of yours it has the language, the terminal and the
-PATH, and what `--env` names. The exit code is the command's, 128 and the number where a signal ended it. With `--json`
-the report comes first, and then what the command prints."""
+Everything after `--` is the command. It gets a new environment: from yours, only the language, the terminal, the PATH
+and the variables named with --env. The exit code is that of the command, or 128 plus the signal that ended it. With
+--json, the report is printed before the output of the command."""
 
 
 def parser() -> ArgumentParser:
@@ -32,63 +34,64 @@ def parser() -> ArgumentParser:
     result.add_argument(
         "--host",
         metavar="NAME",
-        help=f"the agent that is started (default: the one whose command it is, else {DEFAULT_HOST})",
+        help=f"the agent to start (default: the agent with this command, or else {DEFAULT_HOST})",
     )
     result.add_argument(
         "--skill",
         metavar="SKILL",
         action="append",
         default=[],
-        help="a skill to put into its home: a path, a name, or NAME= and one of them (repeatable)",
+        help="a skill to mount, given as in `prowess mount` (repeatable)",
     )
-    result.add_argument("--no-validate", action="store_true", help="also mount what breaks the rules for a SKILL.md")
-    group = result.add_argument_group("what it may see and do")
+    result.add_argument("--no-validate", action="store_true", help="also mount skills with an invalid SKILL.md")
+    group = result.add_argument_group("isolation")
     group.add_argument(
         "--env",
         metavar="NAME[=VALUE]",
         action="append",
         default=[],
-        help="a variable for it; without a value, yours (repeatable)",
+        help="set an environment variable; without a value, copy yours (repeatable)",
     )
     group.add_argument(
         "--include-host-env",
         action="store_true",
-        help="give it your environment, without what may be a secret or leads out of its home",
+        help="pass your environment on, except secrets and variables that name paths outside the new home",
     )
     group.add_argument(
         "--allow-domain",
         metavar="DOMAIN",
         action="append",
         default=[],
-        help="its commands and web tools may reach this domain, and others of this option, but no others",
+        help="let the agent's commands and web tools connect to this domain and to no others (repeatable)",
     )
-    group.add_argument("--no-network", action="store_true", help="its commands and web tools may reach nothing")
+    group.add_argument(
+        "--no-network", action="store_true", help="block all connections of the agent's commands and web tools"
+    )
     group.add_argument(
         "--writable",
         metavar="DIR",
         action="append",
         default=[],
-        help="run its commands in its sandbox, where they may write here too (repeatable)",
+        help="use the agent's own sandbox, and let its commands write to this folder too (repeatable)",
     )
     group.add_argument(
         "--readable",
         metavar="PATH",
         action="append",
         default=[],
-        help="run its commands in its sandbox, where they may read this of your home too (repeatable)",
+        help="use the agent's own sandbox, and let its commands read this path of your home too (repeatable)",
     )
-    result.add_argument("--json", action="store_true", help="print what was mounted as JSON, before the command starts")
+    add_json_option(result, "print the mounted skills as JSON, before the command starts")
     add_discovery_options(result, host="none")
     return result
 
 
 def run(args: Namespace) -> int:
-    """Start a client in a home of its own."""
+    """Start an agent in an isolated home."""
     command = args.command[1:] if args.command[:1] == ["--"] else args.command
     if not command:
-        raise ConfigError("there is no command to start", hint="`prowess exec --host claude-code -- claude`")
-    if args.cwd is not None and not os.path.isdir(args.cwd):
-        raise ConfigError(f"`--cwd` is not a folder: {neutral(args.cwd)}", hint="check the path")
+        raise ConfigError("no command to start", hint="for example `prowess exec --host claude-code -- claude`")
+    require_paths(args, "cwd")
     host = args.host or _host_for_program(command[0])
     config = _isolation_config(args)
     with Foreground() as foreground:
@@ -103,21 +106,21 @@ def run(args: Namespace) -> int:
 
 
 def _host_for_program(program: str) -> str:
-    """Return the host whose command this is, else Prowess."""
+    """Return the host with this command, or else `prowess`."""
     name = os.path.basename(program)
-    known = (host for host in host_names() if (raw_value(host, "isolated") or {}).get("program") == name)
-    return next(known, DEFAULT_HOST)
+    hosts = (host for host in host_names() if (raw_value(host, "isolated") or {}).get("program") == name)
+    return next(hosts, DEFAULT_HOST)
 
 
 def _isolation_config(args: Namespace) -> IsolationConfig:
-    """Return what the options ask for.
+    """Return the isolation that the options ask for.
 
     Raises:
-        ConfigError: an option contradicts another, or names a variable that is not there.
-        SkillNotFoundError: there is no such skill.
+        ConfigError: two options contradict each other, or an environment variable is not set.
+        SkillNotFoundError: no such skill.
     """
     if args.no_network and args.allow_domain:
-        raise ConfigError("`--no-network` and `--allow-domain` contradict each other", hint="leave out one of them")
+        raise ConfigError("`--no-network` and `--allow-domain` contradict each other", hint="use one of them")
     network = None
     if args.no_network or args.allow_domain:
         network = NetworkPolicy.with_domains(*args.allow_domain)
@@ -134,16 +137,17 @@ def _isolation_config(args: Namespace) -> IsolationConfig:
 
 
 def _parse_env_option(text: str) -> tuple[str, str]:
-    """Take apart what `--env` was given; a name alone stands for the caller's own value.
+    """Return the name and the value of `--env`; a name alone takes the value from this environment.
 
     Raises:
-        ConfigError: the caller has none of that name.
+        ConfigError: the variable is not set.
     """
     name, equals, value = text.partition("=")
     if equals:
         return name, value
     if name not in os.environ:
         raise ConfigError(
-            f"you have no variable {quoted(name)}", hint=f"give it a value: `--env {neutral(name)}=VALUE`"
+            f"the environment variable {quoted(name)} is not set",
+            hint=f"give it a value: `--env {neutral(name)}=VALUE`",
         )
     return name, os.environ[name]

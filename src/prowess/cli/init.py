@@ -1,4 +1,4 @@
-"""prowess init -> a project's skills folder with an example"""
+"""prowess init: create the skills folder of a project, with an example skill."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import os
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import neutral
-from prowess.cli import OK
-from prowess.cli._options import make_parser, print_json, print_stderr, print_stdout
-from prowess.cli._scaffold import skill_text, skills_folder, write_skill
-from prowess.cli.new import add_project_options, listed_state, project_and_host
+
+from ._commands import OK
+from ._options import make_parser
+from ._output import print_json, print_stderr, print_stdout
+from ._scaffold import skill_text, skills_folder, write_skill
+from .new import add_project_options, listed_state, project_and_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,27 +19,27 @@ if TYPE_CHECKING:
 
 _NAME = "example"
 _DESCRIPTION = "Explains what an agent skill is. Use when the user asks how the skills of this project work."
-_BODY = """<!-- delete me: this example shows what a skill looks like; remove its folder once you have your own -->
+_BODY = """<!-- delete me: this is an example; remove its folder once you have a skill of your own -->
 
 # How skills work
 
-1. An agent reads the name and the description of every skill when it starts, and nothing else.
-2. When a task matches a description, it reads the rest of that file, which is this text.
-3. Files beside SKILL.md are read when the text asks for them.
+1. When an agent starts, it reads only the name and the description of every skill.
+2. When a task matches a description, it reads the rest of that file, for example this text.
+3. It reads the other files of the skill when the text asks for them.
 
-`prowess new NAME` writes another skill, `prowess check` says what is wrong with one, and `prowess list` shows them all.
+`prowess new NAME` creates another skill, `prowess check` reports problems, and `prowess list` shows all skills.
 """
 
 
 def parser() -> ArgumentParser:
     """Build the command's parser."""
-    result = make_parser("init", epilog="the example is left alone where it is there already")
+    result = make_parser("init", epilog="An example skill that exists already is not changed.")
     add_project_options(result)
     return result
 
 
 def run(args: Namespace) -> int:
-    """Make the folder and the example, unless they are there."""
+    """Create the folder and the example, unless they exist."""
     cwd, host = project_and_host(args)
     folder = skills_folder(cwd, host)
     path = os.path.join(folder, _NAME, SKILL_FILE)
@@ -50,8 +52,12 @@ def run(args: Namespace) -> int:
         )
         return OK
     print_stdout(neutral(path))
-    print_stderr("an example to read and delete" if created else "it was there already and is left alone")
+    print_stderr(
+        "created an example skill; read it, then delete it"
+        if created
+        else "the example skill exists already; nothing changed"
+    )
     if listed_state(args, path) is None:
         command = f"prowess list{f' --host {args.host}' if args.host else ''}"
-        print_stderr(f"\nhint: it is not among the skills seen from here; `{command}` says why")
+        print_stderr(f"\nhint: the agent does not list it; `{command}` shows what it finds")
     return OK

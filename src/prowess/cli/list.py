@@ -1,4 +1,4 @@
-"""skills and their states -> a list, or a matrix of agents"""
+"""prowess list: list skills and their states, for one agent or as a matrix of agents."""
 
 from __future__ import annotations
 
@@ -11,17 +11,9 @@ from prowess.errors import ConfigError
 from prowess.findings import Severity
 from prowess.hosts import DEFAULT_HOST, host_names, load_host, raw_value
 
-from ._options import (
-    add_discovery_options,
-    catalog_from_args,
-    format_finding,
-    format_table,
-    make_parser,
-    pluralize,
-    print_json,
-    print_stderr,
-    print_stdout,
-)
+from ._commands import OK
+from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
+from ._output import display_path, format_table, pluralize, print_findings, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,11 +24,11 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
 
 _EPILOG = """\
-Without --host, skills stand down and the agents found on this machine across:
-  yes  the model sees it       user  only the user can call it     later  it appears later
-  -    hidden by another one   off   switched off or not trusted   no     the agent does not load it
-  ?    one of several with that name, in no fixed order
-An empty cell means that the agent does not look there. `prowess why NAME` tells the reason."""
+Without --host, the result is a table of skills and of the agents found on this machine:
+  yes  the model sees it       user  only the user can call it      later  it appears later
+  -    another skill hides it  off   it is disabled or not trusted  no     the agent does not load it
+  ?    several skills have that name, and which one wins is undefined
+An empty cell means that the agent does not search that folder. `prowess why NAME` explains each cell."""
 
 _STATE_SYMBOLS = {
     "active": "yes",
@@ -54,9 +46,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     result = make_parser("list", epilog=_EPILOG)
     add_discovery_options(result, host="many")
-    result.add_argument("--all", action="store_true", help="in the matrix: every agent Prowess knows")
-    result.add_argument("--digest", action="store_true", help="with --host: the digest over each skill's files")
-    result.add_argument("--json", action="store_true", help="print JSON")
+    result.add_argument("--all", action="store_true", help="include every agent that Prowess knows in the table")
+    result.add_argument("--digest", action="store_true", help="with one --host: print the digest of each skill's files")
+    add_json_option(result)
     return result
 
 
@@ -67,8 +59,11 @@ def run(args: argparse.Namespace) -> int:
     if len(hosts) == 1 and not args.all:
         return _list_host(args, hosts[0])
     if args.digest:
-        raise ConfigError("`--digest` goes with one `--host`", hint="for example --host prowess --digest")
-    return _matrix(args, [] if args.all else hosts)
+        raise ConfigError("`--digest` requires exactly one `--host`", hint="for example `--host prowess --digest`")
+    return _list_matrix(args, [] if args.all else hosts)
+
+
+# ── one host ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _list_host(args: argparse.Namespace, host: str) -> int:
@@ -89,49 +84,47 @@ def _list_host(args: argparse.Namespace, host: str) -> int:
                 "counts": catalog.counts,
             }
         )
-        return 0
-    rows = [
+        return OK
+    if catalog.skills:
+        for line in format_table(_host_table(catalog)):
+            print_stdout(line)
+    if args.digest:
+        for entry in catalog.skills:
+            print_stdout(f"{entry.digest or 'no digest'}  {neutral(_display_skill_path(entry.path, catalog))}")
+    _print_catalog_findings(catalog.findings, catalog, include_disabled=True)
+    print_stderr(_summary(catalog))
+    if not catalog.skills:
+        _print_empty_hint(catalog)
+    return OK
+
+
+def _host_table(catalog: Catalog) -> list[tuple[str, ...]]:
+    return [
         ("NAME", "STATE", "SCOPE", "WHERE", "WHY OR WHAT"),
         *(
             (
                 entry.name,
                 str(entry.state),
                 entry.scope,
-                _display_path(entry.path, catalog, entry.name),
+                _display_skill_path(entry.path, catalog, entry.name),
                 _reason_or_description(entry, catalog),
             )
             for entry in catalog.skills
         ),
     ]
-    if len(rows) > 1:
-        for line in format_table(rows):
-            print_stdout(line)
-    if args.digest:
-        for entry in catalog.skills:
-            print_stdout(f"{entry.digest or 'no digest'}  {neutral(_display_path(entry.path, catalog))}")
-    _print_findings(catalog.findings, catalog, include_disabled=True)
-    print_stderr(_summary(catalog))
-    if not catalog.skills:
-        _print_empty_hint(catalog)
-    return 0
 
 
 def _reason_or_description(entry: Entry, catalog: Catalog) -> str:
-    words = entry.reason or entry.description
+    text = entry.reason or entry.description
     if entry.shadowed_by:
-        words = words.replace(entry.shadowed_by, _display_path(entry.shadowed_by, catalog), 1)
-    return " ".join(words.split())
+        text = text.replace(entry.shadowed_by, _display_skill_path(entry.shadowed_by, catalog), 1)
+    return " ".join(text.split())
 
 
-def _display_path(path: str, catalog: Catalog, name: str = "") -> str:
-    """Write a path as people know it: relative to where they are, or to their home.
-
-    The file's own name is left out, and its folder's where that is the `name` that stands beside it.
-    """
+def _display_skill_path(path: str, catalog: Catalog, name: str = "") -> str:
+    """Return the path of a skill for display, without `SKILL.md`, and without its folder if that is called `name`."""
     path = path.removesuffix("/SKILL.md").removesuffix(f"/{name}" if name else "")
-    if path.startswith(catalog.cwd + os.sep):
-        return path[len(catalog.cwd) + 1 :]
-    return "~" + path[len(catalog.home) :] if path.startswith(catalog.home + os.sep) else path
+    return display_path(path, catalog.cwd, catalog.home)
 
 
 def _summary(catalog: Catalog) -> str:
@@ -140,24 +133,28 @@ def _summary(catalog: Catalog) -> str:
     return f"{catalog.host.title}: {counts['found']} found" + (f" ({', '.join(parts)})" if parts else "")
 
 
-def _print_findings(findings: Iterable[Finding], catalog: Catalog, *, include_disabled: bool) -> None:
-    """Say what is wrong, and with `off` also which host's skills are switched off."""
-    for item in findings:
-        if include_disabled if item.code == "host-disabled" else item.severity is not Severity.INFO:
-            for line in format_finding(item, base=catalog.cwd):
-                print_stderr(line)
+def _print_catalog_findings(findings: Iterable[Finding], catalog: Catalog, *, include_disabled: bool) -> None:
+    """Print errors and warnings; with `include_disabled` also the hosts whose skills are disabled."""
+    shown = (
+        item
+        for item in findings
+        if (include_disabled if item.code == "host-disabled" else item.severity is not Severity.INFO)
+    )
+    print_findings(shown, base=catalog.cwd, to=print_stderr)
 
 
 def _print_empty_hint(catalog: Catalog) -> None:
     roots = [scan_root.path for scan_root in catalog.scan_roots if scan_root.scope in ("project", "user")]
     if roots:
         host = f" --host {catalog.host.name}" if catalog.host.name != DEFAULT_HOST else ""
-        print_stderr(
-            f"\nhint: put skills into {neutral(_display_path(roots[0], catalog))}, or try `prowess new my-skill{host}`"
-        )
+        folder = neutral(_display_skill_path(roots[0], catalog))
+        print_stderr(f"\nhint: put skills into {folder}, or run `prowess new my-skill{host}`")
 
 
-def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
+# ── the matrix ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _list_matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
     from functools import cache
 
     from prowess.catalog import new_filesystem
@@ -165,41 +162,50 @@ def _matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
     filesystem = cache(new_filesystem)
     hosts = [load_host(name).name for name in dict.fromkeys(names)] if names else _detected_hosts(args)
     catalogs = [catalog_from_args(args, host, filesystem) for host in hosts]
+    skills = _matrix_rows(hosts, catalogs)
+    findings = {(item.code, item.path, item.message): item for catalog in catalogs for item in catalog.findings}
+    if args.json:
+        print_json(_matrix_json(hosts, catalogs, skills, findings.values()))
+        return OK
+    base = catalogs[0]
+    if skills:
+        for line in format_table(_matrix_table(hosts, skills, base)):
+            print_stdout(line)
+    _print_catalog_findings(findings.values(), base, include_disabled=bool(names))
+    errors = sum(item.severity is Severity.ERROR for row in skills for item in _first_entry(row).findings)
+    with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
+    counts = f"{pluralize(len(skills), 'skill')}, {pluralize(len(catalogs), 'agent')}"
+    print_stderr(f"{counts}{with_errors}; `prowess why NAME` explains a skill")
+    if not skills:
+        _print_empty_hint(base)
+    return OK
+
+
+def _matrix_rows(hosts: Sequence[str], catalogs: Sequence[Catalog]) -> list[dict[str, Entry]]:
+    """Return a row for each skill file: host to its entry of that file."""
     rows: dict[str, dict[str, Entry]] = {}
     for host, catalog in zip(hosts, catalogs, strict=True):
         for entry in catalog.skills:
             row = rows.setdefault(entry.real, {})
             known = row.get(host)
-            # One file under two names, or reached by two paths: what becomes of it is the better of the two.
+            # If a host reaches one file under two names or paths, the row shows the better state.
             if known is None or known.state is not State.ACTIVE:
                 row[host] = entry
-    skills = sorted(rows.values(), key=lambda row: (_first_entry(row).folder.casefold(), _first_entry(row).path))
-    if args.json:
-        print_json(_matrix_json(hosts, catalogs, skills))
-        return 0
-    base = catalogs[0]
-    if skills:
-        heading = ("SKILL", *hosts, "WHERE")
-        lines = [
+    return sorted(rows.values(), key=lambda row: (_first_entry(row).folder.casefold(), _first_entry(row).path))
+
+
+def _matrix_table(hosts: Sequence[str], skills: Sequence[dict[str, Entry]], base: Catalog) -> list[tuple[str, ...]]:
+    return [
+        ("SKILL", *hosts, "WHERE"),
+        *(
             (
                 _row_name(row),
                 *(_state_symbol(row.get(host)) for host in hosts),
-                _display_path(_first_entry(row).path, base, _row_name(row)),
+                _display_skill_path(_first_entry(row).path, base, _row_name(row)),
             )
             for row in skills
-        ]
-        for line in format_table([heading, *lines]):
-            print_stdout(line)
-    problems = {(item.code, item.path, item.message): item for catalog in catalogs for item in catalog.findings}
-    _print_findings(problems.values(), base, include_disabled=bool(names))
-    errors = sum(item.severity is Severity.ERROR for row in skills for item in _first_entry(row).findings)
-    wrong = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
-    print_stderr(
-        f"{pluralize(len(skills), 'skill')}, {pluralize(len(catalogs), 'agent')}{wrong}; `prowess why NAME` tells why"
-    )
-    if not skills:
-        _print_empty_hint(base)
-    return 0
+        ),
+    ]
 
 
 def _state_symbol(entry: Entry | None) -> str:
@@ -217,9 +223,11 @@ def _first_entry(row: dict[str, Entry]) -> Entry:
 
 
 def _matrix_json(
-    hosts: Sequence[str], catalogs: Sequence[Catalog], skills: Sequence[dict[str, Entry]]
+    hosts: Sequence[str],
+    catalogs: Sequence[Catalog],
+    skills: Sequence[dict[str, Entry]],
+    findings: Iterable[Finding],
 ) -> dict[str, object]:
-    problems = {(item.code, item.path, item.message): item for catalog in catalogs for item in catalog.findings}
     return {
         "cwd": catalogs[0].cwd,
         "home": catalogs[0].home,
@@ -237,39 +245,42 @@ def _matrix_json(
             }
             for row in skills
         ],
-        "findings": [item.as_dict() for item in problems.values()],
+        "findings": [item.as_dict() for item in findings],
         "counts": {host: catalog.counts for host, catalog in zip(hosts, catalogs, strict=True)},
     }
 
 
+# ── which agents are on this machine ─────────────────────────────────────────────────────────────────────────────────
+
+
 def _detected_hosts(args: argparse.Namespace) -> list[str]:
-    """Return the names of `prowess` and what hosts are on this machine; all whose clients were asked, if none is."""
+    """Return `prowess` and the hosts found on this machine, or if there are none, all that were tested for real."""
     home = os.path.abspath(args.home or os.path.expanduser("~"))
     cwd = os.path.abspath(args.cwd or ".")
     names = list(host_names())
     if args.all:
         return names
-    found = [
+    detected = [
         name
         for name in names
         if name == DEFAULT_HOST
-        or any(_is_marker_present(mark, cwd, home) for mark in raw_value(name, "found_by") or ())
+        or any(_is_marker_present(marker, cwd, home) for marker in raw_value(name, "found_by") or ())
     ]
-    if len(found) > 1:
-        return found
-    print_stderr("no agent was found on this machine; here is what those would see whose real clients were asked")
+    if len(detected) > 1:
+        return detected
+    print_stderr("no agent found on this machine; showing the agents whose rules were observed")
     return [name for name in names if name == DEFAULT_HOST or raw_value(name, "observed")]
 
 
-def _is_marker_present(mark: str, cwd: str, home: str) -> bool:
-    """Say whether a folder, relative to home or project, or a program is there."""
-    if mark.startswith("$"):
-        return _is_on_path(mark[1:])
-    return os.path.isdir(os.path.join(cwd, expand_home(mark, home)))
+def _is_marker_present(marker: str, cwd: str, home: str) -> bool:
+    """Return whether a folder, relative to home or project, or a program (`$NAME`) exists."""
+    if marker.startswith("$"):
+        return _is_on_path(marker[1:])
+    return os.path.isdir(os.path.join(cwd, expand_home(marker, home)))
 
 
 def _is_on_path(name: str) -> bool:
-    """Say whether a program can be run by its name, as `shutil.which` does; that module takes long to load."""
+    """Return whether a program is on the PATH: like `shutil.which`, without the time it takes to load that module."""
     folders = os.environ.get("PATH", os.defpath)
     files = [os.path.join(folder, name) for folder in folders.split(os.pathsep)] if folders else []
     return any(os.access(file, os.F_OK | os.X_OK) and not os.path.isdir(file) for file in files)

@@ -1,4 +1,4 @@
-"""prowess mount -> skills in a home where an agent finds them, all of them or none"""
+"""prowess mount: copy skills to where an agent finds them, all of them or none."""
 
 from __future__ import annotations
 
@@ -8,19 +8,13 @@ from contextlib import contextmanager
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import neutral, quoted
 from prowess.catalog import State
-from prowess.cli import OK, TERMINATED
-from prowess.cli._options import (
-    add_discovery_options,
-    catalog_from_args,
-    make_parser,
-    pluralize,
-    print_json,
-    print_stderr,
-    print_stdout,
-)
 from prowess.errors import ConfigError, SkillError, combine_errors
 from prowess.hosts import DEFAULT_HOST
 from prowess.mount import SkillConfig, SkillMount, mount, plan, read_record, skills_root, unmount
+
+from ._commands import OK, TERMINATED
+from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
+from ._output import pluralize, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +25,9 @@ if TYPE_CHECKING:
     from prowess.mount import MountedSkill, RecordedMount
 
 _EPILOG = """\
-SKILL is a skill's folder, its SKILL.md, a single Markdown file, or a name as `prowess activate` takes it. What contains
-a `/`, begins with `.` or `~`, or is there is taken as a path. NAME=SKILL mounts it under another name. A folder that
-Prowess did not mount, or that was changed since, is neither replaced nor removed."""
+SKILL is the folder of a skill, its SKILL.md, a single Markdown file, or a name as in `prowess activate`. An argument
+that contains a `/`, begins with `.` or `~`, or exists is a path. NAME=SKILL mounts the skill under another name.
+Folders that Prowess did not mount, or that have changed since, are neither replaced nor removed."""
 
 _SELECTABLE_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 _MAX_QUOTED_CHARS = 200
@@ -42,27 +36,29 @@ _MAX_QUOTED_CHARS = 200
 def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser("mount", epilog=_EPILOG)
-    result.add_argument("skills", metavar="SKILL", nargs="*", help="a path, a name, or NAME= and one of them")
-    result.add_argument("--to", metavar="DIR", help="the home to put them into; it is made if it is not there")
+    result.add_argument(
+        "skills", metavar="SKILL", nargs="*", help="a path or a name, or NAME=PATH or NAME=NAME to mount it as NAME"
+    )
+    result.add_argument("--to", metavar="DIR", help="the home directory to mount into; it is created if missing")
     result.add_argument(
         "--host",
         metavar="NAME",
         default=DEFAULT_HOST,
-        help="the agent whose skills folder in that home is meant (default: %(default)s); `prowess hosts` lists them",
+        help="mount into the skills folder of this agent (default: %(default)s); `prowess hosts` lists all",
     )
     result.add_argument(
         "--remove",
         action="store_true",
-        help="take away what was mounted for that agent: the skills that are named, or all if none is",
+        help="remove mounted skills of that agent: the named ones, or all of them",
     )
-    result.add_argument("--no-validate", action="store_true", help="also mount what breaks the rules for a SKILL.md")
-    result.add_argument("--json", action="store_true", help="print JSON")
+    result.add_argument("--no-validate", action="store_true", help="also mount skills with an invalid SKILL.md")
+    add_json_option(result)
     add_discovery_options(result, host="none")
     return result
 
 
 def run(args: Namespace) -> int:
-    """Mount skills, or take mounted ones away."""
+    """Mount skills, or remove mounted ones."""
     home = _home(args)
     return _remove(args, home) if args.remove else _mount(args, home)
 
@@ -71,11 +67,11 @@ def _home(args: Namespace) -> str:
     """Return the home to mount into, absolute.
 
     Raises:
-        ConfigError: none is named, or it is no folder.
+        ConfigError: `--to` is missing or not a folder.
     """
     if not args.to:
         raise ConfigError(
-            "it is not said which home: `--to` is missing",
+            "missing option `--to`: the home directory to mount into",
             hint=f"`prowess mount {'--remove' if args.remove else 'SKILL'} --to DIR`",
         )
     home = _absolute(args, args.to)
@@ -93,10 +89,10 @@ def _absolute(args: Namespace, path: str) -> str:
 
 def _mount(args: Namespace, home: str) -> int:
     if not args.skills:
-        raise ConfigError("name at least one skill to mount", hint="`prowess mount --help` shows how it is used")
-    skills_root(args.host)  # an agent that there is not is told first
-    found, problems = resolve_each(args, args.skills)
-    config = SkillConfig(skills=tuple(found), validate_on_mount=not args.no_validate)
+        raise ConfigError("no skill to mount", hint="`prowess mount SKILL --to DIR`")
+    skills_root(args.host)  # an unknown host is reported first
+    mounts, problems = _resolve_each(args, args.skills)
+    config = SkillConfig(skills=tuple(mounts), validate_on_mount=not args.no_validate)
     with _sigterm_as_exit():
         if problems:
             raise combine_errors([*problems, *_plan_errors(config, home, args.host)], "nothing was mounted")
@@ -110,7 +106,7 @@ def _mount(args: Namespace, home: str) -> int:
 
 
 def _plan_errors(config: SkillConfig, home: str, host: str) -> list[SkillError]:
-    """Return what is wrong with those skills that were found."""
+    """Return the errors of the skills that were found."""
     try:
         plan(config, home, host=host)
     except SkillError as error:
@@ -119,74 +115,74 @@ def _plan_errors(config: SkillConfig, home: str, host: str) -> list[SkillError]:
 
 
 def _format_mounted(item: MountedSkill) -> str:
-    """Say of one skill what became of it."""
+    """Return the line for one mounted skill."""
     renamed = "" if item.renamed_from is None else f", renamed from {quoted(item.renamed_from, _MAX_QUOTED_CHARS)}"
-    measure = f"{pluralize(item.files, 'file')}, {_format_size(item.bytes)}"
-    return f"mounted {quoted(item.name, _MAX_QUOTED_CHARS)} in {neutral(item.destination)} ({measure}){renamed}"
+    size = f"{pluralize(item.files, 'file')}, {_format_size(item.bytes)}"
+    return f"mounted {quoted(item.name, _MAX_QUOTED_CHARS)} in {neutral(item.destination)} ({size}){renamed}"
 
 
 def _format_size(count: int) -> str:
-    """Write a number of bytes: `812 bytes`, `4.1 kB`, `1.2 MB`."""
+    """Format a number of bytes: `812 bytes`, `4.1 kB`, `1.2 MB`."""
     if count < 1_000:
         return pluralize(count, "byte")
     return f"{count / 1e3:.1f} kB" if count < 999_950 else f"{count / 1e6:.1f} MB"
 
 
 def resolve_mounts(args: Namespace, skills: Iterable[str]) -> tuple[SkillMount, ...]:
-    """Return what is to be mounted.
+    """Return the skills to mount.
 
     Args:
-        args: with the options of `look_arguments`.
-        skills: paths, names, or `NAME=` and one of them, as they were typed.
+        args: the options of `add_discovery_options`.
+        skills: paths, names, or `NAME=` and one of these, as the user typed them.
 
     Raises:
-        SkillError: names lead to nothing; all of them are told.
+        SkillError: some names match no skill; the error lists all of them.
     """
-    found, problems = resolve_each(args, skills)
+    mounts, problems = _resolve_each(args, skills)
     if problems:
         raise combine_errors(problems, "nothing was mounted")
-    return tuple(found)
+    return tuple(mounts)
 
 
-def resolve_each(args: Namespace, skills: Iterable[str]) -> tuple[list[SkillMount], list[SkillError]]:
-    """Return what is to be mounted, and what is wrong with the names that lead to nothing."""
+def _resolve_each(args: Namespace, skills: Iterable[str]) -> tuple[list[SkillMount], list[SkillError]]:
+    """Return the skills to mount, and an error for each name that matches no skill."""
     catalog: Catalog | None = None
-    found: list[SkillMount] = []
+    mounts: list[SkillMount] = []
     problems: list[SkillError] = []
     for text in skills:
         name, skill = _split_name(args, text)
         if _is_path(args, skill):
-            found.append(SkillMount(_skill_folder(_absolute(args, skill)), name))
+            mounts.append(SkillMount(_skill_folder(_absolute(args, skill)), name))
             continue
         catalog = catalog or _prowess_catalog(args)
         try:
-            found.append(_mount_by_name(catalog, skill, name))
+            mounts.append(_mount_by_name(catalog, skill, name))
         except SkillError as error:
             problems.append(error)
-    return found, problems
+    return mounts, problems
 
 
 def _split_name(args: Namespace, text: str) -> tuple[str | None, str]:
-    """Take `NAME=SKILL` apart; the name of a folder may hold a `=` as well."""
+    """Split `NAME=SKILL`; the path of a folder may contain `=` too."""
     name, equals, skill = text.partition("=")
     return (name, skill) if equals and not _is_path(args, name, text) else (None, text)
 
 
 def _is_path(args: Namespace, text: str, whole: str | None = None) -> bool:
-    """Say whether something is taken as a path: by how it looks, or because it is there."""
+    """Return whether an argument is a path: because of its characters, or because it exists."""
     path = text if whole is None else whole
-    looks = text.startswith((".", "~")) or os.sep in text or (os.altsep or os.sep) in text
-    return looks or (path != "" and os.path.lexists(_absolute(args, path)))
+    is_written_as_path = text.startswith((".", "~")) or os.sep in text or (os.altsep or os.sep) in text
+    return is_written_as_path or (path != "" and os.path.lexists(_absolute(args, path)))
 
 
 def _skill_folder(path: str) -> str:
-    """Return a skill's folder for its SKILL.md; any other path as it is."""
+    """Return the folder of a SKILL.md, or any other path unchanged."""
     folder, file = os.path.split(path)
     return folder if file.lower() == SKILL_FILE.lower() and not os.path.isdir(path) else path
 
 
 def _prowess_catalog(args: Namespace) -> Catalog:
-    """Return what names mean: what Prowess sees, since the agent that they are mounted for need not see them yet."""
+    """Return the catalog for names: that of Prowess, because the agent may not see the skills yet."""
     return catalog_from_args(args, DEFAULT_HOST)
 
 
@@ -194,35 +190,35 @@ def _mount_by_name(catalog: Catalog, reference: str, name: str | None) -> SkillM
     """Find a skill in the catalog.
 
     Raises:
-        SkillNotFoundError: none or several are called so.
-        SkillError: it is one that nobody may choose.
+        SkillNotFoundError: no skill, or several, have that name.
+        SkillError: the skill cannot be selected.
     """
     entry = catalog.resolve(reference)
     if entry.state not in _SELECTABLE_STATES:
-        why = f": {neutral(entry.reason)}" if entry.reason else ""
-        hint = f"`prowess why {neutral(reference)}` says why; its path would mount it all the same"
-        raise SkillError(f"the skill {quoted(entry.name)} is {entry.state}{why}", hint=hint)
-    # Only the folder's own links are followed: what its SKILL.md may be a link to is not the skill.
+        reason = f": {neutral(entry.reason)}" if entry.reason else ""
+        hint = f"`prowess why {neutral(reference)}` says why; to mount it anyway, give its path"
+        raise SkillError(f"the skill {quoted(entry.name)} is {entry.state}{reason}", hint=hint)
+    # If SKILL.md itself is a link, its target is not the skill, so only links to the folder are resolved.
     folder, file = os.path.split(entry.path)
-    called = entry.name.removeprefix(f"{entry.namespace}:") if entry.namespace else entry.name
-    return SkillMount(_skill_folder(os.path.join(os.path.realpath(folder), file)), called if name is None else name)
+    plain_name = entry.name.removeprefix(f"{entry.namespace}:") if entry.namespace else entry.name
+    return SkillMount(_skill_folder(os.path.join(os.path.realpath(folder), file)), plain_name if name is None else name)
 
 
 @contextmanager
 def _sigterm_as_exit() -> Iterator[None]:
-    """Let SIGTERM end the command as Ctrl-C does: what was begun is taken back, and nothing is said."""
+    """Make SIGTERM end the command like Ctrl-C: a partial mount is rolled back, and no message is printed."""
     import signal
 
     def stop(*_: object) -> None:
         raise SystemExit(TERMINATED)
 
     if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield  # whoever called us has something else in mind
+        yield  # the caller handles or ignores it
         return
     try:
         signal.signal(signal.SIGTERM, stop)
     except ValueError:
-        yield  # only the main thread gets signals
+        yield  # only the main thread can handle signals
         return
     try:
         yield
@@ -242,25 +238,25 @@ def _remove(args: Namespace, home: str) -> int:
     if args.json:
         print_json({"home": home, "removed": removed})
         return OK
-    for row in removed:
-        print_stdout(f"removed {quoted(row['name'], _MAX_QUOTED_CHARS)} from {neutral(row['destination'])}")
+    for item in removed:
+        print_stdout(f"removed {quoted(item['name'], _MAX_QUOTED_CHARS)} from {neutral(item['destination'])}")
     if not removed:
-        print_stderr(f"nothing was mounted in {neutral(os.path.join(home, root))}")
+        print_stderr(f"no mounted skills in {neutral(os.path.join(home, root))}")
     return OK
 
 
 def _names_to_remove(args: Namespace, home: str, root: str) -> list[str]:
-    """Return the names on record that are meant. What means none stays as it was typed: `unmount` says so."""
-    rows = read_record(home, root).skills
-    return [name for text in args.skills for name in _matching_names(args, text, rows) or [text]]
+    """Return the recorded names that match the arguments. `unmount` reports the arguments that match none."""
+    records = read_record(home, root).skills
+    return [name for text in args.skills for name in _matching_names(args, text, records) or [text]]
 
 
-def _matching_names(args: Namespace, text: str, rows: Sequence[RecordedMount]) -> list[str]:
-    """Return the mounted skills that an argument stands for: by their names, or by what they were mounted from."""
+def _matching_names(args: Namespace, text: str, records: Sequence[RecordedMount]) -> list[str]:
+    """Return the names of the mounted skills that match an argument, by name or by source."""
     name, skill = _split_name(args, text)
-    called = text if name is None else name
-    if any(row.name == called for row in rows):
-        return [called]
+    mounted_name = text if name is None else name
+    if any(record.name == mounted_name for record in records):
+        return [mounted_name]
     if name is not None:
         return []
     if _is_path(args, skill):
@@ -271,4 +267,4 @@ def _matching_names(args: Namespace, text: str, rows: Sequence[RecordedMount]) -
         except SkillError:
             return []
     real = os.path.realpath(source)
-    return [row.name for row in rows if source == row.source or real == os.path.realpath(row.source)]
+    return [record.name for record in records if source == record.source or real == os.path.realpath(record.source)]

@@ -1,4 +1,4 @@
-"""prowess new -> a skill that passes `check`"""
+"""prowess new: create a skill that passes `prowess check`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.text import neutral
-from prowess.cli import OK
-from prowess.cli._options import make_parser, print_json, print_stderr, print_stdout
-from prowess.cli._scaffold import check_name, skill_text, skills_folder, write_skill
-from prowess.errors import ConfigError
 from prowess.hosts import load_host
+
+from ._commands import OK
+from ._options import add_json_option, make_parser, require_paths
+from ._output import print_json, print_stderr, print_stdout
+from ._scaffold import check_name, skill_text, skills_folder, write_skill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,24 +22,24 @@ if TYPE_CHECKING:
 _BODY = """
 # {title}
 
-Say here what an agent should do, step by step, and how it can tell that it is done. Keep this file short: whatever is
-needed only sometimes belongs in files of its own, which are read when a step asks for them.
-{more}"""
+Describe here what the agent does, step by step, and how it knows that it is done. Keep this file short: put details
+that are needed only sometimes into other files, and name the file in the step that needs it.
+{links}"""
 
 _STARTER_FILES = {
     "scripts": ("scripts/run.sh", "#!/bin/sh\nset -eu\necho 'replace this with the work to do'\n"),
-    "references": ("references/details.md", "# Details\n\nWhat is needed only sometimes.\n"),
-    "assets": ("assets/template.md", "# Template\n\nWhat the skill fills in and hands out.\n"),
+    "references": ("references/details.md", "# Details\n\nDetails that are needed only sometimes.\n"),
+    "assets": ("assets/template.md", "# Template\n\nText that the skill fills in.\n"),
 }
 _STARTER_LINKS = {
     "scripts": "- Run `scripts/run.sh` from the skill's folder; see [the script](scripts/run.sh)",
-    "references": "- Read [the details](references/details.md) when a step needs them",
+    "references": "- Read [the details](references/details.md) when you need them",
     "assets": "- Start from [the template](assets/template.md)",
 }
 _FILES_WITH_TESTS = {
     "scripts/count.py": '''\
 #!/usr/bin/env python3
-"""Counts the lines and words of a text; replace this with the work to do."""
+"""Count the lines and words of a text file; replace this with the work to do."""
 
 import json
 import sys
@@ -77,7 +78,7 @@ expected:
 """,
     "tests/cases/02-no-file.yaml": """\
 name: no-file
-description: Says in words that a file is not there.
+description: Reports a missing file without a traceback.
 input:
   command: python3 scripts/count.py no-such-file.txt
 expected:
@@ -88,34 +89,34 @@ expected:
     - Traceback
 """,
 }
-"""A script, and tests of it that pass."""
+"""A script, and tests that pass."""
 _LINK_WITH_TESTS = "- Run `python3 scripts/count.py FILE` from the skill's folder; see [the script](scripts/count.py)"
 
 
 def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser("new")
-    result.add_argument("name", metavar="NAME", help="the skill's name: lower case letters, digits and hyphens")
-    result.add_argument("--description", metavar="TEXT", help="what it does and when to use it")
-    result.add_argument("--dir", metavar="DIR", help="the folder of skills to put it in (default: .agents/skills)")
+    result.add_argument("name", metavar="NAME", help="the name of the skill: lower case letters, digits and hyphens")
+    result.add_argument("--description", metavar="TEXT", help="what the skill does and when to use it")
+    result.add_argument("--dir", metavar="DIR", help="the folder of skills to create it in (default: .agents/skills)")
     for folder, (path, _) in _STARTER_FILES.items():
-        result.add_argument(f"--{folder}", action="store_true", help=f"add `{path}` to start from")
-    result.add_argument("--with-tests", action="store_true", help="add `scripts/count.py`, and tests of it that pass")
+        result.add_argument(f"--{folder}", action="store_true", help=f"add `{path}` as a starting point")
+    result.add_argument("--with-tests", action="store_true", help="add `scripts/count.py` and tests for it")
     add_project_options(result)
     return result
 
 
 def add_project_options(parser: ArgumentParser) -> None:
     """Add the options of the commands that write into a project."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json_option(parser)
     group = parser.add_argument_group("where to write")
-    group.add_argument("--host", metavar="NAME", help="the agent whose own folder is meant; `prowess hosts` lists them")
-    group.add_argument("--cwd", metavar="DIR", help="a folder of the project (default: this one)")
-    group.add_argument("--home", metavar="DIR", help="the user's home (default: yours)")
+    group.add_argument("--host", metavar="NAME", help="use the skills folder of this agent; `prowess hosts` lists all")
+    group.add_argument("--cwd", metavar="DIR", help="a directory of the project (default: the current one)")
+    group.add_argument("--home", metavar="DIR", help="the user's home directory (default: yours)")
 
 
 def run(args: Namespace) -> int:
-    """Write the skill and say where it is."""
+    """Create the skill and print its path."""
     cwd, host = project_and_host(args)
     check_name(args.name)
     folder = os.path.abspath(os.path.join(cwd, os.path.expanduser(args.dir))) if args.dir else skills_folder(cwd, host)
@@ -124,7 +125,7 @@ def run(args: Namespace) -> int:
         print_json({"name": args.name, "path": path, "host": args.host, "state": listed_state(args, path)})
         return OK
     print_stdout(neutral(path))
-    print_stderr("edit its description first: it is all that an agent sees before it chooses the skill")
+    print_stderr("next, edit the description: an agent chooses a skill by it")
     if args.with_tests:
         print_stderr(f"`prowess test {_shell_quoted(os.path.dirname(path))}` runs its tests")
     print_state_hint(args, path)
@@ -132,18 +133,17 @@ def run(args: Namespace) -> int:
 
 
 def project_and_host(args: Namespace) -> tuple[str, Host | None]:
-    """Return the folder to work in, and the host if one is named.
+    """Return the working directory, and the host if one is named.
 
     Raises:
-        ConfigError: the folder is not there.
+        ConfigError: the directory does not exist.
     """
-    if args.cwd is not None and not os.path.isdir(args.cwd):
-        raise ConfigError(f"`--cwd` is not a folder: {neutral(args.cwd)}", hint="check the path")
+    require_paths(args, "cwd")
     return os.path.realpath(args.cwd or "."), load_host(args.host) if args.host else None
 
 
 def listed_state(args: Namespace, path: str) -> str | None:
-    """Return what `prowess list` says of the skill; None if it does not see it."""
+    """Return the state that `prowess list` shows for the skill; `None` if it does not list it."""
     from prowess.catalog import discover
 
     catalog = discover(args.cwd or ".", host=args.host or "prowess", home=args.home)
@@ -152,14 +152,12 @@ def listed_state(args: Namespace, path: str) -> str | None:
 
 
 def print_state_hint(args: Namespace, path: str) -> None:
-    """Warn where the skill is written but not active."""
-    word = listed_state(args, path)
-    if word is None:
-        print_stderr(
-            "\nhint: it is not among the skills seen from here; `prowess list --skill-dir DIR` looks there too"
-        )
-    elif word != "active":
-        print_stderr(f"\nhint: it is {word}; `prowess why {args.name}` says why")
+    """Print a hint if the new skill is not active."""
+    state = listed_state(args, path)
+    if state is None:
+        print_stderr("\nhint: agents do not search this folder; `prowess list --skill-dir DIR` includes it")
+    elif state != "active":
+        print_stderr(f"\nhint: the new skill is {state}; `prowess why {args.name}` says why")
 
 
 def _shell_quoted(path: str) -> str:
@@ -171,12 +169,12 @@ def _shell_quoted(path: str) -> str:
 def _skill_files(args: Namespace) -> dict[str, str]:
     chosen = [folder for folder in _STARTER_FILES if getattr(args, folder)]
     links = [*(_STARTER_LINKS[folder] for folder in chosen), *((_LINK_WITH_TESTS,) if args.with_tests else ())]
-    more = "\n" + "\n".join(links) + "\n" if links else ""
+    list_of_links = "\n" + "\n".join(links) + "\n" if links else ""
     title = args.name.replace("-", " ").capitalize()
     description = args.description
     if description is None:
-        description = f"Says in a sentence what {args.name} does. Use when the user asks for it."
-    text = skill_text(args.name, description, _BODY.format(title=title, more=more))
+        description = f"Describe in one sentence what {args.name} does. Use when the user asks for it."
+    text = skill_text(args.name, description, _BODY.format(title=title, links=list_of_links))
     return {
         SKILL_FILE: text,
         **dict(_STARTER_FILES[folder] for folder in chosen),

@@ -1,55 +1,49 @@
-"""words -> the skills that fit them best"""
+"""prowess search: find the skills that match some words."""
 
 from __future__ import annotations
 
 import argparse
-import os
 
 from prowess._internal.text import quoted
 from prowess.catalog import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index, State
 
-from ._options import (
-    add_discovery_options,
-    catalog_from_args,
-    format_table,
-    make_parser,
-    pluralize,
-    print_json,
-    print_stderr,
-    print_stdout,
-)
+from ._commands import OK
+from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
+from ._output import display_path, format_table, pluralize, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.catalog import Catalog, Hit
 
 _EPILOG = f"""\
-Names count most, then descriptions, then bodies (of each its first {MAX_BODY_CHARS:,} characters). Skills that
-have all words come first; the last word may be unfinished. At most {MAX_QUERY_WORDS} words count, and only skills
-that the model or the user can reach are found."""
+A match in a name counts most, then in a description, then in a body (its first {MAX_BODY_CHARS:,} characters).
+Skills that contain all words come first. The last word may be incomplete, and only the first {MAX_QUERY_WORDS} words
+count. Skills that neither the model nor the user can use are not searched."""
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     result = make_parser("search", epilog=_EPILOG)
-    result.add_argument("query", metavar="QUERY", nargs="+", help="words, in any order")
+    result.add_argument("query", metavar="QUERY", nargs="+", help="words to search for, in any order")
     add_discovery_options(result)
-    result.add_argument("--limit", metavar="N", type=_parse_limit, default=10, help="at most N skills (default: 10)")
-    result.add_argument("--json", action="store_true", help="print JSON")
+    result.add_argument(
+        "--limit", metavar="N", type=_parse_limit, default=10, help="print at most N skills (default: 10)"
+    )
+    add_json_option(result)
     return result
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the skills that were found."""
+    """Print the matching skills."""
     query = " ".join(args.query)
     catalog = catalog_from_args(args)
     hits = Index(catalog.skills).search(query, args.limit)
     if args.json:
         print_json({"query": query, "results": [hit.as_dict() for hit in hits]})
-        return 0
+        return OK
     if not hits:
-        print_stderr(f"no skill holds {quoted(query)}\n\nhint: `prowess list` shows all skills")
-        return 0
+        print_stderr(f"no skill matches {quoted(query)}\n\nhint: `prowess list` shows all skills")
+        return OK
     rows = [("NAME", "SCORE", "WHERE", "DESCRIPTION")]
     rows += [
         (hit.entry.name, f"{hit.score:.2f}", _display_folder(hit, catalog), _format_description(hit)) for hit in hits
@@ -57,12 +51,12 @@ def run(args: argparse.Namespace) -> int:
     for line in format_table(rows):
         print_stdout(line)
     print_stderr(pluralize(len(hits), "skill"))
-    return 0
+    return OK
 
 
 def _parse_limit(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < len(text) <= 9 and int(text)):
-        raise argparse.ArgumentTypeError("it takes a number from 1 on")
+        raise argparse.ArgumentTypeError("must be a number from 1")
     return int(text)
 
 
@@ -72,8 +66,6 @@ def _format_description(hit: Hit) -> str:
 
 
 def _display_folder(hit: Hit, catalog: Catalog) -> str:
-    """Write the folder a skill's own folder lies in, relative to where people are, or to their home."""
+    """Return the folder that contains a skill's own folder, for display."""
     path = hit.entry.path.removesuffix("/SKILL.md").removesuffix(f"/{hit.entry.name}")
-    if path.startswith(catalog.cwd + os.sep):
-        return path[len(catalog.cwd) + 1 :]
-    return "~" + path[len(catalog.home) :] if path.startswith(catalog.home + os.sep) else path
+    return display_path(path, catalog.cwd, catalog.home)

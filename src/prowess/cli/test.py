@@ -1,4 +1,4 @@
-"""prowess test -> the cases of skills, run and told"""
+"""prowess test: run the tests of skills."""
 
 from __future__ import annotations
 
@@ -6,21 +6,14 @@ import os
 import sys
 from contextlib import contextmanager
 
-from prowess._internal.text import neutral
-from prowess.cli import INTERRUPTED, OK, USAGE
-from prowess.cli._options import (
-    add_discovery_options,
-    catalog_from_args,
-    format_finding,
-    make_parser,
-    pluralize,
-    print_json,
-    print_stderr,
-    print_stdout,
-)
+from prowess._internal.text import describe_os_error, neutral
 from prowess.errors import ConfigError
-from prowess.sandbox import CHOICES, remove_runtime_folder, stop
+from prowess.sandbox import remove_runtime_folder, stop
 from prowess.testing import STATUSES, find_suites, run_suites
+
+from ._commands import INTERRUPTED, OK, USAGE
+from ._options import add_discovery_options, add_json_option, add_sandbox_option, catalog_from_args, make_parser
+from ._output import pluralize, print_findings, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,35 +23,29 @@ if TYPE_CHECKING:
     from prowess.testing import CaseResult, SkillResult, Suite, TestReport
 
 NO_TESTS = 5
-"""Exit code where a skill that was named has no tests; pytest has the same for "no tests collected"."""
+"""Exit code if a named skill has no tests, as pytest has it for "no tests collected"."""
 _EPILOG = """\
-SKILL is a name as `prowess activate` takes it, or a path: a skill's folder, its SKILL.md, or a folder above skills.
-Without any, all skills below the working directory are tested. Each case runs in a fresh copy of its skill, contained.
-Exit codes: 0 all passed; 1 a case failed, could not be run, or its time was up; 2 a file of the tests is wrong, then
-nothing of that skill is run; 5 a skill that was named has no tests."""
+SKILL is a name as in `prowess activate`, or a path: the folder of a skill, its SKILL.md, or a folder that contains
+skills. By default all skills below the working directory are tested. Exit codes: 0 all cases passed; 1 a case failed,
+timed out or could not run; 2 a test file is invalid, and no case of that skill runs; 5 a named skill has no tests."""
 _MAX_OUTPUT_LINES = 20
-"""Lines of each output that are shown of a case that did not pass."""
+"""Lines to print of each output of a case that did not pass."""
 _MAX_LINE_CHARS = 500
 _SLOW_CASE_SECONDS = 1.0
-"""Seconds from which on it is told how long a case took."""
+"""Cases that take longer are printed with their duration."""
 
 
 def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser("test", epilog=_EPILOG)
-    result.add_argument("skills", metavar="SKILL", nargs="*", help="a name or a path")
-    result.add_argument("--case", metavar="X", help="only this case: its name, or its file with or without ending")
-    result.add_argument("--jobs", metavar="N", type=int, help="cases at once (default: one for each processor)")
-    result.add_argument("--junit", metavar="FILE", help="also write the report as JUnit's XML")
-    result.add_argument(
-        "--sandbox",
-        metavar="HOW",
-        default="auto",
-        help=f"what contains the commands: {', '.join(CHOICES)} (default: %(default)s)",
-    )
-    result.add_argument("-x", "--exitfirst", action="store_true", help="begin no further case once one has not passed")
-    result.add_argument("--list", action="store_true", help="list the cases and run none")
-    result.add_argument("--json", action="store_true", help="print JSON")
+    result.add_argument("skills", metavar="SKILL", nargs="*", help="the name or the path of a skill")
+    result.add_argument("--case", metavar="X", help="run only this case, given by its name or its file name")
+    result.add_argument("--jobs", metavar="N", type=int, help="run N cases at once (default: one per processor)")
+    result.add_argument("--junit", metavar="FILE", help="also write a JUnit XML report to this file")
+    add_sandbox_option(result, "the commands of cases")
+    result.add_argument("-x", "--exitfirst", action="store_true", help="stop after the first case that does not pass")
+    result.add_argument("--list", action="store_true", help="list the cases without running them")
+    add_json_option(result)
     add_discovery_options(result)
     return result
 
@@ -67,23 +54,25 @@ def run(args: Namespace) -> int:
     """Run the tests of skills."""
     jobs = args.jobs if args.jobs is not None else _cpu_count()
     if jobs < 1:
-        raise ConfigError("`--jobs` must be 1 or more", hint="leave it out for one for each processor")
-    suites, without = _select_suites(args)
-    for path in without:
-        print_stderr(f"{neutral(path)} has no tests: put cases into `tests/cases`, one in each `NAME.yaml`")
+        raise ConfigError("`--jobs` must be 1 or more", hint="leave it out to use all processors")
+    suites, untested = _select_suites(args)
+    for path in untested:
+        print_stderr(f"{neutral(path)} has no tests; add cases as `tests/cases/NAME.yaml`")
     if args.list:
-        return _list_cases(suites, args) or (NO_TESTS if without else OK)
+        return _list_cases(suites, args) or (NO_TESTS if untested else OK)
     junit = os.path.join(os.path.abspath(args.cwd or "."), args.junit) if args.junit else None
     if junit is not None and not os.path.isdir(os.path.dirname(junit)):
-        raise ConfigError(f"`--junit`: there is no folder {neutral(os.path.dirname(junit))}", hint="make it first")
-    progress = None if args.json or not sys.stderr.isatty() else _Progress(sum(len(suite.cases) for suite in suites))
+        raise ConfigError(f"`--junit`: no such folder: {neutral(os.path.dirname(junit))}", hint="create it first")
+    progress = (
+        None if args.json or not sys.stderr.isatty() else _ProgressLine(sum(len(suite.cases) for suite in suites))
+    )
     with _signals_as_interrupt() as signals:
         try:
             report = run_suites(
                 suites, case=args.case, jobs=jobs, sandbox=args.sandbox, fail_fast=args.exitfirst, progress=progress
             )
         finally:
-            # The command line ends its process without Python's own end, where this would be done otherwise.
+            # `__main__` ends the process with `os._exit`, which skips exit handlers.
             stop()
             remove_runtime_folder()
             if progress is not None:
@@ -91,58 +80,61 @@ def run(args: Namespace) -> int:
     if junit is not None:
         from prowess.testing import junit_xml
 
-        _write_report(junit, junit_xml(report))
+        _write_junit(junit, junit_xml(report))
     if args.json:
         print_json(report.as_dict())
     else:
         _print_report(report)
     if report.interrupted:
-        print_stderr("interrupted: the cases that are not listed did not run to their end")
+        print_stderr("interrupted: cases that are not listed did not finish")
         return 128 + signals[0] if signals else INTERRUPTED
-    return report.exit_code or (NO_TESTS if without else OK)
+    return report.exit_code or (NO_TESTS if untested else OK)
 
 
 @contextmanager
 def _signals_as_interrupt() -> Iterator[list[int]]:
-    """Let a request to end be heard as Ctrl-C is, so that what has finished is told; yield those that came.
+    """Raise KeyboardInterrupt for signals that end the process, so that finished cases are reported.
 
-    Only the first breaks off what is done: whoever types Ctrl-C twice must not keep us from tidying up.
+    Only the first signal raises: a second Ctrl-C must not interrupt the cleanup.
+
+    Yields:
+        The signals received so far.
     """
     import signal
 
-    came: list[int] = []
+    received: list[int] = []
 
-    def note(number: int, _: object) -> None:
-        came.append(number)
-        if len(came) == 1:
+    def on_signal(number: int, _: object) -> None:
+        received.append(number)
+        if len(received) == 1:
             raise KeyboardInterrupt
 
-    before = {}
+    previous_handlers = {}
     try:
         for number in (getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)):
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-                before[number] = signal.signal(number, note)
+                previous_handlers[number] = signal.signal(number, on_signal)
     except ValueError:
-        pass  # only the main thread gets signals
+        pass  # only the main thread can handle signals
     try:
-        yield came
+        yield received
     finally:
-        for number, handler in before.items():
+        for number, handler in previous_handlers.items():
             signal.signal(number, handler)
 
 
-def _write_report(file: str, data: bytes) -> None:
-    """Write a report.
+def _write_junit(path: str, data: bytes) -> None:
+    """Write the JUnit report.
 
     Raises:
-        ConfigError: it cannot be written.
+        ConfigError: the file cannot be written.
     """
     try:
-        with open(file, "wb") as into:
-            into.write(data)
+        with open(path, "wb") as file:
+            file.write(data)
     except OSError as error:
-        words = f"the report cannot be written: {neutral(file)}: {(error.strerror or 'unknown').lower()}"
-        raise ConfigError(words, hint="name another file") from None
+        message = f"cannot write the report: {neutral(path)}: {describe_os_error(error)}"
+        raise ConfigError(message, hint="name another file") from None
 
 
 def _cpu_count() -> int:
@@ -153,31 +145,31 @@ def _cpu_count() -> int:
 
 
 def _select_suites(args: Namespace) -> tuple[list[Suite], list[str]]:
-    """Return the tests that are meant, and the skills that were named and have none.
+    """Return the tests to run, and the paths of named skills without tests.
 
     Raises:
-        SkillNotFoundError: there is no such skill.
+        SkillNotFoundError: no such skill.
     """
     cwd = os.path.abspath(args.cwd or ".")
     if not args.skills:
-        found = find_suites(cwd)
-        return found, [] if found else [cwd]
-    suites: list[Suite] = []
-    without: list[str] = []
+        suites = find_suites(cwd)
+        return suites, [] if suites else [cwd]
+    suites = []
+    untested: list[str] = []
     catalog = None
     for text in args.skills:
         path = os.path.join(cwd, os.path.expanduser(text))
         if not (os.sep in text or text.startswith((".", "~")) or os.path.lexists(path)):
             catalog = catalog or catalog_from_args(args)
             path = os.path.dirname(os.path.realpath(catalog.resolve(text).path))
-        found = find_suites(os.path.abspath(path))
-        suites += found
-        if not found:
-            without.append(path)
-    return suites, without
+        named = find_suites(os.path.abspath(path))
+        suites += named
+        if not named:
+            untested.append(path)
+    return suites, untested
 
 
-# ── telling ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _list_cases(suites: list[Suite], args: Namespace) -> int:
@@ -200,43 +192,37 @@ def _list_cases(suites: list[Suite], args: Namespace) -> int:
             print_stdout(f"{neutral(suite.name)}  {neutral(suite.path)}")
             for case in suite.cases:
                 print_stdout(f"  {case.name}  {neutral(case.description)}".rstrip())
-            _print_findings(suite)
+            print_findings(suite.findings, indent="  ")
     return USAGE if any(suite.findings for suite in suites) else OK
 
 
-def _print_findings(skill: Suite | SkillResult) -> None:
-    for item in skill.findings:
-        for line in format_finding(item):
-            print_stdout(f"  {line}")
-
-
 def _print_report(report: TestReport) -> None:
-    """Print what became of each case, and how many of each there are."""
+    """Print the result of each case, and the counts."""
     for skill in report.skills:
         print_stdout(f"{neutral(skill.name)}  {neutral(skill.path)}")
-        _print_findings(skill)
-        said: set[str] = set()
+        print_findings(skill.findings, indent="  ")
+        printed: set[str] = set()
         for result in skill.cases:
-            took = f"  ({result.duration:.1f} s)" if result.duration >= _SLOW_CASE_SECONDS else ""
-            print_stdout(f"  {result.status:<8}{neutral(result.case.name)}{took}")
-            _print_failures(result, said)
+            duration = f"  ({result.duration:.1f} s)" if result.duration >= _SLOW_CASE_SECONDS else ""
+            print_stdout(f"  {result.status:<8}{neutral(result.case.name)}{duration}")
+            _print_failures(result, printed)
     counts = report.counts
-    each = ", ".join(f"{counts[status]:,} {_STATUS_PHRASES[status]}" for status in STATUSES if counts[status])
-    wrong = sum(bool(skill.findings) for skill in report.skills)
-    print_stdout(f"{pluralize(counts['cases'], 'case')}{f': {each}' if each else ''}")
-    if wrong:
-        print_stderr(f"{pluralize(wrong, 'skill')} not tested: a file of the tests is wrong")
+    by_status = ", ".join(f"{counts[status]:,} {_STATUS_PHRASES[status]}" for status in STATUSES if counts[status])
+    invalid = sum(bool(skill.findings) for skill in report.skills)
+    print_stdout(f"{pluralize(counts['cases'], 'case')}{f': {by_status}' if by_status else ''}")
+    if invalid:
+        print_stderr(f"{pluralize(invalid, 'skill')} not tested: a test file is invalid")
 
 
-_STATUS_PHRASES = {"passed": "passed", "failed": "failed", "error": "could not be run", "timeout": "took too long"}
+_STATUS_PHRASES = {"passed": "passed", "failed": "failed", "error": "could not run", "timeout": "timed out"}
 
 
-def _print_failures(result: CaseResult, said: set[str]) -> None:
+def _print_failures(result: CaseResult, printed: set[str]) -> None:
     for failure in result.failures:
-        # What keeps all cases of a skill from running is told once.
-        if failure.kind not in ("sandbox", "skill") or failure.message not in said:
+        # A failure of the sandbox or the skill affects all its cases, so it is printed once.
+        if failure.kind not in ("sandbox", "skill") or failure.message not in printed:
             print_stdout(f"    {failure.kind}: {neutral(failure.message)}")
-        said.add(failure.message)
+        printed.add(failure.message)
     if result.status in ("failed", "timeout"):
         for name, text in (("stdout", result.stdout), ("stderr", result.stderr)):
             lines = text.rstrip("\n").split("\n") if text.strip() else []
@@ -246,8 +232,8 @@ def _print_failures(result: CaseResult, said: set[str]) -> None:
                 print_stdout(f"    {name} | ... and {pluralize(len(lines) - _MAX_OUTPUT_LINES, 'line')} more")
 
 
-class _Progress:
-    """Tells on a terminal how far the run is, on one line that is written over."""
+class _ProgressLine:
+    """A progress line on a terminal, overwritten after each case."""
 
     def __init__(self, total: int) -> None:
         self.total, self.done, self.failed = total, 0, 0
@@ -255,10 +241,8 @@ class _Progress:
     def __call__(self, _skill: SkillResult, result: CaseResult) -> None:
         self.done += 1
         self.failed += result.status != "passed"
-        words = f"{self.done:,} of {pluralize(self.total, 'case')}" + (
-            f", {self.failed:,} not passed" if self.failed else ""
-        )
-        sys.stderr.write(f"\r\x1b[K{words}")
+        failed = f", {self.failed:,} not passed" if self.failed else ""
+        sys.stderr.write(f"\r\x1b[K{self.done:,} of {pluralize(self.total, 'case')}{failed}")
         sys.stderr.flush()
 
     def clear(self) -> None:

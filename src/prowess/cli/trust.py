@@ -1,29 +1,21 @@
-"""prowess trust -> what a skill may do, shown, and its user's word, kept"""
+"""prowess trust: allow a skill's tools and scripts, list what is allowed, or revoke it."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 
 from prowess._internal.files import skill_digest
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.catalog import State
-from prowess.cli import FAILED, OK
-from prowess.cli._options import (
-    add_discovery_options,
-    catalog_from_args,
-    format_table,
-    make_parser,
-    pluralize,
-    print_json,
-    print_stderr,
-    print_stdout,
-)
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
 from prowess.session import Trust, needs_trust, trusted_folder
 from prowess.skill import integrity_digest, load, read_integrity
+
+from ._commands import FAILED, OK
+from ._options import SKILL_NAME_HELP, add_discovery_options, add_json_option, catalog_from_args, make_parser
+from ._output import format_table, format_value, pluralize, print_json, print_stderr, print_stdout, to_json_value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,30 +25,30 @@ if TYPE_CHECKING:
     from prowess.session import TrustedSkill
     from prowess.skill import Value
 
-_EPILOG = """\
-SKILL is what the agent calls the skill, its folder, `scope:name`, `package:name`, a path or the start of a digest;
-after --remove also a name, a path or the start of a seal that --list shows. Only skills of a project, a package or a
-folder that was named need trust. Anything that changes in the skill's folder ends it."""
+_EPILOG = f"""\
+SKILL is {SKILL_NAME_HELP}.
+After --remove it may also be the start of an integrity digest that --list prints. Only skills of a project, a package
+or a folder named with --skill-dir need trust. Any change in the folder of a skill ends its trust."""
 
 
 def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser("trust", epilog=_EPILOG)
     result.add_argument("skill", metavar="SKILL", nargs="?", help="the skill to trust")
-    result.add_argument("--list", action="store_true", help="show what is trusted, and what of it has changed since")
-    result.add_argument("--remove", metavar="SKILL", help="trust a skill, and all its copies, no longer")
-    result.add_argument("--yes", "-y", action="store_true", help="do not ask; on a terminal it asks otherwise")
-    result.add_argument("--json", action="store_true", help="print JSON, and do not ask")
+    result.add_argument("--list", action="store_true", help="list the trusted skills, and which have changed since")
+    result.add_argument("--remove", metavar="SKILL", help="stop trusting a skill and all its copies")
+    result.add_argument("--yes", "-y", action="store_true", help="do not ask for confirmation on a terminal")
+    add_json_option(result, "print JSON; do not ask for confirmation")
     add_discovery_options(result)
     return result
 
 
 def run(args: Namespace) -> int:
-    """Trust a skill, list what is trusted, or trust a skill no longer."""
+    """Trust a skill, list the trusted skills, or stop trusting one."""
     if (args.skill is not None) + args.list + (args.remove is not None) != 1:
         raise ConfigError(
             "name one skill to trust, or use `--list` or `--remove SKILL`",
-            hint="`prowess trust --help` shows how it is used",
+            hint="run `prowess trust --help` for its options",
         )
     trust = Trust()
     if args.list:
@@ -70,30 +62,31 @@ def run(args: Namespace) -> int:
 
 
 class _TrustSummary(Frozen):
-    """What a user trusts."""
+    """What a user sees of a skill before trusting it."""
 
     entry: Entry
     digest: str | None
     tools: Value | None
-    """As it is written."""
+    """As the front matter has it."""
     allowed: tuple[str, ...]
     scripts: tuple[str, ...] | None
-    """None where no trust is needed."""
-    seal: str | None
+    """`None` if the skill needs no trust."""
+    integrity: str | None
+    """The integrity digest of the folder, or `None` if the skill needs no trust."""
     previous: TrustedSkill | None
-    """What was trusted in the same folder."""
+    """The record of what was trusted in the same folder before."""
 
     def as_dict(self, trusted: TrustedSkill | None) -> dict[str, object]:
         return {
             "name": self.entry.name,
             "path": self.entry.path,
             "scope": self.entry.scope,
-            "needed": self.seal is not None,
+            "needed": self.integrity is not None,
             "trusted": True,
             "since": None if trusted is None else trusted.since,
             "digest": self.digest,
-            "seal": self.seal,
-            "tools": _to_json_value(self.tools),
+            "seal": self.integrity,
+            "tools": None if self.tools is None else to_json_value(self.tools),
             "allowed_tools": [*self.allowed],
             "scripts": None if self.scripts is None else [*self.scripts],
         }
@@ -101,39 +94,37 @@ class _TrustSummary(Frozen):
 
 def _trust_skill(trust: Trust, args: Namespace) -> int:
     entry = _find_entry(catalog_from_args(args), args.skill)
-    shown = _summarize(trust, entry)
-    if shown.seal is None:
+    summary = _summarize(trust, entry)
+    if summary.integrity is None:
         if args.json:
-            print_json(shown.as_dict(None))
+            print_json(summary.as_dict(None))
             return OK
-        print_stderr(
-            f"{quoted(entry.name)} needs no trust, nothing was recorded: it is of scope `{neutral(entry.scope)}`"
-        )
+        print_stderr(f"{quoted(entry.name)} needs no trust: its scope is `{neutral(entry.scope)}`; nothing recorded")
         return OK
     if not args.json:
-        for line in _format_summary(shown):
+        for line in _format_summary(summary):
             print_stdout(line)
-    known = shown.previous is not None and shown.previous.digest == shown.seal
+    known = summary.previous is not None and summary.previous.digest == summary.integrity
     if not known and not args.yes and not args.json and _is_terminal() and not _confirm():
-        print_stderr("nothing was recorded")
+        print_stderr("nothing recorded")
         return FAILED
-    trusted = trust.allow(entry, digest=shown.seal)
+    trusted = trust.allow(entry, digest=summary.integrity)
     if args.json:
-        print_json(shown.as_dict(trusted))
+        print_json(summary.as_dict(trusted))
         return OK
     print_stderr(
-        f"trusted already, since {trusted.since}"
+        f"already trusted, since {trusted.since}"
         if known
-        else "trusted: its tools and scripts may be used until anything in its folder changes"
+        else "trusted: its tools and scripts may be used until a file in its folder changes"
     )
     return OK
 
 
 def _find_entry(catalog: Catalog, reference: str) -> Entry:
-    """Find a skill in the catalog, or anywhere else by its path.
+    """Find a skill in the catalog, or by its path.
 
     Raises:
-        SkillNotFoundError: there is none.
+        SkillNotFoundError: no such skill.
     """
     try:
         return catalog.resolve(reference)
@@ -150,24 +141,24 @@ def _find_entry(catalog: Catalog, reference: str) -> Entry:
 
 
 def _summarize(trust: Trust, entry: Entry) -> _TrustSummary:
-    """Read all that is shown of a skill, after its seal: what changes from then on is not trusted.
+    """Read what the user sees of a skill. The integrity digest comes first, so later changes are not trusted.
 
     Raises:
-        SkillError: it is rejected, or it cannot be sealed.
-        ConfigError: the record cannot be believed.
+        SkillError: the skill is rejected, or a file in its folder cannot be read.
+        ConfigError: the record of trusted skills is invalid.
     """
     if entry.state is State.REJECTED:
-        hint = "`prowess check` says what to mend"
-        raise SkillError(f"{quoted(entry.name)} cannot be trusted: {entry.reason}", hint=hint)
-    sealed = previous = None
+        hint = "`prowess check` says what to fix"
+        raise SkillError(f"cannot trust {quoted(entry.name)}: {entry.reason}", hint=hint)
+    integrity = previous = None
     folder = os.path.dirname(entry.path)
     if needs_trust(entry):
         try:
             folder = trusted_folder(entry)
-            sealed = read_integrity(folder)
+            integrity = read_integrity(folder)
         except SkillError as error:
-            raise SkillError(f"{quoted(entry.name)} cannot be trusted: {error}", hint=error.hint) from None
-        previous = next((row for row in trust.all() if row.path == folder), None)
+            raise SkillError(f"cannot trust {quoted(entry.name)}: {error}", hint=error.hint) from None
+        previous = next((record for record in trust.all() if record.path == folder), None)
     skill = load(entry.path, real=entry.real)
     tools = skill.fields.get("tools")
     return _TrustSummary(
@@ -175,49 +166,33 @@ def _summarize(trust: Trust, entry: Entry) -> _TrustSummary:
         digest=skill_digest(folder),
         tools=None if tools is None else tools.value,
         allowed=skill.allowed_tools,
-        scripts=None if sealed is None else sealed.scripts,
-        seal=None if sealed is None else sealed.digest,
+        scripts=None if integrity is None else integrity.scripts,
+        integrity=None if integrity is None else integrity.digest,
         previous=previous,
     )
 
 
-def _format_summary(shown: _TrustSummary) -> list[str]:
-    entry, tools, scripts = shown.entry, shown.tools, shown.scripts or ()
-    items = tools if isinstance(tools, tuple) else () if tools is None else (tools,)
+def _format_summary(summary: _TrustSummary) -> list[str]:
+    entry, tools, scripts = summary.entry, summary.tools, summary.scripts or ()
+    tool_items = tools if isinstance(tools, tuple) else () if tools is None else (tools,)
     facts = {
         "path": neutral(entry.path),
         "scope": neutral(entry.scope),
-        "digest": shown.digest or "none",
-        "tools": f"{len(items)}" if items else "none",
-        "allowed": f"{neutral(', '.join(shown.allowed))}: a client may ask less often; nothing is granted"
-        if shown.allowed
+        "digest": summary.digest or "unknown",
+        "tools": f"{len(tool_items)}" if tool_items else "none",
+        "allowed": f"{neutral(', '.join(summary.allowed))}: a client may skip asking for these; Prowess grants nothing"
+        if summary.allowed
         else "none",
         "scripts": f"{len(scripts):,}" if scripts else "none",
     }
-    more = {"tools": [_format_value(item) for item in items], "scripts": [neutral(path) for path in scripts]}
+    details = {"tools": [format_value(item) for item in tool_items], "scripts": [neutral(path) for path in scripts]}
     lines = [neutral(entry.name)]
-    for key, words in facts.items():
-        lines.append(f"  {key:<9}{words}")
-        lines += [f"    {line}" for line in more.get(key, ())]
-    if shown.previous is not None and shown.previous.digest != shown.seal:
-        lines.append(f"  before   trusted on {shown.previous.since}, and changed since")
+    for key, text in facts.items():
+        lines.append(f"  {key:<9}{text}")
+        lines += [f"    {line}" for line in details.get(key, ())]
+    if summary.previous is not None and summary.previous.digest != summary.integrity:
+        lines.append(f"  before   trusted on {summary.previous.since}, changed since then")
     return lines
-
-
-def _format_value(value: Value) -> str:
-    """Write a value on one line: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return neutral(value)
-    import json
-
-    return neutral(json.dumps(_to_json_value(value), ensure_ascii=False))
-
-
-def _to_json_value(value: Value | None) -> object:
-    """Return a value as JSON knows it."""
-    if isinstance(value, Mapping):
-        return {key: _to_json_value(item) for key, item in value.items()}
-    return value if value is None or isinstance(value, str) else [_to_json_value(item) for item in value]
 
 
 def _is_terminal() -> bool:
@@ -225,33 +200,35 @@ def _is_terminal() -> bool:
 
 
 def _confirm() -> bool:
-    print_stderr("trust it? [y/N]")
+    print_stderr("trust this skill? [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-# ── what is trusted ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── trusted skills ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _list(trust: Trust, args: Namespace) -> int:
-    rows = [(row, _trust_state(row)) for row in trust.all()]
+    records = [(record, _trust_state(record)) for record in trust.all()]
     if args.json:
-        print_json({"file": trust.file, "trusted": [{**row.as_dict(), "state": state} for row, state in rows]})
+        trusted = [{**record.as_dict(), "state": state} for record, state in records]
+        print_json({"file": trust.file, "trusted": trusted})
         return OK
-    if rows:
-        table = [(row.name, state, row.since, row.digest[:15], row.path) for row, state in rows]
-        for line in format_table([("SKILL", "STATE", "SINCE", "SEAL", "FOLDER"), *table], fit_terminal=False):
+    if records:
+        heading = ("SKILL", "STATE", "SINCE", "INTEGRITY", "FOLDER")
+        rows = [(record.name, state, record.since, record.digest[:15], record.path) for record, state in records]
+        for line in format_table([heading, *rows], fit_terminal=False):
             print_stdout(line)
-    count = sum(state != "trusted" for _, state in rows)
-    more = f", {count:,} of them changed or gone" if count else ""
-    print_stderr(f"{pluralize(len(rows), 'skill')} on record{more}: {neutral(trust.file)}")
+    count = sum(state != "trusted" for _, state in records)
+    invalid = f", {count:,} changed or gone" if count else ""
+    print_stderr(f"{pluralize(len(records), 'trusted skill')}{invalid}, recorded in {neutral(trust.file)}")
     return OK
 
 
-def _trust_state(row: TrustedSkill) -> str:
-    """Return `trusted`, or what became of a folder since: `changed` or `gone`."""
-    if not os.path.lexists(row.path):
+def _trust_state(record: TrustedSkill) -> str:
+    """Return `trusted`, `changed` or `gone`: the state of a folder that was trusted."""
+    if not os.path.lexists(record.path):
         return "gone"
-    return "trusted" if integrity_digest(row.path) == row.digest else "changed"
+    return "trusted" if integrity_digest(record.path) == record.digest else "changed"
 
 
 def _remove(trust: Trust, args: Namespace) -> int:
@@ -261,8 +238,8 @@ def _remove(trust: Trust, args: Namespace) -> int:
         entry = None
     removed = trust.revoke(args.remove if entry is None or not needs_trust(entry) else entry)
     if args.json:
-        print_json({"removed": [row.as_dict() for row in removed]})
+        print_json({"removed": [record.as_dict() for record in removed]})
         return OK
-    for row in removed:
-        print_stderr(f"trusted no longer: {quoted(row.name)} in {neutral(row.path)}")
+    for record in removed:
+        print_stderr(f"no longer trusted: {quoted(record.name)} in {neutral(record.path)}")
     return OK

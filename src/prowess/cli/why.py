@@ -1,10 +1,12 @@
-"""a name -> every candidate behind it, and the rule that decided"""
+"""prowess why: explain which skill a name refers to, and why the other candidates lose."""
 
 from __future__ import annotations
 
 from prowess._internal.text import neutral
 
-from ._options import add_discovery_options, catalog_from_args, format_finding, make_parser, print_json, print_stdout
+from ._commands import OK
+from ._options import SKILL_NAME_HELP, add_discovery_options, add_json_option, catalog_from_args, make_parser
+from ._output import format_finding, pluralize, print_json, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,21 +14,18 @@ if TYPE_CHECKING:
 
     from prowess.catalog import Entry
 
-_EPILOG = """\
-NAME is what the agent calls the skill, its folder, `scope:name`, `package:name`, a path or the start of a digest."""
-
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
-    result = make_parser("why", epilog=_EPILOG)
+    result = make_parser("why", epilog=f"NAME is {SKILL_NAME_HELP}.")
     result.add_argument("name", metavar="NAME", help="the skill to explain")
     add_discovery_options(result)
-    result.add_argument("--json", action="store_true", help="print JSON")
+    add_json_option(result)
     return result
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the chain behind a name."""
+    """Print the candidates for a name, the winner first."""
     catalog = catalog_from_args(args)
     candidates = catalog.explain(args.name)
     if args.json:
@@ -37,22 +36,21 @@ def run(args: argparse.Namespace) -> int:
                 "candidates": [{**entry.as_dict(), "rule": entry.rule} for entry in candidates],
             }
         )
-        return 0
-    count = f"{len(candidates)} candidate{'s' if len(candidates) != 1 else ''}"
-    print_stdout(f"{neutral(args.name)} for {catalog.host.title}: {count}")
+        return OK
+    print_stdout(f"{neutral(args.name)} for {catalog.host.title}: {pluralize(len(candidates), 'candidate')}")
     for number, entry in enumerate(candidates, 1):
         print_stdout("")
         for line in _format_candidate(number, entry):
             print_stdout(line)
-    return 0
+    return OK
 
 
 def _format_candidate(number: int, entry: Entry) -> list[str]:
     lines = [
         f"{number}. {entry.state}: {neutral(entry.path)}",
-        f"   called  {neutral(entry.name)}" + (f" ({neutral(entry.alias)})" if entry.alias else ""),
+        f"   name    {neutral(entry.name)}" + (f" ({neutral(entry.alias)})" if entry.alias else ""),
         f"   root    {neutral(entry.root)} ({entry.scope})",
-        f"   digest  {entry.digest or 'none: not all of its files can be read'}",
+        f"   digest  {entry.digest or 'unknown: some of its files cannot be read'}",
         f"   rule    {entry.rule}",
     ]
     if entry.reason:

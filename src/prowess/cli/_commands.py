@@ -1,0 +1,44 @@
+"""List the commands and the exit codes."""
+
+from __future__ import annotations
+
+__all__ = ["BUG", "COMMANDS", "FAILED", "INTERRUPTED", "OK", "TERMINATED", "USAGE", "main_help"]
+
+COMMANDS = {
+    "list": "list skills and their states, for one agent or for every agent on this machine",
+    "why": "explain which skill a name refers to, and why the other candidates lose",
+    "show": "show one skill: fields, files, sizes, tokens, digest and findings",
+    "check": "report problems in skills, and how to fix them",
+    "prompt": "print the skill catalog as the model gets it",
+    "activate": "print what the model reads when a skill is activated",
+    "read": "print a file of a skill",
+    "search": "search skills by name, description and body, best match first",
+    "new": "create a skill that passes `prowess check`",
+    "init": "create the skills folder of a project, with an example skill",
+    "trust": "allow a skill's tools and scripts, until one of its files changes",
+    "mount": "copy skills to where an agent finds them: all of them, or none if one fails",
+    "exec": "start an agent in an isolated home, with only the skills and variables you name",
+    "test": "run the tests of skills, each in a sandbox and in a fresh copy of the skill",
+    "run": "run a role: an agent defined in one YAML file",
+    "validate": "check that a role would run, or that a role could load a skill",
+    "hosts": "list the agents Prowess knows, their skills folders, and the evidence for their rules",
+}
+"""Each command and what it does. Each is a module of this package."""
+
+OK, FAILED, USAGE, BUG, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
+"""Exit codes: success; errors found, or a failure; wrong use; a bug in Prowess; interrupted; terminated."""
+
+
+def main_help() -> str:
+    """Return the help page of `prowess` itself."""
+    width = max(map(len, COMMANDS)) + 2
+    lines = [
+        "Prowess finds the Agent Skills on this machine and shows which agent loads which skill, and why",
+        "",
+        "usage: prowess COMMAND ...",
+        "",
+    ]
+    lines += [f"  {name:<{width}}{description}" for name, description in COMMANDS.items()]
+    return "\n".join(
+        [*lines, "", "`prowess COMMAND --help` shows the options of a command, `prowess --version` the version", ""]
+    )

@@ -1,0 +1,266 @@
+"""Print: data to stdout, messages to stderr, findings, tables and JSON.
+
+All text from files and paths passes `neutral` before it reaches a terminal.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from functools import lru_cache
+from itertools import accumulate, takewhile
+
+from prowess._internal.text import INVISIBLE_CHARACTERS, neutral, quoted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import TextIO
+
+    from prowess.findings import Finding
+    from prowess.skill import Value
+
+__all__ = [
+    "display_path",
+    "display_width",
+    "format_finding",
+    "format_table",
+    "format_value",
+    "pluralize",
+    "print_error",
+    "print_findings",
+    "print_json",
+    "print_note",
+    "print_stderr",
+    "print_stdout",
+    "print_untrusted_chunk",
+    "print_untrusted_text",
+    "to_json_value",
+]
+
+
+# ── stderr ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def print_error(message: str, hint: str | None = None) -> None:
+    """Print an error on stderr, and a hint that says what to do."""
+    shown = "\n".join(map(neutral, message.split("\n")))
+    print_stderr(f"error: {shown}")
+    if hint:
+        print_stderr(f"\nhint: {hint}")
+
+
+def print_note(text: str) -> None:
+    """Print a note on stderr, made safe to show."""
+    print_stderr(f"note: {neutral(text)}")
+
+
+def print_stderr(text: str) -> None:
+    """Print a message on stderr, in any encoding, after all data that was printed before it."""
+    _flush_stdout()
+    if sys.stderr is None:
+        return
+    try:
+        _write_line(sys.stderr, "\n".join(map(_escape_ci_commands, text.split("\n"))))
+        sys.stderr.flush()
+    except OSError:
+        # A message that cannot be written changes neither the result nor the exit code.
+        from contextlib import suppress
+
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def _flush_stdout() -> None:
+    try:
+        sys.stdout.flush()
+    except (OSError, AttributeError):
+        return  # `main` flushes again at the end, and reports the error
+
+
+# ── stdout ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def print_stdout(text: str, *, command: bool = False) -> None:
+    """Print a line of data on stdout, in any encoding. Without `command`, a CI system sees no command in it."""
+    _write_line(sys.stdout, text if command else _escape_ci_commands(text))
+
+
+def print_untrusted_text(text: str) -> None:
+    """Print untrusted text on stdout: lines and tabs as they are, other invisible characters as escapes."""
+    for line in text.removesuffix("\n").split("\n"):
+        print_stdout("\t".join(map(neutral, line.split("\t"))))
+
+
+def print_untrusted_chunk(text: str) -> None:
+    """Print a part of an untrusted text on stdout as it arrives, without ending the line."""
+    lines = ("\t".join(map(neutral, line.split("\t"))) for line in text.split("\n"))
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write("\n".join(lines).encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.flush()
+
+
+def print_json(value: object) -> None:
+    r"""Print data as JSON in UTF-8. A byte of a path that is not UTF-8 is written as `\\xNN`."""
+    import json
+
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    # Invisible characters could control a terminal, so JSON escapes them.
+    text = re.sub(
+        f"[{INVISIBLE_CHARACTERS}]|#(?=#\\[)",
+        lambda match: "\\u0023" if match[0] == "#" else json.dumps(match[0])[1:-1],
+        text,
+    )
+    sys.stdout.flush()
+    data = re.sub("[\ud800-\udfff]", lambda match: json.dumps(neutral(match[0]))[1:-1], text).encode() + b"\n"
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(data.decode())
+    else:
+        buffer.write(data)
+
+
+def _write_line(stream: TextIO, text: str) -> None:
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+
+
+def _escape_ci_commands(line: str) -> str:
+    """Escape what GitHub's runner would take for a command: `::` at the beginning of a line, `##[` anywhere."""
+    if "::" not in line and "##[" not in line:
+        return line
+    return re.sub(r"^(\s*):(?=:)|#(?=#\[)", lambda mark: "\\x23" if mark[0] == "#" else f"{mark[1]}\\x3a", line)
+
+
+# ── findings ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def format_finding(item: Finding, *, base: str = "") -> list[str]:
+    """Format a finding as text: place, severity, message and code; a hint is a second line.
+
+    Args:
+        item: the finding.
+        base: the directory that paths are relative to.
+    """
+    path = item.path or ""
+    if base and path.startswith(base + os.sep):
+        path = path[len(base) + 1 :]
+    place = ":".join(str(part) for part in (neutral(path), item.line, item.column) if part not in (None, ""))
+    lines = [f"{place + ': ' if place else ''}{item.severity.value}: {neutral(item.message)} [{item.code}]"]
+    if item.hint:
+        lines.append(f"    hint: {neutral(item.hint)}")
+    return lines
+
+
+def print_findings(
+    findings: Iterable[Finding], *, base: str = "", indent: str = "", to: Callable[[str], None] = print_stdout
+) -> None:
+    """Print findings as text.
+
+    Args:
+        findings: to print.
+        base: the directory that paths are relative to.
+        indent: the beginning of each line.
+        to: `print_stdout` or `print_stderr`.
+    """
+    for item in findings:
+        for line in format_finding(item, base=base):
+            to(f"{indent}{line}")
+
+
+# ── values ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def pluralize(count: int, word: str) -> str:
+    """Format a count of things: `1 skill`, `2 skills`."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def display_path(path: str, cwd: str, home: str) -> str:
+    """Return a path as people write it: relative to the working directory, or with `~`."""
+    if path.startswith(cwd + os.sep):
+        return path[len(cwd) + 1 :]
+    return "~" + path[len(home) :] if path.startswith(home + os.sep) else path
+
+
+def format_value(value: Value) -> str:
+    """Format a value of front matter on one line: text as it is, other values as JSON."""
+    if isinstance(value, str):
+        return neutral(value) if value.strip() == value and value else quoted(value, 200)
+    import json
+
+    return neutral(json.dumps(to_json_value(value), ensure_ascii=False))
+
+
+def to_json_value(value: Value) -> object:
+    """Return a value of front matter as lists and dicts."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, tuple):
+        return [to_json_value(item) for item in value]
+    return {key: to_json_value(item) for key, item in value.items()}
+
+
+# ── tables ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+_MAX_COLUMN_WIDTH = 64
+"""The widest a column of a fitted table gets, in cells: the longest name the specification allows."""
+
+
+def format_table(rows: Iterable[Sequence[str]], *, fit_terminal: bool = True) -> list[str]:
+    """Format rows as a table.
+
+    Args:
+        rows: of equal length; the first is the heading.
+        fit_terminal: whether to cut the last column to the width of the terminal, and very wide others.
+    """
+    rows = [[neutral(cell) for cell in row] for row in rows]
+    if not rows:
+        return []
+    widths = [max(display_width(row[index]) for row in rows) for index in range(len(rows[0]))]
+    if fit_terminal:
+        widths = [min(width, _MAX_COLUMN_WIDTH) for width in widths[:-1]] + widths[-1:]
+        remaining = terminal_width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
+        widths[-1] = min(widths[-1], max(remaining, 20))
+    return [
+        "  ".join(truncate_or_pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def terminal_width() -> int:
+    """Return the width for tables: the terminal's, or 100 if stdout is no terminal."""
+    if not sys.stdout.isatty():
+        return 100
+    # Like `shutil.get_terminal_size`, without the time it takes to load that module.
+    try:
+        columns = int(os.environ.get("COLUMNS", "0"))
+    except ValueError:
+        columns = 0
+    if columns <= 0 and sys.__stdout__ is not None:
+        try:
+            columns = os.get_terminal_size(sys.__stdout__.fileno()).columns
+        except (OSError, ValueError):
+            columns = 0
+    return max(columns, 60) if columns > 0 else 100
+
+
+@lru_cache(maxsize=4096)
+def _char_width(character: str) -> int:
+    import unicodedata
+
+    return 2 if unicodedata.east_asian_width(character) in "WF" else not unicodedata.combining(character)
+
+
+def display_width(text: str) -> int:
+    """Return how many cells of a terminal a text takes."""
+    return len(text) if text.isascii() else sum(map(_char_width, text))
+
+
+def truncate_or_pad(text: str, width: int) -> str:
+    """Cut or pad a text to a number of cells."""
+    if display_width(text) > width:
+        cells_so_far = accumulate(map(_char_width, text))
+        text = text[: sum(1 for _ in takewhile(lambda cells: cells < width, cells_so_far))] + "…"
+    return text + " " * (width - display_width(text))
