@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import prowess
+from prowess.cli import hosts as command
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
-from prowess.cli import hosts as command
 from prowess.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -361,7 +361,8 @@ def test_what_changes_while_it_is_read_by_its_user_is_not_trusted(
     monkeypatch.setattr(sys, "stdout", Terminal())
     assert run(project, "pdf") == 1
     assert capsys.readouterr().err == (
-        "trust this skill? [y/N]\nerror: `pdf` is not trusted: it has changed since it was shown\n\nhint: review it again\n"
+        "trust this skill? [y/N]\n"
+        "error: `pdf` is not trusted: it has changed since it was shown\n\nhint: review it again\n"
     )
     assert Trust().all() == ()
 
