@@ -1,4 +1,4 @@
-"""The pages of docs/ and the README: complete, up to date, and what they show is what happens."""
+"""The README and the pages of docs/ are complete and up to date, and their examples work."""
 
 from __future__ import annotations
 
@@ -39,14 +39,15 @@ def text_of(path: str) -> str:
     return (TOP / path).read_text(encoding="utf-8")
 
 
-def blocks(text: str, kind: str) -> list[str]:
-    found: list[str] = re.findall(rf"^```{kind}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    return found
+def code_blocks(text: str, language: str) -> list[str]:
+    """Return the code blocks of a page in one language."""
+    blocks: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return blocks
 
 
 @pytest.fixture
 def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The tree of the demonstration, seen by the user whose home is in it."""
+    """Make the home and project of `examples/demo.py`, and be its user."""
     DEMO["furnish"](tmp_path)
     monkeypatch.chdir(tmp_path / "project")
     for name in GENERATE["os"].environ.copy():
@@ -59,18 +60,18 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("page", GENERATE["PAGES"])
-def test_what_is_made_from_the_code_is_up_to_date(page: str) -> None:
-    """Help, the rules of hosts in words, and what commands print in the console blocks of their pages."""
-    assert text_of(f"docs/{page}") == GENERATE["PAGES"][page](text_of(f"docs/{page}")), "run make docs"
+def test_generated_pages_are_up_to_date(page: str) -> None:
+    """Help, the rules of hosts, the output in the pages of commands, the map of the source."""
+    assert text_of(f"docs/{page}") == GENERATE["PAGES"][page](text_of(f"docs/{page}")), "run `make docs`"
 
 
-def test_every_command_and_host_has_a_page_and_no_other_has() -> None:
-    """With a title, and for hosts something to know that no table says."""
+def test_every_command_and_every_host_has_a_page() -> None:
+    """And there are no other pages. Pages of hosts say more than the generated rules."""
     assert {page.stem for page in (DOCS / "commands").iterdir()} == set(COMMANDS)
     assert {page.stem for page in (DOCS / "hosts").iterdir()} == {*host_names(), "README"}
     for name in COMMANDS:
         assert text_of(f"docs/commands/{name}.md").startswith(f"# `prowess {name}`\n")
-        assert len(blocks(text_of(f"docs/commands/{name}.md"), "console")) >= 2
+        assert len(code_blocks(text_of(f"docs/commands/{name}.md"), "console")) >= 2
     for name in host_names():
         page = text_of(f"docs/hosts/{name}.md")
         assert page.startswith(f"# {load_host(name).title}\n")
@@ -84,8 +85,8 @@ def options(parser: ArgumentParser) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_option_is_explained(name: str) -> None:
-    """On the command's page, what help says of all commands aside."""
+def test_every_option_is_documented(name: str) -> None:
+    """On the page of the command, and in the generated help."""
     page = text_of(f"docs/commands/{name}.md")
     parser = import_module(f"prowess.cli.{name}").parser()
     assert [option for option in options(parser) if option not in ("-h", "--help") and option not in page] == []
@@ -93,8 +94,8 @@ def test_every_option_is_explained(name: str) -> None:
     assert all(option in help_page for option in options(parser))
 
 
-def test_every_key_of_a_host_file_is_explained() -> None:
-    """Each field of each dataclass of `hosts/_host.py` has its row, with words."""
+def test_every_key_of_a_host_file_is_documented() -> None:
+    """Each field of each dataclass of `hosts/_host.py` has a row with a description."""
     page = text_of("docs/hosts/README.md")
     for title, table in GENERATE["TABLES"].items():
         section = page.split(f"### {table}\n")[1].split("\n### ")[0]
@@ -104,9 +105,8 @@ def test_every_key_of_a_host_file_is_explained() -> None:
     assert tables == set(GENERATE["TABLES"])
 
 
-def test_the_smallest_host_file_is_one() -> None:
-    """The example is read as the files are that ship with Prowess."""
-    (example,) = blocks(text_of("docs/hosts/README.md"), "toml")
+def test_the_example_of_a_host_file_loads() -> None:
+    (example,) = code_blocks(text_of("docs/hosts/README.md"), "toml")
     host = host_from_table("example", tomllib.loads(example))
     assert (host.title, host.observed, len(host.roots)) == ("Example", "", 2)
 
@@ -140,29 +140,31 @@ SHAPES = {
     ),
     "hosts": (["hosts", "--json"], ["hosts", "codex", "--json"]),
 }
-"""Command to those that print each shape of its JSON."""
+"""Command to the command lines that print each shape of its JSON."""
 
 
 MAPS = ("fields", "on", "when", "replace", "effects", "bundled", "scope_words", "env", "parameters")
-"""Keys that hold a map from something to something, whose own keys are data, not shape; so are the names of hosts."""
+"""Keys whose value is a map with data as keys, such as variables; names of hosts are data too."""
 
 
-def keys(value: object, depth: int) -> set[str]:
+def json_keys(value: object, depth: int) -> set[str]:
     """Return the keys of nested objects."""
     if isinstance(value, list):
-        return set().union(*(keys(item, depth) for item in value))
+        return set().union(*(json_keys(item, depth) for item in value))
     if not isinstance(value, dict):
         return set()
     if {*value} & {*host_names()}:
-        return set().union(*(keys(item, depth) for item in value.values()))
-    inner = set().union(*(keys(item, depth - 1) for key, item in value.items() if key not in MAPS)) if depth else set()
-    return {*value} | inner
+        return set().union(*(json_keys(item, depth) for item in value.values()))
+    nested = (
+        set().union(*(json_keys(item, depth - 1) for key, item in value.items() if key not in MAPS)) if depth else set()
+    )
+    return {*value} | nested
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.usefixtures("demo")
-def test_every_key_of_json_is_explained(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """On the command's page, or on the page of `list`, `check` or the hosts that it leads to."""
+def test_every_key_of_json_output_is_documented(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """On the page of the command, or on the page of `list`, `check` or the hosts that it links to."""
     page = text_of(f"docs/commands/{name}.md")
     for other in ("list.md#json", "check.md#json", "../hosts/README.md#what-a-host-file-says"):
         if other in page:
@@ -170,7 +172,7 @@ def test_every_key_of_json_is_explained(name: str, capsys: pytest.CaptureFixture
     words = {word for code in re.findall(r"`([^`\n]+)`", page) for word in re.findall(r"[\w-]+", code)}
     for arguments in SHAPES[name]:
         assert main(arguments) == 0
-        assert keys(json.loads(capsys.readouterr().out), 2) - words == set()
+        assert json_keys(json.loads(capsys.readouterr().out), 2) - words == set()
 
 
 # ── links ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -184,8 +186,8 @@ def anchors(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_lead_somewhere(page: str) -> None:
-    """Each link to a file of this repository, and to a heading in it."""
+def test_links_have_targets(page: str) -> None:
+    """Each link to a file of this repository, and to a heading of it."""
     plain = re.sub(r"^(`{3,}).*?^\1$", "", text_of(page), flags=re.DOTALL | re.MULTILINE)
     plain = re.sub(r"`[^`\n]*`(?!\])", "", plain)
     broken = []
@@ -202,40 +204,40 @@ def test_links_lead_somewhere(page: str) -> None:
 # ── the README ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_readme_names_exactly_the_commands() -> None:
+def test_the_readme_lists_all_commands() -> None:
     """In a table, in the order of the help page, each with a link to its page."""
     rows = re.findall(r"^\| \[`prowess (\w+)[^`]*`\]\((\S+)\) \| .+ \|$", text_of("README.md"), re.MULTILINE)
     assert rows == [(name, f"docs/commands/{name}.md") for name in COMMANDS]
 
 
 @pytest.mark.usefixtures("demo")
-def test_the_readme_shows_what_commands_print(capsys: pytest.CaptureFixture[str]) -> None:
-    """The matrix has the agents of the demonstration, in its order; what goes to stderr is left out."""
-    shown = blocks(text_of("README.md"), "console")
-    assert [block.splitlines()[0] for block in shown] == [
+def test_the_readme_shows_real_output(capsys: pytest.CaptureFixture[str]) -> None:
+    """`list` with the agents of `examples/demo.py`; stderr is left out."""
+    examples = code_blocks(text_of("README.md"), "console")
+    assert [block.splitlines()[0] for block in examples] == [
         "$ prowess list",
         "$ prowess check .agents/skills/release-notes",
     ]
     columns = {"list": [argument for agent in DEMO["AGENTS"] for argument in ("--host", agent)]}
-    for block in shown:
-        typed, _, expected = block.partition("\n")
-        arguments = shlex.split(typed)[2:]
+    for block in examples:
+        command, _, expected = block.partition("\n")
+        arguments = shlex.split(command)[2:]
         main([*arguments, *columns.get(arguments[0], [])])
         assert capsys.readouterr().out == expected
 
 
-OURS = [code for code in blocks(text_of("README.md"), "python") if "prowess.adapters" not in code]
-"""Without those that need a framework: the tests of its adapter run them."""
+README_PYTHON = [code for code in code_blocks(text_of("README.md"), "python") if "prowess.adapters" not in code]
+"""The examples that need no framework; the tests of the adapters run the others."""
 
 
-@pytest.mark.parametrize("code", OURS)
-def test_the_readme_s_python_runs(
+@pytest.mark.parametrize("code", README_PYTHON)
+def test_the_python_of_the_readme_runs(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the root of the repository, where its examples are."""
+    """In the root of the repository, where `examples` is."""
     monkeypatch.chdir(TOP)
     monkeypatch.setenv("HOME", str(tmp_path))
-    exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - it is ours
+    exec(compile(code, "README.md", "exec"), {})  # noqa: S102 - it is in our README
     out, err = capsys.readouterr()
     assert "'found': " in out
     assert "<name>skill-creator</name>" in out
@@ -253,38 +255,37 @@ def rows_of(heading: str, text: str = SKILLS) -> list[list[str]]:
     return [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
 
 
-def test_the_guide_mentions_only_commands_that_exist() -> None:
-    """And only options that those have."""
+def test_the_guide_mentions_only_commands_and_options_that_exist() -> None:
     for name, rest in re.findall(r"(?:`|^)prowess ([a-z]+)([^`\n#]*)", SKILLS, re.MULTILINE):
         assert name in COMMANDS
         assert set(re.findall(r"--[a-z-]+", rest)) <= set(options(import_module(f"prowess.cli.{name}").parser()))
 
 
 def test_the_guide_mentions_only_fields_that_exist() -> None:
-    """The first table has the six of the specification, the second only such as checks know of a client."""
+    """The first table has the six fields of the specification, the second only fields that some client knows."""
     cells = [re.findall(r"`([^`]+)`", row[0]) for row in rows_of("## Format") if "`" in row[0]]
     fields = [field for names in cells for field in names]
     assert tuple(fields[:6]) == SPEC_FIELDS
     assert set(fields[6:]) <= set(prowess.skill._skill.FIELDS) | {"when_to_use", "hooks"}
 
 
-def test_the_guide_mentions_exactly_the_hosts_there_are() -> None:
-    """Each with folders that its file has, and the mark of those that were never run."""
+def test_the_guide_mentions_all_hosts() -> None:
+    """Each with folders of its file, and an asterisk if it was never run."""
     rows = [row for row in rows_of("## Locations") if "`" in row[0]]
-    named = {re.findall(r"`([^`]+)`", row[0])[0]: row for row in rows}
-    assert set(named) == set(host_names())
-    ours = {"prowess", "aam", "camel", "infer", "initrunner", "wink"}
-    for name, row in named.items():
+    row_by_host = {re.findall(r"`([^`]+)`", row[0])[0]: row for row in rows}
+    assert set(row_by_host) == set(host_names())
+    own_hosts = {"prowess", "aam", "camel", "infer", "initrunner", "wink"}
+    for name, row in row_by_host.items():
         host = load_host(name)
         paths = {path for root in host.roots for path in (root.path, root.path.partition("|")[2])}
         assert {path for cell in row[1:3] for path in re.findall(r"`([^`]+/[^`]+)`", cell)} <= paths, name
-        assert ("*" in row[0]) is not bool(host.observed or name in ours), name
+        assert ("*" in row[0]) is not bool(host.observed or name in own_hosts), name
 
 
-@pytest.mark.parametrize("line", [line for block in blocks(SKILLS, "sh") for line in block.splitlines()])
+@pytest.mark.parametrize("line", [line for block in code_blocks(SKILLS, "sh") for line in block.splitlines()])
 @pytest.mark.usefixtures("demo")
-def test_the_guide_s_commands_run(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the tree of the demonstration; one of them finds errors."""
+def test_the_commands_of_the_guide_run(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the project of `examples/demo.py`; one of them finds errors."""
     words = shlex.split(line, comments=True)
     assert words[0] == "prowess"
     assert main(words[1:]) == (1 if "spec" in words else 0)
@@ -292,18 +293,18 @@ def test_the_guide_s_commands_run(line: str, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.usefixtures("demo")
-def test_the_guide_s_skill_is_a_good_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """To the letter of the specification."""
-    (example,) = blocks(SKILLS, "markdown")
+def test_the_skill_of_the_guide_passes_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Even under the policy `spec`."""
+    (example,) = code_blocks(SKILLS, "markdown")
     (tmp_path / "csv-profile").mkdir()
     (tmp_path / "csv-profile/SKILL.md").write_text(example, encoding="utf-8")
     assert main(["check", "--strict", "--policy", "spec", str(tmp_path / "csv-profile")]) == 0
     assert capsys.readouterr().out == ""
 
 
-def test_the_guide_s_settings_switch_skills_on(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """For the `infer` host, and one skill off."""
-    (settings,) = blocks(SKILLS, "yaml")
+def test_the_settings_of_the_guide_enable_skills(demo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For the host `infer`, except one skill that they disable."""
+    (settings,) = code_blocks(SKILLS, "yaml")
     for name in ("old-skill", "new-skill"):
         assert main(["new", name, "--host", "infer"]) == 0
     (demo / "project/.infer/config.yaml").write_text(settings, encoding="utf-8")
@@ -313,19 +314,19 @@ def test_the_guide_s_settings_switch_skills_on(demo: Path, capsys: pytest.Captur
     assert states == {"new-skill": "active", "old-skill": "disabled"}
 
 
-def test_findings_that_pages_of_hosts_name_exist() -> None:
-    """Their links are made from the codes; so are the words beside them."""
+def test_pages_of_hosts_link_to_findings_that_exist() -> None:
+    """And to every finding for which the host rejects a skill."""
     for name in host_names():
         linked = set(re.findall(r"\]\(\.\./findings/([a-z0-9-]+)\.md\)", text_of(f"docs/hosts/{name}.md")))
         assert linked <= set(CODES)
         assert linked >= set(load_host(name).reading.rejects)
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(text_of(page), "pycon")])
-def test_what_is_typed_into_python_gives_what_the_page_shows(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Block by block, in the folder of the README."""
+@pytest.mark.parametrize("page", [page for page in PAGES if code_blocks(text_of(page), "pycon")])
+def test_interactive_examples_give_the_output_shown(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each block on its own, in the root of the repository."""
     monkeypatch.chdir(TOP)
-    for number, block in enumerate(blocks(text_of(page), "pycon")):
+    for number, block in enumerate(code_blocks(text_of(page), "pycon")):
         test = doctest.DocTestParser().get_doctest(block, {}, f"{page}[{number}]", page, 0)
         assert test.examples
         assert doctest.DocTestRunner().run(test).failed == 0

@@ -1,4 +1,4 @@
-"""The face of the package: what `import prowess` gives, and what it costs."""
+"""The public names of `prowess` and of its packages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 import prowess
 
-FACE = {
+PUBLIC_NAMES = {
     "discover": "catalog",
     "Catalog": "catalog",
     "Entry": "catalog",
@@ -59,23 +59,23 @@ FACE = {
     "MAX_SKILL_FILE_BYTES": None,
     "MAX_SKILL_TOTAL_BYTES": None,
 }
-"""Public name to the room it is defined in."""
+"""Public name to the room that defines it."""
 
 
-def fresh(code: str) -> str:
-    """Run a line in a new interpreter."""
+def run_in_new_interpreter(code: str) -> str:
+    """Return what code prints in a new interpreter."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return done.stdout.strip()
 
 
-def test_the_face_is_this_list_and_nothing_else() -> None:
-    """A name is added here when it is added there: the list is a promise."""
-    assert prowess.__all__ == list(FACE)
+def test_the_public_names_are_these() -> None:
+    """The list is a promise: a name that is added to `prowess` is added here too."""
+    assert prowess.__all__ == list(PUBLIC_NAMES)
 
 
-@pytest.mark.parametrize(("name", "module"), FACE.items())
-def test_each_name_is_the_one_of_its_module(name: str, module: str | None) -> None:
-    """A public name is a module's own object, and `dir` tells of it."""
+@pytest.mark.parametrize(("name", "module"), PUBLIC_NAMES.items())
+def test_each_public_name_comes_from_its_room(name: str, module: str | None) -> None:
+    """It is the same object, and `dir` lists it."""
     value = getattr(prowess, name)
     assert name in dir(prowess)
     if module is not None:
@@ -83,24 +83,23 @@ def test_each_name_is_the_one_of_its_module(name: str, module: str | None) -> No
         assert value is getattr(import_module(f"prowess.{module}"), name)
 
 
-def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
-    """`hasattr`, and with it `unittest.mock` and others, can ask."""
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    """`hasattr` and `unittest.mock` depend on it."""
     with pytest.raises(AttributeError, match="module 'prowess' has no attribute 'discovr'"):
         _ = prowess.discovr  # type: ignore[attr-defined]
     assert not hasattr(prowess, "__path__x")
 
 
 @pytest.mark.parametrize("first", ["import prowess.mount", "import prowess.cli.mount", "pass"])
-def test_mount_is_the_function_whatever_was_imported_before(first: str) -> None:
-    """The package `prowess.mount` does not hide the function from its callers."""
+def test_mount_is_the_function_in_any_order_of_imports(first: str) -> None:
+    """The package `prowess.mount` does not hide the function."""
     line = f"{first}; import prowess, sys; from prowess import mount; print(prowess.mount is mount, callable(mount))"
-    assert fresh(line) == "True True"
+    assert run_in_new_interpreter(line) == "True True"
 
 
-def test_a_star_import_brings_the_face() -> None:
-    """All of it can be loaded at once."""
-    names = fresh("from prowess import *; print(*(n for n in dir() if not n.startswith('__')))")
-    assert set(names.split()) == set(FACE)
+def test_a_star_import_gives_all_public_names() -> None:
+    names = run_in_new_interpreter("from prowess import *; print(*(n for n in dir() if not n.startswith('__')))")
+    assert set(names.split()) == set(PUBLIC_NAMES)
 
 
 ROOMS = sorted(
@@ -111,19 +110,19 @@ ROOMS = sorted(
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda path: path.name)
-def test_a_front_door_opens_to_what_it_names(room: Path) -> None:
-    """`__all__`, what type checkers read and what is loaded on first use are one list, and every name is there."""
+def test_a_package_exports_the_same_names_in_all_three_places(room: Path) -> None:
+    """`__all__`, the imports for type checkers and the names that are loaded on first use; each name can be loaded."""
     source = (room / "__init__.py").read_text(encoding="utf-8")
     package = import_module(".".join(room.relative_to(Path(__file__).parents[1] / "src").parts))
-    types: dict[str, str] = {}
+    typed: dict[str, str] = {}
     loaded: dict[str, str] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.level:
-            types.update({name.name: str(node.module) for name in node.names})
+            typed.update({name.name: str(node.module) for name in node.names})
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "lazy_exports":
             table: dict[str, tuple[str, ...]] = ast.literal_eval(node.args[1])
             loaded.update({name: module for module, names in table.items() for name in names})
-    assert loaded.items() <= types.items(), "types may have more: protocols, which nobody loads"
+    assert loaded.items() <= typed.items(), "type checkers may see more: protocols, which are never loaded"
     assert sorted(package.__all__) == sorted(loaded)
     assert len(set(package.__all__)) == len(package.__all__)
     for name, module in loaded.items():

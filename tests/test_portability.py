@@ -1,4 +1,4 @@
-"""What keeps Prowess the same on every Python it names."""
+"""Prowess behaves the same on every Python it supports."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ POSSESSIVE = re.compile(r"\(\?>|(?<!\\)(?:[*+?]|\{[0-9,]+\})\+")
 
 
 def test_no_pattern_is_possessive_or_atomic() -> None:
-    """Python 3.11.2, Debian 12's own, loses groups in possessive quantifiers: the same text is then read otherwise."""
-    found = []
+    """Python 3.11.2 of Debian 12 loses groups in possessive quantifiers, so a pattern would match differently."""
+    patterns = []
     for file in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
@@ -21,7 +21,7 @@ def test_no_pattern_is_possessive_or_atomic() -> None:
                 continue
             for part in ast.walk(node):
                 if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    # Inside brackets a plus is a plus.
-                    bare = re.sub(r"\[(?:\\.|[^\]\\])+\]", "x", part.value)
-                    found += [f"{file.name}: {part.value}"] if POSSESSIVE.search(bare) else []
-    assert found == []
+                    # Inside brackets a plus has no special meaning.
+                    without_sets = re.sub(r"\[(?:\\.|[^\]\\])+\]", "x", part.value)
+                    patterns += [f"{file.name}: {part.value}"] if POSSESSIVE.search(without_sets) else []
+    assert patterns == []
