@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-MOUNT = import_module("prowess.mount._mount")
+MOUNT = import_module("prowess.mount._apply")
 
 
 @pytest.fixture
@@ -203,7 +203,7 @@ def test_a_link_to_a_skill_is_mounted_by_what_it_leads_to(top: Path, capsys: pyt
     assert run(top, ".agents/skills/review") == 1
     assert capsys.readouterr().err == (
         f"error: `{top}/project/.agents/skills/review` is a link\n\n"
-        f"hint: name what it leads to: {top}/project/lib/review\n"
+        f"hint: give its target instead: {top}/project/lib/review\n"
     )
 
 
@@ -225,7 +225,7 @@ def test_without_validation_what_breaks_rules_is_mounted(top: Path, capsys: pyte
     assert run(top, "lib/review", "--no-validate") == 1
     assert capsys.readouterr() == (
         "",
-        f"error: {top}/project/lib/review: `more.md` is a link\n\nhint: put the file itself into the skill\n",
+        f"error: {top}/project/lib/review: `more.md` is a link\n\nhint: replace it with the file itself\n",
     )
 
 
@@ -258,13 +258,13 @@ def test_all_problems_are_told_at_once(top: Path, capsys: pytest.CaptureFixture[
         == f"""\
 error: 6 things are wrong, and nothing was mounted:
   no skill is called `pfd` for host `prowess` (did you mean `pdf`?)
-  {top}/project/.agents/skills/xls: `{top}/home/.claude/skills/xls` is there already, and Prowess did not mount it \
+  {top}/project/.agents/skills/xls: `{top}/home/.claude/skills/xls` already exists, and Prowess did not mount it \
 (move it away, or mount the skill under another name: `NAME=PATH`)
   {lib}/review/SKILL.md:2: the name `reviews` is not the folder's name `review` \
 (rename the folder, or write `name: review`)
-  {lib}/review: `link` is a link (put the file itself into the skill)
+  {lib}/review: `link` is a link (replace it with the file itself)
   there is no `{lib}/nope` (check the path)
-  {top}/project/.agents/skills/pdf: `A` is not a skill's name (use lower case letters, digits and single hyphens \
+  {top}/project/.agents/skills/pdf: `A` is not a valid skill name (use lower case letters, digits and single hyphens \
 between them)
 
 hint: mend all of them, then try again
@@ -317,13 +317,13 @@ def _changed(top: Path) -> None:
 IN_THE_WAY: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "made by hand": (
         _by_hand,
-        "is there already, and Prowess did not mount it",
+        "already exists, and Prowess did not mount it",
         "move it away, or mount the skill under another name: `NAME=PATH`",
     ),
     "changed": (
         _changed,
         "has changed since it was mounted",
-        "keep elsewhere what you need of it, then remove the folder",
+        "copy what you need from it, then remove the folder",
     ),
 }
 
@@ -344,7 +344,9 @@ def test_what_its_user_made_is_not_touched(
     assert there(top) == before
 
 
-NO_FOLDER = "the host `wink` has no folder for its user's skills\n\nhint: `prowess hosts` shows the folders of each"
+NO_FOLDER = (
+    "the host `wink` has no folder for its user's skills\n\nhint: `prowess hosts` shows the folders of each host"
+)
 
 
 @pytest.mark.parametrize(
@@ -380,7 +382,7 @@ def test_wrong_use_is_said(
     """Nothing on stdout, nothing mounted. A name that is none is a failure, whoever gave it."""
     code = main(["mount", "--to", str(top / "home"), "--host", "claude-code", *arguments, *form])
     if said is None:
-        code, said = code + 1, "{top}/project/.agents/skills/pdf: the name is empty\n\nhint: " + EMPTY_NAME
+        code, said = code + 1, "{top}/project/.agents/skills/pdf: the skill name is empty\n\nhint: " + EMPTY_NAME
     assert (code, *capsys.readouterr()) == (2, "", f"error: {said}\n".replace("{top}", str(top)))
     assert not (top / "home").exists()
 
@@ -495,10 +497,10 @@ def test_what_was_not_mounted_cannot_be_removed(form: list[str], top: Path, caps
     assert capsys.readouterr() == (
         "",
         f"""\
-error: 4 things are wrong, and nothing was taken away:
+error: 4 things are wrong, and nothing was removed:
   `pfd` {where} (did you mean `pdf`?)
-  `lib/review` {where} (only what was mounted is taken away)
-  `own` {where} (only what was mounted is taken away)
+  `lib/review` {where} (only skills that Prowess mounted can be removed)
+  `own` {where} (only skills that Prowess mounted can be removed)
   `n=pdf` {where} (did you mean `pdf`?)
 
 hint: mend all of them, then try again
@@ -518,7 +520,7 @@ def test_what_has_changed_is_not_removed(top: Path, capsys: pytest.CaptureFixtur
         f"""\
 error: `{top}/home/.claude/skills/pdf` has changed since it was mounted
 
-hint: keep elsewhere what you need of it, then remove the folder
+hint: copy what you need from it, then remove the folder
 """,
     )
     assert names(top) == {"pdf", "xls"}

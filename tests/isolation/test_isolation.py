@@ -544,7 +544,7 @@ def test_what_is_no_configuration_is_told() -> None:
         "`env` is a mapping, not list",
         "`network_policy` is no NetworkPolicy",
         "`include_host_env` is neither true nor false",
-        "`skills` is a list, not str",
+        "`skills` must be a list, not str",
     ]
     others: list[Any] = [{}, "x", SkillConfig()]
     for other in others:

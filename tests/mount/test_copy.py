@@ -15,8 +15,8 @@ from endurance import content
 from prowess._internal.files import skill_digest
 from prowess.errors import SkillMountError
 from prowess.mount import SkillMount, mount
-from prowess.mount import _copy as tree
-from prowess.mount._copy import copy_tree, measure_file, measure_folder
+from prowess.mount._copy import copy_tree
+from prowess.mount._measure import MAX_MOUNTED_FILES, measure_file, measure_folder
 from prowess.skill._integrity import integrity_digest
 from support.skills import skill
 
@@ -111,30 +111,30 @@ SWAPPED: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "a file for another of its size": (
         "a.md",
         lambda path: swap(path, lambda path: path.write_text("A.MD" * 10)),
-        "`a.md`: it changed while it was copied",
+        "`a.md` changed while it was copied",
     ),
     "a file for a hard link to a secret": (
         "a.md",
         lambda path: swap(path, lambda path: os.link(path.parent.parent.parent / "outside/a.md", path)),
-        "`a.md`: it changed while it was copied",
+        "`a.md` changed while it was copied",
     ),
     "a file for a FIFO": (
         "a.md",
         lambda path: swap(path, os.mkfifo),
-        "`a.md`: it changed while it was copied",
+        "`a.md` changed while it was copied",
     ),
-    "a file for a folder": ("a.md", lambda path: swap(path, os.mkdir), "`a.md`: it changed while it was copied"),
+    "a file for a folder": ("a.md", lambda path: swap(path, os.mkdir), "`a.md` changed while it was copied"),
     "a file for nothing": ("a.md", os.unlink, "`a.md` cannot be read: no such file or directory"),
     "a file that grew": (
         "a.md",
         lambda path: path.write_text("more" * 100),
-        "`a.md`: it changed while it was copied",
+        "`a.md` changed while it was copied",
     ),
-    "a file that shrank": ("a.md", lambda path: path.write_text(""), "`a.md`: it changed while it was copied"),
+    "a file that shrank": ("a.md", lambda path: path.write_text(""), "`a.md` changed while it was copied"),
     "a file that became set-uid": (
         "a.md",
         lambda path: path.chmod(0o4755),
-        "`a.md`: it changed while it was copied",
+        "`a.md` changed while it was copied",
     ),
     "a folder for a link out": (
         "sub",
@@ -144,7 +144,7 @@ SWAPPED: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "a folder for another": (
         "sub",
         lambda path: swapped_folder(path, link=False),
-        "`sub`: it changed while it was copied",
+        "`sub` changed while it was copied",
     ),
 }
 
@@ -224,7 +224,7 @@ def test_what_changes_while_it_is_read_is_not_copied(row: str, top: Path) -> Non
         pytest.raises(SkillMountError) as error,
     ):
         copy_tree(made, into, "pdf")
-    assert str(error.value) == "`sub/a.md`: it changed while it was copied"
+    assert str(error.value) == "`sub/a.md` changed while it was copied"
     assert sizes[-1] <= 41
 
 
@@ -242,7 +242,7 @@ def test_what_changes_after_it_was_read_is_not_copied(top: Path) -> None:
         pytest.raises(SkillMountError) as error,
     ):
         copy_tree(made, into, "pdf")
-    assert str(error.value) == "`sub/a.md`: it changed while it was copied"
+    assert str(error.value) == "`sub/a.md` changed while it was copied"
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
@@ -256,7 +256,7 @@ def test_a_system_that_reads_and_writes_little_at_a_time_makes_the_same_copy(siz
     with opened(top / "into") as into, patch.multiple(os, **little):
         copied = copy_tree(made, into, "pdf")
     assert copied.digest == skill_digest(str(top / "pdf")) == skill_digest(str(top / "into/pdf"))
-    assert copied.seal == integrity_digest(str(top / "into/pdf"))
+    assert copied.integrity == integrity_digest(str(top / "into/pdf"))
 
 
 def test_a_place_that_is_taken_is_not_written_into(top: Path) -> None:
@@ -266,7 +266,7 @@ def test_a_place_that_is_taken_is_not_written_into(top: Path) -> None:
     before = content(top / "outside")
     with opened(top / "into") as into, pytest.raises(SkillMountError) as error:
         copy_tree(made, into, "pdf")
-    assert str(error.value) == "it cannot be copied: file exists"
+    assert str(error.value) == "cannot copy the skill: file exists"
     assert content(top / "outside") == before
 
 
@@ -339,4 +339,4 @@ def test_a_file_more_costs_two_opens_one_read_and_one_write(top: Path) -> None:
 
 def test_the_limits_are_those_that_are_written_down() -> None:
     """2,000 files."""
-    assert tree.MAX_MOUNTED_FILES == 2_000
+    assert MAX_MOUNTED_FILES == 2_000

@@ -130,25 +130,26 @@ def test_names_of_the_specification_are_taken(name: str) -> None:
     validate_skill_name(name)
 
 
+NAME_HINT = "use lower case letters, digits and single hyphens between them"
 NO_NAMES: dict[str, tuple[Any, str]] = {
-    "upper case": ("PDF-Processing", "`PDF-Processing` is not a skill's name"),
-    "a hyphen first": ("-pdf", "`-pdf` is not a skill's name"),
-    "a hyphen last": ("pdf-", "`pdf-` is not a skill's name"),
-    "two hyphens": ("pdf--process", "`pdf--process` is not a skill's name"),
-    "an underscore": ("skill_v2", "`skill_v2` is not a skill's name"),
-    "a newline": ("foo\n", "`foo\\x0a` is not a skill's name"),
-    "a NUL": ("a\0b", "`a\\x00b` is not a skill's name"),
-    "a way up": ("../x", "`../x` is not a skill's name"),
-    "two dots": ("..", "`..` is not a skill's name"),
-    "one dot": (".", "`.` is not a skill's name"),
-    "a slash": ("a/b", "`a/b` is not a skill's name"),
-    "a backslash": ("a\\b", "`a\\b` is not a skill's name"),
-    "an absolute path": ("/etc", "`/etc` is not a skill's name"),
-    "another alphabet": ("é", "`é` is not a skill's name"),
-    "digits of another alphabet": ("٣", "`٣` is not a skill's name"),
-    "a blank": ("a b", "`a b` is not a skill's name"),
-    "nothing": ("", "the name is empty"),
-    "no text": (5, "a name is text, not int"),
+    "upper case": ("PDF-Processing", "`PDF-Processing` is not a valid skill name"),
+    "a hyphen first": ("-pdf", "`-pdf` is not a valid skill name"),
+    "a hyphen last": ("pdf-", "`pdf-` is not a valid skill name"),
+    "two hyphens": ("pdf--process", "`pdf--process` is not a valid skill name"),
+    "an underscore": ("skill_v2", "`skill_v2` is not a valid skill name"),
+    "a newline": ("foo\n", "`foo\\x0a` is not a valid skill name"),
+    "a NUL": ("a\0b", "`a\\x00b` is not a valid skill name"),
+    "a way up": ("../x", "`../x` is not a valid skill name"),
+    "two dots": ("..", "`..` is not a valid skill name"),
+    "one dot": (".", "`.` is not a valid skill name"),
+    "a slash": ("a/b", "`a/b` is not a valid skill name"),
+    "a backslash": ("a\\b", "`a\\b` is not a valid skill name"),
+    "an absolute path": ("/etc", "`/etc` is not a valid skill name"),
+    "another alphabet": ("é", "`é` is not a valid skill name"),
+    "digits of another alphabet": ("٣", "`٣` is not a valid skill name"),
+    "a blank": ("a b", "`a b` is not a valid skill name"),
+    "nothing": ("", "the skill name is empty"),
+    "no text": (5, "a skill name must be a string, not int"),
     "65 letters": ("b" * 65, f"the name `{'b' * 59}…` has 65 characters; at most 64 are allowed"),
 }
 
@@ -157,8 +158,8 @@ NO_NAMES: dict[str, tuple[Any, str]] = {
 def test_what_is_no_name_is_refused_and_leads_nowhere(row: str, top: Path, home: Path) -> None:
     """By the function that asks, and by a mount, whether it is said or follows from a path."""
     name, words = NO_NAMES[row]
-    hints = {"no text": "give it as text", "65 letters": "shorten it"}
-    hint = hints.get(row, "use lower case letters, digits and single hyphens between them")
+    hints = {"no text": "pass a string", "65 letters": "shorten it"}
+    hint = hints.get(row, NAME_HINT)
     with pytest.raises(SkillMountError) as error:
         validate_skill_name(name)
     assert (str(error.value), error.value.hint) == (words, hint)
@@ -175,8 +176,8 @@ def test_a_name_that_follows_from_a_path_is_held_to_the_same(top: Path, home: Pa
     assert refused([SkillMount(top / "My_Notes.md")], home) == [
         (
             "SkillMountError",
-            "TOP/My_Notes.md: `My_Notes` is not a skill's name",
-            "use lower case letters, digits and single hyphens between them",
+            "TOP/My_Notes.md: `My_Notes` is not a valid skill name",
+            NAME_HINT,
         )
     ]
 
@@ -295,8 +296,8 @@ def test_fields_beyond_the_specification_are_let_through(top: Path, home: Path) 
 
 # ── bad input: whatever a folder may hold ────────────────────────────────────────────────────────────────────────────
 
-REMOVE, INSIDE = "remove it from the skill", "put the file itself into the skill"
-LESS = "leave out what it does not need"
+REMOVE, INSIDE = "remove it from the skill", "replace it with the file itself"
+LESS = "remove files that the skill does not need"
 
 
 def special(path: Path, make: Callable[[], object]) -> None:
@@ -366,44 +367,44 @@ BAD: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "a set-uid file": (
         lambda top: put(top / "a", "").chmod(0o4755),
         "SkillMountError: `a` is set-uid or set-gid",
-        "`chmod ug-s` takes that away from `a`",
+        "run `chmod ug-s` on `a`",
     ),
     "a set-gid file": (
         lambda top: put(top / "a", "").chmod(0o2755),
         "SkillMountError: `a` is set-uid or set-gid",
-        "`chmod ug-s` takes that away from `a`",
+        "run `chmod ug-s` on `a`",
     ),
     "a hard link": (
         lambda top: os.link(put(top.parent / "secret", "key"), top / "a"),
         "SkillMountError: `a` is a hard link: it has 2 names",
-        "`cp -R` makes a copy of the skill without such links",
+        "copy the skill with `cp -R`: the copy has no hard links",
     ),
     "a sparse file of 11 GiB": (
         lambda top: os.truncate(put(top / "a", ""), 11 << 30),
-        f"SkillMountError: its files are {(11 << 30) + 53:,} bytes; at most 10 MiB are mounted",
+        f"SkillMountError: the skill has {(11 << 30) + 53:,} bytes; the limit is 10 MiB",
         LESS,
     ),
     "a Markdown file of 1 MiB and a byte": (
         lambda top: os.truncate(put(top / "a.md", ""), MAX_SKILL_FILE_BYTES + 1),
-        "SkillValidationError: `a.md` is 1,048,577 bytes; at most 1 MiB is taken of a Markdown file",
-        "move the text into several files",
+        "SkillValidationError: `a.md` has 1,048,577 bytes; the limit for a Markdown file is 1 MiB",
+        "split it into several files",
     ),
     "a SKILL.md of 1 MiB and a byte": (
         lambda top: os.truncate(top / "SKILL.md", MAX_SKILL_FILE_BYTES + 1),
-        "SkillValidationError: `SKILL.md` is 1,048,577 bytes; at most 1 MiB is taken of a Markdown file",
-        "move the text into several files",
+        "SkillValidationError: `SKILL.md` has 1,048,577 bytes; the limit for a Markdown file is 1 MiB",
+        "split it into several files",
     ),
-    "5,001 files": (lambda top: files(top, 5001), "SkillMountError: it has more than 2,000 files", LESS),
-    "2,001 files": (lambda top: files(top, 2000), "SkillMountError: it has more than 2,000 files", LESS),
+    "5,001 files": (lambda top: files(top, 5001), "SkillMountError: the skill has more than 2,000 files", LESS),
+    "2,001 files": (lambda top: files(top, 2000), "SkillMountError: the skill has more than 2,000 files", LESS),
     "2,001 folders": (
         lambda top: files(top, 2000, os.mkdir),
-        "SkillMountError: it has more than 2,000 folders",
+        "SkillMountError: the skill has more than 2,000 folders",
         LESS,
     ),
     "66 levels": (
         lambda top: (top / "/".join("d" * 65)).mkdir(parents=True),
-        "SkillMountError: it has folders more than 64 levels deep",
-        "make it flatter",
+        "SkillMountError: the skill has folders more than 64 levels deep",
+        "use fewer levels",
     ),
     "a SKILL.md that is a link": (
         lambda top: link(top / "SKILL.md", "../x", top.parent / "x"),
@@ -464,7 +465,7 @@ def test_all_limits_are_what_may_still_be(top: Path, home: Path) -> None:
     assert (done.files, done.bytes) == (2000, MAX_SKILL_TOTAL_BYTES)
     os.truncate(top / "pdf/raw", rest + 1)
     assert refused([SkillMount(top / "pdf", "xls")], home) == [
-        ("SkillMountError", "TOP/pdf: its files are 10,485,761 bytes; at most 10 MiB are mounted", LESS)
+        ("SkillMountError", "TOP/pdf: the skill has 10,485,761 bytes; the limit is 10 MiB", LESS)
     ]
 
 
@@ -475,30 +476,30 @@ SOURCES: dict[str, tuple[Callable[[Path], object], tuple[str, str, str | None]]]
     ),
     "a folder without SKILL.md": (
         lambda path: path.mkdir(),
-        ("SkillValidationError", "`TOP/pdf` holds no SKILL.md", "name the folder that holds it"),
+        ("SkillValidationError", "`TOP/pdf` contains no SKILL.md", "give the folder that contains SKILL.md"),
     ),
     "a folder with skill.md": (
         lambda path: put(path / "skill.md", fields()),
-        ("SkillValidationError", "`TOP/pdf` holds no SKILL.md", "rename `skill.md`"),
+        ("SkillValidationError", "`TOP/pdf` contains no SKILL.md", "rename `skill.md` to SKILL.md"),
     ),
     "a file that is not Markdown": (
         lambda path: put(path, fields()),
         (
             "SkillValidationError",
             "`TOP/pdf` is not a Markdown file",
-            "name a skill's folder, or a file that ends in `.md`",
+            "give a skill folder, or a file that ends in `.md`",
         ),
     ),
     "a link to a skill": (
         lambda path: path.symlink_to(skill(path.parent / "real/pdf").parent),
-        ("SkillMountError", "`TOP/pdf` is a link", "name what it leads to: {top}/real/pdf"),
+        ("SkillMountError", "`TOP/pdf` is a link", "give its target instead: {top}/real/pdf"),
     ),
     "a link to nothing": (
         lambda path: path.symlink_to("nowhere"),
         (
             "SkillValidationError",
             "`TOP/pdf` is not a Markdown file",
-            "name a skill's folder, or a file that ends in `.md`",
+            "give a skill folder, or a file that ends in `.md`",
         ),
     ),
 }
@@ -528,7 +529,7 @@ def test_a_link_to_a_markdown_file_is_refused(top: Path, home: Path) -> None:
     put(top / "real.md", fields())
     (top / "pdf.md").symlink_to("real.md")
     assert refused([SkillMount(top / "pdf.md")], home) == [
-        ("SkillMountError", "`TOP/pdf.md` is a link", f"name what it leads to: {top}/real.md")
+        ("SkillMountError", "`TOP/pdf.md` is a link", f"give its target instead: {top}/real.md")
     ]
 
 
@@ -546,7 +547,7 @@ def test_two_skills_of_one_name_are_refused(top: Path, home: Path) -> None:
     expected = [
         (
             "SkillMountError",
-            "TOP/b/pdf: two skills are called `pdf`: TOP/a/pdf is the other",
+            "TOP/b/pdf: two skills have the name `pdf`: the other is TOP/a/pdf",
             "give one of them another name",
         )
     ]
@@ -563,7 +564,7 @@ def test_a_skill_is_not_copied_into_itself(top: Path) -> None:
         before = content(top)
         with pytest.raises(SkillMountError) as error:
             mount([SkillMount(folder)], place, host=HOST)
-        assert str(error.value) == f"{folder}: `{place}/{ROOT}` lies inside the skill `{folder}`"
+        assert str(error.value) == f"{folder}: `{place}/{ROOT}` is inside the skill `{folder}`"
         assert content(top) == before
 
 
@@ -593,11 +594,11 @@ def test_all_problems_of_all_skills_are_one_error(top: Path, home: Path) -> None
         [
             "  there is no `TOP/gone` (check the path)",
             f"  TOP/bad/SKILL.md:1: there is no `description` ({SAY})",
-            "  TOP/bad: `a` is a link (put the file itself into the skill)",
+            "  TOP/bad: `a` is a link (replace it with the file itself)",
             "  TOP/bad: `c` is a FIFO (remove it from the skill)",
-            "  TOP/good: `../x` is not a skill's name (use lower case letters, digits and single hyphens between them)",
-            f"  TOP/hand: `TOP/home/{ROOT}/hand` is there already, and Prowess did not mount it ({AWAY})",
-            "  TOP/good: two skills are called `good`: TOP/good is the other (give one of them another name)",
+            f"  TOP/good: `../x` is not a valid skill name ({NAME_HINT})",
+            f"  TOP/hand: `TOP/home/{ROOT}/hand` already exists, and Prowess did not mount it ({AWAY})",
+            "  TOP/good: two skills have the name `good`: the other is TOP/good (give one of them another name)",
         ]
     )
     assert len(error.value.problems) == 7
@@ -723,7 +724,7 @@ def test_only_the_line_of_the_name_is_rewritten(row: str, top: Path, home: Path)
         assert refused([*config.skills], home, validate_on_mount=False) == [
             (
                 "SkillValidationError",
-                "TOP/pdf: `TOP/pdf/SKILL.md`: its `name` cannot be rewritten as `ink`",
+                "TOP/pdf: `TOP/pdf/SKILL.md`: the `name` cannot be changed to `ink`",
                 "write `name: ink` in it, or mount it as `pdf`",
             )
         ]
@@ -862,7 +863,7 @@ def test_a_host_without_a_folder_for_its_user_is_refused(top: Path, home: Path) 
         with pytest.raises(ConfigError) as error:
             call()
         assert str(error.value) == "the host `wink` has no folder for its user's skills"
-        assert error.value.hint == "`prowess hosts` shows the folders of each"
+        assert error.value.hint == "`prowess hosts` shows the folders of each host"
     with pytest.raises(HostNotFoundError):
         skills_root("clod")
     assert not home.exists()
@@ -871,7 +872,7 @@ def test_a_host_without_a_folder_for_its_user_is_refused(top: Path, home: Path) 
 # ── what is there already ────────────────────────────────────────────────────────────────────────────────────────────
 
 AWAY = "move it away, or mount the skill under another name: `NAME=PATH`"
-KEEP = "keep elsewhere what you need of it, then remove the folder"
+KEEP = "copy what you need from it, then remove the folder"
 
 BY_HAND: dict[str, Callable[[Path], object]] = {
     "a skill": skill,
@@ -885,7 +886,7 @@ BY_HAND: dict[str, Callable[[Path], object]] = {
 def test_what_its_user_made_is_never_replaced(row: str, top: Path, home: Path) -> None:
     """Whatever it is."""
     BY_HAND[row](home / ROOT / "pdf")
-    words = f"TOP/pdf: `TOP/home/{ROOT}/pdf` is there already, and Prowess did not mount it"
+    words = f"TOP/pdf: `TOP/home/{ROOT}/pdf` already exists, and Prowess did not mount it"
     assert refused([SkillMount(skill(top / "pdf").parent)], home) == [("SkillMountError", words, AWAY)]
 
 
@@ -1004,9 +1005,9 @@ def test_what_was_not_mounted_is_not_taken_away(top: Path, home: Path) -> None:
         with pytest.raises(SkillNotFoundError) as error:
             unmount(["hand", "../x"], home, host=HOST)
         assert str(error.value).replace(str(top), "TOP") == (
-            "2 things are wrong, and nothing was taken away:\n"
-            f"  `hand` was not mounted in {where} (only what was mounted is taken away)\n"
-            f"  `../x` was not mounted in {where} (only what was mounted is taken away)"
+            "2 things are wrong, and nothing was removed:\n"
+            f"  `hand` was not mounted in {where} (only skills that Prowess mounted can be removed)\n"
+            f"  `../x` was not mounted in {where} (only skills that Prowess mounted can be removed)"
         )
         assert unmount(None, home, host=HOST) == unmount((), home, host=HOST) == ()
         assert content(top) == before
@@ -1041,25 +1042,25 @@ def test_a_plan_applied_twice_is_applied_once(top: Path, home: Path) -> None:
 LATER: dict[str, tuple[Callable[[Path], object], str]] = {
     "a file was changed": (
         lambda source: put(source / "references/a.md", "other"),
-        "TOP/pdf: `a.md`: it changed while it was copied",
+        "TOP/pdf: `a.md` changed while it was copied",
     ),
     "a file became a link": (
         lambda source: link(source / "references/a.md", "/etc/passwd"),
-        "TOP/pdf: `references`: it changed while it was copied",
+        "TOP/pdf: `references` changed while it was copied",
     ),
-    "a file came": (lambda source: put(source / "new", ""), "TOP/pdf: it changed while it was copied"),
+    "a file came": (lambda source: put(source / "new", ""), "TOP/pdf: the skill changed while it was copied"),
     "a file went": (
         lambda source: (source / "references/a.md").unlink(),
-        "TOP/pdf: `references`: it changed while it was copied",
+        "TOP/pdf: `references` changed while it was copied",
     ),
-    "it went": (shutil.rmtree, "TOP/pdf: it cannot be copied: no such file or directory"),
+    "it went": (shutil.rmtree, "TOP/pdf: cannot copy the skill: no such file or directory"),
     "it became a link": (
         lambda source: link(source, "away", source.parent / "away"),
-        "TOP/pdf: it cannot be copied: not a directory",
+        "TOP/pdf: cannot copy the skill: not a directory",
     ),
     "a file was given another name": (
         lambda source: os.link(source / "references/a.md", source.parent / "a"),
-        "TOP/pdf: `a.md`: it changed while it was copied",
+        "TOP/pdf: `a.md` changed while it was copied",
     ),
 }
 
@@ -1088,7 +1089,7 @@ def test_a_plan_does_not_replace_what_came_into_the_home_since(top: Path, home: 
     before = content(top)
     with pytest.raises(SkillMountError) as error:
         apply(made)
-    assert str(error.value) == f"`{home}/{ROOT}/pdf` is there already, and Prowess did not mount it"
+    assert str(error.value) == f"`{home}/{ROOT}/pdf` already exists, and Prowess did not mount it"
     assert content(top) == before
 
 
@@ -1177,16 +1178,16 @@ def test_what_is_no_skill_home_or_name_is_told(top: Path) -> None:
     """A text is no list of them: what is called `a` and `b` would go with `ab`."""
     source, home = skill(top / "ink"), top / "home"
     wrong: list[tuple[Any, Any, str]] = [
-        (None, home, "`skills` is a list, not NoneType"),
-        (str(source), home, "`skills` is a list, not str"),
-        (SkillConfig(SkillMount(source)), home, "`skills` is a list, not SkillMount"),  # type: ignore[arg-type]
-        ([source], home, "which is no SkillMount"),
-        ([SkillMount(None)], home, "the source of a skill is a path, not NoneType"),  # type: ignore[arg-type]
-        ([SkillMount(os.fsencode(source))], home, "the source of a skill is a path, not bytes"),  # type: ignore[arg-type]
-        ([SkillMount(source)], None, "the home is a path, not NoneType"),
-        ([SkillMount(source)], os.fsencode(home), "the home is a path, not bytes"),
-        ([SkillMount(source)], "a\0b", "can be no path"),
-        ([SkillMount(source)], "/\ud800", "can be no path"),
+        (None, home, "`skills` must be a list, not NoneType"),
+        (str(source), home, "`skills` must be a list, not str"),
+        (SkillConfig(SkillMount(source)), home, "`skills` must be a list, not SkillMount"),  # type: ignore[arg-type]
+        ([source], home, "which is not a SkillMount"),
+        ([SkillMount(None)], home, "the source of a skill must be a path, not NoneType"),  # type: ignore[arg-type]
+        ([SkillMount(os.fsencode(source))], home, "the source of a skill must be a path, not bytes"),  # type: ignore[arg-type]
+        ([SkillMount(source)], None, "the home must be a path, not NoneType"),
+        ([SkillMount(source)], os.fsencode(home), "the home must be a path, not bytes"),
+        ([SkillMount(source)], "a\0b", "is not a valid path"),
+        ([SkillMount(source)], "/\ud800", "is not a valid path"),
     ]
     for skills, place, words in wrong:
         with pytest.raises(SkillMountError, match=words) as error:
@@ -1194,7 +1195,7 @@ def test_what_is_no_skill_home_or_name_is_told(top: Path) -> None:
         assert error.value.hint
     assert not home.exists()
     mount([SkillMount(source, "a"), SkillMount(source, "b")], home, host=HOST)
-    names: list[tuple[Any, str]] = [("ab", "is a list, not str"), (5, "not int"), ([None], "a name is text")]
+    names: list[tuple[Any, str]] = [("ab", "must be a list, not str"), (5, "not int"), ([None], "must be a string")]
     for name, words in names:
         with pytest.raises(SkillMountError, match=words):
             unmount(name, home, host=HOST)

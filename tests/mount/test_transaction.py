@@ -42,9 +42,9 @@ from prowess._internal import fs as renames
 from prowess._internal.fs import remove_tree
 from prowess.errors import SkillError, SkillMountError, SkillNotFoundError
 from prowess.mount import SkillMount, apply, mount, plan, unmount
-from prowess.mount import _transaction as transaction
+from prowess.mount import _lock as lock
 from prowess.mount._record import read_record
-from prowess.mount._transaction import lock_skills_folder
+from prowess.mount._transaction import Staging, lock_skills_folder
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def test_a_skill_that_cannot_be_put_in_its_place_takes_the_others_with_it(
             skill(home / ROOT / "pen", body="mine")
         real(source, old, target, new)
 
-    monkeypatch.setattr(renames, "rename_no_replace", late)
+    monkeypatch.setattr(sys.modules["prowess.mount._transaction"], "rename_no_replace", late)
     with pytest.raises(SkillMountError) as error:
         mount(made.sources(1), home, host=HOST)
     assert str(error.value) == f"nothing was changed in {home}/{ROOT}: file exists"
@@ -253,7 +253,7 @@ def test_a_disk_without_room_leaves_the_home_as_it_was(made: World, top: Path) -
         big = [SkillMount(top / "big" / name) for name in NAMES]
         with pytest.raises(SkillMountError) as error:
             mount(big, home, host=HOST)
-        assert str(error.value) == f"{top}/big/pen: it cannot be copied: no space left on device"
+        assert str(error.value) == f"{top}/big/pen: cannot copy the skill: no space left on device"
         assert error.value.hint == "make room on the disk"
         assert os.listdir(filesystem) == []
         mount(made.sources(1), home, host=HOST)
@@ -276,7 +276,7 @@ def test_a_limit_on_the_size_of_files_leaves_the_home_as_it_was(made: World, top
     def limited() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
-        with pytest.raises(SkillMountError, match="it cannot be copied: file too large"):
+        with pytest.raises(SkillMountError, match="cannot copy the skill: file too large"):
             mount([*made.sources(2), SkillMount(top / "pdf")], home, host=HOST)
 
     assert in_child(limited) == 0
@@ -298,7 +298,7 @@ def test_what_may_not_be_read_or_written_is_told_and_nothing_is_done(what: str, 
         for path in (home, home / ".claude", home / ROOT):
             os.chown(path, 65534, 65534)
         words = {
-            "a file": f"{top}/pen: it cannot be copied",
+            "a file": f"{top}/pen: cannot copy the skill",
             "a folder": f"{top}/pen: `x` cannot be read: permission denied",
             "the home": f"`{home}/.claude` cannot be used: permission denied",
             "the folder above the skills": f"`{home}/.claude` cannot be used: permission denied",
@@ -337,31 +337,31 @@ NO_NAMES: tuple[Any, ...] = (None, 1, "", "..", ".", "../x", "a/b", "a\0", "\ud8
 NO_ROWS: tuple[dict[str, Any], ...] = (*({"name": name} for name in NO_NAMES), {"source": None}, {"seal": 1})
 NO_TABLES: tuple[Any, ...] = (None, {}, ["ink"])
 DAMAGED: dict[str, tuple[bytes, str]] = {
-    "nothing": (b"", "it is no record of mounts (Expecting value: line 1 column 1 (char 0))"),
+    "nothing": (b"", "Expecting value: line 1 column 1 (char 0)"),
     "half of it": (b'{"version": 1, "ma', ""),
-    "no JSON": (b"x", "it is no record of mounts (Expecting value: line 1 column 1 (char 0))"),
+    "no JSON": (b"x", "Expecting value: line 1 column 1 (char 0)"),
     "no text": (b"\xff", ""),
     "very deep": (b"[" * 100_000, ""),
-    "another version": (json.dumps({"version": 2}).encode(), "it is no record of mounts (its version is not 1)"),
-    "a list": (b"[]", "it is no record of mounts (its version is not 1)"),
+    "another version": (json.dumps({"version": 2}).encode(), "its version is not 1"),
+    "a list": (b"[]", "its version is not 1"),
     **{
         f"made is {made!r}": (
             json.dumps({"version": 1, "made": made, "skills": []}).encode(),
-            "it is no record of mounts (`made` is not a list of folders)",
+            "`made` is not a list of folders",
         )
         for made in (None, "x", [1], ["../.."], ["/etc"], ["a/../b"], [""], ["a//b"], ["a\0b"], ["\ud800"])
     },
     **{
         f"skills are {rows!r}": (
             json.dumps({"version": 1, "made": [], "skills": rows}).encode(),
-            "it is no record of mounts (`skills` is not a list of tables)",
+            "`skills` is not a list of objects",
         )
         for rows in NO_TABLES
     },
     **{
         f"a row has {change!r}": (
             json.dumps({"version": 1, "made": [], "skills": [ROW | change]}).encode(),
-            "it is no record of mounts (a skill has no `name`, `source` or `seal`)",
+            "a skill has no `name`, `source` or `seal`",
         )
         for change in NO_ROWS
     },
@@ -384,10 +384,10 @@ def test_a_record_that_is_damaged_is_not_believed(row: str, made: World) -> None
     ):
         with pytest.raises(SkillMountError) as error:
             call()
-        words = f"the record of what was mounted cannot be believed: {home}/{RECORD}: "
+        words = f"the mount record is invalid: {home}/{RECORD}: "
         assert str(error.value).startswith(words)
         assert str(error.value).removeprefix(words) == why or not why
-        assert error.value.hint == "remove it: what was mounted then counts as made by hand"
+        assert error.value.hint == "remove it; then Prowess leaves alone the skills that are mounted there now"
         assert content(home) == before
 
 
@@ -405,7 +405,7 @@ def test_a_record_that_is_no_file_is_not_believed(kind: str, made: World, top: P
         record.symlink_to(top / "record" if kind == "a link to one" else record.name)
     before = content(home), content(top)
     for call in (lambda: mount(made.sources(2), home, host=HOST), lambda: unmount(None, home, host=HOST)):
-        with pytest.raises(SkillMountError, match="cannot be believed"):
+        with pytest.raises(SkillMountError, match="the mount record is invalid"):
             call()
         assert (content(home), content(top)) == before
 
@@ -415,7 +415,7 @@ def test_without_a_record_what_was_mounted_counts_as_made_by_hand(made: World) -
     home = made.fresh("v1")
     (home / RECORD).unlink()
     before = content(home)
-    with pytest.raises(SkillMountError, match="is there already, and Prowess did not mount it"):
+    with pytest.raises(SkillMountError, match="already exists, and Prowess did not mount it"):
         mount(made.sources(2), home, host=HOST)
     assert unmount(None, home, host=HOST) == ()
     assert content(home) == before
@@ -454,8 +454,8 @@ def test_behind_a_link_nothing_is_mounted(folder: str, target: str, made: World,
     for ways in ("at once", "with a plan from before"):
         with pytest.raises(SkillMountError) as error:
             apply(ready) if ways != "at once" else mount(made.sources(1), home, host=HOST)
-        assert str(error.value) == f"`{path}` is a link, behind which nothing is mounted"
-        assert error.value.hint == f"put a folder there, or mount where it leads: {os.path.realpath(path)}"
+        assert str(error.value) == f"`{path}` is a link; skills are not mounted through links"
+        assert error.value.hint == f"replace it with a folder, or mount into its target: {os.path.realpath(path)}"
         assert content(top) == before
 
 
@@ -536,7 +536,7 @@ def test_a_planted_journal_that_guesses_takes_nothing_away(made: World) -> None:
 
 def test_a_home_that_is_very_deep_is_made(made: World, top: Path) -> None:
     """Deeper than Python calls itself; what is longer than a path may be is told."""
-    with pytest.raises(SkillMountError, match="cannot be made: file name too long"):
+    with pytest.raises(SkillMountError, match="cannot be created: file name too long"):
         mount(made.sources(1), top.joinpath(*["x"] * 2_100), host=HOST)
     assert not (top / "x").exists()
     home = top.joinpath(*["x"] * 1_100)
@@ -549,8 +549,8 @@ def test_a_home_that_is_very_deep_is_made(made: World, top: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 def test_where_no_folder_can_be_made_that_is_soon_told(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """There the system says that the folder is not there in which one is to be made."""
-    monkeypatch.setattr(transaction, "_MAKE_TIMEOUT", 0.05)
-    with pytest.raises(SkillMountError, match=r"`/proc/.claude/skills` cannot be made: no such file or directory"):
+    monkeypatch.setattr(lock, "_CREATE_TIMEOUT", 0.05)
+    with pytest.raises(SkillMountError, match=r"`/proc/.claude/skills` cannot be created: no such file or directory"):
         mount(made.sources(1), "/proc", host=HOST)
 
 
@@ -571,7 +571,7 @@ def test_a_planted_journal_that_cannot_be_read_is_told(row: str, made: World, to
     before = content(home)
     with pytest.raises(SkillMountError) as error:
         mount(made.sources(1), home, host=HOST)
-    assert str(error.value).startswith(f"what an interrupted mount left in {home}/{STAGING} cannot be settled: ")
+    assert str(error.value).startswith(f"cannot recover from an interrupted mount in {home}/{STAGING}: ")
     assert {path: what for path, what in content(home).items() if path in before} == before
 
 
@@ -601,7 +601,7 @@ def test_a_staging_folder_that_leads_out_is_not_followed(folder: str, made: Worl
     (home / STAGING / folder).symlink_to(top / "outside")
     (home / STAGING / "journal.json").write_bytes(journal({"name": "ink", "new": 1, "old": None}))
     before = content(home), content(top)
-    with pytest.raises(SkillMountError, match="cannot be settled: "):
+    with pytest.raises(SkillMountError, match="cannot recover from an interrupted mount"):
         mount(made.sources(1), home, host=HOST)
     assert (without_staging(content(home)), content(top)) == (without_staging(before[0]), before[1])
     (home / STAGING / "journal.json").unlink()
@@ -625,20 +625,20 @@ def test_what_another_user_left_is_not_swept(made: World) -> None:
 
 def test_who_does_not_let_go_is_waited_for_and_then_told(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some time, not for ever; the home is as it was."""
-    monkeypatch.setattr(transaction, "LOCK_TIMEOUT", 0.05)
+    monkeypatch.setattr(lock, "LOCK_TIMEOUT", 0.05)
     home = made.fresh("v1")
     with lock_skills_folder(str(home), ROOT):
         with pytest.raises(SkillMountError) as error:
             mount(made.sources(2), home, host=HOST)
         assert str(error.value) == f"another process is mounting into {home}/.claude"
-        assert error.value.hint == "wait for it, or end it"
+        assert error.value.hint == "wait until it has finished, or stop it"
     assert content(home) == made.meant("v1")
     mount(made.sources(2), home, host=HOST)
 
 
 def test_a_process_that_was_forked_meanwhile_holds_nobody_up(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """It has the descriptor still, but not the lock."""
-    monkeypatch.setattr(transaction, "LOCK_TIMEOUT", 5.0)
+    monkeypatch.setattr(lock, "LOCK_TIMEOUT", 5.0)
     home = made.fresh("v1")
     with lock_skills_folder(str(home), ROOT):
         pid = os.fork()
@@ -686,7 +686,7 @@ def test_a_plan_waits_for_a_mount_that_is_under_way(made: World) -> None:
     ready, go = os.pipe()
     pid = os.fork()
     if not pid:
-        real = transaction.Staging._replace_file
+        real = Staging._replace_file
 
         def slow(staging: Any, name: str, *rest: Any) -> None:
             if name == Path(RECORD).name:
@@ -694,7 +694,7 @@ def test_a_plan_waits_for_a_mount_that_is_under_way(made: World) -> None:
                 time.sleep(0.1)
             real(staging, name, *rest)
 
-        setattr(transaction.Staging, "_replace_file", slow)  # noqa: B010
+        setattr(Staging, "_replace_file", slow)  # noqa: B010
         try:
             mount(made.sources(1), home, host=HOST)
         finally:

@@ -1,29 +1,21 @@
-"""skills -> a plan -> a directory
+"""Mount skills into an agent's home, all of them or none, and remove them again.
 
-A plan reads and refuses, and changes nothing; what it holds against the skills and the home is told at once. Applied, a
-plan is there as a whole or not at all: `tree` copies, `transaction` puts the copies in their place. Which folder a
-client looks in says its host file. Names, limits and errors are those of WINK's `SKILLS.md`.
+`plan` reads and validates the skills and reports every problem, without changing anything; `apply` does what a plan
+says; `mount` is both. `unmount` removes what Prowess mounted. The names, limits and errors are those of WINK's
+`SKILLS.md`.
+
+This package knows hosts (in which folder they look for skills) and skills, but no catalog and no session.
 """
 
 from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._mount import (
-        MountedSkill,
-        MountReport,
-        Plan,
-        PlannedCopy,
-        SkillConfig,
-        SkillMount,
-        apply,
-        mount,
-        plan,
-        resolve_skill_name,
-        skills_root,
-        unmount,
-    )
+    from ._apply import MountedSkill, MountReport, apply, mount
+    from ._config import SkillConfig, SkillMount, resolve_skill_name, skills_root
+    from ._plan import Plan, PlannedCopy, plan
     from ._record import RecordedMount, read_record
+    from ._unmount import unmount
     from ._validate import validate_skill, validate_skill_name
 
 __all__ = [
@@ -49,27 +41,11 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
     __getattr__ = lazy_exports(
         __name__,
         {
-            "_mount": (
-                "MountReport",
-                "MountedSkill",
-                "Plan",
-                "PlannedCopy",
-                "SkillConfig",
-                "SkillMount",
-                "apply",
-                "mount",
-                "plan",
-                "resolve_skill_name",
-                "skills_root",
-                "unmount",
-            ),
-            "_record": (
-                "RecordedMount",
-                "read_record",
-            ),
-            "_validate": (
-                "validate_skill",
-                "validate_skill_name",
-            ),
+            "_apply": ("MountReport", "MountedSkill", "apply", "mount"),
+            "_config": ("SkillConfig", "SkillMount", "resolve_skill_name", "skills_root"),
+            "_plan": ("Plan", "PlannedCopy", "plan"),
+            "_record": ("RecordedMount", "read_record"),
+            "_unmount": ("unmount",),
+            "_validate": ("validate_skill", "validate_skill_name"),
         },
     )

@@ -1,9 +1,9 @@
-"""the file beside a skills folder -> what was mounted there
+"""Read the mount record: the file beside a skills folder that says what Prowess mounted there.
 
     record = {"version": 1, "made": [FOLDER ...], "skills": [{"name", "source", "seal"} ...]}
 
-It lies beside the copies, not in them, so that a copy is its source byte for byte. Anyone may have written it: what it
-names leads nowhere else, and what it says is done only where the seal of the copy agrees.
+It is not inside the copies, so that a copy is identical to its source. Anyone may have written it. So its paths cannot
+lead out of the home, and Prowess acts on it only if the integrity digest (`seal`) of the copy matches.
 """
 
 from __future__ import annotations
@@ -22,121 +22,123 @@ if TYPE_CHECKING:
     from typing import Any
 
 __all__ = [
-    "RecordedMount",
     "MountRecord",
+    "RecordedMount",
     "is_file_name",
     "parse_json",
-    "read_record",
-    "record_file_name",
-    "read_record_at",
     "parse_record",
+    "read_record",
+    "read_record_at",
     "read_small_file",
+    "record_file_name",
 ]
 
 _MAX_RECORD_BYTES = 4 * 1024 * 1024
 
 
 class RecordedMount(Frozen):
-    """One row of the record."""
+    """A skill in the mount record."""
 
     name: str
     source: str
-    """Where it was copied from, absolute."""
-    seal: str
-    """Of the copy, as `seal.seal` makes it: only what has it still is taken away or replaced."""
+    """The absolute path it was copied from."""
+    integrity: str
+    """The integrity digest of the copy. A copy with another one has changed, and is neither replaced nor removed."""
 
     def as_dict(self) -> dict[str, str]:
         """Return it in the shape of the record."""
-        return {"name": self.name, "source": self.source, "seal": self.seal}
+        return {"name": self.name, "source": self.source, "seal": self.integrity}
 
 
 class MountRecord(Frozen):
-    """What was mounted into one skills folder."""
+    """The content of the mount record of a skills folder."""
 
     skills: tuple[RecordedMount, ...] = ()
     made: tuple[str, ...] = ()
-    """Folders that were made for it, relative to the home, the outermost first."""
+    """Folders that were created for it, relative to the home, the outermost first."""
 
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of the file."""
-        return {"version": 1, "made": [*self.made], "skills": [row.as_dict() for row in self.skills]}
+        return {"version": 1, "made": [*self.made], "skills": [skill.as_dict() for skill in self.skills]}
 
 
 def record_file_name(root: str) -> str:
-    """Return the name of the record of a skills folder; it lies beside it."""
+    """Return the file name of the mount record, which is in the same folder as the skills folder."""
     return f".prowess-{os.path.basename(root)}.json"
 
 
 def read_record(home: str, root: str) -> MountRecord:
-    """Return what was mounted into a skills folder, as its record says.
+    """Return the mount record of a skills folder; an empty one if it is missing.
 
     Raises:
-        SkillMountError: the record cannot be believed.
+        SkillMountError: the record is invalid.
     """
-    above = os.path.join(home, os.path.dirname(root))
+    folder = os.path.join(home, os.path.dirname(root))
     try:
-        fd = os.open(above, FOLDER_FLAGS)
+        fd = os.open(folder, FOLDER_FLAGS)
     except OSError:
         return MountRecord()
     try:
-        return read_record_at(fd, record_file_name(root), above)
+        return read_record_at(fd, record_file_name(root), folder)
     finally:
         os.close(fd)
 
 
-def read_record_at(above: int, name: str, shown: str) -> MountRecord:
-    """Return what a record says; an empty one where there is none.
+def read_record_at(dir_fd: int, name: str, display_folder: str) -> MountRecord:
+    """Return a mount record in an open folder; an empty one if it is missing.
 
     Args:
-        above: a descriptor of the folder it is in.
-        name: of its file.
-        shown: the folder's path, for errors.
+        dir_fd: a descriptor of the folder.
+        name: the file name of the record.
+        display_folder: the path of the folder, for errors.
 
     Raises:
-        SkillMountError: it cannot be believed.
+        SkillMountError: the record is invalid.
     """
-    data = read_small_file(above, name, os.path.join(shown, name))
+    path = os.path.join(display_folder, name)
+    data = read_small_file(dir_fd, name, path)
     try:
         return MountRecord() if data is None else parse_record(parse_json(data))
     except (ValueError, RecursionError) as error:
-        raise _invalid_record(os.path.join(shown, name), f"it is no record of mounts ({error})") from None
+        raise _invalid_record(path, str(error)) from None
 
 
-def _invalid_record(path: str, why: str) -> SkillMountError:
-    words = f"the record of what was mounted cannot be believed: {neutral(path)}: {why}"
-    return SkillMountError(words, hint="remove it: what was mounted then counts as made by hand")
+def _invalid_record(path: str, reason: str) -> SkillMountError:
+    message = f"the mount record is invalid: {neutral(path)}: {reason}"
+    return SkillMountError(message, hint="remove it; then Prowess leaves alone the skills that are mounted there now")
 
 
-def read_small_file(above: int, name: str, shown: str) -> bytes | None:
-    """Return what a small file holds, None where there is none.
+def read_small_file(dir_fd: int, name: str, display_path: str) -> bytes | None:
+    """Return the content of a file in an open folder; `None` if it is missing.
 
     Raises:
-        SkillMountError: it is not a file, or too large.
+        SkillMountError: it is not a regular file, or larger than 4 MiB.
     """
     try:
-        fd = os.open(name, READ_FLAGS, dir_fd=above)
+        fd = os.open(name, READ_FLAGS, dir_fd=dir_fd)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise _invalid_record(shown, describe_os_error(error)) from None
+        raise _invalid_record(display_path, describe_os_error(error)) from None
     try:
         status = os.fstat(fd)
         if not stat.S_ISREG(status.st_mode) or status.st_size > _MAX_RECORD_BYTES:
-            raise _invalid_record(shown, "it is not a regular file of at most 4 MiB")
+            raise _invalid_record(display_path, "it is not a regular file of at most 4 MiB")
         return read_up_to(fd, _MAX_RECORD_BYTES)
     except SkillMountError:
         raise
     except OSError as error:
-        raise _invalid_record(shown, describe_os_error(error)) from None
+        raise _invalid_record(display_path, describe_os_error(error)) from None
     finally:
         os.close(fd)
 
 
 def parse_json(data: bytes) -> Any:
-    """Return what JSON says.
+    """Parse JSON.
 
     Raises:
-        ValueError: it is none; or a RecursionError, where it nests too deep.
+        ValueError: it is not valid JSON.
+        RecursionError: it nests too deep.
     """
     import json
 
@@ -144,29 +146,29 @@ def parse_json(data: bytes) -> Any:
 
 
 def parse_record(table: Any) -> MountRecord:
-    """Make a record of what its file says.
+    """Make a mount record from its JSON.
 
     Raises:
-        ValueError: it is none.
+        ValueError: a field is missing or has an invalid value.
     """
     if not isinstance(table, dict) or table.get("version") != 1:
         raise ValueError("its version is not 1")
-    made, rows = table.get("made"), table.get("skills")
+    made, entries = table.get("made"), table.get("skills")
     if not isinstance(made, list) or not all(isinstance(path, str) and _is_relative_path(path) for path in made):
         raise ValueError("`made` is not a list of folders")
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ValueError("`skills` is not a list of tables")
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise ValueError("`skills` is not a list of objects")
     skills = []
-    for row in rows:
-        values = [row.get(key) for key in ("name", "source", "seal")]
+    for entry in entries:
+        values = [entry.get(key) for key in ("name", "source", "seal")]
         if not all(isinstance(value, str) for value in values) or not is_file_name(values[0]):
             raise ValueError("a skill has no `name`, `source` or `seal`")
-        skills.append(RecordedMount(name=values[0], source=values[1], seal=values[2]))
+        skills.append(RecordedMount(name=values[0], source=values[1], integrity=values[2]))
     return MountRecord(skills=tuple(skills), made=tuple(made))
 
 
 def is_file_name(text: Any) -> bool:
-    """Say whether a text names something in a folder, and nothing elsewhere."""
+    """Return whether a value is the name of a file inside a folder, and not a path that leads elsewhere."""
     if not isinstance(text, str) or text in ("", ".", "..") or "/" in text or "\0" in text:
         return False
     try:
