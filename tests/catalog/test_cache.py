@@ -929,7 +929,7 @@ def test_an_interrupt_leaves_no_staged_file(kept: Kept, monkeypatch: pytest.Monk
     """And is not swallowed, even if the folder is gone by then."""
     for gone in (False, True):
 
-        def interrupted(*_: object, gone: bool = gone) -> None:
+        def interrupted(*_: object, gone: bool = gone, **__: object) -> None:
             if gone:
                 shutil.rmtree(kept.path.parent)
             raise KeyboardInterrupt

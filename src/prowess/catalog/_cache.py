@@ -26,6 +26,8 @@ import sys
 from itertools import chain
 from zlib import crc32
 
+from prowess._internal.files import is_own_file
+
 from ._fingerprints import FINGERPRINT_BYTES, fingerprint_paths, kind, link_kind, newest_time
 
 TYPE_CHECKING = False
@@ -127,14 +129,14 @@ class Cache:
     def _read(self, path: str) -> bytes:
         """Return the content of a file of the cache; empty if it is missing, not regular or not the user's own."""
         try:
-            if not _is_own(os.lstat(self.folder)):
+            if not is_own_file(os.lstat(self.folder), stat.S_ISDIR):
                 return b""
             fd = os.open(path, _OPEN_FLAGS)
         except (OSError, ValueError):
             return b""
         try:
             status = os.fstat(fd)
-            if not _is_own(status) or not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
+            if not is_own_file(status) or status.st_size > MAX_FILE_BYTES:
                 return b""
             parts = [os.read(fd, len(_MAGIC))]
             left = status.st_size - len(_MAGIC) if parts[0] == _MAGIC else 0
@@ -202,7 +204,7 @@ class Cache:
         from ._cache_files import evict_files, write_file
 
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        if _is_own(os.lstat(self.folder)):
+        if is_own_file(os.lstat(self.folder), stat.S_ISDIR):
             evict_files(self.folder, len(data))
             write_file(self.folder, name, data)
 
@@ -212,13 +214,6 @@ def user_identity() -> str:
     if sys.platform == "win32":
         return ""
     return f"{os.geteuid()} {os.getegid()} {sorted(os.getgroups())}"
-
-
-def _is_own(status: os.stat_result) -> bool:
-    """Return whether a file or folder belongs to the user, and only the user can write to it."""
-    if sys.platform == "win32":
-        return True
-    return status.st_uid == os.geteuid() and not status.st_mode & 0o022 and not stat.S_ISLNK(status.st_mode)
 
 
 def _file_name(key: bytes) -> str:

@@ -8,6 +8,8 @@ from contextlib import suppress
 from operator import itemgetter
 from time import time_ns
 
+from prowess._internal.fs import replacement_file, write_all
+
 __all__ = ["MAX_BYTES", "MAX_FILES", "evict_files", "write_file"]
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -16,8 +18,6 @@ MAX_FILES = 128
 """Files of a user."""
 _STALE_NS = 3600 * 1_000_000_000
 """Nanoseconds after which the process that wrote a temporary file is taken to be dead."""
-_OPEN_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_OPEN_FLAGS |= getattr(os, "O_BINARY", 0)
 _match_cache_file = re.compile(r"(\.)?catalog-[0-9a-f]{16}(?(1)\.[0-9]+\.[0-9a-f]+)").fullmatch
 """The names of the cache's files, temporary ones with a dot. Other files in the folder are never touched."""
 
@@ -29,19 +29,8 @@ def write_file(folder: str, name: str, data: bytes) -> None:
         OSError: the file cannot be written.
     """
     staged = os.path.join(folder, f".{name}.{os.getpid()}.{time_ns():x}")
-    fd = os.open(staged, _OPEN_FLAGS, 0o600)
-    try:
-        try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(fd, left) :]
-        finally:
-            os.close(fd)
-        os.replace(staged, os.path.join(folder, name))
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(staged)
-        raise
+    with replacement_file(os.path.join(folder, name), staged=staged) as fd:
+        write_all(fd, data)
 
 
 def evict_files(folder: str, size: int) -> None:

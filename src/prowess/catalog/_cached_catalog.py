@@ -21,6 +21,7 @@ from prowess._internal.files import package_folder
 from prowess.findings import CODES, Finding, Severity
 
 from ._entry import Entry, State
+from ._fingerprints import fingerprint_paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,33 +81,23 @@ _FINDING_TYPES: Mapping[str, Collection[object]] = {
 
 def _fingerprint_code() -> str:
     """Return the state of the source files that discovery runs, and of PyYAML's folder; empty if unknown."""
-    states = []
     package = package_folder()
     folders = [package, *(os.path.join(package, name) for name in _CODE_PACKAGES)]
+    files = []
     try:
         for folder in folders:  # grows during the loop
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.name.endswith((".py", ".pyc")):
-                        states.append(f"{entry.path}:{_status_text(entry.stat())}")
+                        files.append(entry.path)
                     elif folder != package and entry.name != "__pycache__" and entry.is_dir():
                         folders.append(entry.path)
-    except OSError:
+        files.sort()
+        files += [path for path in (os.path.join(path, "yaml") for path in sys.path) if os.path.isdir(path)]
+        states = fingerprint_paths(files, os.stat).hex()
+    except (OSError, ValueError, OverflowError):
         return ""
-    yaml = [_path_status(os.path.join(path, "yaml")) for path in sys.path]
-    about = [package, sys.version, sys.getfilesystemencoding(), *filter(None, yaml)]
-    return " ".join([*about, *sorted(states)])
-
-
-def _path_status(path: str) -> str:
-    try:
-        return _status_text(os.stat(path))
-    except (OSError, ValueError):
-        return ""
-
-
-def _status_text(status: os.stat_result) -> str:
-    return f"{status.st_ino}:{status.st_size}:{status.st_mtime_ns}:{status.st_ctime_ns}"
+    return "\n".join((package, sys.version, sys.getfilesystemencoding(), *files, states))
 
 
 _CODE_FINGERPRINT = _fingerprint_code()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import describe_os_error, neutral, quoted
+from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import ConfigError, SkillNotFoundError
 from prowess.findings import Finding, Severity, apply_policy, finding
 from prowess.hosts import load_host
@@ -253,7 +253,7 @@ def _with_whole_file_findings(entry: Entry, skill: Skill, rule: str) -> tuple[Fi
 def _whole_file_findings(skill: Skill) -> Iterator[Finding]:
     """Check the body, the files it links to, and the path itself."""
     if any("\ud800" <= character <= "\udfff" for character in skill.path or ""):
-        words = f"the path is not UTF-8: {quoted(skill.path or '', 200)}"
+        words = f"the path is not UTF-8: {quoted(skill.path or '', PATH_LIMIT)}"
         yield finding("path-not-utf8", words, path=skill.path, hint="rename the folder")
     yield from check_body(skill)
     folder = os.path.dirname(skill.path or "")
@@ -290,7 +290,7 @@ def find_skill_files(path: str) -> tuple[list[str], list[Finding]]:
     except ValueError:
         there = False
     if not there:
-        raise SkillNotFoundError(f"there is no {quoted(path, 200)}", hint="check the path")
+        raise SkillNotFoundError(f"there is no {quoted(path, PATH_LIMIT)}", hint="check the path")
     if os.path.isdir(path):
         files, problems = _find_below(path)
     else:

@@ -10,7 +10,8 @@ import os
 import stat
 from array import array
 from itertools import chain
-from operator import attrgetter
+
+from prowess._internal.files import stat_fingerprint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,9 +31,8 @@ __all__ = [
     "newest_time",
 ]
 
-_STAT_FIELDS = attrgetter("st_mode", "st_ino", "st_dev", "st_size", "st_mtime_ns", "st_ctime_ns")
-"""The parts of a fingerprint: six numbers of eight bytes, the times last."""
 FINGERPRINT_BYTES = 8 * 6
+"""Six numbers of eight bytes, the times last."""
 NOT_FOUND_ERRORS = (FileNotFoundError, NotADirectoryError)
 """The errors for a path that does not exist."""
 
@@ -72,7 +72,7 @@ class RecordingEnvironment(dict[str, str]):
 def fingerprint(status: os.stat_result) -> bytes:
     """Return the fingerprint of a status; empty if a number is too large for it."""
     try:
-        return array("q", _STAT_FIELDS(status)).tobytes()
+        return array("q", stat_fingerprint(status)).tobytes()
     except OverflowError:
         return b""
 
@@ -97,7 +97,7 @@ def fingerprint_paths(paths: Iterable[str], stat_path: Callable[[str], os.stat_r
         ValueError: a path is invalid.
         OverflowError: a number is too large for a fingerprint.
     """
-    return array("q", chain.from_iterable(map(_STAT_FIELDS, map(stat_path, paths)))).tobytes()
+    return array("q", chain.from_iterable(map(stat_fingerprint, map(stat_path, paths)))).tobytes()
 
 
 def newest_time(data: bytes) -> int:
