@@ -80,7 +80,7 @@ def test_a_file_that_cannot_be_used_is_one_finding(name: str, text: str | bytes,
     file = write(tmp_path, f"repo/.x/{name}", text)
     settings = read(tmp_path, *[Setting(file=f".x/{name}", key=key, form="names") for key in ("skills.off", "a")])
     assert [(item.code, item.path) for item in settings.findings] == [("config-invalid", file)]
-    assert settings.findings[0].hint == "mend the file; until then it is ignored"
+    assert settings.findings[0].hint == "fix the file; until then it is ignored"
     assert len(settings.findings[0].message) < 300
     assert settings.effects == {}
 

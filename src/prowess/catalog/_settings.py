@@ -1,7 +1,6 @@
-"""files + environment -> Settings
+"""Read what a client's user has set about skills: which are off, whether skills are on, which folders are trusted.
 
-What a client's user has set about skills: which are off, whether they are on at all, which folders are trusted. Where
-to look is in the host's file; a settings file that cannot be used is a finding, never a failure.
+The host's file says where the settings are. A settings file that cannot be used is a finding, never a failure.
 """
 
 from __future__ import annotations
@@ -10,34 +9,32 @@ import os
 import re
 from collections.abc import Mapping
 
-from prowess._internal.files import UnreadableError, expand_home
+from prowess._internal.files import expand_home
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import quoted
-from prowess.findings import Finding, finding
-from prowess.skill import parse_yaml_mapping
 
 from ._filesystem import Filesystem
+from ._settings_files import SettingsFiles, get_dotted, parse_bool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
+    from prowess.findings import Finding
     from prowess.hosts import Host, Setting
 
 __all__ = ["Settings", "read_settings"]
 
-_MAX_SETTINGS_BYTES = 512 * 1024
-_MAX_TOML_KEY_COST = 2_000_000
-"""In a TOML file: the squares of how many dots stand on each line, as `tomllib` takes the square of a key's parts."""
 _MAX_PATTERNS = 1000
+"""Patterns of names that count for one host."""
 _MAX_PATTERN_LENGTH = 256
-"""Patterns of names that one host heeds, and the characters of one: no name that is shown is longer."""
-_TRUE = frozenset(("true", "1", "yes", "on"))
-_FALSE = frozenset(("false", "0", "no", "off"))
+"""Characters of a pattern; no shown name is longer."""
+_ROLE_MAX_SKILLS = 200
+"""InitRunner, "Auto-Discovered Skills": `max_skills: 50   # default: 50, max: 200`."""
 
 
 class Settings(Frozen):
-    """What a host's settings say here."""
+    """What a host's settings say."""
 
     enabled: bool = True
     enabled_source: str = "the default"
@@ -45,9 +42,9 @@ class Settings(Frozen):
     effects: Mapping[str, tuple[str, str]] = EMPTY
     """Skill name to (`off`, `gone`, `name-only` or `user-only`; the file that says so)."""
     folded_effects: Mapping[str, tuple[str, str]] = EMPTY
-    """The same by lower-case name, where the host compares so."""
+    """The same by lower-case name, if the host compares so."""
     patterns: tuple[tuple[str, str, str], ...] = ()
-    """Pattern of names, effect, file; the last that fits counts."""
+    """Pattern of names, effect and file; the last that matches counts."""
     disabled_paths: Mapping[str, str] = EMPTY
     """SKILL.md path or folder to the file that switches it off."""
     trust: str = "unknown"
@@ -71,246 +68,184 @@ def read_settings(
     """Read a host's settings.
 
     Args:
-        host: whose.
+        host: whose settings.
         project: the git root, or the working directory without one.
         cwd: the working directory.
         home: the user's home.
         env: the environment.
         role: an InitRunner role file, whose `spec.auto_skills` counts.
-        filesystem: what was seen so far.
+        filesystem: what was read so far.
     """
-    reader = _SettingsReader(filesystem or Filesystem())
-    enabled, enabled_source = host.enabled, "the default"
-    effects: dict[str, tuple[str, str]] = {}
-    folded_effects: dict[str, tuple[str, str]] = {}
-    disabled_paths: dict[str, str] = {}
-    trust, trust_source = "unknown", ""
-    switched = False
-    patterns: tuple[tuple[str, str, str], ...] = ()
-    for row in host.settings:
-        for path in _settings_paths(row.file, cwd if row.only_cwd else project, cwd, home, env):
-            value = reader.value(path, row.key)
-            if value is None:
-                continue
-            if row.form == "switch":
-                answer = _parse_bool(value)
-                if answer is None:
-                    reader.report(path, f"`{row.key}` is neither true nor false")
-                elif not switched:
-                    enabled, enabled_source, switched = answer, path, True
-            elif row.form == "folders":
-                if isinstance(value, Mapping) and trust == "unknown":
-                    trust, trust_source = _folder_trust(row, value, cwd), path
-            else:
-                taken_back = reader.value(path, row.unless) if row.unless else None
-                back = {name.strip().lower() for name, _ in _skill_effects(row, taken_back)}
-                if row.patterns:
-                    named = [
-                        (name, effect, path)
-                        for name, effect in _skill_effects(row, value)
-                        if len(name) <= _MAX_PATTERN_LENGTH
-                    ]
-                    if len(patterns) + len(named) > _MAX_PATTERNS:
-                        named = named[: _MAX_PATTERNS - len(patterns)]
-                        reader.report(path, f"of the patterns of names only {_MAX_PATTERNS:,} are heeded")
-                    patterns = (*named, *patterns)
-                    continue
-                for name, effect in _skill_effects(row, value):
-                    if name.strip().lower() in back:
-                        continue
-                    if row.form == "entries" and (os.sep in name or name.startswith("~")):
-                        disabled_paths[
-                            os.path.normpath(os.path.join(os.path.dirname(path), expand_home(name, home)))
-                        ] = path
-                    else:
-                        effects.setdefault(name, (effect, path))
-                        if row.fold:
-                            folded_effects.setdefault(name.strip().lower(), (effect, path))
-    if host.trust_switch and trust == "unknown":
-        for row in host.settings:
-            for path in _settings_paths(row.file, project, cwd, home, env):
-                if row.form != "folders" and _parse_bool(reader.value(path, host.trust_switch)) is False:
-                    trust, trust_source = "trusted", path
-    if (answer := reader.read_bool_variable(env, host.switch_variable)) is not None:
-        enabled, enabled_source = answer, host.switch_variable
-    if (answer := reader.read_bool_variable(env, host.trust_variable)) is not None:
-        trust, trust_source = ("trusted" if answer else "untrusted"), host.trust_variable
-    max_skills = host.max_skills
+    reader = _SettingsReader(host, project, cwd, home, env, filesystem or Filesystem())
+    for setting in host.settings:
+        for path in reader.paths(setting, cwd if setting.only_cwd else project):
+            value = reader.files.value(path, setting.key)
+            if value is not None:
+                reader.apply(setting, path, value)
+    reader.apply_trust_switch()
+    reader.apply_variables()
     if role is not None:
-        enabled, enabled_source, max_skills = _role_settings(reader, role, enabled, enabled_source, max_skills)
-    return Settings(
-        enabled=enabled,
-        enabled_source=enabled_source,
-        effects=effects,
-        folded_effects=folded_effects,
-        patterns=patterns,
-        disabled_paths=disabled_paths,
-        trust=trust,
-        trust_source=trust_source,
-        max_skills=max_skills,
-        findings=tuple(reader.findings),
-    )
+        reader.apply_role(role)
+    return reader.settings()
 
 
-_ROLE_MAX_SKILLS = 200
-"""InitRunner, "Auto-Discovered Skills": `max_skills: 50   # default: 50, max: 200`."""
+class _SettingsReader:
+    """Collects the settings of one host."""
 
+    def __init__(
+        self, host: Host, project: str, cwd: str, home: str, env: Mapping[str, str], filesystem: Filesystem
+    ) -> None:
+        self.host, self.project, self.cwd, self.home, self.env = host, project, cwd, home, env
+        self.files = SettingsFiles(filesystem)
+        self._enabled, self._enabled_source, self._switch_found = host.enabled, "the default", False
+        self._effects: dict[str, tuple[str, str]] = {}
+        self._folded_effects: dict[str, tuple[str, str]] = {}
+        self._patterns: tuple[tuple[str, str, str], ...] = ()
+        self._disabled_paths: dict[str, str] = {}
+        self._trust, self._trust_source = "unknown", ""
+        self._max_skills = host.max_skills
 
-def _role_settings(
-    reader: _SettingsReader, role: str, enabled: bool, enabled_source: str, max_skills: int
-) -> tuple[bool, str, int]:
-    """Read `spec.auto_skills` of an InitRunner role."""
-    reader.file_must_exist = True
-    table = reader.table(role)
-    if not isinstance(table.get("spec"), Mapping) and "auto_skills" in table:
-        table = {"spec": table}
-    answer = _get_dotted(table, "spec.auto_skills.enabled")
-    if answer is not None:
-        truth = _parse_bool(answer)
-        if truth is None:
-            reader.report(role, "`auto_skills.enabled` is neither true nor false")
+    def settings(self) -> Settings:
+        """Return what was collected."""
+        return Settings(
+            enabled=self._enabled,
+            enabled_source=self._enabled_source,
+            effects=self._effects,
+            folded_effects=self._folded_effects,
+            patterns=self._patterns,
+            disabled_paths=self._disabled_paths,
+            trust=self._trust,
+            trust_source=self._trust_source,
+            max_skills=self._max_skills,
+            findings=tuple(self.files.findings),
+        )
+
+    def paths(self, setting: Setting, project: str) -> list[str]:
+        """Return where a settings file may be, the most important path first."""
+        file = setting.file
+        if file.startswith("$"):
+            variable, _, file = file[1:].partition("|")
+            variable, _, rest = variable.partition("/")
+            if value := self.env.get(variable):
+                return [os.path.join(value, rest)]
+        file = expand_home(file, self.home)
+        return list(dict.fromkeys((os.path.join(self.cwd, file), os.path.join(project, file))))
+
+    def apply(self, setting: Setting, path: str, value: Any) -> None:
+        """Apply the value that a file has for a setting."""
+        if setting.form == "switch":
+            self._apply_switch(setting, path, value)
+        elif setting.form == "folders":
+            if isinstance(value, Mapping) and self._trust == "unknown":
+                self._trust, self._trust_source = _folder_trust(setting, value, self.cwd), path
+        elif setting.patterns:
+            self._add_patterns(setting, path, value)
         else:
-            enabled, enabled_source = truth, role
-    limit = _get_dotted(table, "spec.auto_skills.max_skills")
-    if limit is not None:
-        number = int(limit) if isinstance(limit, str) and re.fullmatch(r"[0-9]{1,9}", limit) else 0
-        if 1 <= number <= _ROLE_MAX_SKILLS:
-            max_skills = number
-        else:
-            reader.report(role, f"`auto_skills.max_skills` is not a number from 1 to {_ROLE_MAX_SKILLS}")
-    return enabled, enabled_source, max_skills
+            self._add_effects(setting, path, value)
 
+    def _apply_switch(self, setting: Setting, path: str, value: Any) -> None:
+        answer = parse_bool(value)
+        if answer is None:
+            self.files.report(path, f"`{setting.key}` is neither true nor false")
+        elif not self._switch_found:
+            self._enabled, self._enabled_source, self._switch_found = answer, path, True
 
-def _settings_paths(file: str, project: str, cwd: str, home: str, env: Mapping[str, str]) -> list[str]:
-    """Return where a settings file may be, the one that counts most first."""
-    if file.startswith("$"):
-        variable, _, file = file[1:].partition("|")
-        variable, _, rest = variable.partition("/")
-        if value := env.get(variable):
-            return [os.path.join(value, rest)]
-    file = expand_home(file, home)
-    return list(dict.fromkeys((os.path.join(cwd, file), os.path.join(project, file))))
-
-
-def _parse_bool(value: object) -> bool | None:
-    if isinstance(value, bool):
-        return value
-    word = value.strip().lower() if isinstance(value, str) else ""
-    return True if word in _TRUE else False if word in _FALSE else None
-
-
-def _skill_effects(row: Setting, value: Any) -> list[tuple[str, str]]:
-    """Return the skills a value names, each with what becomes of it."""
-    if row.form == "names" and isinstance(value, list | tuple):
-        return [(name, row.effects.get("off", "off")) for name in value if isinstance(name, str)]
-    if row.form == "effects" and isinstance(value, Mapping):
-        return [
-            (name, row.effects[word]) for name, word in value.items() if isinstance(word, str) and word in row.effects
+    def _add_patterns(self, setting: Setting, path: str, value: Any) -> None:
+        patterns = [
+            (name, effect, path) for name, effect in _skill_effects(setting, value) if len(name) <= _MAX_PATTERN_LENGTH
         ]
-    if row.form == "entries" and isinstance(value, list):
-        last = {
+        if len(self._patterns) + len(patterns) > _MAX_PATTERNS:
+            patterns = patterns[: _MAX_PATTERNS - len(self._patterns)]
+            self.files.report(path, f"only {_MAX_PATTERNS:,} patterns of names count")
+        self._patterns = (*patterns, *self._patterns)
+
+    def _add_effects(self, setting: Setting, path: str, value: Any) -> None:
+        exceptions = self.files.value(path, setting.unless) if setting.unless else None
+        excepted = {name.strip().lower() for name, _ in _skill_effects(setting, exceptions)}
+        for name, effect in _skill_effects(setting, value):
+            if name.strip().lower() in excepted:
+                continue
+            if setting.form == "entries" and (os.sep in name or name.startswith("~")):
+                folder = os.path.dirname(path)
+                self._disabled_paths[os.path.normpath(os.path.join(folder, expand_home(name, self.home)))] = path
+                continue
+            self._effects.setdefault(name, (effect, path))
+            if setting.fold:
+                self._folded_effects.setdefault(name.strip().lower(), (effect, path))
+
+    def apply_trust_switch(self) -> None:
+        """Trust the project if the user has switched off trust."""
+        if not self.host.trust_switch or self._trust != "unknown":
+            return
+        for path in self._paths_of_switches():
+            if parse_bool(self.files.value(path, self.host.trust_switch)) is False:
+                self._trust, self._trust_source = "trusted", path
+
+    def _paths_of_switches(self) -> Iterator[str]:
+        for setting in self.host.settings:
+            if setting.form != "folders":
+                yield from self.paths(setting, self.project)
+
+    def apply_variables(self) -> None:
+        """Apply the host's environment variables, which win over files."""
+        host = self.host
+        enabled = self.files.read_bool_variable(self.env, host.switch_variable)
+        if enabled is not None:
+            self._enabled, self._enabled_source = enabled, host.switch_variable
+        trusted = self.files.read_bool_variable(self.env, host.trust_variable)
+        if trusted is not None:
+            self._trust, self._trust_source = ("trusted" if trusted else "untrusted"), host.trust_variable
+
+    def apply_role(self, role: str) -> None:
+        """Apply `spec.auto_skills` of an InitRunner role."""
+        self.files.file_must_exist = True
+        table = self.files.table(role)
+        if not isinstance(table.get("spec"), Mapping) and "auto_skills" in table:
+            table = {"spec": table}
+        value = get_dotted(table, "spec.auto_skills.enabled")
+        if value is not None:
+            enabled = parse_bool(value)
+            if enabled is None:
+                self.files.report(role, "`auto_skills.enabled` is neither true nor false")
+            else:
+                self._enabled, self._enabled_source = enabled, role
+        limit = get_dotted(table, "spec.auto_skills.max_skills")
+        if limit is not None:
+            number = int(limit) if isinstance(limit, str) and re.fullmatch(r"[0-9]{1,9}", limit) else 0
+            if 1 <= number <= _ROLE_MAX_SKILLS:
+                self._max_skills = number
+            else:
+                self.files.report(role, f"`auto_skills.max_skills` is not a number from 1 to {_ROLE_MAX_SKILLS}")
+
+
+def _skill_effects(setting: Setting, value: Any) -> list[tuple[str, str]]:
+    """Return the skills that a value names, each with its effect."""
+    if setting.form == "names" and isinstance(value, list | tuple):
+        return [(name, setting.effects.get("off", "off")) for name in value if isinstance(name, str)]
+    if setting.form == "effects" and isinstance(value, Mapping):
+        return [
+            (name, setting.effects[word])
+            for name, word in value.items()
+            if isinstance(word, str) and word in setting.effects
+        ]
+    if setting.form == "entries" and isinstance(value, list):
+        enabled = {
             name: item.get("enabled")
             for item in value
             if isinstance(item, Mapping) and isinstance(name := item.get("name") or item.get("path"), str)
         }
-        return [(name, "off") for name, on in last.items() if on is False]
+        return [(name, "off") for name, on in enabled.items() if on is False]
     return []
 
 
-def _folder_trust(row: Setting, value: Mapping[str, Any], cwd: str) -> str:
-    """Return what the nearest folder at or above the working directory is trusted as."""
+def _folder_trust(setting: Setting, value: Mapping[str, Any], cwd: str) -> str:
+    """Return the trust of the nearest listed folder at or above the working directory."""
     directory = cwd
     while True:
         word = value.get(directory)
-        if isinstance(word, str) and word in row.effects:
-            return row.effects[word]
+        if isinstance(word, str) and word in setting.effects:
+            return setting.effects[word]
         parent = os.path.dirname(directory)
         if parent == directory:
             return "unknown"
         directory = parent
-
-
-def _get_dotted(table: Any, key: str) -> Any:
-    for part in filter(None, key.split(".")):
-        if not isinstance(table, Mapping):
-            return None
-        table = table.get(part)
-    return table
-
-
-# What nothing closes reaches to the end of the file: to look for its end from each place anew would take for ever.
-_COMMENT = r'(?s)("(?:[^"\\]+|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)'
-_TRAILING_COMMA = r'(?s)("(?:[^"\\]+|\\.)*(?:"|\Z))|,(?=\s*[}\]])'
-
-
-class _SettingsReader:
-    """Reads each settings file once, and notes what is wrong with it."""
-
-    def __init__(self, filesystem: Filesystem) -> None:
-        self.filesystem = filesystem
-        self.findings: list[Finding] = []
-        self.file_must_exist = False
-        self._tables: dict[str, Mapping[str, Any]] = {}
-
-    def report(self, path: str, message: str) -> None:
-        self.findings.append(
-            finding("config-invalid", message, path=path, hint="mend the file; until then it is ignored")
-        )
-
-    def read_bool_variable(self, env: Mapping[str, str], name: str) -> bool | None:
-        """Return what an environment variable says; one that is empty says nothing."""
-        word = env.get(name, "").strip() if name else ""
-        answer = _parse_bool(word)
-        if word and answer is None:
-            words = f"the variable `{name}` is neither true nor false: {quoted(word)}"
-            self.findings.append(finding("config-invalid", words, hint="set it to `true` or `false`"))
-        return answer
-
-    def value(self, path: str, key: str) -> Any:
-        return _get_dotted(self.table(path), key)
-
-    def table(self, path: str) -> Mapping[str, Any]:
-        if path not in self._tables:
-            self._tables[path] = {}
-            try:
-                # A settings file may well be a link: people keep them in a repository of dot files.
-                data = self.filesystem.data(path, _MAX_SETTINGS_BYTES)
-            except UnreadableError as error:
-                if error.code != "file-missing" or self.file_must_exist:
-                    self.report(path, f"the settings cannot be read: {error.message}")
-                return {}
-            try:
-                table = _parse_settings(path, data)
-            except (ValueError, RecursionError) as error:
-                self.report(path, f"the settings cannot be read: {quoted(str(error), 120)}")
-                return {}
-            if isinstance(table, Mapping):
-                self._tables[path] = table
-            else:
-                self.report(path, "the settings are not a table of keys")
-        return self._tables[path]
-
-
-def _parse_settings(path: str, data: bytes) -> Any:
-    if path.endswith((".yaml", ".yml")):
-        values, findings = parse_yaml_mapping(data, path)
-        # A skill is repaired, settings are not: what a client cannot read there has no effect.
-        errors = [item for item in findings if item.severity == "error" or item.code.startswith("repair-")]
-        if errors:
-            raise ValueError(errors[0].message)
-        return values
-    text = data.decode("utf-8-sig")
-    if path.endswith(".toml"):
-        import tomllib
-
-        if sum(line.count(".") ** 2 for line in text.split("\n")) > _MAX_TOML_KEY_COST:
-            raise ValueError("its keys have too many parts")
-        return tomllib.loads(text)
-    import json
-
-    try:
-        return json.loads(text)
-    except ValueError:
-        # Several clients read comments and trailing commas in theirs.
-        plain = re.sub(_COMMENT, lambda match: match[1] or " ", text)
-        return json.loads(re.sub(_TRAILING_COMMA, lambda match: match[1] or "", plain))

@@ -1,0 +1,130 @@
+"""Read the settings files of a client: JSON with comments, TOML or YAML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from prowess._internal.files import UnreadableError
+from prowess._internal.text import quoted
+from prowess.findings import Finding, finding
+from prowess.skill import parse_yaml_mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._filesystem import Filesystem
+
+__all__ = ["SettingsFiles", "get_dotted", "parse_bool"]
+
+_MAX_SETTINGS_BYTES = 512 * 1024
+_MAX_TOML_KEY_COST = 2_000_000
+"""The sum of the squares of the dots on each line of a TOML file: `tomllib` takes quadratic time for a dotted key."""
+_TRUE = frozenset(("true", "1", "yes", "on"))
+_FALSE = frozenset(("false", "0", "no", "off"))
+
+# An unclosed string or comment ends with the file: a search for its end from each start would take quadratic time.
+_COMMENT = r'(?s)("(?:[^"\\]+|\\.)*(?:"|\Z))|//[^\n]*|/\*.*?(?:\*/|\Z)'
+_TRAILING_COMMA = r'(?s)("(?:[^"\\]+|\\.)*(?:"|\Z))|,(?=\s*[}\]])'
+
+
+class SettingsFiles:
+    """Reads each settings file once, and collects findings."""
+
+    def __init__(self, filesystem: Filesystem) -> None:
+        self.filesystem = filesystem
+        self.findings: list[Finding] = []
+        self.file_must_exist = False
+        self._tables: dict[str, Mapping[str, Any]] = {}
+
+    def report(self, path: str, message: str) -> None:
+        """Report a problem with a file."""
+        hint = "fix the file; until then it is ignored"
+        self.findings.append(finding("config-invalid", message, path=path, hint=hint))
+
+    def read_bool_variable(self, env: Mapping[str, str], name: str) -> bool | None:
+        """Return the value of an environment variable; `None` if it is empty or invalid."""
+        word = env.get(name, "").strip() if name else ""
+        answer = parse_bool(word)
+        if word and answer is None:
+            message = f"the variable `{name}` is neither true nor false: {quoted(word)}"
+            self.findings.append(finding("config-invalid", message, hint="set it to `true` or `false`"))
+        return answer
+
+    def value(self, path: str, key: str) -> Any:
+        """Return the value of a dotted key in a file; `None` if it is missing."""
+        return get_dotted(self.table(path), key)
+
+    def table(self, path: str) -> Mapping[str, Any]:
+        """Return the content of a file; empty if it is missing or invalid."""
+        table = self._tables.get(path)
+        if table is None:
+            table = self._tables[path] = self._read_table(path)
+        return table
+
+    def _read_table(self, path: str) -> Mapping[str, Any]:
+        try:
+            # A settings file is often a link: people keep settings in a repository of dot files.
+            data = self.filesystem.data(path, _MAX_SETTINGS_BYTES)
+        except UnreadableError as error:
+            if error.code != "file-missing" or self.file_must_exist:
+                self.report(path, f"the settings cannot be read: {error.message}")
+            return {}
+        try:
+            table = _parse_settings(path, data)
+        except (ValueError, RecursionError) as error:
+            self.report(path, f"the settings cannot be read: {quoted(str(error), 120)}")
+            return {}
+        if not isinstance(table, Mapping):
+            self.report(path, "the settings are not a table of keys")
+            return {}
+        return table
+
+
+def parse_bool(value: object) -> bool | None:
+    """Return the truth of a setting: true, false, or a word such as `on`; `None` for anything else."""
+    if isinstance(value, bool):
+        return value
+    word = value.strip().lower() if isinstance(value, str) else ""
+    return True if word in _TRUE else False if word in _FALSE else None
+
+
+def get_dotted(table: Any, key: str) -> Any:
+    """Return the value of a key such as `skills.disabled`; `None` if it is missing."""
+    for part in filter(None, key.split(".")):
+        if not isinstance(table, Mapping):
+            return None
+        table = table.get(part)
+    return table
+
+
+def _parse_settings(path: str, data: bytes) -> Any:
+    """Parse a file by its name.
+
+    Raises:
+        ValueError: the file is invalid.
+        RecursionError: it is nested too deeply.
+    """
+    if path.endswith((".yaml", ".yml")):
+        values, findings = parse_yaml_mapping(data, path)
+        # A skill is repaired, settings are not: what a client cannot read there has no effect.
+        errors = [item for item in findings if item.severity == "error" or item.code.startswith("repair-")]
+        if errors:
+            raise ValueError(errors[0].message)
+        return values
+    text = data.decode("utf-8-sig")
+    if path.endswith(".toml"):
+        import tomllib
+
+        if sum(line.count(".") ** 2 for line in text.split("\n")) > _MAX_TOML_KEY_COST:
+            raise ValueError("its keys have too many parts")
+        return tomllib.loads(text)
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        # Several clients allow comments and trailing commas.
+        plain = re.sub(_COMMENT, lambda match: match[1] or " ", text)
+        return json.loads(re.sub(_TRAILING_COMMA, lambda match: match[1] or "", plain))
