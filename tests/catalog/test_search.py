@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 from prowess.catalog import discover
 from prowess.catalog._entry import REACHABLE, State
-from prowess.catalog._search import MAX_BODY_CHARS, MAX_QUERY_CHARS, MAX_QUERY_WORDS, Hit, Index
+from prowess.catalog._search import MAX_BODY_CHARS, MAX_QUERY_WORDS, Hit, Index
+from prowess.catalog._search_words import MAX_QUERY_CHARS
 from prowess.errors import SkillError
 from prowess.skill import Skill
 from support.skills import skill

@@ -13,10 +13,9 @@ if TYPE_CHECKING:
     from ._prompt import FORMATS, LEVELS, estimate_tokens, render
     from ._providers import SkillProvider
     from ._roots import ScanRoot, find_scan_roots, git_root
-    from ._search import MAX_BODY_CHARS, MAX_QUERY_WORDS, Hit, Index, Reader
+    from ._search import MAX_BODY_CHARS, MAX_QUERY_WORDS, Hit, Index, SkillReader
 
 __all__ = [
-    "Reader",
     "Catalog",
     "Entry",
     "FORMATS",
@@ -31,6 +30,7 @@ __all__ = [
     "Report",
     "ScanRoot",
     "SkillProvider",
+    "SkillReader",
     "State",
     "check",
     "check_file",
@@ -90,7 +90,7 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
                 "Index",
                 "MAX_BODY_CHARS",
                 "MAX_QUERY_WORDS",
-                "Reader",
+                "SkillReader",
             ),
         },
     )

@@ -7,7 +7,7 @@ from prowess.errors import ActivationError, ProwessError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from prowess.catalog import Entry, Reader
+    from prowess.catalog import Entry, SkillReader
     from prowess.skill import Skill
 
 __all__ = ["SafeReader"]
@@ -16,7 +16,7 @@ __all__ = ["SafeReader"]
 class SafeReader:
     """A provider that raises only errors of ours, so that the conversation goes on."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: SkillReader) -> None:
         self._reader = reader
 
     def read(self, skill: Entry) -> Skill:
