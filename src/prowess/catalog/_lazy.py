@@ -21,7 +21,8 @@ from prowess.skill import (
 )
 
 from ._entry import Entry, State
-from ._evaluate import ACTIVE_VERDICT, Evaluation, Evaluator, Verdict
+from ._evaluate import Evaluation, Evaluator
+from ._verdicts import ACTIVE_VERDICT, Verdict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,203 @@
+"""Work out the name and the description that a host shows for a skill, and whether it rejects them."""
+
+from __future__ import annotations
+
+import re
+
+from prowess._internal.text import collapse_hidden_runs, quoted
+from prowess.hosts import (
+    DESCRIPTION_ACTIONS,
+    NAME_ACTIONS,
+    apply_dialect,
+    escape_entities,
+    javascript_literal,
+    javascript_string,
+    measure_text,
+    value_kind,
+)
+
+from ._entry import State
+from ._verdicts import Verdict, describe_kind, rejection, value_code, value_rejection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prowess.hosts import Host
+    from prowess.skill import Field, Skill
+
+    from ._filesystem import Filesystem
+    from ._scan import FoundSkill
+
+__all__ = ["FieldEvaluator"]
+
+
+class FieldEvaluator:
+    """One host's rules for names and descriptions."""
+
+    def __init__(self, host: Host, filesystem: Filesystem) -> None:
+        self.host, self.filesystem = host, filesystem
+        self._name_actions = _with_blank_action({**NAME_ACTIONS, **host.name_rules.on})
+        self._description_actions = _with_blank_action({**DESCRIPTION_ACTIONS, **host.description_rules.on})
+
+    def apply_dialect(self, item: FoundSkill, skill: Skill) -> Skill:
+        """Return a skill as the host reads it: between its own fences, after its own repairs."""
+        return apply_dialect(skill, item.path, self.host.reading, lambda: self.filesystem.text(item.real))
+
+    # ── name ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def name(self, fields: Mapping[str, Field] | None, folder: str) -> tuple[str, Verdict | None]:
+        """Return the name that the host uses, and the verdict if it rejects the skill for its name.
+
+        Args:
+            fields: the front matter; `None` if the host sees none.
+            folder: the name of the skill's folder.
+        """
+        rules = self.host.name_rules
+        value, kind, action = self._field_action(fields, "name", self._name_actions)
+        verdict = value_rejection("name", kind) if action == "reject" else None
+        name = folder
+        if action not in ("reject", "folder") and value is not None:
+            name = javascript_string(value)
+        if rules.one_line:
+            name = " ".join(name.split())
+        elif rules.trim:
+            name = name.strip()
+        if verdict is None and (fields is not None or action != "folder"):
+            verdict = self.name_limit_verdict(name, folder)
+        for old, new in rules.replace.items():
+            name = re.sub(old, new, name)
+        return (folder if rules.identity == "folder" else name), verdict
+
+    def alias(self, fields: Mapping[str, Field] | None) -> str:
+        """Return the name in the front matter as the host writes it; empty if it reads no name."""
+        value = None if fields is None else fields.get("name")
+        kind = self._parsed_kind(value)
+        action = "text" if kind == "text" else self._name_actions.get(kind, "reject")
+        if value is None or action not in ("text", "value"):
+            return ""
+        return javascript_literal(str(value.value)) if action == "value" else javascript_string(value)
+
+    def name_limit_verdict(self, name: str, folder: str) -> Verdict | None:
+        """Return the verdict if the host rejects a name."""
+        rules = self.host.name_rules
+        if rules.max_length and len(name) > rules.max_length:
+            return rejection("name-too-long", f"its name has {len(name)} characters, more than {rules.max_length}")
+        if rules.pattern and not re.fullmatch(rules.pattern, name):
+            return rejection("name-characters", f"{self.host.title} does not accept the name {quoted(name)}")
+        if rules.must_equal_folder and name != folder:
+            return rejection("name-not-folder", f"the name {quoted(name)} is not the folder's name {quoted(folder)}")
+        for word in rules.reserved:
+            if word in name.lower():
+                return rejection("name-reserved", f"the name {quoted(name)} contains the reserved word `{word}`")
+        return None
+
+    # ── description ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def description(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> tuple[str, str, Verdict | None]:
+        """Return the description, its first line, and the verdict if the host rejects or hides the skill for it."""
+        text, verdict = self._own_description(item, fields)
+        rules = self.host.description_rules
+        if rules.one_line:
+            text = " ".join(text.split())
+        elif rules.trim:
+            text = text.strip()
+        line = text.split("\n", 1)[0].strip()
+        when = fields.get("when_to_use") if fields is not None else None
+        if "when_to_use" in rules.append and when is not None and when.kind == "text" and str(when.value).strip():
+            text = f"{text}{rules.joiner}{str(when.value).strip()}"
+        if rules.clean:
+            text = collapse_hidden_runs(text)
+        text = escape_entities(text, rules.escape)
+        if rules.limit and rules.past_limit == "cut" and measure_text(text, rules.unit) > rules.limit:
+            text = _truncate(text, rules.limit, rules.ellipsis, rules.unit)
+        if "scope" in rules.append:
+            word = self.host.scope_words.get(item.scan_root.scope, item.scan_root.scope)
+            text, line = f"{text} ({word})", f"{line} ({word})"
+        return text, line, verdict
+
+    def _own_description(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> tuple[str, Verdict | None]:
+        """Return the description before the host shortens or extends it, and the verdict."""
+        rules = self.host.description_rules
+        value, kind, action = self._field_action(fields, "description", self._description_actions)
+        verdict = None
+        text = javascript_string(value) if value is not None else ""
+        if action == "reject":
+            verdict = value_rejection("description", kind)
+        elif action == "hide":
+            reason = f"its description is {describe_kind(kind)}, so the model does not see it"
+            verdict = Verdict(State.USER_ONLY, reason, value_code("description", kind))
+        elif action == "body":
+            text = self._description_from_body(item, whole=fields is None)
+        if verdict is None and rules.limit and rules.past_limit == "drop":
+            length = measure_text(text, rules.unit)
+            if length > rules.limit:
+                reason = f"its description has {length:,} characters, more than {rules.limit:,}"
+                verdict = rejection("description-too-long", reason)
+        return text, verdict
+
+    def _description_from_body(self, item: FoundSkill, *, whole: bool) -> str:
+        """Return a description made of the first lines of the body that are not blank.
+
+        Args:
+            item: the skill.
+            whole: whether the host takes the whole file as the body.
+        """
+        if item.skill.document is None:
+            return ""  # a file that was not read, perhaps a link to somewhere else, is not read here either
+        rules = self.host.description_rules
+        if whole:
+            text = self.filesystem.text(item.real)
+        else:
+            document = self.apply_dialect(item, self.filesystem.skill(item.path, real=item.real, whole=True)).document
+            text = "" if document is None else document.body
+        lines = [line.strip() for line in text.split("\n") if line.strip()]
+        if rules.fallback_headings == "skip":
+            lines = [line for line in lines if not line.startswith("#")]
+        joined = " ".join(lines[: rules.fallback_lines])
+        if rules.fallback_headings == "strip":
+            joined = re.sub(r"^#+\s+", "", joined)
+        if rules.fallback_length and measure_text(joined, rules.unit) > rules.fallback_length:
+            joined = _truncate(joined, rules.fallback_length, rules.fallback_ellipsis, rules.unit)
+        return joined or rules.fallback
+
+    # ── kinds of values ──────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _field_action(
+        self, fields: Mapping[str, Field] | None, key: str, actions: Mapping[str, str]
+    ) -> tuple[Field | None, str, str]:
+        """Return a field, the kind of its value, and what the host does with that kind."""
+        value = None if fields is None else fields.get(key)
+        kind = self._parsed_kind(value)
+        action = "text" if kind == "text" else actions.get(kind, "reject")
+        if action == "value" and value is not None:
+            value = value.with_changes(value=javascript_literal(str(value.value)))
+        return value, kind, action
+
+    def _parsed_kind(self, value: Field | None) -> str:
+        """Return the kind of a value as the host's parser reads it."""
+        kind, reading = value_kind(value), self.host.reading
+        if value is None or not isinstance(value.value, str):
+            return kind
+        if kind == "number" and reading.texts and re.fullmatch(reading.texts, value.value):
+            return "text"
+        plain = value.source.partition(":")[2].strip() == value.value
+        return "number" if kind == "text" and plain and re.fullmatch(reading.not_texts or "(?!)", value.value) else kind
+
+
+def _with_blank_action(actions: dict[str, str]) -> dict[str, str]:
+    """Treat a blank value as an empty one, unless the host says otherwise."""
+    if "empty" in actions:
+        actions.setdefault("blank", actions["empty"])
+    return actions
+
+
+def _truncate(text: str, limit: int, ellipsis: str, unit: str) -> str:
+    """Cut a text to a limit, the ellipsis included."""
+    room = limit - len(ellipsis)
+    kept = room
+    if unit == "utf16":
+        # A character takes two units at most, so half of the excess can go at once.
+        while (over := measure_text(text[:kept], unit) - room) > 0:
+            kept -= over + 1 >> 1
+    return text[:kept] + ellipsis

@@ -1,0 +1,58 @@
+"""Say what a host does with a skill: its state, why, and by which rule."""
+
+from __future__ import annotations
+
+from prowess._internal.frozen import Frozen
+
+from ._entry import State
+
+__all__ = ["ACTIVE_VERDICT", "Verdict", "rejection", "value_rejection", "describe_kind", "value_code"]
+
+
+class Verdict(Frozen, kw_only=False):
+    """A state, why, and by which rule."""
+
+    state: State
+    reason: str | None
+    rule: str
+    code: str | None = None
+    """The finding that rejects the skill, if any."""
+
+
+ACTIVE_VERDICT = Verdict(State.ACTIVE, None, "found")
+"""The verdict on a skill that no rule objects to."""
+
+
+def rejection(code: str, reason: str) -> Verdict:
+    """Return the verdict that rejects a skill with a finding, which is also the rule."""
+    return Verdict(State.REJECTED, reason, code, code)
+
+
+def value_rejection(field: str, kind: str) -> Verdict:
+    """Return the verdict that rejects a skill for the kind of its name or description."""
+    return rejection(value_code(field, kind), f"its {field} is {describe_kind(kind)}")
+
+
+def value_code(field: str, kind: str) -> str:
+    """Return the code of the finding for a name or description that is not a text."""
+    suffix = {
+        "missing": "missing",
+        "null": "empty",
+        "empty": "empty",
+        "blank": "empty",
+        "list": "not-text",
+        "map": "not-text",
+    }
+    return f"{field}-{suffix.get(kind, 'type')}"
+
+
+def describe_kind(kind: str) -> str:
+    """Return words for a kind of value, to follow `its name is`."""
+    words = {
+        "missing": "missing",
+        "null": "empty",
+        "empty": "empty",
+        "blank": "blank",
+        "bool": "true or false, not text",
+    }
+    return words.get(kind, f"a {kind}, not text")
