@@ -186,7 +186,7 @@ def test_the_report_comes_first(top: Path) -> None:
         (("--",), "error: no command to start\n\nhint: for example `prowess exec --host claude-code -- claude`\n"),
         (
             ("--", "no-such-client"),
-            "error: there is no program `no-such-client`\n\nhint: install it, or write out its path\n",
+            "error: program not found: `no-such-client`\n\nhint: install it, or give its full path\n",
         ),
         (
             ("--env", "NO_SUCH", "--", "true"),
@@ -194,7 +194,7 @@ def test_the_report_comes_first(top: Path) -> None:
         ),
         (
             ("--env", "HOME=/x", "--", "true"),
-            "error: `HOME` would lead the client out of its home\n\nhint: leave it out: the home sets what it needs\n",
+            "error: `HOME` would move the client out of its home\n\nhint: leave it out: the home sets what it needs\n",
         ),
         (
             ("--no-network", "--allow-domain", "a.b", "--", "true"),
@@ -204,8 +204,8 @@ def test_the_report_comes_first(top: Path) -> None:
         (
             ("--host", "gemini-cli", "--no-network", "--", "true"),
             (
-                "error: Gemini CLI has no sandbox that Prowess can set, so no network or sandbox policy would hold\n\n"
-                "hint: leave the policy out, and start the client in a container of your own\n"
+                "error: Gemini CLI has no sandbox that Prowess can configure, so policies would have no effect\n\n"
+                "hint: leave the policy out, and run the client in a container of your own\n"
             ),
         ),
     ],
@@ -221,8 +221,8 @@ def test_all_problems_are_told_at_once(top: Path) -> None:
         top, "--host", "codex", "--env", "HOME=/x", "--allow-domain", "a b", "--skill", f"Bad={CSV}", "--", "true"
     )
     assert (code, out) == (2, "")
-    assert err.startswith("error: 3 things are wrong, and no home was made:\n")
-    assert all(words in err for words in ("`HOME`", "`a b` is not a domain", "Bad"))
+    assert err.startswith("error: 3 things are wrong, and no home was created:\n")
+    assert all(words in err for words in ("`HOME`", "`a b` is not a valid domain", "Bad"))
 
 
 def test_a_missing_folder_for_temporary_files_is_named(top: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_missing_folder_for_temporary_files_is_named(top: Path) -> None:
     code, out, err = run(top, "--", "true", env={"TMPDIR": str(top / "none")})
     assert (code, out) == (2, "")
     assert err == (
-        f"error: no folder can be made in `{top / 'none'}`: no such file or directory\n\n"
+        f"error: cannot create a folder in `{top / 'none'}`: no such file or directory\n\n"
         "hint: set TMPDIR to a folder that you can write to\n"
     )
 

@@ -170,7 +170,9 @@ def test_codex_opens_a_secret_only_as_a_whole(user: str) -> None:
     files = written("codex", None, opened, user)[".codex/config.toml"]["permissions"]["prowess"]["filesystem"]
     assert [path for path, mode in files.items() if mode == "deny"] == [f"{user}/.netrc"]
     inside = SandboxConfig(readable_paths=(f"{user}/.ssh/known_hosts",))
-    assert problems("codex", None, inside, user) == [f"OpenAI Codex can open `{user}/.ssh` to commands only as a whole"]
+    assert problems("codex", None, inside, user) == [
+        f"OpenAI Codex cannot let commands read only a part of `{user}/.ssh`"
+    ]
     assert problems("claude-code", None, inside, user) == []
 
 
@@ -212,15 +214,15 @@ def test_a_client_whose_sandbox_cannot_be_set_is_given_no_policy(host: str, netw
     """A policy that nobody enforces would be worse than none."""
     title = load_host(host).title
     assert problems(host, network, sandbox) == [
-        f"{title} has no sandbox that Prowess can set, so no network or sandbox policy would hold"
+        f"{title} has no sandbox that Prowess can configure, so policies would have no effect"
     ]
     assert problems(host, None, SandboxConfig(enabled=False)) == []
 
 
-NO_LIST = "`{}` is not a list of texts"
+NO_LIST = "`{}` is not a list of strings"
 REFUSED: list[tuple[str, Any, Any, list[str]]] = [
     *(
-        ("claude-code", NetworkPolicy.with_domains(name), None, [f"`{shown}` is not a domain"])
+        ("claude-code", NetworkPolicy.with_domains(name), None, [f"`{shown}` is not a valid domain"])
         for name, shown in [
             ("https://github.com", "https://github.com"),
             ("github.com/x", "github.com/x"),
@@ -250,33 +252,40 @@ REFUSED: list[tuple[str, Any, Any, list[str]]] = [
         "claude-code",
         None,
         SandboxConfig(enabled=None, allow_unsandboxed_commands=0, bash_auto_allow="no"),  # type: ignore[arg-type]
-        [
-            f"`{name}` is neither true nor false"
-            for name in ("enabled", "allow_unsandboxed_commands", "bash_auto_allow")
-        ],
+        [f"`{name}` must be true or false" for name in ("enabled", "allow_unsandboxed_commands", "bash_auto_allow")],
     ),
-    ("claude-code", ["github.com"], {}, ["`network_policy` is no NetworkPolicy", "`sandbox` is no SandboxConfig"]),
-    ("codex", False, None, ["`network_policy` is no NetworkPolicy"]),
+    (
+        "claude-code",
+        ["github.com"],
+        {},
+        ["`network_policy` is not a NetworkPolicy", "`sandbox` is not a SandboxConfig"],
+    ),
+    ("codex", False, None, ["`network_policy` is not a NetworkPolicy"]),
     (
         "claude-code",
         NetworkPolicy(),
         SandboxConfig(excluded_commands=("docker",)),
-        ["`excluded_commands` lets commands run outside the sandbox, where no network policy holds"],
+        ["`excluded_commands` lets commands run outside the sandbox, where the network policy does not apply"],
     ),
     (
         "claude-code",
         NetworkPolicy(),
         SandboxConfig(allow_unsandboxed_commands=True),
-        ["`allow_unsandboxed_commands` lets commands run outside the sandbox, where no network policy holds"],
+        ["`allow_unsandboxed_commands` lets commands run outside the sandbox, where the network policy does not apply"],
     ),
-    ("claude-code", NetworkPolicy(), SandboxConfig(enabled=False), ["no network policy holds without a sandbox"]),
+    (
+        "claude-code",
+        NetworkPolicy(),
+        SandboxConfig(enabled=False),
+        ["a network policy needs the sandbox, which is disabled"],
+    ),
     (
         "codex",
         None,
         SandboxConfig(excluded_commands=("docker",), allow_unsandboxed_commands=True),
         [
-            "OpenAI Codex knows no setting for `excluded_commands`",
-            "OpenAI Codex knows no setting for `allow_unsandboxed_commands`",
+            "OpenAI Codex has no setting for `excluded_commands`",
+            "OpenAI Codex has no setting for `allow_unsandboxed_commands`",
         ],
     ),
 ]

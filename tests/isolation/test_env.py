@@ -100,22 +100,22 @@ def test_what_would_move_a_client_is_refused(name: str) -> None:
     """In `env`, for each client."""
     for host in ("claude-code", "prowess"):
         (problem,) = variable_problems(load_host(host), {name: "/x"}, None)
-        assert str(problem) == f"`{name}` would lead the client out of its home"
+        assert str(problem) == f"`{name}` would move the client out of its home"
         assert problem.hint == "leave it out: the home sets what it needs"
 
 
 @pytest.mark.parametrize(
     ("env", "words"),
     [
-        ({"": "x"}, "`` is no name of a variable"),
-        ({"A=B": "x"}, "`A=B` is no name of a variable"),
-        ({"A\0": "x"}, "`A\\x00` is no name of a variable"),
-        ({"1A": "x"}, "`1A` is no name of a variable"),
-        ({"A\n": "x"}, "`A\\x0a` is no name of a variable"),
-        ({1: "x"}, "`1` is no name of a variable"),
-        ({"A": 1}, "the value of `A` is not a text without NUL"),
-        ({"A": "x\0y"}, "the value of `A` is not a text without NUL"),
-        ({"A": None}, "the value of `A` is not a text without NUL"),
+        ({"": "x"}, "`` is not a valid variable name"),
+        ({"A=B": "x"}, "`A=B` is not a valid variable name"),
+        ({"A\0": "x"}, "`A\\x00` is not a valid variable name"),
+        ({"1A": "x"}, "`1A` is not a valid variable name"),
+        ({"A\n": "x"}, "`A\\x0a` is not a valid variable name"),
+        ({1: "x"}, "`1` is not a valid variable name"),
+        ({"A": 1}, "the value of `A` is not a string without NUL characters"),
+        ({"A": "x\0y"}, "the value of `A` is not a string without NUL characters"),
+        ({"A": None}, "the value of `A` is not a string without NUL characters"),
     ],
 )
 def test_what_is_no_variable_is_refused(env: dict[str, str], words: str) -> None:
@@ -154,11 +154,11 @@ def test_a_key_that_no_variable_takes_or_that_is_given_twice_is_refused() -> Non
     """It would be lost, or one of the two would be."""
     (problem,) = variable_problems(load_host("goose"), None, "x")
     assert str(problem) == f"Prowess does not know which variable takes the key of {load_host('goose').title}"
-    assert problem.hint == "name the variable in `env`"
+    assert problem.hint == "set the variable in `env`"
     (problem,) = variable_problems(load_host("claude-code"), {"ANTHROPIC_API_KEY": "y"}, "x")
     assert str(problem) == "the key of Claude Code is given twice: as `api_key`, and as `ANTHROPIC_API_KEY`"
     (problem,) = variable_problems(load_host("claude-code"), None, "x\0")
-    assert str(problem) == "the key is not a text without NUL"
+    assert str(problem) == "the key is not a string without NUL characters"
 
 
 @pytest.mark.parametrize("path", [None, ""])

@@ -203,8 +203,8 @@ def test_a_program_is_looked_for_on_the_path_of_the_home(top: Path) -> None:
         assert home.program("only-there") == str(top / "bin/only-there")
     with EphemeralHome(config()) as home, pytest.raises(ConfigError) as caught:
         home.start(["only-there"])
-    assert str(caught.value) == "there is no program `only-there`"
-    assert caught.value.hint == "install it, or write out its path"
+    assert str(caught.value) == "program not found: `only-there`"
+    assert caught.value.hint == "install it, or give its full path"
 
 
 def test_what_cannot_be_started_is_named(top: Path) -> None:
@@ -218,7 +218,7 @@ def test_what_cannot_be_started_is_named(top: Path) -> None:
         assert str(caught.value).startswith(f"`{file}` cannot be started: ")
         with pytest.raises(ConfigError, match="cannot be started: "):
             home.start(["true"], cwd=top / "none")
-        with pytest.raises(ConfigError, match="there is no command"):
+        with pytest.raises(ConfigError, match="the command is empty"):
             home.start([])
 
 
@@ -226,7 +226,7 @@ def test_the_environment_cannot_be_given_at_the_start() -> None:
     """It would undo all of this."""
     with EphemeralHome(config()) as home, pytest.raises(ConfigError) as caught:
         home.start(["true"], env={})
-    assert str(caught.value) == "a client starts with the environment of its home"
+    assert str(caught.value) == "`env` cannot be passed here: the client gets the environment of its home"
     assert caught.value.hint == "use `IsolationConfig.env`"
 
 
@@ -250,14 +250,14 @@ def test_all_problems_of_the_whole_configuration_are_in_one_error(top: Path) -> 
         )
     assert len(caught.value.problems) == 9
     lines = str(caught.value).splitlines()
-    assert lines[0] == "9 things are wrong, and no home was made:"
+    assert lines[0] == "9 things are wrong, and no home was created:"
     for number, words in enumerate(
         (
-            "`HOME` would lead the client out of its home",
-            "`XDG_CONFIG_HOME` would lead the client out of its home",
-            "`A=B` is no name of a variable",
-            "the key is not a text without NUL",
-            "`https://a.b` is not a domain",
+            "`HOME` would move the client out of its home",
+            "`XDG_CONFIG_HOME` would move the client out of its home",
+            "`A=B` is not a valid variable name",
+            "the key is not a string without NUL characters",
+            "`https://a.b` is not a valid domain",
             "`excluded_commands` lets commands run outside the sandbox",
         ),
         start=1,
@@ -281,7 +281,7 @@ def test_a_host_that_is_none_and_a_host_without_a_folder_are_refused() -> None:
 def test_a_policy_that_the_client_cannot_hold_makes_no_home() -> None:
     """It is refused before anything is made."""
     for host in ("gemini-cli", "goose"):
-        with pytest.raises(ConfigError, match="has no sandbox that Prowess can set"):
+        with pytest.raises(ConfigError, match="has no sandbox that Prowess can configure"):
             EphemeralHome(config(network_policy=NetworkPolicy.no_network()), host=host)
 
 
@@ -304,7 +304,7 @@ def test_a_folder_for_temporary_files_that_is_none_is_named(
     with pytest.raises(ConfigError) as caught:
         EphemeralHome(config())
     reason = "not a directory" if kind == "a file" else "no such file or directory"
-    assert str(caught.value) == f"no folder can be made in `{top / os.path.basename(path)}`: {reason}"
+    assert str(caught.value) == f"cannot create a folder in `{top / os.path.basename(path)}`: {reason}"
     assert caught.value.hint == "set TMPDIR to a folder that you can write to"
 
 
@@ -525,7 +525,7 @@ def test_what_cannot_be_removed_is_said(top: Path, monkeypatch: pytest.MonkeyPat
     home = EphemeralHome()
     with pytest.raises(OSError, match="cannot be removed") as caught:
         home.close()
-    assert "see what still writes into it" in str(vars(caught.value))
+    assert "check which process still writes into it" in str(vars(caught.value))
     shutil.rmtree(home.path.parent)
 
 
@@ -541,18 +541,18 @@ def test_what_is_no_configuration_is_told() -> None:
     with pytest.raises(ConfigError) as error:
         EphemeralHome(wrong)
     assert [str(one) for one in error.value.problems] == [
-        "`env` is a mapping, not list",
-        "`network_policy` is no NetworkPolicy",
-        "`include_host_env` is neither true nor false",
+        "`env` must be a mapping, not list",
+        "`network_policy` is not a NetworkPolicy",
+        "`include_host_env` must be true or false",
         "`skills` must be a list, not str",
     ]
     others: list[Any] = [{}, "x", SkillConfig()]
     for other in others:
-        with pytest.raises(ConfigError, match="a configuration is an IsolationConfig"):
+        with pytest.raises(ConfigError, match="the configuration must be an IsolationConfig"):
             EphemeralHome(other)
     with pytest.raises(ConfigError, match="the value of `A`"):
         EphemeralHome(IsolationConfig(env={"A": "\ud800"}))
-    with EphemeralHome() as home, pytest.raises(ConfigError, match="a command is a list"):
+    with EphemeralHome() as home, pytest.raises(ConfigError, match="a command must be a list"):
         home.start("true")
 
 

@@ -1,12 +1,9 @@
-"""policies + skills -> a client's home and environment, for as long as it runs
+"""Run a client in a temporary home, with only the skills, settings and variables that it is given.
 
-The client finds a home in which there is nothing but the skills it is given and the settings that the policies ask
-for, and an environment that was made from nothing: what the caller has in its own, secrets above all, is not in it
-unless it stands in a short list or the caller says so. When the client has ended the home is removed.
+`IsolationConfig` says which; `EphemeralHome` creates the home, starts the client in it and removes it afterwards.
+`Foreground` runs a client on the terminal and ends everything that it leaves running.
 
-    BASE/home   its HOME        BASE/tmp   its TMPDIR        BASE/work   an empty folder to start in
-
-A home that a process left behind because it was killed is removed by whoever makes the next one.
+This package knows hosts and mounting, but no catalog and no session.
 """
 
 from prowess._internal.lazy import lazy_exports

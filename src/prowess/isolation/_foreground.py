@@ -1,7 +1,7 @@
-"""a command in the foreground -> its exit code, and nothing of it left
+"""Run a command on the terminal, return its exit code, and end everything that it leaves running.
 
-The command has the terminal, as if it had been started without us. Signals that reach only us are passed on; those
-that a terminal sends reach it anyway. On Linux what it leaves running in the background ends with it.
+The command has the terminal as if it had been started directly. Signals that only this process gets are forwarded to
+it; signals from the terminal reach it anyway. On Linux its background processes are ended after it.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 __all__ = ["Foreground"]
 
 TERM_TIMEOUT = 10.0
-"""Seconds the command has to end in after it was asked to."""
+"""Seconds after a signal until the command is killed."""
 LEFTOVER_TIMEOUT = 0.5
-"""Seconds that what it left running has to end in."""
+"""Seconds after SIGTERM until background processes are killed."""
 _FORWARDED_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 _TERMINAL_SIGNALS = ("SIGINT", "SIGQUIT")
-"""Signals that a terminal sends to all that runs in it."""
+"""Signals that a terminal sends to all of its foreground processes."""
 
 
 class Foreground:
-    """Watches over one command; signals are kept from this process from the beginning to the end.
+    """Runs one command, and handles the signals of this process from the beginning to the end of the block.
 
     Attributes:
-        last_signal: the last signal that came, None before the first.
+        last_signal: the last signal that arrived; `None` before the first.
     """
 
     def __init__(self) -> None:
@@ -76,30 +76,30 @@ class Foreground:
         """Start a command and wait for it.
 
         Returns:
-            Its exit code; 128 and the signal's number where one ended it, or came before it was started.
+            Its exit code; 128 plus the number of the signal that ended it, or that arrived before it was started.
         """
-        came = self.last_signal
-        if came is not None:
-            return 128 + came
-        others = _children()
-        adopting = is_subreaper()
+        number = self.last_signal
+        if number is not None:
+            return 128 + number
+        other_children = _children()
+        was_subreaper = is_subreaper()
         set_subreaper(enabled=True)
         try:
             self._child = start()
-            if self.last_signal is not None:  # it came in between, when the command may not have been one yet
+            if self.last_signal is not None:  # it arrived while the command was being started
                 self._forward_signal(self.last_signal)
             code = self._child.wait()
             self._child = None
             if hasattr(signal, "setitimer"):
                 signal.setitimer(signal.ITIMER_REAL, 0)
-            _end_children_except(others)
+            _end_children_except(other_children)
         finally:
-            set_subreaper(enabled=adopting)
+            set_subreaper(enabled=was_subreaper)
         return code if code >= 0 else 128 - code
 
 
 def _is_from_terminal() -> bool:
-    """Say whether a signal has come from a terminal, and so to the command too."""
+    """Return whether the terminal sent a signal, so that the command got it too."""
     try:
         fd = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:
@@ -113,34 +113,34 @@ def _is_from_terminal() -> bool:
 
 
 def _end_children_except(others: set[int]) -> None:
-    """End what the command left running: all that came to this process, and then what comes from it."""
-    begun = monotonic()
-    asked: set[int] = set()
-    while (rest := _live_children(others)) and monotonic() < begun + 4 * LEFTOVER_TIMEOUT:
-        late = monotonic() > begun + LEFTOVER_TIMEOUT
-        for pid in rest if late else rest - asked:
+    """End the background processes of the command: those that became children of this process, and theirs in turn."""
+    started = monotonic()
+    terminated: set[int] = set()
+    while (children := _live_children(others)) and monotonic() < started + 4 * LEFTOVER_TIMEOUT:
+        kill = monotonic() > started + LEFTOVER_TIMEOUT
+        for pid in children if kill else children - terminated:
             with suppress(OSError):
-                os.kill(pid, signal.SIGKILL if late else signal.SIGTERM)
-        asked |= rest
+                os.kill(pid, signal.SIGKILL if kill else signal.SIGTERM)
+        terminated |= children
         sleep(0.01)
 
 
 def _live_children(others: set[int]) -> set[int]:
-    """Return the children that are not others', once those that have ended are taken note of."""
-    rest = _children() - others
-    for pid in [*rest]:
+    """Reap the children that have ended, and return the rest, except others."""
+    children = _children() - others
+    for pid in [*children]:
         with suppress(ChildProcessError):
             if os.waitpid(pid, os.WNOHANG)[0]:
-                rest.discard(pid)
-                rest |= _children() - others - {pid}
-    return rest
+                children.discard(pid)
+                children |= _children() - others - {pid}
+    return children
 
 
 def _children() -> set[int]:
-    """Return the processes that are this one's, on Linux."""
-    found: set[int] = set()
+    """Return the child processes of this process; on other systems than Linux none are known."""
+    children: set[int] = set()
     with suppress(OSError):
         for thread in os.listdir("/proc/self/task"):
             with suppress(OSError, ValueError), open(f"/proc/self/task/{thread}/children", encoding="ascii") as file:
-                found.update(int(word) for word in file.read().split())
-    return found
+                children.update(int(word) for word in file.read().split())
+    return children

@@ -1,8 +1,8 @@
-"""policies -> the settings files a client reads
+"""Write the settings files that enforce network and sandbox policies in a client.
 
-What a client can be told about its sandbox differs from client to client and from version to version; what is written
-here was tried with Claude Code 2.1.329, Codex 0.169.0 and Gemini CLI 0.61.0. What a client knows no setting for is
-refused: a policy that nobody enforces would be worse than none.
+Clients, and versions of a client, differ in the settings of their sandbox. These files were tested with Claude Code
+2.1.329, Codex 0.169.0 and Gemini CLI 0.61.0. A policy for which a client has no setting is refused: a policy that is
+not enforced would be worse than none.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import re
 
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError
 
 TYPE_CHECKING = False
@@ -35,26 +35,27 @@ SECRET_PATHS = (
     ".password-store", ".pgpass", ".pypirc", ".python_history", ".qwen", ".ssh", ".terraform.d", ".vault-token",
     ".zsh_history",
 )  # fmt: skip
-"""What commands in a client's sandbox may not read of the caller's own home."""
+"""Files and folders of the caller's home that commands in a client's sandbox may not read."""
+_LIST_FIELDS = ("writable_paths", "readable_paths", "excluded_commands")
 
 
 class NetworkPolicy(Frozen, kw_only=False):
     """Which domains the commands and the web tools of a client may reach; the client itself always reaches its model.
 
-    `no_network()` and `with_domains(...)` say it in words.
+    Use `no_network()` or `with_domains(...)`.
     """
 
     allowed_domains: Sequence[str] = ()
-    """As in `github.com`; `*.github.com` stands for all below it. None at all closes the network."""
+    """Domains such as `github.com`; `*.github.com` covers its subdomains. An empty list closes the network."""
 
     @classmethod
     def no_network(cls) -> Self:
-        """Return the policy that closes the network."""
+        """Return a policy that closes the network."""
         return cls()
 
     @classmethod
     def with_domains(cls, *domains: str) -> Self:
-        """Return the policy that leaves only these domains open."""
+        """Return a policy that allows only these domains."""
         return cls(allowed_domains=domains)
 
 
@@ -62,79 +63,96 @@ class SandboxConfig(Frozen, kw_only=False):
     """What the commands that a client runs may do."""
 
     enabled: bool = True
-    """Whether they run in the client's sandbox; a client that cannot make one must not start."""
+    """Whether they run in the client's sandbox. A client that cannot create its sandbox does not start."""
     writable_paths: tuple[str, ...] = ()
-    """Folders they may write to, beside the working directory."""
+    """Folders that they may write to, besides the working directory."""
     readable_paths: tuple[str, ...] = ()
-    """What they may read of the caller's home that is kept from them otherwise: `SECRETS`."""
+    """Those of `SECRET_PATHS` in the caller's home that they may read."""
     excluded_commands: tuple[str, ...] = ()
-    """Commands that run outside the sandbox, as in `docker`."""
+    """Commands that run outside the sandbox, such as `docker`."""
     allow_unsandboxed_commands: bool = False
-    """Whether the model may ask for a command to run outside it."""
+    """Whether the model may request that a command runs outside the sandbox."""
     bash_auto_allow: bool = True
-    """Whether commands in the sandbox run without a question."""
+    """Whether commands in the sandbox run without asking the user."""
 
 
 def policy_problems(
     host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig | None, *, user_home: str
 ) -> Iterator[ConfigError]:
-    """Yield what is wrong with the policies, and what of them a client knows no setting for."""
-    # What a type checker believes of them, callers need not have looked at.
-    given: Any = (("network_policy", network, NetworkPolicy), ("sandbox", sandbox, SandboxConfig))
-    wrong = [(name, kind) for name, value, kind in given if value is not None and not isinstance(value, kind)]
+    """Yield what is wrong with the policies, and which of them a client has no setting for."""
+    # Callers without a type checker may pass anything.
+    policies: Any = (("network_policy", network, NetworkPolicy), ("sandbox", sandbox, SandboxConfig))
+    wrong = [(name, cls) for name, value, cls in policies if value is not None and not isinstance(value, cls)]
     if wrong:
-        for name, kind in wrong:
-            yield ConfigError(f"`{name}` is no {kind.__name__}", hint=f"write `{kind.__name__}(...)`, or leave it out")
+        for name, cls in wrong:
+            hint = f"write `{cls.__name__}(...)`, or leave it out"
+            yield ConfigError(f"`{name}` is not a {cls.__name__}", hint=hint)
         return
-    paths_fit = True
     if network is not None:
         yield from _domain_problems(network.allowed_domains)
     if sandbox is not None:
-        for name in ("enabled", "allow_unsandboxed_commands", "bash_auto_allow"):
-            # Claude Code leaves out the whole file, and with it the sandbox, where one value is of a wrong type.
-            if not isinstance(getattr(sandbox, name), bool):
-                yield ConfigError(f"`{name}` is neither true nor false", hint="write `True` or `False`")
-        for name in ("writable_paths", "readable_paths", "excluded_commands"):
-            if not _is_text_list(getattr(sandbox, name)):
-                paths_fit = False
-                yield ConfigError(f"`{name}` is not a list of texts", hint='write `("/data",)`')
-        outside = [name for name in ("excluded_commands", "allow_unsandboxed_commands") if getattr(sandbox, name)]
-        if network is not None and outside:
-            words = f"`{outside[0]}` lets commands run outside the sandbox, where no network policy holds"
-            yield ConfigError(words, hint="leave out the one or the other")
-        if network is not None and not sandbox.enabled:
-            words = "no network policy holds without a sandbox"
-            yield ConfigError(words, hint="leave out the policy, or do not switch the sandbox off")
+        yield from _field_problems(sandbox)
+    if network is not None and sandbox is not None:
+        yield from _conflicts(sandbox)
     wanted = network is not None or (sandbox is not None and sandbox.enabled)
     if wanted and host.isolated.settings not in ("claude", "codex"):
-        words = f"{host.title} has no sandbox that Prowess can set, so no network or sandbox policy would hold"
-        yield ConfigError(words, hint="leave the policy out, and start the client in a container of your own")
+        message = f"{host.title} has no sandbox that Prowess can configure, so policies would have no effect"
+        yield ConfigError(message, hint="leave the policy out, and run the client in a container of your own")
     if host.isolated.settings == "codex" and sandbox is not None:
-        for name in ("excluded_commands", "allow_unsandboxed_commands"):
-            if getattr(sandbox, name):
-                yield ConfigError(f"{host.title} knows no setting for `{name}`", hint="leave it out")
-        for path in _absolute_paths(sandbox.readable_paths) if paths_fit else ():
-            for secret in _existing_secret_paths(user_home):
-                if path.startswith(secret + os.sep):
-                    words = f"{host.title} can open {quoted(secret, 200)} to commands only as a whole"
-                    yield ConfigError(words, hint="name the whole folder in `readable_paths`, or leave it out")
+        yield from _codex_problems(host, sandbox, user_home)
+
+
+def _field_problems(sandbox: SandboxConfig) -> Iterator[ConfigError]:
+    """Yield the fields with a value of a wrong type."""
+    for name in ("enabled", "allow_unsandboxed_commands", "bash_auto_allow"):
+        # Claude Code ignores the whole file, and with it the sandbox, if one value has a wrong type.
+        if not isinstance(getattr(sandbox, name), bool):
+            yield ConfigError(f"`{name}` must be true or false", hint="write `True` or `False`")
+    for name in _LIST_FIELDS:
+        if not _is_text_list(getattr(sandbox, name)):
+            yield ConfigError(f"`{name}` is not a list of strings", hint='write `("/data",)`')
+
+
+def _conflicts(sandbox: SandboxConfig) -> Iterator[ConfigError]:
+    """Yield the settings with which a network policy would not be enforced."""
+    outside = [name for name in ("excluded_commands", "allow_unsandboxed_commands") if getattr(sandbox, name)]
+    if outside:
+        message = f"`{outside[0]}` lets commands run outside the sandbox, where the network policy does not apply"
+        yield ConfigError(message, hint="leave one of them out")
+    if not sandbox.enabled:
+        message = "a network policy needs the sandbox, which is disabled"
+        yield ConfigError(message, hint="enable the sandbox, or leave the policy out")
+
+
+def _codex_problems(host: Host, sandbox: SandboxConfig, user_home: str) -> Iterator[ConfigError]:
+    """Yield what Codex has no setting for."""
+    for name in ("excluded_commands", "allow_unsandboxed_commands"):
+        if getattr(sandbox, name):
+            yield ConfigError(f"{host.title} has no setting for `{name}`", hint="leave it out")
+    if not all(_is_text_list(getattr(sandbox, name)) for name in _LIST_FIELDS):
+        return
+    for path in _absolute_paths(sandbox.readable_paths):
+        for secret in _existing_secret_paths(user_home):
+            if path.startswith(secret + os.sep):
+                message = f"{host.title} cannot let commands read only a part of {quoted(secret, PATH_LIMIT)}"
+                yield ConfigError(message, hint="name the whole folder in `readable_paths`, or leave it out")
 
 
 def _domain_problems(domains: Any) -> Iterator[ConfigError]:
-    if not isinstance(domains, list | tuple | set | frozenset) or not all(isinstance(one, str) for one in domains):
-        yield ConfigError("`allowed_domains` is not a list of texts", hint='write `("github.com",)`')
+    if not isinstance(domains, list | tuple | set | frozenset) or not all(isinstance(item, str) for item in domains):
+        yield ConfigError("`allowed_domains` is not a list of strings", hint='write `("github.com",)`')
         return
     for domain in domains:
         if not domain.isascii() or not _DOMAIN(domain.lower()) or len(domain) > 253:
-            hint = "write it as in `github.com`, without `https://`, port and path"
-            yield ConfigError(f"{quoted(domain)} is not a domain", hint=hint)
+            hint = "write a domain like `github.com`, without `https://`, port and path"
+            yield ConfigError(f"{quoted(domain)} is not a valid domain", hint=hint)
 
 
 def _is_text_list(value: Any) -> bool:
-    """Say whether a value is a list of texts or paths that can be."""
+    """Return whether a value is a list of printable strings or paths, none of them empty."""
     if not isinstance(value, list | tuple):
         return False
-    return all(isinstance(one, str | os.PathLike) and os.fspath(one) and str(one).isprintable() for one in value)
+    return all(isinstance(item, str | os.PathLike) and os.fspath(item) and str(item).isprintable() for item in value)
 
 
 def settings_files(
@@ -146,37 +164,37 @@ def settings_files(
     user_home: str,
     workdir: str,
 ) -> Files:
-    """Return the settings files of a home: path relative to it, and text. No secret is in them.
+    """Return the settings files of a home: path relative to it, and content. They contain no secret.
 
     Args:
-        host: whose.
-        network: without problems; so is `sandbox`.
-        sandbox: what its commands may do.
-        key: whether the client is given a key to its model.
-        user_home: the caller's own home, whose secrets are kept from commands.
+        host: the client.
+        network: the network policy, without problems.
+        sandbox: what its commands may do, without problems.
+        key: whether the client gets a key to its model.
+        user_home: the caller's own home, whose secrets commands may not read.
         workdir: the empty folder beside the home.
     """
-    kind = host.isolated.settings
+    settings_format = host.isolated.settings
     if network is not None and sandbox is None:
         sandbox = SandboxConfig()
     if sandbox is not None and not sandbox.enabled:
         sandbox = None
-    if kind == "claude":
+    if settings_format == "claude":
         return {} if sandbox is None else _claude_settings(host, network, sandbox, user_home)
-    if kind == "codex":
+    if settings_format == "codex":
         return _codex_settings(network, sandbox, user_home)
-    return _gemini_settings(workdir, key=key) if kind == "gemini" else {}
+    return _gemini_settings(workdir, key=key) if settings_format == "gemini" else {}
 
 
 def _existing_secret_paths(user_home: str) -> list[str]:
-    """Return what there is of `SECRETS` in a home."""
+    """Return those of `SECRET_PATHS` that exist in a home."""
     paths = (os.path.join(user_home, name) for name in SECRET_PATHS)
     return [path for path in paths if os.path.lexists(path)]
 
 
-def _is_inside(path: str, top: str) -> bool:
-    """Say whether a path is this one or lies below it."""
-    return path == top or path.startswith(top.rstrip(os.sep) + os.sep)
+def _is_inside(path: str, folder: str) -> bool:
+    """Return whether a path is a folder or inside it."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def _absolute_paths(paths: Iterable[str]) -> list[str]:
@@ -184,10 +202,10 @@ def _absolute_paths(paths: Iterable[str]) -> list[str]:
 
 
 def _claude_settings(host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig, user_home: str) -> Files:
-    """`settings.json` of Claude Code: the keys of its schema; it takes those of other names for none at all."""
+    """Return `settings.json` of Claude Code. The keys are those of its schema: it ignores unknown ones."""
     table: dict[str, Any] = {
         "enabled": True,
-        # Or else it goes on without a sandbox where it cannot make one.
+        # Without this it goes on unsandboxed if it cannot create a sandbox.
         "failIfUnavailable": True,
         "autoAllowBashIfSandboxed": sandbox.bash_auto_allow,
         "allowUnsandboxedCommands": sandbox.allow_unsandboxed_commands,
@@ -199,12 +217,12 @@ def _claude_settings(host: Host, network: NetworkPolicy | None, sandbox: Sandbox
         },
         "credentials": {"envVars": [{"name": host.isolated.key_variable, "mode": "deny"}]},
     }
-    # Those that a skill brings in its front matter would run outside the sandbox.
+    # Hooks in the front matter of a skill would run outside the sandbox.
     settings: dict[str, Any] = {"sandbox": table, "disableAllHooks": True}
     if network is not None:
         domains = _lowercase_domains(network)
         table["network"] = {"allowedDomains": domains, "strictAllowlist": True}
-        # Its web tools are not in the sandbox: they have rules of their own.
+        # Its web tools do not run in the sandbox; they have rules of their own.
         settings["permissions"] = {
             "allow": [f"WebFetch(domain:{domain})" for domain in domains],
             "deny": ["WebSearch"] if domains else ["WebFetch", "WebSearch"],
@@ -214,7 +232,10 @@ def _claude_settings(host: Host, network: NetworkPolicy | None, sandbox: Sandbox
 
 
 def _codex_settings(network: NetworkPolicy | None, sandbox: SandboxConfig | None, user_home: str) -> Files:
-    """`config.toml` of Codex. In its `workspace-write` mode commands could write to all of `/tmp`, so to the home."""
+    """Return `config.toml` of Codex.
+
+    It uses a permission profile: in the mode `workspace-write` commands could write to all of `/tmp`, home included.
+    """
     top: dict[str, Any] = {"check_for_update_on_startup": False}
     tables: dict[str, dict[str, Any]] = {
         "features": {"plugins": False, "apps": False, "shell_snapshot": False},
@@ -222,12 +243,12 @@ def _codex_settings(network: NetworkPolicy | None, sandbox: SandboxConfig | None
         "shell_environment_policy": {"inherit": "core"},
     }
     if sandbox is not None:
-        # Neither hooks nor the servers that a skill may ask for would run in the sandbox.
+        # Hooks, and MCP servers that a skill asks for, would run outside the sandbox.
         tables["features"] |= {"hooks": False, "skill_mcp_dependency_install": False}
         readable = _absolute_paths(sandbox.readable_paths)
-        closed = (
-            path for path in _existing_secret_paths(user_home) if not any(_is_inside(path, one) for one in readable)
-        )
+        closed = [
+            secret for secret in _existing_secret_paths(user_home) if not any(_is_inside(secret, p) for p in readable)
+        ]
         top["default_permissions"] = "prowess"
         tables["permissions.prowess.filesystem"] = {
             ":root": "read",
@@ -241,7 +262,7 @@ def _codex_settings(network: NetworkPolicy | None, sandbox: SandboxConfig | None
         domains = _lowercase_domains(network)
         tables["permissions.prowess.network"] = {"enabled": bool(domains)}
         if domains:
-            # Without the feature, which is an experiment of Codex, the profile closes the network.
+            # Without this feature, which is experimental, the profile closes the network.
             tables["features"]["network_proxy"] = True
             tables["permissions.prowess.network"]["mode"] = "limited"
             tables["permissions.prowess.network.domains"] = dict.fromkeys(domains, "allow")
@@ -249,7 +270,7 @@ def _codex_settings(network: NetworkPolicy | None, sandbox: SandboxConfig | None
 
 
 def _gemini_settings(workdir: str, *, key: bool) -> Files:
-    """`settings.json` of Gemini CLI: it speaks to nobody but its model, and trusts the empty folder beside its home."""
+    """Return the settings of Gemini CLI: it connects only to its model, and trusts the empty folder beside its home."""
     settings: dict[str, Any] = {
         "general": {"enableAutoUpdate": False},
         "privacy": {"usageStatisticsEnabled": False},
@@ -271,7 +292,7 @@ def _dump_json(value: object) -> str:
 
 
 def _dump_toml(top: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]) -> str:
-    """Write tables of texts, truth values and lists of texts as TOML, whose texts JSON's are."""
+    """Write tables of strings, booleans and lists of strings as TOML. Its strings are written as JSON strings."""
     import json
 
     def dumps(value: object) -> str:
@@ -280,5 +301,5 @@ def _dump_toml(top: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]) 
     def lines(table: Mapping[str, Any]) -> list[str]:
         return [f"{dumps(key)} = {dumps(value)}" for key, value in table.items()]
 
-    parts = [lines(top), *([f"[{name}]", *lines(table)] for name, table in tables.items())]
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+    sections = [lines(top), *([f"[{name}]", *lines(table)] for name, table in tables.items())]
+    return "\n\n".join("\n".join(section) for section in sections) + "\n"
