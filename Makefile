@@ -74,7 +74,7 @@ mutations: $(READY)  ## change folders of skills ten thousand times: no cached a
 
 endurance: $(READY)  ## two thousand kills while skills are mounted, five hundred commands that leave processes behind (minutes)
 	$(BIN)/python tests/endurance.py
-	PROWESS_SANDBOX_RUNS=500 $(BIN)/python -m pytest -q -s tests/test_sandbox.py -k "left_running or gigabyte or costs or bomb"
+	PROWESS_SANDBOX_RUNS=500 $(BIN)/python -m pytest -q -s tests/sandbox -k "leaves_behind or gigabyte or costs or bomb"
 
 docs: $(READY)   ## write what is made: _hosts.py, and the parts of docs/ that come from the code
 	$(BIN)/python docs/hosts_module.py

@@ -44,7 +44,7 @@ IDIOMS = {
     r"thereby|therein|thereof|henceforth|hither|whence|wherefrom|nought|naught": "modern English",
     r"(must|may|can|shall|need) needs": "must",
     r"for want of|in want of|wants mending": "without, needs a fix",
-    r"somebody('s)?|nobody('s)?": "another process, another user, no caller",
+    r"somebody('s)?|nobody('s)?(?!:)": "another process, another user, no caller",
 }
 """Regular expression to what to write instead. This is a floor: a sentence without an idiom can still be a bad one."""
 

@@ -310,8 +310,8 @@ def test_without_bwrap_an_untrusted_skill_is_refused(
         == f"""\
 pdf  {place(project)}
   error   a
-    sandbox: nothing on this machine contains a stranger's command: `bwrap` is not on PATH (install bubblewrap \
-(`apt install bubblewrap`), or look at the skill, and if you trust it type `--sandbox none`)
+    sandbox: no sandbox available: `bwrap` is not on PATH (install bubblewrap \
+(`apt install bubblewrap`), or review the skill and, if you trust it, type `--sandbox none`)
   error   b
 2 cases: 2 could not run
 """

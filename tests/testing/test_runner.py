@@ -42,7 +42,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def left(place: Path) -> list[str]:
-    return [name for name in os.listdir(place) if not name.startswith("prowess-outfit-")]
+    return [name for name in os.listdir(place) if not name.startswith("prowess-runtime-")]
 
 
 def results_of(
@@ -514,8 +514,8 @@ def test_without_walls_an_untrusted_skill_is_refused(bare: Path) -> None:
     assert [one.status for one in report.skills[0].cases] == ["error", "error"]
     assert {failure.as_dict()["kind"] for one in report.skills[0].cases for failure in one.failures} == {"sandbox"}
     assert report.skills[0].cases[0].failures[0].message == (
-        "nothing on this machine contains a stranger's command: `bwrap` is not on PATH (install bubblewrap "
-        "(`apt install bubblewrap`), or look at the skill, and if you trust it type `--sandbox none`)"
+        "no sandbox available: `bwrap` is not on PATH (install bubblewrap "
+        "(`apt install bubblewrap`), or review the skill and, if you trust it, type `--sandbox none`)"
     )
     assert not (bare.parent / "ran").exists()
 

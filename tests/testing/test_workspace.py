@@ -185,7 +185,7 @@ def test_where_no_folder_can_be_made_it_is_said(made: Path, monkeypatch: pytest.
     """With what to do about it."""
     found = scan_contents(str(made))
     monkeypatch.setenv("TMPDIR", str(made / "nowhere"))
-    with pytest.raises(SandboxError, match="no folder for temporary files can be made"), workspace(found):
+    with pytest.raises(SandboxError, match="cannot make a folder for temporary files"), workspace(found):
         pass
 
 

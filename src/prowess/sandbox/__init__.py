@@ -1,7 +1,7 @@
-"""argv -> a contained process
+"""Run commands of skills in a sandbox: with limits, without a terminal, and with nothing left behind.
 
-The one way a script or a test of a skill is started: with its own environment, no terminal, limits, an end for all that
-comes from it, and walls around it where the machine has them (`backend`).
+Front door: `run` (a command to its end), `Limits` (what it may use), `find_backend` (the sandbox of this machine). A
+sandbox knows no skill, no catalog and no host.
 """
 
 from prowess._internal.lazy import lazy_exports
@@ -9,16 +9,17 @@ from prowess._internal.lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._backends import CHOICES, Backend, find_backend
-    from ._run import SYSTEM_PATH, Limits, Result, run
+    from ._limits import Limits
+    from ._run import SYSTEM_PATH, Result, run
     from ._runtime import make_temp_folder, remove_runtime_folder
     from ._supervisors import stop
 
 __all__ = [
-    "Backend",
     "CHOICES",
+    "SYSTEM_PATH",
+    "Backend",
     "Limits",
     "Result",
-    "SYSTEM_PATH",
     "find_backend",
     "make_temp_folder",
     "remove_runtime_folder",
@@ -30,21 +31,10 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
     __getattr__ = lazy_exports(
         __name__,
         {
-            "_backends": (
-                "Backend",
-                "CHOICES",
-                "find_backend",
-            ),
-            "_run": (
-                "Limits",
-                "Result",
-                "SYSTEM_PATH",
-                "run",
-            ),
-            "_runtime": (
-                "make_temp_folder",
-                "remove_runtime_folder",
-            ),
+            "_backends": ("Backend", "CHOICES", "find_backend"),
+            "_limits": ("Limits",),
+            "_run": ("Result", "SYSTEM_PATH", "run"),
+            "_runtime": ("make_temp_folder", "remove_runtime_folder"),
             "_supervisors": ("stop",),
         },
     )

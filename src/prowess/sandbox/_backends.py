@@ -1,12 +1,12 @@
-"""a choice + this machine -> what contains a command
+"""Choose the sandbox of this machine, and check that it works.
 
-    auto       what a try shows to work: bwrap on Linux, seatbelt on macOS
+    auto       bwrap on Linux, seatbelt on macOS, if a probe shows that it works
     bwrap      bubblewrap: namespaces of the kernel
     seatbelt   sandbox-exec
-    none       nothing: limits and the end of the whole tree only
+    none       no sandbox: limits and the end of all processes only
 
-That bwrap works is remembered until the next start of the machine, in the folder of the cache; that it does not is
-tried again each time. A memory that is damaged, foreign or of other circumstances counts for nothing.
+That bwrap works is remembered until the machine restarts, in the folder of the cache; that it does not is tried again
+each time. A remembered result that is damaged, another user's, or of other circumstances is ignored.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import stat
 import sys
 from contextlib import suppress
 
+from prowess._internal.files import is_own_file
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import nearest_names, neutral, quoted
+from prowess._internal.fs import READ_FLAGS, atomic_replace, open_fd
+from prowess._internal.text import did_you_mean, neutral, quoted
 from prowess._internal.user_dirs import cache_folder
 from prowess.errors import SandboxError
 
@@ -26,25 +28,24 @@ from ._supervisors import run_supervised
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ._process_tree import Request
+    from ._messages import Reply, Request
 
 __all__ = ["CHOICES", "Backend", "find_backend", "forget_probe"]
 
 CHOICES = ("auto", "bwrap", "seatbelt", "none")
 _SEATBELT = "/usr/bin/sandbox-exec"
 _PROBE_CACHE_FILE = "sandbox"
-"""The file in the folder of the cache."""
+"""In the folder of the cache."""
 _PROBE_TIMEOUT = 10.0
-"""Seconds that a try may take."""
-_OPEN_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Seconds that a probe may take."""
+_PROBE_EXIT_CODE = 7
+_UNTRUSTED_HINT = "review the skill and, if you trust it, type `--sandbox none`"
 _working: set[bytes] = set()
-"""Circumstances in which this process saw bwrap work."""
+"""Circumstances in which bwrap worked in this process."""
 
 
 class Backend(Frozen):
-    """What contains a command."""
+    """A sandbox."""
 
     name: str
     """`bwrap`, `seatbelt` or `none`."""
@@ -52,85 +53,83 @@ class Backend(Frozen):
     """Of its program."""
 
     def command_words(self, confinement: Confinement, argv: list[str]) -> tuple[list[str], bytes]:
-        """Return the words that run a command inside, and those bwrap reads from descriptor 3: `ps` shows no variable.
+        """Return the command line that runs a command inside, and the arguments that bwrap reads from descriptor 3.
+
+        They are passed in this way so that `ps` shows no variable of the command.
 
         Args:
             confinement: what the command may see and do.
             argv: the command, with the path of its program.
         """
         if self.name == "bwrap":
-            told = b"".join(os.fsencode(word) + b"\0" for word in bwrap_arguments(confinement))
-            return [self.path, "--args", "3", "--", *argv], told
+            arguments = b"".join(os.fsencode(word) + b"\0" for word in bwrap_arguments(confinement))
+            return [self.path, "--args", "3", "--", *argv], arguments
         if self.name == "seatbelt":
             return [self.path, "-p", seatbelt_profile(confinement), *argv], b""
         return argv, b""
 
 
 def find_backend(choice: str = "auto", *, trusted: bool = False) -> Backend:
-    """Return what contains commands on this machine.
+    """Return the sandbox for commands on this machine.
 
     Args:
         choice: one of `CHOICES`.
-        trusted: the user has said that the command may run: `auto` then does without where there is nothing.
+        trusted: the user allowed the command to run: `auto` then returns `none` if no sandbox is available.
 
     Raises:
-        SandboxError: it is not there or does not work, or there is no such choice.
+        SandboxError: the sandbox is missing, does not work, or is unknown.
     """
     if choice not in CHOICES:
-        near = nearest_names(str(choice), CHOICES)
-        hint = f"did you mean `{near[0]}`?" if near else f"choose one of {', '.join(CHOICES)}"
-        raise SandboxError(f"there is no sandbox {quoted(str(choice))}", hint=hint)
+        hint = did_you_mean(str(choice), CHOICES, f"choose one of {', '.join(CHOICES)}")
+        raise SandboxError(f"unknown sandbox {quoted(str(choice))}", hint=hint)
     if sys.platform == "win32":
-        raise SandboxError("commands of skills are not run on Windows yet", hint="run Prowess in WSL")
+        raise SandboxError("Prowess cannot run commands of skills on Windows yet", hint="use Prowess in WSL")
     if choice == "none":
         return Backend(name="none")
-    own = "seatbelt" if sys.platform == "darwin" else "bwrap"
-    if choice not in ("auto", own):
-        raise SandboxError(f"`{choice}` is not of this system", hint=f"choose `--sandbox {own}`")
+    native = "seatbelt" if sys.platform == "darwin" else "bwrap"
+    if choice not in ("auto", native):
+        raise SandboxError(f"the sandbox `{choice}` is not for this system", hint=f"type `--sandbox {native}`")
     try:
-        return _seatbelt() if own == "seatbelt" else _bwrap()
+        return _find_seatbelt() if native == "seatbelt" else _find_bwrap()
     except SandboxError:
         if choice == "auto" and trusted:
             return Backend(name="none")
         raise
 
 
-def forget_probe(works: Backend) -> None:
-    """Take back that a backend works."""
+def forget_probe(backend: Backend) -> None:
+    """Forget that a sandbox works."""
     _working.clear()
-    if works.name == "bwrap" and (folder := cache_folder(os.environ)):
+    if backend.name == "bwrap" and (folder := cache_folder(os.environ)):
         with suppress(OSError):
             os.unlink(os.path.join(folder, _PROBE_CACHE_FILE))
 
 
-def _seatbelt() -> Backend:
+def _find_seatbelt() -> Backend:
     if not os.access(_SEATBELT, os.X_OK):
-        raise SandboxError(f"`{_SEATBELT}` is not there", hint=_NO_SANDBOX_HINT)
+        raise SandboxError(f"no sandbox available: `{_SEATBELT}` is missing", hint=_UNTRUSTED_HINT)
     return Backend(name="seatbelt", path=_SEATBELT)
 
 
-_NO_SANDBOX_HINT = "look at the skill, and if you trust it type `--sandbox none`"
-
-
-def _bwrap() -> Backend:
+def _find_bwrap() -> Backend:
     path = _which("bwrap")
     if path is None:
         raise SandboxError(
-            "nothing on this machine contains a stranger's command: `bwrap` is not on PATH",
-            hint=f"install bubblewrap (`apt install bubblewrap`), or {_NO_SANDBOX_HINT}",
+            "no sandbox available: `bwrap` is not on PATH",
+            hint=f"install bubblewrap (`apt install bubblewrap`), or {_UNTRUSTED_HINT}",
         )
-    found = Backend(name="bwrap", path=path)
-    now = _probe_key(path)
-    if now in _working:
-        return found
+    backend = Backend(name="bwrap", path=path)
+    key = _probe_key(path)
+    if key in _working:
+        return backend
     folder = cache_folder(os.environ)
-    if folder is None or _read_probe_cache(folder) != now:
-        _probe(found)
+    if folder is None or _read_probe_cache(folder) != key:
+        _probe(backend)
         if folder is not None:
             with suppress(OSError, ValueError):
-                _write_probe_cache(folder, now)
-    _working.add(now)
-    return found
+                _write_probe_cache(folder, key)
+    _working.add(key)
+    return backend
 
 
 def _which(name: str) -> str | None:
@@ -142,99 +141,78 @@ def _which(name: str) -> str | None:
     return None
 
 
-def _probe(found: Backend) -> None:
-    """Contain a command that does nothing.
+def _probe(backend: Backend) -> None:
+    """Run a command that does nothing.
 
     Raises:
-        SandboxError: that did not work.
+        SandboxError: this does not work.
     """
     confinement = Confinement(cwd="/", env={}, readable=(), writable=(), network=False)
-    argv, args = found.command_words(confinement, ["/bin/sh", "-c", "exit 7"])
-    command_words = [os.fsencode(word) for word in argv]
+    words, arguments = backend.command_words(confinement, ["/bin/sh", "-c", f"exit {_PROBE_EXIT_CODE}"])
+    argv = [os.fsencode(word) for word in words]
     request: Request = {
-        "path": command_words[0],
-        "argv": command_words,
+        "path": argv[0],
+        "argv": argv,
         "env": {},
         "cwd": b"/",
         "stdin": b"",
-        "args": args,
+        "bwrap_arguments": arguments,
         "limits": {"core": 0},
         "timeout": _PROBE_TIMEOUT,
         "output": 4096,
-        "contained": True,
     }
     reply = run_supervised(request, b"PROWESS_TRY=")
-    error, status, timed_out, stderr = reply["error"], reply["status"], reply["timed_out"], reply["stderr"]
-    if error or timed_out or status != 7:
-        said = (
-            os.strerror(error).lower() if error else stderr.decode("utf-8", "replace").strip().removeprefix("bwrap: ")
-        )
-        said = "it took too long" if timed_out else said or f"it ended with {status}"
-        raise SandboxError(
-            f"`bwrap` does not work here: {neutral(said[:300])}",
-            hint="allow it to make user namespaces (in Docker: `--security-opt seccomp=unconfined`), "
-            f"or {_NO_SANDBOX_HINT}",
-        )
+    if reply["error"] or reply["timed_out"] or reply["status"] != _PROBE_EXIT_CODE:
+        allow = "allow it to create user namespaces (in Docker: `--security-opt seccomp=unconfined`)"
+        message = f"no sandbox available: `bwrap` does not work here: {_probe_problem(reply)}"
+        raise SandboxError(message, hint=f"{allow}, or {_UNTRUSTED_HINT}")
 
 
-# ── the memory ───────────────────────────────────────────────────────────────────────────────────────────────────────
+def _probe_problem(reply: Reply) -> str:
+    if reply["timed_out"]:
+        return "it took too long"
+    if reply["error"]:
+        return os.strerror(reply["error"]).lower()
+    output = reply["stderr"].decode("utf-8", "replace").strip().removeprefix("bwrap: ")
+    return neutral(output[:300]) or f"it ended with {reply['status']}"
+
+
+# ── the result of the probe ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _probe_key(path: str) -> bytes:
-    """Return all that has a part in whether bwrap works: this start of the machine, the program, the user."""
+    """Return everything that decides whether bwrap works: the start of the machine, the program, the user."""
     status = os.stat(path)
     parts: list[object] = ["prowess-sandbox 1", os.fsencode(path), status.st_dev, status.st_ino, status.st_size]
     parts += [status.st_mtime_ns, status.st_ctime_ns, os.geteuid(), os.getegid()]
-    for space in ("user", "mnt", "pid"):
+    for namespace in ("user", "mnt", "pid"):
         try:
-            parts.append(os.stat(f"/proc/self/ns/{space}").st_ino)
+            parts.append(os.stat(f"/proc/self/ns/{namespace}").st_ino)
         except OSError:
             parts.append("-")
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             parts.append(file.read(64).strip())
     except (OSError, ValueError):
-        parts.append(os.urandom(8).hex())  # nothing is remembered where nothing tells one start from the next
+        parts.append(os.urandom(8).hex())  # a restart could not be noticed, so nothing is remembered
     return repr(parts).encode() + b"\n"
 
 
 def _read_probe_cache(folder: str) -> bytes:
-    """Return what was written down; nothing if it is not the user's own."""
+    """Return the remembered key; empty if the file is not the user's own."""
     with suppress(OSError, ValueError):
-        if not _is_owned(os.lstat(folder), stat.S_ISDIR):
-            return b""
-        fd = os.open(os.path.join(folder, _PROBE_CACHE_FILE), os.O_RDONLY | _OPEN_FLAGS)
-        try:
-            return os.read(fd, 8192) if _is_owned(os.fstat(fd), stat.S_ISREG) else b""
-        finally:
-            os.close(fd)
+        if is_own_file(os.lstat(folder), stat.S_ISDIR):
+            with open_fd(os.path.join(folder, _PROBE_CACHE_FILE), READ_FLAGS) as fd:
+                return os.read(fd, 8192) if is_own_file(os.fstat(fd)) else b""
     return b""
 
 
-def _write_probe_cache(folder: str, now: bytes) -> None:
-    """Write down that bwrap works now, beside its place, and move it there in one step.
+def _write_probe_cache(folder: str, key: bytes) -> None:
+    """Remember that bwrap works.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    if not _is_owned(os.lstat(folder), stat.S_ISDIR):
-        return
-    place = os.path.join(folder, _PROBE_CACHE_FILE)
-    staged = f"{place}.{os.getpid()}.{os.urandom(4).hex()}"
-    fd = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _OPEN_FLAGS, 0o600)
-    try:
-        try:
-            os.write(fd, now)
-        finally:
-            os.close(fd)
-        os.replace(staged, place)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(staged)
-        raise
-
-
-def _is_owned(status: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
-    """Say whether something is of a kind and the user's, and nobody else may write there."""
-    return is_kind(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
+    if is_own_file(os.lstat(folder), stat.S_ISDIR):
+        atomic_replace(os.path.join(folder, _PROBE_CACHE_FILE), key)

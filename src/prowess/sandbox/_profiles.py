@@ -1,7 +1,7 @@
-"""what a command may see and do -> the words of bwrap or sandbox-exec
+"""Write what a command may see and do as arguments of bwrap or as a profile of sandbox-exec.
 
-Both begin with nothing and are told what is there: system folders, this Python, and what the caller names. Nothing
-here looks at a project.
+Both begin with nothing and add what is allowed: system folders, this Python, and what the caller names. Nothing here
+looks at a project.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ETC_FILES = (
     *("ssl/certs", "ssl/openssl.cnf", "ca-certificates", "pki/tls/certs", "pki/ca-trust", "crypto-policies"),
     *("fonts", "magic", "static"),
 )
-"""What programs read in `/etc` that is nobody's secret."""
+"""What programs read in `/etc` and what is not secret."""
 _ETC_NETWORK_FILES = ("resolv.conf", "services", "protocols", "gai.conf", "host.conf")
 _GENERATED_ETC_FILES = ("passwd", "group", "hosts")
 _MAC_SYSTEM = (
@@ -51,18 +51,18 @@ class Confinement(Frozen):
     env: Mapping[str, str]
     """All variables of the command."""
     readable: tuple[str, ...]
-    """Files and folders beside those of the system; `cwd` is there only if it is one of these or of `writable`."""
+    """Files and folders besides those of the system; `cwd` is readable only if it is in these or in `writable`."""
     writable: tuple[str, ...]
     network: bool
-    """Whether there is the caller's network."""
+    """Whether the command uses the caller's network."""
 
 
 def bwrap_arguments(confinement: Confinement) -> list[str]:
-    """Return what bwrap is told, without the command."""
+    """Return the arguments of bwrap, without the command."""
     words = [
         *("--unshare-all", "--new-session", "--cap-drop", "ALL", "--clearenv"),
-        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 - one of its own
-        # Root owns the settings of the kernel in it, and may write them without any capability.
+        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 - a new one
+        # It contains the settings of the kernel, which root may write without any capability.
         *("--remount-ro", "/proc"),
         *_system_arguments(),
     ]
@@ -70,13 +70,13 @@ def bwrap_arguments(confinement: Confinement) -> list[str]:
         words.append("--share-net")
         for name in _ETC_NETWORK_FILES:
             words += ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
-    made_up = runtime_folder()
+    runtime = runtime_folder()
     for name in _GENERATED_ETC_FILES:
-        there = name == "hosts" and confinement.network and os.path.exists("/etc/hosts")
-        words += ("--ro-bind", f"/etc/{name}" if there else f"{made_up}/etc/{name}", f"/etc/{name}")
-    mounts = dict.fromkeys((made_up, *_python_folders(), *_with_real_paths(confinement.readable)), "--ro-bind")
+        is_real = name == "hosts" and confinement.network and os.path.exists("/etc/hosts")
+        words += ("--ro-bind", f"/etc/{name}" if is_real else f"{runtime}/etc/{name}", f"/etc/{name}")
+    mounts = dict.fromkeys((runtime, *_python_folders(), *_with_real_paths(confinement.readable)), "--ro-bind")
     mounts.update(dict.fromkeys(_with_real_paths(confinement.writable), "--bind"))
-    # What lies inside another comes after it.
+    # A folder is mounted before what is inside it.
     for path in sorted(mounts, key=lambda path: path.rstrip("/").count("/")):
         words += (mounts[path], path, path)
     words += ("--remount-ro", "/", "--chdir", confinement.cwd)
@@ -104,19 +104,19 @@ def _system_arguments() -> tuple[str, ...]:
 
 @cache
 def _python_folders() -> tuple[str, ...]:
-    """Return the folders this Python consists of, where they are no system folders."""
+    """Return the folders of this Python that are not system folders."""
     home = os.path.realpath(os.path.expanduser("~"))
-    found: list[str] = []
+    folders: list[str] = []
     for prefix in _with_real_paths((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)):
-        # A Python that was put right into a home, or into `/`, must not bring the rest of it along.
-        whole = not _is_inside(home, prefix)
-        parts = (prefix,) if whole else [os.path.join(prefix, name) for name in ("bin", "lib", "lib64")]
-        found += [path for path in parts if os.path.isdir(path) and not _is_inside(path, "/usr")]
-    return tuple(dict.fromkeys(found))
+        # A Python installed right in a home, or in `/`, must not make the rest of it readable.
+        has_own_folder = not _is_inside(home, prefix)
+        parts = (prefix,) if has_own_folder else [os.path.join(prefix, name) for name in ("bin", "lib", "lib64")]
+        folders += [path for path in parts if os.path.isdir(path) and not _is_inside(path, "/usr")]
+    return tuple(dict.fromkeys(folders))
 
 
 def _with_real_paths(paths: Sequence[str]) -> Iterator[str]:
-    """Yield paths as they are given, and without links where that differs."""
+    """Yield paths as given, and their real paths if those differ."""
     for path in paths:
         yield path
         real = os.path.realpath(path)
@@ -132,7 +132,7 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def seatbelt_profile(confinement: Confinement) -> str:
-    """Return the profile for sandbox-exec, which wants paths without links."""
+    """Return the profile for sandbox-exec, in which paths have no links."""
     read = dict.fromkeys(
         os.path.realpath(path)
         for path in (*confinement.readable, *confinement.writable, *_python_folders(), runtime_folder())
@@ -160,6 +160,6 @@ def seatbelt_profile(confinement: Confinement) -> str:
     return "\n".join((*lines, ""))
 
 
-def _allow_rule(what: str, kind: str, names: Sequence[str]) -> str:
+def _allow_rule(operation: str, kind: str, names: Sequence[str]) -> str:
     quoted = ('"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names)
-    return f"(allow {what} {' '.join(f'({kind} {name})' for name in quoted)})"
+    return f"(allow {operation} {' '.join(f'({kind} {name})' for name in quoted)})"

@@ -1,10 +1,10 @@
-"""this Python -> a folder with what a contained command needs and no system folder has
+"""Make the folder with the files that a command in a sandbox needs and that no system folder has.
 
     bin/python bin/python3   this Python, first on a command's PATH
-    pyvenv.cfg lib           where this Python has a virtual environment: so that it finds its packages by these names
-    etc/passwd etc/group etc/hosts   made up, for commands that must not see the system's
+    pyvenv.cfg lib           if this Python has a virtual environment, so that it finds its packages
+    etc/passwd etc/group etc/hosts   generated, for commands that must not see the system's
 
-One for each process, made when it is first asked for and removed when the process ends.
+Each process makes one when it first needs it, and removes it when it ends.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ from contextlib import suppress
 from time import time
 
 from prowess._internal.fs import remove_tree
-from prowess._internal.text import describe_os_error, quoted
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import SandboxError
 
-__all__ = ["remove_runtime_folder", "make_temp_folder", "runtime_folder", "remove_tree"]
+__all__ = ["remove_runtime_folder", "make_temp_folder", "runtime_folder"]
 
 _IS_TEMP_NAME = re.compile("prowess-[a-z]+-[0-9a-f]{16}").fullmatch
 _MAX_AGE = 2 * 86_400.0
-"""Seconds after which a folder was left behind."""
+"""Seconds after which a folder counts as left behind."""
 _folders: dict[int, str] = {}
-"""Process to its folder: a process that was forked makes one of its own."""
+"""Process number to its folder: a forked process makes its own."""
 _USERS = "root:x:0:0:root:/:/bin/sh\n{user}nobody:x:65534:65534:nobody:/:/bin/false\n"
 _GROUPS = "root:x:0:\n{group}nogroup:x:65534:\n"
 _HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 
 
 def runtime_folder() -> str:
-    """Return the folder, without links.
+    """Return the folder of this process, without links.
 
     Raises:
         SandboxError: it cannot be made, or cannot be on `PATH`.
     """
     folder = _folders.get(os.getpid())
     if folder is None or not os.path.lexists(os.path.join(folder, "etc/hosts")):
-        folder = make_temp_folder("outfit")
+        folder = make_temp_folder("runtime")
         _remove_stale(os.path.dirname(folder))
         if ":" in folder:
             remove_tree(folder)
-            words = (
-                f"commands find no `python` in {quoted(os.path.dirname(folder), 200)}: `:` separates folders on PATH"
+            message = (
+                f"no `python` for commands in {quoted(os.path.dirname(folder), PATH_LIMIT)}: PATH cannot contain `:`"
             )
-            raise SandboxError(words, hint="point `TMPDIR` at a folder without `:` in its path")
+            raise SandboxError(message, hint="set `TMPDIR` to a folder without `:` in its path")
         _write_runtime_files(folder)
-        # Where two threads make one at the same time, the first stays and the other goes unused until the end.
+        # If two threads make one at the same time, the first one is kept.
         kept = _folders.setdefault(os.getpid(), folder)
         if kept != folder and os.path.lexists(os.path.join(kept, "etc/hosts")):
             remove_tree(folder)
@@ -60,35 +60,35 @@ def runtime_folder() -> str:
 
 
 def make_temp_folder(name: str) -> str:
-    """Make a new folder for temporary files, which only this user can see into; return its path without links.
+    """Make a new folder for temporary files that only this user can read; return its path without links.
 
     Raises:
         SandboxError: it cannot be made.
     """
-    base = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - what is made below is new, and has no name to guess
+    base = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - the folder in it is new, with a random name
     path = os.path.join(os.path.realpath(base), f"prowess-{name}-{os.urandom(8).hex()}")
     try:
         os.mkdir(path, 0o700)
     except OSError as error:
-        words = f"no folder for temporary files can be made: {describe_os_error(error)}"
-        raise SandboxError(words, hint="point `TMPDIR` at a folder you may write to") from None
+        message = f"cannot make a folder for temporary files: {describe_os_error(error)}"
+        raise SandboxError(message, hint="set `TMPDIR` to a folder you may write to") from None
     return path
 
 
 def _remove_stale(base: str) -> None:
-    """Remove folders that processes left which were killed; nothing that is made here is needed for days."""
+    """Remove the folders of processes that were killed; none is needed for days."""
     with suppress(OSError), os.scandir(base) as entries:
         for entry in entries:
             if _IS_TEMP_NAME(entry.name):
                 with suppress(OSError):
                     status = entry.stat(follow_symlinks=False)
-                    old = time() - status.st_mtime > _MAX_AGE
-                    if old and stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
+                    is_stale = time() - status.st_mtime > _MAX_AGE
+                    if is_stale and stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid():
                         remove_tree(entry.path)
 
 
 def remove_runtime_folder() -> None:
-    """Remove this process's folder now, for who ends it without Python's own end."""
+    """Remove the folder of this process now, for a program that does not end through Python."""
     folder = _folders.pop(os.getpid(), None)
     if folder is not None:
         remove_tree(folder)
@@ -115,8 +115,8 @@ def _write_runtime_files(folder: str) -> None:
                 file.write(text)
     except OSError as error:
         remove_tree(folder)
-        words = f"the folder with `python` cannot be made: {describe_os_error(error)}"
-        raise SandboxError(words, hint="see whether the disk is full") from None
+        message = f"cannot make the folder with `python`: {describe_os_error(error)}"
+        raise SandboxError(message, hint="check whether the disk is full") from None
 
 
 def _remove_at_exit(folder: str) -> None:
@@ -124,8 +124,8 @@ def _remove_at_exit(folder: str) -> None:
 
     owner = os.getpid()
 
-    def go() -> None:
+    def remove() -> None:
         if os.getpid() == owner:
             remove_tree(folder)
 
-    atexit.register(go)
+    atexit.register(remove)

@@ -1,8 +1,7 @@
-"""a request -> how the process tree of a command ended
+"""Start supervisors, small processes that run one command at a time, and pass them requests.
 
-Commands are started by supervisors: small processes of Prowess, one for each command that runs at the same time, kept
-for the next one. The caller's process is nobody's parent but theirs: its threads, its children and its signals stay as
-they are. A supervisor that loses its caller ends what it had started.
+There is one supervisor for each command that runs at the same time, kept for the next one. The caller's own threads,
+children and signals stay as they are. A supervisor that loses its caller ends what it had started.
 """
 
 from __future__ import annotations
@@ -16,71 +15,82 @@ from prowess._internal.files import package_folder
 from prowess._internal.text import describe_os_error
 from prowess.errors import SandboxError
 
+from ._messages import LENGTH_BYTES, decode_reply, send_message
+from ._processes import kill, pids_with_environment
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._process_tree import Reply, Request
+    from ._messages import Reply, Request
 
 __all__ = ["run_supervised", "stop"]
 
 _MAX_IDLE = 8
 """Supervisors that wait for the next command at most."""
 _HANG_TIMEOUT = 10.0
-"""Seconds after a command's limit when its supervisor is taken to hang."""
+"""Seconds after a command's timeout when its supervisor counts as hung."""
 _END_TIMEOUT = 3.0
-"""Seconds a supervisor has to end all and itself."""
+"""Seconds in which a supervisor must end everything and itself."""
 _SUPERVISOR_CODE = "import sys; sys.path.append(sys.argv[1]); from prowess.sandbox._supervisor_main import main; main()"
 _IDLE: list[_Supervisor] = []
 _ALL: set[_Supervisor] = set()
 
 
-def run_supervised(request: Request, mark: bytes) -> Reply:
+def run_supervised(request: Request, marker: bytes) -> Reply:
     """Run a command to its end, and return once nothing of it is left.
 
     Args:
-        request: as `_supervisor` describes it.
-        mark: what the environment of its processes holds and no other, by which they are found should all else fail.
+        request: the command.
+        marker: bytes in the environment of its processes and of no others, by which they are found as a last resort.
 
     Raises:
-        SandboxError: whoever watches it cannot be started, or was killed; or `stop` was called.
+        SandboxError: a supervisor cannot be started or was killed, or `stop` was called.
     """
-    for fresh in (False, True):
-        try:
-            supervisor = _IDLE.pop()
-        except IndexError:
-            supervisor = _Supervisor()
-            fresh = True
-        try:
-            supervisor.send(request)
-            break
-        except BrokenPipeError:  # it was killed while it waited
-            supervisor.end(mark)
-            if fresh:
-                raise SandboxError(
-                    "the process that watches over commands ended at once",
-                    hint=f"see whether `{sys.executable} -I -c pass` works",
-                ) from None
-        except BaseException:
-            supervisor.end(mark)
-            raise
+    supervisor = _send(request, marker)
     try:
-        reply = supervisor.reply(request["timeout"] + _HANG_TIMEOUT)
+        reply = supervisor.receive(request["timeout"] + _HANG_TIMEOUT)
     except BaseException:
-        supervisor.end(mark)
+        supervisor.end(marker)
         raise
     if reply is None:
-        supervisor.end(mark)
-        raise SandboxError("the command was stopped, and all it had started", hint="run it again")
-    if reply["left"] or len(_IDLE) >= _MAX_IDLE:
+        supervisor.end(marker)
+        raise SandboxError("the command was stopped, with everything it had started", hint="run it again")
+    if reply["has_survivors"] or len(_IDLE) >= _MAX_IDLE:
         supervisor.release()
     else:
         _IDLE.append(supervisor)
     return reply
 
 
-def stop() -> None:
-    """End all commands that run now in any thread of this process; whoever waits for one gets a `SandboxError`.
+def _send(request: Request, marker: bytes) -> _Supervisor:
+    """Send a request to an idle supervisor, or to a new one if that was killed while it was idle.
 
-    For who starts commands in threads and is interrupted: Ctrl-C reaches the main thread only.
+    Raises:
+        SandboxError: no supervisor can be started.
+    """
+    for is_new in (False, True):
+        try:
+            supervisor = _IDLE.pop()
+        except IndexError:
+            supervisor = _Supervisor()
+            is_new = True
+        try:
+            supervisor.send(request)
+        except BrokenPipeError:
+            supervisor.end(marker)
+            if is_new:
+                break
+        except BaseException:
+            supervisor.end(marker)
+            raise
+        else:
+            return supervisor
+    raise SandboxError("the supervisor of commands ended at once", hint=_python_hint())
+
+
+def stop() -> None:
+    """End all commands that are running in any thread of this process; their callers get a `SandboxError`.
+
+    For programs that start commands in threads: Ctrl-C reaches the main thread only.
     """
     with suppress(IndexError):
         while True:
@@ -90,17 +100,21 @@ def stop() -> None:
 
 
 class _Supervisor:
-    """A process that starts commands, one at a time."""
+    """A process that runs commands, one at a time.
+
+    Raises:
+        SandboxError: it cannot be started.
+    """
 
     def __init__(self) -> None:
         if not sys.executable:
-            raise SandboxError("nothing tells where this Python is", hint="start Prowess with a `python3` command")
-        (taken, self._request_fd), (self._reply_fd, given) = _pipe(), _pipe()
+            raise SandboxError("the path of this Python is unknown", hint="start Prowess with a `python3` command")
+        (request_read, self._request_fd), (self._reply_fd, reply_write) = _pipe(), _pipe()
         env = {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if name in os.environ}
         argv = [sys.executable, "-I", "-S", "-c", _SUPERVISOR_CODE, os.path.dirname(package_folder())]
         actions = [
-            (os.POSIX_SPAWN_DUP2, taken, 0),
-            (os.POSIX_SPAWN_DUP2, given, 1),
+            (os.POSIX_SPAWN_DUP2, request_read, 0),
+            (os.POSIX_SPAWN_DUP2, reply_write, 1),
             (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
         ]
         try:
@@ -109,38 +123,32 @@ class _Supervisor:
             )
         except OSError as error:
             self._close()
-            words = f"the process that watches over commands cannot be started: {describe_os_error(error)}"
-            raise SandboxError(words, hint=f"see whether `{sys.executable} -I -c pass` works") from None
+            message = f"the supervisor of commands cannot be started: {describe_os_error(error)}"
+            raise SandboxError(message, hint=_python_hint()) from None
         finally:
-            os.close(taken)
-            os.close(given)
+            os.close(request_read)
+            os.close(reply_write)
         _ALL.add(self)
 
     def send(self, request: Request) -> None:
-        """Have a command started.
+        """Send a request.
 
         Raises:
             BrokenPipeError: the supervisor is gone.
         """
-        import marshal
+        send_message(self._request_fd, request)
 
-        data = marshal.dumps(dict(request))
-        left = memoryview(len(data).to_bytes(8, "big") + data)
-        while left:
-            left = left[os.write(self._request_fd, left) :]
-
-    def reply(self, timeout: float) -> Reply | None:
-        """Wait for the answer; None if there will be none."""
-        import marshal
+    def receive(self, timeout: float) -> Reply | None:
+        """Wait for the reply; return `None` if there will not be one."""
         import select
 
         poll = select.poll()
         poll.register(self._reply_fd, select.POLLIN)
-        until = monotonic() + timeout
-        data, size = bytearray(), 8
+        deadline = monotonic() + timeout
+        data, size = bytearray(), LENGTH_BYTES
         while len(data) < size:
-            left = until - monotonic()
-            # Long waits are cut, for what the system takes has an end.
+            left = deadline - monotonic()
+            # The system cannot wait for longer than some weeks at once.
             if not poll.poll(max(0.0, min(left, 3600)) * 1000):
                 if left <= 0:
                     return None
@@ -149,19 +157,18 @@ class _Supervisor:
             if not part:
                 return None
             data += part
-            if size == 8 and len(data) >= 8:
-                size += int.from_bytes(data[:8], "big")
-        reply: Reply = marshal.loads(memoryview(data)[8:])  # noqa: S302 - from a process of our own
-        return reply
+            if size == LENGTH_BYTES and len(data) >= LENGTH_BYTES:
+                size += int.from_bytes(data[:LENGTH_BYTES], "big")
+        return decode_reply(memoryview(data)[LENGTH_BYTES:])
 
     def stop(self) -> None:
-        """Have it end all it started, and itself."""
+        """Make it end everything it started, and itself."""
         with suppress(OSError):
             if os.waitpid(self._pid, os.WNOHANG) == (0, 0):
                 os.kill(self._pid, 15)
 
-    def end(self, mark: bytes) -> None:
-        """End it and all it started; return when that is done."""
+    def end(self, marker: bytes) -> None:
+        """End it and everything it started, and wait for that."""
         import select
 
         try:
@@ -170,19 +177,18 @@ class _Supervisor:
             self._request_fd = -1
             poll = select.poll()
             poll.register(self._reply_fd, select.POLLIN)
-            until = monotonic() + _END_TIMEOUT
-            while (left := until - monotonic()) > 0:
+            deadline = monotonic() + _END_TIMEOUT
+            while (left := deadline - monotonic()) > 0:
                 if poll.poll(left * 1000) and not os.read(self._reply_fd, 1 << 20):
                     break
             else:
-                with suppress(OSError):
-                    os.kill(self._pid, 9)
+                kill(self._pid)
         finally:
             self.release()
-            _kill_marked(mark)
+            _kill_marked(marker)
 
     def release(self) -> None:
-        """Let go of one that has ended, or is about to."""
+        """Close the pipes to a supervisor that has ended, or is about to, and wait for it."""
         _ALL.discard(self)
         self._close()
         with suppress(OSError):
@@ -195,7 +201,7 @@ class _Supervisor:
         self._request_fd = self._reply_fd = -1
 
     def close_after_fork(self) -> None:
-        """Let go of one that belongs to the process this one was forked from."""
+        """Close the pipes to a supervisor of the process that this one was forked from."""
         self._close()
 
 
@@ -210,8 +216,12 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_all_after_fork)
 
 
+def _python_hint() -> str:
+    return f"check that `{sys.executable} -I -c pass` works"
+
+
 def _pipe() -> tuple[int, int]:
-    """Make a pipe whose ends are no standard streams, also where those are closed."""
+    """Make a pipe whose ends are not standard streams, even if those are closed."""
     import fcntl
 
     ends = os.pipe()
@@ -223,25 +233,12 @@ def _pipe() -> tuple[int, int]:
     return moved
 
 
-def _kill_marked(mark: bytes) -> None:
-    """Kill whatever has a mark in its environment: all that can be told when a supervisor was killed."""
+def _kill_marked(marker: bytes) -> None:
+    """Kill every process with a marker in its environment: the last resort when a supervisor was killed."""
     for _ in range(20):
-        found = False
-        try:
-            names = os.listdir("/proc")
-        except OSError:
+        pids = pids_with_environment(marker)
+        if not pids:
             return
-        for name in names:
-            if name.isdecimal() and int(name) != os.getpid():
-                with suppress(OSError):
-                    fd = os.open(f"/proc/{name}/environ", os.O_RDONLY | os.O_CLOEXEC)
-                    try:
-                        marked = mark in os.read(fd, 1 << 17)
-                    finally:
-                        os.close(fd)
-                    if marked:
-                        found = True
-                        os.kill(int(name), 9)
-        if not found:
-            return
+        for pid in pids:
+            kill(pid)
         sleep(0.01)

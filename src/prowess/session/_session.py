@@ -201,7 +201,7 @@ class Session:
         return load(entry.path, real=entry.real) if reader is None else reader.read(entry)
 
     def _folder(self, entry: Entry) -> str | None:
-        """Return the folder of a skill's files; a skill of a provider may have none."""
+        """Return the folder of a skill's files; `None` if a skill of a provider has no files."""
         folder = resource_folder(entry)
         if folder is not None and entry.path in self.catalog.readers and not os.path.isdir(folder):
             return None

@@ -163,7 +163,7 @@ class Trust:
 
 
 def _find_with_copies(trusted: TrustedSkills, reference: str | Entry) -> TrustedSkills:
-    """Return the trusted skills with the digests that a reference stands for.
+    """Return the trusted skills with the digests that a reference means.
 
     Raises:
         SkillNotFoundError: it is not in the trust record.

@@ -164,4 +164,4 @@ def test_floods_and_long_runs_are_bounded(tmp_path: Path) -> None:
 def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
     """With what to do."""
     tool = scripts(tmp_path, script(body="#!/usr/bin/nothing-like-it\n"))["hello"]
-    assert failure_message(tool).startswith("there is no program `/usr/bin/nothing-like-it`; ")
+    assert failure_message(tool).startswith("program not found: `/usr/bin/nothing-like-it`; ")

@@ -81,7 +81,7 @@ def test_what_is_for_a_shell_is_refused(command: str, special: str, tmp_path: Pa
         ("./run", "`./run` may not be started by its path; name it without its folder"),
         ("/bin/ls", "`/bin/ls` may not be started by its path; name it without its folder"),
         ("A=1 ls", "`A=1` would set a variable, which only a shell does; begin with the program"),
-        ("-x", "there is no command `-x` on PATH; install it, or name it with its path"),
+        ("-x", "command not found: `-x`; install it, or give its path"),
         ("a" * 100_001, "a command line of 100,001 characters is too long; put what is long into a file"),
     ],
 )

@@ -1,0 +1,86 @@
+"""Pass requests and replies between the caller's process and a supervisor.
+
+message = length marshal(dict)
+length  = 8 bytes, big-endian
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, TypedDict
+
+    class Request(TypedDict):
+        """A command to start."""
+
+        path: bytes
+        """Of the program."""
+        argv: list[bytes]
+        env: dict[bytes, bytes]
+        """All of its environment."""
+        cwd: bytes
+        stdin: bytes
+        bwrap_arguments: bytes
+        """What bwrap reads from descriptor 3; empty without bwrap."""
+        limits: dict[str, int]
+        """By the names in `_launch.LIMITS`."""
+        timeout: float
+        """Seconds."""
+        output: int
+        """Bytes of each stream that are kept."""
+
+    class Reply(TypedDict):
+        """How a command ended."""
+
+        error: int
+        """The error number of the system if the command could not be started, else 0."""
+        status: int
+        """Its exit code; below 0 the number of the signal that ended it."""
+        timed_out: bool
+        stdout: bytes
+        stderr: bytes
+        sizes: tuple[int, int]
+        """Bytes written to each stream, kept or not."""
+        duration: float
+        """Seconds."""
+        killed: int
+        """Processes that were still running when the command had ended."""
+        has_survivors: bool
+        """Whether a process could not be killed in time."""
+
+
+__all__ = ["LENGTH_BYTES", "decode_reply", "decode_request", "send_message"]
+
+LENGTH_BYTES = 8
+
+
+def send_message(fd: int, message: Mapping[str, object]) -> None:
+    """Write a message to a pipe.
+
+    Raises:
+        OSError: the other process is gone.
+    """
+    data = marshal.dumps(dict(message))
+    left = memoryview(len(data).to_bytes(LENGTH_BYTES, "big") + data)
+    while left:
+        left = left[os.write(fd, left) :]
+
+
+def decode_request(data: bytes) -> Request:
+    """Return the request behind a length."""
+    request: Request = _decode(data)
+    return request
+
+
+def decode_reply(data: memoryview) -> Reply:
+    """Return the reply behind a length."""
+    reply: Reply = _decode(data)
+    return reply
+
+
+def _decode(data: bytes | memoryview) -> Any:
+    return marshal.loads(data)  # noqa: S302 - from a process that Prowess started, or that started this one

@@ -1,0 +1,150 @@
+"""Which sandbox this machine has."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.errors import SandboxError
+from prowess.sandbox import _backends as backends
+from prowess.sandbox import find_backend, run
+from support.commands import RUNS, seconds_over_limit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def probes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """Start without any probe, and list the programs that are probed."""
+    paths: list[str] = []
+    probe = backends._probe
+
+    def listing(backend: backends.Backend) -> None:
+        paths.append(backend.path)
+        probe(backend)
+
+    monkeypatch.setattr(backends, "_probe", listing)
+    monkeypatch.setattr(backends, "_working", set())
+    monkeypatch.setenv("PROWESS_CACHE_DIR", str(tmp_path / "cache"))
+    return paths
+
+
+def refused(choice: str = "auto", **options: Any) -> tuple[str, str | None]:
+    with pytest.raises(SandboxError) as caught:
+        find_backend(choice, **options)
+    return str(caught.value), caught.value.hint
+
+
+@pytest.mark.usefixtures("linux")
+def test_auto_refuses_untrusted_commands_without_bwrap(
+    probes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trusted command runs without a sandbox."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    reason = "no sandbox available: `bwrap` is not on PATH"
+    remedy = (
+        "install bubblewrap (`apt install bubblewrap`), or review the skill and, if you trust it, type `--sandbox none`"
+    )
+    assert refused() == (reason, remedy)
+    assert refused("bwrap", trusted=True) == (reason, remedy)
+    assert find_backend(trusted=True).name == "none"
+    assert probes == []
+
+
+@pytest.mark.usefixtures("linux")
+def test_a_broken_bwrap_is_an_error(probes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its message; it is tried again each time, since the user may fix it."""
+    fake = tmp_path / "bin/bwrap"
+    fake.parent.mkdir()
+    fake.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2; exit 1\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", str(fake.parent))
+    reason, hint = refused()
+    assert reason == "no sandbox available: `bwrap` does not work here: No permissions to create new namespace"
+    assert hint is not None
+    assert hint.startswith("allow it to create user namespaces")
+    refused()
+    assert len(probes) == 2
+    assert not (tmp_path / "cache").exists()
+
+
+@pytest.mark.usefixtures("linux")
+def test_bwrap_in_a_relative_folder_on_path_is_ignored(
+    probes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A project could contain it."""
+    fake = tmp_path / "bwrap"
+    fake.write_text("#!/bin/sh\nexit 7\n")
+    fake.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", ".:")
+    assert "not on PATH" in refused()[0]
+
+
+def test_a_successful_probe_is_remembered(bwrap: str, probes: list[str], tmp_path: Path) -> None:
+    """Until the machine restarts, for this program and this user, across processes."""
+    assert find_backend().name == find_backend().name == "bwrap"
+    backends._working.clear()
+    assert find_backend().name == "bwrap"
+    assert len(probes) == 1
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == ["sandbox"]
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "bit", "other", "folder", "link", "writable", "no-folder"])
+def test_an_invalid_probe_cache_is_ignored(damage: str, bwrap: str, probes: list[str], tmp_path: Path) -> None:
+    """Bwrap is tried again, and nothing is raised."""
+    find_backend()
+    backends._working.clear()
+    file = tmp_path / "cache/sandbox"
+    data = file.read_bytes()
+    if damage in ("empty", "cut", "bit", "other"):
+        broken = {"empty": b"", "cut": data[:-5], "bit": bytes([data[0] ^ 1]) + data[1:], "other": b"\xff" * 9000}
+        file.write_bytes(broken[damage])
+    elif damage == "writable":
+        file.chmod(0o666)
+    else:
+        file.unlink()
+        if damage == "folder":
+            file.mkdir()
+        elif damage == "link":
+            (tmp_path / "elsewhere").write_bytes(data)
+            file.symlink_to(tmp_path / "elsewhere")
+        else:
+            file.parent.rmdir()
+            file.parent.write_text("a file")
+    assert find_backend().name == "bwrap"
+    assert len(probes) == 2
+
+
+@pytest.mark.parametrize(
+    ("choice", "error"),
+    [
+        ("bwarp", ("unknown sandbox `bwarp`", "did you mean `bwrap`?")),
+        ("", ("unknown sandbox ``", "choose one of auto, bwrap, seatbelt, none")),
+        ("seatbelt", ("the sandbox `seatbelt` is not for this system", "type `--sandbox bwrap`")),
+    ],
+)
+@pytest.mark.usefixtures("linux")
+def test_an_unknown_sandbox_is_an_error(choice: str, error: tuple[str, str]) -> None:
+    """The hint names the nearest one."""
+    assert refused(choice) == error
+
+
+def test_bwrap_costs_at_most_15_ms_a_command(bwrap: str, tmp_path: Path) -> None:
+    """The median over a command without a sandbox, side by side; more if there is more to do than processors."""
+    overs: list[float] = []
+    limit = 0.015 * (seconds_over_limit() - 1)
+    while len(overs) < 5 and min(overs, default=1) >= limit:  # the machine may have had something else to do
+        times: dict[str, list[float]] = {"none": [], bwrap: []}
+        for _ in range(max(20, RUNS // 2)):
+            for name, taken in times.items():
+                before = time.perf_counter()
+                run(["/bin/true"], cwd=tmp_path, sandbox=name)
+                taken.append(time.perf_counter() - before)
+        overs.append(statistics.median(times[bwrap]) - statistics.median(times["none"]))
+    print(f"\nbwrap: {min(overs) * 1000:.1f} ms over none")
+    assert min(overs) < limit

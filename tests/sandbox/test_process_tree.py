@@ -1,0 +1,134 @@
+"""The end of a command: nothing that comes from it is left."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess.errors import SandboxError
+from prowess.sandbox import Limits, run
+from support.commands import RUNS, run_shell, seconds_over_limit
+from support.processes import processes_end
+from support.suites import require_backend
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEAVERS = {
+    "background": "sleep {n} & exit 3",
+    "double-fork": "(sh -c 'sleep {n} & sleep {n}' &) ; exit 3",
+    "new-session": "setsid sleep {n} & exit 3",
+    "double-fork-new-session": "(setsid sh -c 'sleep {n} & exec setsid sleep {n}' &) ; sleep 0.01; exit 3",
+    "no-environment": "env -i setsid sh -c 'sleep {n}; :' & exit 3",
+    "ignores-term": "(trap '' TERM HUP INT; setsid sleep {n} &) ; exit 3",
+    "holds-the-pipe": "setsid sh -c 'while :; do echo still here; sleep 0.01; done # {n}' & exit 3",
+    "stopped": "setsid sh -c 'kill -STOP $$ # {n}' & sleep 0.01; exit 3",
+}
+
+
+@pytest.mark.usefixtures("linux")
+def test_processes_that_a_command_leaves_behind_are_killed(sandbox: str, tmp_path: Path) -> None:
+    """However they got away. Some outlive the timeout as well."""
+    longest = 0.0
+    for number in range(RUNS):
+        name, line = list(LEAVERS.items())[number % len(LEAVERS)]
+        mark = f"777{number:05}"
+        slow = number % 10 == 9
+        line = line.format(n=mark)
+        limits = Limits(timeout=0.2 if slow else 30)
+        before = time.monotonic()
+        done = run_shell(
+            line.replace("exit 3", f"sleep {mark}") if slow else line, tmp_path, sandbox=sandbox, limits=limits
+        )
+        took = time.monotonic() - before
+        longest = max(longest, took - (0.2 if slow else 0))
+        assert processes_end(mark), name
+        assert done.exit_code == (None if slow else 3), name
+        assert done.killed >= 1, name
+        assert took < (0.2 if slow else 0) + seconds_over_limit(), name
+    print(f"\n{sandbox}: {RUNS} runs, at most {longest:.2f} s beyond the limit")
+
+
+def test_a_process_that_ends_right_after_the_command_is_not_counted(sandbox: str, tmp_path: Path) -> None:
+    """For example the other half of a pipe, or a process substitution of a shell."""
+    done = run_shell("(sleep 0.01; echo late) & exit 0", tmp_path, sandbox=sandbox)
+    assert (done.stdout, done.killed, done.exit_code) == (b"late\n", 0, 0)
+
+
+@pytest.mark.usefixtures("linux")
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("sleep 66601", id="sleeps"),
+        pytest.param("trap '' TERM HUP INT; while :; do sleep 66601; done", id="ignores-term"),
+        pytest.param("while :; do :; done # 66601", id="spins"),
+        pytest.param("setsid sleep 66601 & sleep 66601", id="another-session"),
+        pytest.param("kill -STOP $$ # 66601", id="stopped"),
+    ],
+)
+def test_the_timeout_ends_the_whole_process_tree(line: str, sandbox: str, tmp_path: Path) -> None:
+    """Within 2 s, and nothing is left."""
+    before = time.monotonic()
+    done = run_shell(line, tmp_path, sandbox=sandbox, limits=Limits(timeout=0.3))
+    assert time.monotonic() - before < 0.3 + seconds_over_limit()
+    assert (done.exit_code, done.timed_out) == (None, True)
+    assert processes_end("66601")
+
+
+def test_a_command_gets_sigterm_before_sigkill(sandbox: str, tmp_path: Path) -> None:
+    """So that it can clean up."""
+    line = "trap 'echo cleaned; exit 9' TERM; echo began; sleep 60 & wait"
+    done = run_shell(line, tmp_path, sandbox=sandbox, limits=Limits(timeout=0.3))
+    assert (done.stdout, done.exit_code, done.timed_out) == (b"began\ncleaned\n", None, True)
+
+
+BOMB = """
+import os, sys, time
+end = time.monotonic() + 20
+for _ in range(int(sys.argv[2])):
+    os.fork()
+    if sys.argv[1] == "sessions":
+        try: os.setsid()
+        except OSError: pass
+while time.monotonic() < end:  # each gets away as often as it can
+    pid = os.fork()
+    if pid:
+        os._exit(0)
+    if sys.argv[1] == "sessions":
+        os.setsid()
+    time.sleep(float(sys.argv[3]))
+"""
+
+
+BOMB_SIZE = ("7", "0.002") if RUNS >= 500 else ("4", "0.01")
+"""Doublings, and seconds between two; the large one fills a machine, and other tests beside it would find no room."""
+
+
+BOMBS = [("one-group", "none"), ("one-group", "bwrap"), ("sessions", "bwrap")]
+
+
+if RUNS >= 500:
+    BOMBS.append(("sessions", "none"))
+
+
+@pytest.mark.usefixtures("linux")
+@pytest.mark.parametrize(("kind", "name"), BOMBS)
+def test_a_fork_bomb_is_ended(kind: str, name: str, tmp_path: Path) -> None:
+    """Processes that change their numbers all the time, in one group or each in a session of its own.
+
+    Without walls the latter may be quicker than any kill; then that is told. It is tried in `make endurance` alone.
+    """
+    sandbox = require_backend(name)
+    before = time.monotonic()
+    try:
+        done = run(["python3", "-c", BOMB, kind, *BOMB_SIZE], cwd=tmp_path, sandbox=sandbox, limits=Limits(timeout=1))
+    except SandboxError as error:
+        if (kind, sandbox) != ("sessions", "none") or "cannot be killed" not in str(error):
+            raise
+        assert processes_end("and each gets away", 30)
+        return
+    assert time.monotonic() - before < 1 + seconds_over_limit()
+    assert processes_end("and each gets away")
+    assert done.timed_out or done.killed or sandbox == "bwrap"  # where they are too quick to be counted

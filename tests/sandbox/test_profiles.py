@@ -1,0 +1,163 @@
+"""What a command can see and change in a sandbox."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prowess.sandbox._profiles import Confinement, seatbelt_profile
+from prowess.sandbox._runtime import runtime_folder
+from support.commands import run_python, run_shell
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def test_a_home_cannot_be_read(bwrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command sees neither the user's keys nor that they exist."""
+    home = tmp_path / "home"
+    (home / ".ssh").mkdir(parents=True)
+    (home / ".ssh/id_ed25519").write_text("secret")
+    (tmp_path / "skill").mkdir()
+    line = f"cat {home}/.ssh/id_ed25519 || ls {home} ~/.ssh || cat /etc/shadow || ls /home /var /proc/1/root/home"
+    done = run_shell(line, tmp_path / "skill", sandbox=bwrap)
+    assert (done.stdout, done.exit_code) == (b"", 2)
+    assert done.stderr.count(b"No such file or directory") >= 5, done.stderr
+
+
+def test_only_writable_paths_can_be_changed(bwrap: str, tmp_path: Path) -> None:
+    """The scratch folder and the named paths; everything else stays as it is."""
+    for name in ("skill", "named", "scratch"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "skill/SKILL.md").write_text("as it was")
+    places = [".", "/", "/etc", "/usr", "/usr/bin", runtime_folder(), runtime_folder() + "/bin", sys.prefix]
+    line = f"for at in {' '.join(places)}; do touch $at/new 2>/dev/null && echo $at; done; echo x >SKILL.md"
+    line += f"; rm -f SKILL.md; touch {tmp_path}/new; touch {tmp_path}/named/new $HOME/new /tmp/new && echo well"
+    where: dict[str, Any] = {"writable": [tmp_path / "named"], "scratch": tmp_path / "scratch"}
+    done = run_shell(line, tmp_path / "skill", sandbox=bwrap, **where)
+    assert done.stdout == b"well\n", done
+    assert (tmp_path / "skill/SKILL.md").read_text() == "as it was"
+    assert sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("new")) == ["named/new", "scratch/new"]
+    assert not Path("/tmp/new").exists()
+
+
+def test_a_working_directory_can_be_writable(bwrap: str, tmp_path: Path) -> None:
+    """Test cases need this: they run in a copy."""
+    assert run_shell("echo x >out; cat out", tmp_path, sandbox=bwrap, writable=[tmp_path]).stdout == b"x\n"
+    assert (tmp_path / "out").read_text() == "x\n"
+
+
+def test_a_readable_link_can_be_read_with_its_target(bwrap: str, tmp_path: Path) -> None:
+    """Each under its own path."""
+    (tmp_path / "skill").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/a.txt").write_text("a")
+    (tmp_path / "link").symlink_to("data")
+    line = f"cat {tmp_path}/link/a.txt {tmp_path}/data/a.txt; touch {tmp_path}/link/b || ls {tmp_path}"
+    done = run_shell(line, tmp_path / "skill", sandbox=bwrap, readable=[tmp_path / "link"])
+    assert done.stdout.split() == [b"aadata", b"link", b"skill"]
+
+
+def test_there_is_no_network_unless_it_is_allowed(bwrap: str, tmp_path: Path) -> None:
+    """Not even the loopback of the caller."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        code = (
+            f"import socket\nfor at in (('127.0.0.1', {port}), ('192.0.2.1', 80)):\n try:\n"
+            "  socket.create_connection(at, 1); print('open')\n except OSError as error: print(type(error).__name__)"
+        )
+        assert run_python(code, tmp_path, sandbox=bwrap).stdout == b"ConnectionRefusedError\nOSError\n"
+        assert run_python(code, tmp_path, sandbox=bwrap, network=True).stdout.startswith(b"open\n")
+
+
+def test_an_abstract_socket_of_the_caller_cannot_be_reached(bwrap: str, tmp_path: Path) -> None:
+    """Such sockets are in no folder, but in the network."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("\0prowess-66607")
+        server.listen()
+        code = "import socket; socket.socket(socket.AF_UNIX).connect('\\0prowess-66607')"
+        assert b"ConnectionRefusedError" in run_python(code, tmp_path, sandbox=bwrap).stderr
+        assert run_python(code, tmp_path, sandbox="none").exit_code == 0
+
+
+def test_the_callers_processes_and_environment_cannot_be_seen(
+    bwrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor can they be signalled."""
+    monkeypatch.setenv("SECRET_TOKEN", "caller's")
+    code = (
+        "import os\n"
+        "pids = [p for p in os.listdir('/proc') if p.isdecimal()]\n"
+        "print(len(pids), [p for p in pids if b'SECRET' in open(f'/proc/{p}/environ', 'rb').read()])\n"
+        f"try: os.kill({os.getpid()}, 0)\nexcept OSError as error: print(type(error).__name__)"
+    )
+    done = run_python(code, tmp_path, sandbox=bwrap)
+    assert done.stdout == b"2 []\nProcessLookupError\n", done
+
+
+def test_no_capability_is_left(bwrap: str, tmp_path: Path) -> None:
+    """Nothing can be mounted."""
+    done = run_shell(
+        "grep -E 'Cap(Eff|Prm|Bnd)' /proc/self/status | cut -f2 | sort -u; mount -t tmpfs x /tmp",
+        tmp_path,
+        sandbox=bwrap,
+    )
+    assert done.stdout == b"0000000000000000\n"
+    assert done.exit_code != 0
+
+
+def test_kernel_settings_cannot_be_changed(bwrap: str, tmp_path: Path) -> None:
+    """Root owns them and needs no capability to write them; new namespaces do not help either."""
+    code = """if True:
+        import ctypes, os
+        libc = ctypes.CDLL(None, use_errno=True)
+        os.mkdir("/tmp/proc")
+        for at in ("/proc", "/proc", "/tmp/proc"):
+            for name in ("kernel/core_pattern", "vm/swappiness"):
+                try:
+                    with open(f"{at}/sys/{name}", "r+"):
+                        print(f"{at}/sys/{name} can be written")
+                except OSError:
+                    pass
+            if os.getpid() != 1:
+                libc.unshare(0x10000000 | 0x20000 | 0x20000000)  # a user, mounts and processes
+                if os.fork():
+                    os.wait()
+                    os._exit(0)
+                libc.mount(b"proc", b"/tmp/proc", b"proc", 0, None)
+                libc.mount(None, b"/proc", None, 32, None)
+        with open("/dev/stdout", "w") as file:
+            file.write("looked\\n")
+    """
+    done = run_python(code, tmp_path, sandbox=bwrap)
+    assert done.stdout == b"looked\n", done
+
+
+def test_variables_of_a_command_do_not_reach_bwrap(bwrap: str, tmp_path: Path) -> None:
+    """LD_PRELOAD takes effect inside only, and `ps` shows no variable."""
+    env = {"LD_PRELOAD": "/nowhere/evil.so", "API_KEY": "66608"}
+    done = run_shell(
+        "cat /proc/1/cmdline; tr '\\0' '\\n' </proc/1/environ; echo $API_KEY", tmp_path, sandbox=bwrap, env=env
+    )
+    outside, _, inside = done.stdout.rpartition(b"HOME=")
+    assert b"LD_PRELOAD" not in inside
+    assert b"66608" not in outside.replace(b"$API_KEY", b"")
+    assert done.stdout.endswith(b"\n66608\n")
+
+
+def test_the_profile_of_seatbelt(tmp_path: Path) -> None:
+    """It begins with nothing allowed; paths are quoted and without links."""
+    (tmp_path / 'a"b').mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / 'a"b')
+    confinement = Confinement(cwd="/", env={}, readable=("/usr",), writable=(str(tmp_path / "link"),), network=False)
+    profile = seatbelt_profile(confinement)
+    real = os.path.realpath(tmp_path)
+    assert profile.startswith("(version 1)\n(deny default)\n")
+    assert f'(allow file-write* (subpath "{real}/a\\"b"))\n' in profile
+    assert "network" not in profile
+    assert profile.count("(") == profile.count(")")
+    assert "(allow network*)\n" in seatbelt_profile(confinement.with_changes(network=True))
+    assert "file-write*" not in seatbelt_profile(confinement.with_changes(writable=()))

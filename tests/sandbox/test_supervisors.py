@@ -1,0 +1,182 @@
+"""Supervisors: callers, threads and forks, and what happens when a process is killed."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess.errors import SandboxError
+from prowess.sandbox import _supervisors as supervisors
+from prowess.sandbox import run, stop
+from support.commands import SOURCE, run_shell
+from support.processes import processes_end, processes_with
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CALLER = """
+import sys, threading
+sys.path.insert(0, {source!r})
+from prowess.sandbox import run
+print("ready", flush=True)
+run(["/bin/sh", "-c", "setsid sleep 66602 & sleep 66602"], cwd="/", sandbox={sandbox!r})
+"""
+
+
+@pytest.mark.usefixtures("linux")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_commands_end_with_their_caller(number: int, sandbox: str, tmp_path: Path) -> None:
+    """Ctrl-C raises `KeyboardInterrupt` once nothing is left; a caller that is killed leaves nothing either."""
+    code = CALLER.format(source=str(SOURCE), sandbox=sandbox).replace('cwd="/"', f"cwd={str(tmp_path)!r}")
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as caller:
+        until = time.monotonic() + 10
+        while len([pid for pid in processes_with("66602") if pid != caller.pid]) < 3 and time.monotonic() < until:
+            time.sleep(0.02)
+        caller.send_signal(number)
+        _, stderr = caller.communicate(timeout=10)
+        assert processes_end("66602", 3)
+    assert (b"KeyboardInterrupt" in stderr) is (number == signal.SIGINT)
+
+
+@pytest.mark.usefixtures("linux")
+def test_a_command_that_kills_its_supervisor_leaves_nothing(tmp_path: Path) -> None:
+    """It can do so without a sandbox; the caller gets an error, and the next command runs."""
+    with pytest.raises(SandboxError, match="the command was stopped, with everything it had started"):
+        run_shell("setsid sleep 66603 & kill -9 $PPID; sleep 66603", tmp_path)
+    assert processes_end("66603")
+    assert run_shell("echo well", tmp_path).stdout == b"well\n"
+
+
+@pytest.mark.usefixtures("linux")
+def test_a_supervisor_killed_from_outside_leaves_nothing(sandbox: str, tmp_path: Path) -> None:
+    """Neither inside nor outside of the sandbox."""
+
+    def kill() -> None:
+        while len(processes_with("66609")) < 3:
+            time.sleep(0.01)
+        for supervisor in tuple(supervisors._ALL):
+            os.kill(supervisor._pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with pytest.raises(SandboxError, match="the command was stopped"):
+        run_shell("setsid sleep 66609 & sleep 66609", tmp_path, sandbox=sandbox)
+    killer.join()
+    assert processes_end("66609")
+
+
+def test_an_idle_supervisor_that_was_killed_is_replaced(tmp_path: Path) -> None:
+    """Without an error."""
+    assert run_shell("echo one", tmp_path).stdout == b"one\n"
+    for supervisor in tuple(supervisors._ALL):
+        os.kill(supervisor._pid, signal.SIGKILL)
+    time.sleep(0.1)
+    assert run_shell("echo two", tmp_path).stdout == b"two\n"
+
+
+@pytest.mark.usefixtures("linux")
+def test_threads_do_not_disturb_each_other(sandbox: str, tmp_path: Path) -> None:
+    """Each gets its own result; what one command leaves running is killed, and other commands are not."""
+
+    def one(number: int) -> tuple[int | None, bytes, bool]:
+        line = (
+            f"setsid sleep 66604 & sleep 0.1; printf {number}; exit {number}"
+            if number % 2
+            else f"sleep 0.3; printf {number}"
+        )
+        done = run_shell(line, tmp_path, sandbox=sandbox)
+        return done.exit_code, done.stdout, done.killed > 0
+
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(one, range(18)))
+    assert found == [(n if n % 2 else 0, str(n).encode(), bool(n % 2)) for n in range(18)]
+    assert processes_end("66604")
+
+
+def test_children_of_the_caller_are_neither_killed_nor_waited_for(tmp_path: Path) -> None:
+    with subprocess.Popen(["/bin/sh", "-c", "sleep 0.3; exit 5"]) as own:
+        assert run_shell("setsid sleep 60 & exit 0", tmp_path).killed == 1
+        assert own.wait() == 5
+
+
+@pytest.mark.usefixtures("linux")
+def test_stop_ends_the_commands_of_all_threads(sandbox: str, tmp_path: Path) -> None:
+    """Each thread gets an error."""
+    told = []
+
+    def one() -> None:
+        try:
+            run_shell("setsid sleep 66605 & sleep 66605", tmp_path, sandbox=sandbox)
+        except SandboxError as error:
+            told.append(str(error))
+
+    threads = [threading.Thread(target=one) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    until = time.monotonic() + 10
+    while len(processes_with("66605")) < (9 if sandbox == "none" else 15) and time.monotonic() < until:
+        time.sleep(0.01)
+    stop()
+    for thread in threads:
+        thread.join(5)
+    assert told == ["the command was stopped, with everything it had started"] * 3
+    assert run_shell("echo next", tmp_path, sandbox=sandbox).stdout == b"next\n"
+    assert processes_end("66605")
+
+
+def test_a_forked_process_starts_its_own_supervisors(tmp_path: Path) -> None:
+    """As `multiprocessing` forks."""
+    assert run_shell("echo parent", tmp_path).stdout == b"parent\n"
+    code = (
+        f"import os, sys\nsys.path.insert(0, {str(SOURCE)!r})\nfrom prowess.sandbox import run\n"
+        "def go(): return run(['/bin/sh', '-c', 'echo $PPID'], cwd='/usr', sandbox='none').stdout\n"
+        "one = go()\npid = os.fork()\nif not pid:\n    os._exit(0 if go() != one else 1)\n"
+        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), go() == one)"
+    )
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0 True\n"
+
+
+def test_a_caller_without_standard_streams_can_run_commands(tmp_path: Path) -> None:
+    """As a daemon runs."""
+    code = (
+        f"import os, sys\nsys.path.insert(0, {str(SOURCE)!r})\nos.closerange(0, 3)\nfrom prowess.sandbox import run\n"
+        "done = run(['/bin/cat'], cwd='/usr', stdin=b'abc', sandbox='none')\nos._exit(len(done.stdout))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 3
+
+
+def test_a_command_costs_less_than_twice_subprocess_run(tmp_path: Path) -> None:
+    """Processor time of 150 commands that do nothing, with their supervisors."""
+
+    def used() -> float:
+        own, others = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+        return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
+
+    def finish() -> None:
+        for supervisor in tuple(supervisors._ALL):
+            supervisor.end(b"HOME=/nobody's\0")
+        supervisors._IDLE.clear()
+
+    ratios = []
+    for _ in range(3):
+        finish()
+        begun = used()
+        for _ in range(150):
+            run(["/bin/true"], cwd=tmp_path, sandbox="none", scratch=tmp_path)
+        finish()
+        middle = used()
+        for _ in range(150):
+            subprocess.run(["/bin/true"], capture_output=True, stdin=subprocess.DEVNULL, cwd=tmp_path, check=True)
+        ratios.append((middle - begun) / (used() - middle))
+    print(f"\nnone: processor time {min(ratios):.2f} to {max(ratios):.2f} times that of subprocess.run")
+    assert min(ratios) < 2
