@@ -173,9 +173,7 @@ def test_a_program_that_is_not_readable_in_the_sandbox_is_an_error(bwrap: str, t
     (tmp_path / "skill").mkdir()
     (tmp_path / "tool").write_text("#!/bin/sh\n")
     (tmp_path / "tool").chmod(0o755)
-    with pytest.raises(
-        SandboxError, match=r"`\.\./tool` cannot be started in the sandbox: execvp .*/tool: No such"
-    ):
+    with pytest.raises(SandboxError, match=r"`\.\./tool` cannot be started in the sandbox: execvp .*/tool: No such"):
         run(["../tool"], cwd=tmp_path / "skill", sandbox=bwrap)
 
 

@@ -365,7 +365,7 @@ def test_there_must_be_such_a_path_and_such_a_sandbox(tmp_path: Path) -> None:
     with pytest.raises(SkillNotFoundError, match="there is no `"):
         run_tests(tmp_path / "nowhere")
     write_suite(tmp_path / "s", {"a": f"touch {tmp_path}/ran"})
-    with pytest.raises(ConfigError, match="there is no sandbox `bwarp`") as caught:
+    with pytest.raises(ConfigError, match="unknown sandbox `bwarp`") as caught:
         run_tests(tmp_path, sandbox="bwarp")
     assert caught.value.hint == "did you mean `bwrap`?"
     assert not (tmp_path / "ran").exists()

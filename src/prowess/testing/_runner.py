@@ -170,7 +170,7 @@ def run_suites(
     if sandbox not in CHOICES:
         near = nearest_names(sandbox, CHOICES)
         hint = f"did you mean `{near[0]}`?" if near else f"choose one of {', '.join(CHOICES)}"
-        raise ConfigError(f"there is no sandbox {quoted(sandbox)}", hint=hint)
+        raise ConfigError(f"unknown sandbox {quoted(sandbox)}", hint=hint)
     suites = [*{suite.path: suite for suite in suites}.values()]
     chosen = {suite.path: suite.cases if case is None else suite.matching_cases(case) for suite in suites}
     if case is not None:

@@ -125,7 +125,7 @@ def test_a_program_on_the_users_path_is_found(tmp_path: Path) -> None:
     for sandbox in ("none", require_sandbox()):
         about = {"env": {"PATH": f"/nowhere:{tmp_path}/bin"}, "sandbox": sandbox}
         assert shell(work, around=about).call(command="mine") == "exit code 0\nstdout:\nmine"
-    assert "no command `mine`" in failure_message(shell(tmp_path, around={"env": {"PATH": "bin"}}), command="mine")
+    assert "command not found: `mine`" in failure_message(shell(tmp_path, around={"env": {"PATH": "bin"}}), command="mine")
 
 
 def test_a_program_of_an_environment_is_found_contained(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_working_directory_that_became_a_link_is_refused(tmp_path: Path) -> No
     work.symlink_to("/usr")
     assert failure_message(tool, command="ls").startswith(f"`{work}` lies behind a link now")
     work.unlink()
-    assert "is not there" in failure_message(tool, command="ls")
+    assert "does not exist" in failure_message(tool, command="ls")
     with pytest.raises(ConfigError, match="`working_dir`"):
         shell(tmp_path, working_dir="/")
 
