@@ -125,7 +125,8 @@ def test_a_program_on_the_users_path_is_found(tmp_path: Path) -> None:
     for sandbox in ("none", require_sandbox()):
         about = {"env": {"PATH": f"/nowhere:{tmp_path}/bin"}, "sandbox": sandbox}
         assert shell(work, around=about).call(command="mine") == "exit code 0\nstdout:\nmine"
-    assert "command not found: `mine`" in failure_message(shell(tmp_path, around={"env": {"PATH": "bin"}}), command="mine")
+    tool = shell(tmp_path, around={"env": {"PATH": "bin"}})
+    assert "command not found: `mine`" in failure_message(tool, command="mine")
 
 
 def test_a_program_of_an_environment_is_found_contained(tmp_path: Path) -> None:
