@@ -169,7 +169,7 @@ def test_a_wrong_name_is_told_and_a_right_one_proposed(
 def test_a_host_may_refuse_a_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What the specification allows, `infer` need not."""
     assert run(project, "claude-x", "--host", "infer") == 1
-    assert "would reject the skill: the name `claude-x` holds the reserved word `claude`" in capsys.readouterr().err
+    assert "would reject the skill: the name `claude-x` contains the reserved word `claude`" in capsys.readouterr().err
     assert below(project) == []
 
 
