@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from programs import pytest_runtest_setup, pytest_sessionfinish  # noqa: F401 - hooks
+
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
+from programs import works
 from prowess.catalog import discover
 from prowess.catalog._check import check
 from prowess.cli import main
@@ -19,7 +19,7 @@ from prowess.cli._scaffold import suggest_name
 if TYPE_CHECKING:
     from pathlib import Path
 
-SANDBOX = "auto" if shutil.which("bwrap") else "none"
+SANDBOX = "auto" if works("bwrap") else "none"
 """What contains the tests of a new skill: they are ours."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from programs import require
 from prowess import EphemeralHome, IsolationConfig, NetworkPolicy, SkillConfig, SkillMount
 from prowess.hosts import load_host
 from prowess.skill import parse
@@ -304,8 +304,9 @@ def test_a_client_in_an_isolated_home_asks_nobody_but_its_model(client: Client, 
 @pytest.mark.parametrize("client", CLIENTS[:2], ids=["claude-code", "codex"])
 def test_a_closed_network_and_the_walls_of_the_home_hold(client: Client, tmp_path: Path) -> None:
     """Whatever its model has it run and whatever the project's own settings say; only the project can be written to."""
-    if client.host == "claude-code" and not (shutil.which("bwrap") and shutil.which("socat")):
-        pytest.skip("the sandbox of Claude Code needs bubblewrap and socat")
+    if client.host == "claude-code":
+        require("bwrap")
+        require("socat")
     project, secret = tmp_path / "project", tmp_path / "caller/.ssh/id_ed25519"
     for name, text in HOSTILE.items():
         (project / name).parent.mkdir(parents=True)

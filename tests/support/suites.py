@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.errors import SandboxError
-from prowess.sandbox import find_backend
+from support.programs import require
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -59,14 +58,9 @@ def snapshot(folder: Path) -> dict[str, tuple[object, ...]]:
 
 
 def require_backend(name: str) -> str:
-    """Return the name of a sandbox; skip the test if it cannot work here, fail it if it is not installed."""
+    """Return the name of a sandbox; skip the test if it does not work here."""
     if name == "bwrap":
         if sys.platform != "linux":
             pytest.skip("bwrap runs on Linux only")
-        try:
-            find_backend("bwrap")
-        except SandboxError as error:
-            if "not on PATH" in str(error):
-                pytest.fail("these tests need bubblewrap: `apt install bubblewrap`")
-            pytest.skip(f"{error}; {error.hint}")
+        require("bwrap")
     return name

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from programs import works
 from prowess.cli import main
 from prowess.skill._forms import FindingCollector, read_yaml_mapping
 from prowess.testing import ScriptedModel, load_suite, run_tests
@@ -19,7 +20,7 @@ from support.skills import skill
 
 TOP = Path(__file__).parent.parent.parent
 TEXT = (TOP / "docs/testing.md").read_text(encoding="utf-8")
-SANDBOX = "auto" if shutil.which("bwrap") else "none"
+SANDBOX = "auto" if works("bwrap") else "none"
 
 
 def blocks(kind: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import shutil
 import socket
 import ssl
 import subprocess
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from support.programs import require
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.tools._network import HttpResponse, fetch
 from prowess.agent.tools._reach import NetworkAccess
@@ -273,8 +273,7 @@ def test_text_is_read_in_its_character_set(kind: str, body: bytes, text: str) ->
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A certificate for `names.example` and its key."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not here to make a certificate")
+    require("openssl")
     folder = tmp_path_factory.mktemp("tls")
     cert, key = folder / "cert.pem", folder / "key.pem"
     subprocess.run(

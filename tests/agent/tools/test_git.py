@@ -18,7 +18,10 @@ from support.tool_calls import failure_message, make_tool_context, require_sandb
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet"),
+    pytest.mark.needs("git"),
+]
 
 READS = ["git_status", "git_diff", "git_log", "git_show", "git_changed_files", "git_blame"]
 NO_COMMIT = "names no commit; give one like `HEAD~2`, `main` or `v1..v2`"
