@@ -1,4 +1,5 @@
-# The tasks of this repository. Every verb sets up what it needs in .venv, from nothing but Python 3.11 and an index.
+# The tasks of this repository. Each sets up what it needs, from Python 3.11 and a package index: environments in .venv*,
+# and system packages where that needs no password (tools/system_packages.sh says what it installs).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,33 +9,44 @@ FRAMEWORKS := .venv-frameworks
 CAMEL := .venv-camel
 CLIENTS := .clients
 AGENT := .venv-agent
+SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test adapters clients lint mutations endurance docs bench clean
+.PHONY: help demo test test-packages quick adapters clients lint mutations endurance docs bench clean
 help:            ## what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
-$(READY): pyproject.toml
+# A virtual environment in the directory of the target; one that could not be finished is removed.
+define environment
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Prowess needs Python 3.11 or newer; name one with `make PYTHON=/path/to/python3.11`")'
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo "setting up $(VENV) (once) ..."
+	@test -x $(@D)/bin/pip || { $(SYSTEM_PACKAGES) venv && $(PYTHON) -m venv $(@D); } || { rm -rf $(@D); exit 1; }
+	@echo "setting up $(@D) (once) ..."
+endef
+
+$(READY): pyproject.toml
+	$(environment)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	@touch $@
 
 demo: $(AGENT)/.ready  ## see the skills of examples/ and of this machine, and run a role without a key
+	@$(SYSTEM_PACKAGES) bwrap
 	@$(AGENT)/bin/python examples/demo.py
 
 # What a user would install, and nothing of what tests need.
 $(AGENT)/.ready: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Prowess needs Python 3.11 or newer; name one with `make PYTHON=/path/to/python3.11`")'
-	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	@echo "setting up $(@D) (once) ..."
+	$(environment)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[agent]'
 	@touch $@
 
-test: lint       ## all checks and tests, as CI runs them
+test: export PROWESS_SKIPPED := $(CURDIR)/$(VENV)/.skipped
+test: test-packages lint  ## all checks and tests, as CI runs them; the last line names what could not be tested
+	@rm -f "$(PROWESS_SKIPPED)"
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/adapters --ignore tests/real
 	@$(MAKE) --no-print-directory adapters
+	@$(BIN)/python tests/programs.py "$(PROWESS_SKIPPED)"
+
+test-packages:
+	@$(SYSTEM_PACKAGES) bwrap git openssl
 
 adapters: $(FRAMEWORKS)/.ready $(CAMEL)/.ready  ## the tests of the adapters, each with its real framework
 	$(FRAMEWORKS)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters --ignore tests/adapters/test_camel.py
@@ -44,13 +56,13 @@ adapters: $(FRAMEWORKS)/.ready $(CAMEL)/.ready  ## the tests of the adapters, ea
 $(FRAMEWORKS)/.ready: group := frameworks
 $(CAMEL)/.ready: group := camel
 $(FRAMEWORKS)/.ready $(CAMEL)/.ready: pyproject.toml
-	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
-	@echo "setting up $(@D) (once) ..."
+	$(environment)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group $(group)
 	@touch $@
 
 clients: $(READY) $(CLIENTS)/.ready  ## real clients in isolated homes, their model on the loopback address (from npm, 900 MB)
+	@$(SYSTEM_PACKAGES) bwrap socat
 	$(BIN)/python -m pytest -q tests/real
 
 # No script of a package is run but the one that puts Claude Code's program in its place.
