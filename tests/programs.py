@@ -53,6 +53,12 @@ def require(program: str) -> None:
         pytest.skip(reason)
 
 
+def needed(report: pytest.TestReport | pytest.CollectReport) -> str | None:
+    """Return the program whose absence is the reason why a test was skipped."""
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+    return next((name for name in PROGRAMS if advice(name) and reason == f"Skipped: {advice(name)}"), None)
+
+
 def summary(skipped: list[tuple[str, str]]) -> str:
     """Return one line about tests that were skipped.
 
@@ -62,8 +68,8 @@ def summary(skipped: list[tuple[str, str]]) -> str:
     tests = "1 test" if len(skipped) == 1 else f"{len(skipped)} tests"
     were = "was" if len(skipped) == 1 else "were"
     files = ", ".join(sorted({file.removeprefix("tests/") for _, file in skipped}))
-    needed = [program for program in PROGRAMS if program in {program for program, _ in skipped}]
-    return f"{tests} ({files}) {were} skipped because {advice(*needed)}"
+    named = {program for program, _ in skipped}
+    return f"{tests} ({files}) {were} skipped because {advice(*(name for name in PROGRAMS if name in named))}"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -72,18 +78,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         require(*marker.args)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Give all tests that need one program the same place, so that pytest lists them in one line."""
+    report = yield
+    if report.skipped and (program := needed(report)):
+        report.longrepr = (__file__, require.__code__.co_firstlineno, f"Skipped: {advice(program)}")
+    return report
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
-    """Print the line below all that pytest prints, in the process that prints at all."""
+    """Print the line below all that pytest prints; the workers of pytest-xdist print nothing."""
     yield
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if reporter is None:
+    if reporter is None or hasattr(session.config, "workerinput"):
         return
-    reasons = {f"Skipped: {advice(program)}": program for program in PROGRAMS if not works(program)}
     skipped = [
-        (reasons[report.longrepr[2]], report.nodeid.split("::")[0])
+        (program, report.nodeid.split("::")[0])
         for report in reporter.stats.get("skipped", ())
-        if isinstance(report.longrepr, tuple) and report.longrepr[2] in reasons
+        if (program := needed(report))
     ]
     if file := ENVIRON.get("PROWESS_SKIPPED"):
         with open(file, "a", encoding="utf-8") as lines:
