@@ -43,7 +43,7 @@ test: test-packages lint  ## all checks and tests, as CI runs them; the last lin
 	@rm -f "$(PROWESS_SKIPPED)"
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/adapters --ignore tests/real
 	@$(MAKE) --no-print-directory adapters
-	@$(BIN)/python tests/programs.py "$(PROWESS_SKIPPED)"
+	@$(BIN)/python tests/support/programs.py "$(PROWESS_SKIPPED)"
 
 test-packages:
 	@$(SYSTEM_PACKAGES) bwrap git openssl

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from programs import pytest_runtest_makereport, pytest_runtest_setup, pytest_sessionfinish  # noqa: F401 - hooks
+from support.programs import pytest_runtest_makereport, pytest_runtest_setup, pytest_sessionfinish  # noqa: F401 - hooks
 
 if TYPE_CHECKING:
     from pathlib import Path

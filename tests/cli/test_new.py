@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from programs import works
 from prowess.catalog import discover
 from prowess.catalog._check import check
 from prowess.cli import main
 from prowess.cli._scaffold import suggest_name
+from support.programs import works
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from programs import require
 from prowess import EphemeralHome, IsolationConfig, NetworkPolicy, SkillConfig, SkillMount
 from prowess.hosts import load_host
 from prowess.skill import parse
 from real.model_server import ANSWER, ModelServer, texts
+from support.programs import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.programs import require
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.tools._network import HttpResponse, fetch
 from prowess.agent.tools._reach import NetworkAccess
+from support.programs import require
 from support.site_server import Request, Site, echo, redirect, reply
 
 if TYPE_CHECKING:

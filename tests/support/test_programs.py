@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from programs import summary
+from support.programs import summary
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 FILE = """
 import pytest
-from programs import require
+from support.programs import require
 
 @pytest.mark.parametrize("name", ["none", "bwrap"])
 def test_in_a_sandbox(name, sandbox): ...
@@ -105,7 +105,7 @@ def test_several_runs_share_one_line(small: Path, without_bwrap: str, tmp_path: 
         )
         assert lines[-1].startswith("2 passed, 3 skipped")
     done = subprocess.run(
-        [sys.executable, TESTS / "programs.py", file],
+        [sys.executable, TESTS / "support/programs.py", file],
         env={**os.environ, "PATH": without_bwrap},
         capture_output=True,
         text=True,

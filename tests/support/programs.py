@@ -5,7 +5,7 @@ the test is skipped, and the run ends with one line that names these tests and t
 test fails instead.
 
 `make test` runs pytest in several environments. It collects what they skip in the file that `PROWESS_SKIPPED` names,
-and prints the line once: `python tests/programs.py FILE`.
+and prints the line once: `python tests/support/programs.py FILE`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["require", "works"]
 
-SCRIPT = Path(__file__).parents[1] / "tools/system_packages.sh"
+SCRIPT = Path(__file__).parents[2] / "tools/system_packages.sh"
 PROGRAMS = ("bwrap", "git", "openssl", "socat")
 ENVIRON = dict(os.environ)
 """As the run began: a test may change `PATH`."""

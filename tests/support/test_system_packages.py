@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[1] / "tools/system_packages.sh"
+SCRIPT = Path(__file__).parents[2] / "tools/system_packages.sh"
 TOOLS = ("cat", "env", "head", "sed", "sh", "tail", "tr", "uname", "uniq")
 WORKS = "exit 7"
 """What a working bwrap does here: it runs `exit 7` in a sandbox."""
