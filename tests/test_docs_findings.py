@@ -300,15 +300,17 @@ def test_the_page_says_whether_fix_mends_it(code: str, tmp_path: Path) -> None:
 def raised() -> set[str]:
     """Every code that the source gives to a finding literally."""
     found = set()
-    makers = {"finding", "report", "at", "_at", "problem", "UnreadableError", "_rejected"}
+    makers = {"finding", "report", "_report", "_field_finding", "at_name", "at_description", "UnreadableError"}
+    makers |= {"_with_finding", "_rejected", "problem"}
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call):
-                continue
-            name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
-            if name not in makers:
-                continue
-            for argument in node.args[:3]:
+            arguments: list[ast.expr] = []
+            if isinstance(node, ast.Call):
+                name = getattr(node.func, "id", None) or getattr(node.func, "attr", None)
+                arguments = node.args[:3] if name in makers else []
+            elif isinstance(node, ast.Yield) and isinstance(node.value, ast.Tuple):
+                arguments = node.value.elts[:1]
+            for argument in arguments:
                 match argument:
                     case ast.Constant(value=builtins.str(text)) if re.fullmatch(r"[a-z]+(-[a-z0-9]+)+", text):
                         found.add(text)

@@ -12,7 +12,8 @@ import time
 from prowess import skill
 from prowess.errors import SkillSyntaxError
 from prowess.skill import check_body, check_links, check_skill
-from prowess.skill._frontmatter import frontmatter_end, parse_frontmatter
+from prowess.skill._fences import frontmatter_end
+from prowess.skill._frontmatter import parse_frontmatter
 from test_golden import CASES, golden_bytes
 
 FUZZ_SECONDS = float(os.environ.get("PROWESS_FUZZ_SECONDS", "30"))

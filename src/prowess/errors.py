@@ -1,17 +1,17 @@
-"""What went wrong -> an exception a caller can tell apart.
+"""Define the exceptions of Prowess.
 
 ProwessError
 ├── ConfigError (ValueError)              a setting, variable or file of Prowess or of a host
 ├── HostNotFoundError (LookupError)       no host of that name
-├── SandboxError (RuntimeError)           a command cannot be contained, or not be started
+├── SandboxError (RuntimeError)           a command cannot be run in a sandbox
 └── SkillError
-    ├── SkillNotFoundError (LookupError)  no skill answers to that reference
-    │   └── AmbiguousSkillError           more than one does
-    ├── ActivationError (RuntimeError)    a skill that cannot be given to a model now
-    ├── SkillFileError (OSError)          a file of a skill that cannot be read
-    ├── SkillMountError (OSError)         a skill that cannot be put into a home
-    └── SkillValidationError (ValueError) a SKILL.md that cannot be read or breaks the rules
-        └── SkillSyntaxError              a place in it that cannot be read: draws a caret
+    ├── SkillNotFoundError (LookupError)  no skill has that name
+    │   └── AmbiguousSkillError           more than one skill has it
+    ├── ActivationError (RuntimeError)    a skill cannot be activated now
+    ├── SkillFileError (OSError)          a file of a skill cannot be read
+    ├── SkillMountError (OSError)         a skill cannot be mounted
+    └── SkillValidationError (ValueError) a SKILL.md breaks the rules
+        └── SkillSyntaxError              it cannot be parsed: draws a caret
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ __all__ = [
 
 
 class ProwessError(Exception):
-    """The root of everything Prowess raises on purpose.
+    """The base class of all errors that Prowess raises on purpose.
 
     Attributes:
-        hint: what the user can do about it, or None.
-        problems: all that is wrong where several things were looked at together, this error's own first; else empty.
+        hint: what the user can do, or `None`.
+        problems: if several things failed together, all their errors; otherwise empty.
     """
 
     problems: tuple[ProwessError, ...] = ()
@@ -55,7 +55,7 @@ class ProwessError(Exception):
 
 
 class ConfigError(ProwessError, ValueError):
-    """A setting, an environment variable or a configuration file is wrong."""
+    """A setting, an environment variable or a configuration file is invalid."""
 
 
 class HostNotFoundError(ProwessError, LookupError):
@@ -63,7 +63,7 @@ class HostNotFoundError(ProwessError, LookupError):
 
 
 class SandboxError(ProwessError, RuntimeError):
-    """A command was not run: nothing contains it here, it cannot be started, or what was asked makes no sense."""
+    """A command was not run: no sandbox is available, it cannot be started, or the request is invalid."""
 
 
 class SkillError(ProwessError):
@@ -71,11 +71,11 @@ class SkillError(ProwessError):
 
 
 class SkillNotFoundError(SkillError, LookupError):
-    """No skill answers to a reference."""
+    """No skill has the given name or path."""
 
 
 class AmbiguousSkillError(SkillNotFoundError):
-    """More than one skill answers to a reference; `candidates` says which."""
+    """More than one skill has the given name; `candidates` lists them."""
 
     def __init__(self, message: str, *, candidates: Sequence[str], hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -83,19 +83,19 @@ class AmbiguousSkillError(SkillNotFoundError):
 
 
 class ActivationError(SkillError, RuntimeError):
-    """A skill cannot be given to a model now; the conversation goes on without it, and it may be tried again."""
+    """A skill cannot be activated now; the conversation continues without it, and may try again."""
 
 
 class SkillFileError(SkillError, OSError):
-    """A file of a skill cannot be read: there is none, it is none that may be read, or it lies elsewhere."""
+    """A file of a skill cannot be read: it is missing, not a regular file, or outside the skill's folder."""
 
 
 class SkillMountError(SkillError, OSError):
-    """A skill cannot be put into a home: its name, what its folder holds, or the home is in the way."""
+    """A skill cannot be mounted: its name or its files are not allowed, or the target already has other files."""
 
 
 class SkillValidationError(SkillError, ValueError):
-    """A skill breaks the rules; `findings` says where and what to do."""
+    """A skill breaks the rules; `findings` reports where, and what to do."""
 
     def __init__(self, message: str, *, findings: Sequence[Finding] = (), hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
@@ -103,7 +103,7 @@ class SkillValidationError(SkillError, ValueError):
 
 
 class SkillSyntaxError(SkillValidationError):
-    """A place in a SKILL.md that cannot be read; `str()` shows the line with a caret under the place."""
+    """A SKILL.md cannot be parsed; `str()` shows the line with a caret under the problem."""
 
     def __init__(self, finding: Finding, *, source: str = "", findings: Sequence[Finding] = ()) -> None:
         super().__init__(finding.message, findings=findings or (finding,), hint=finding.hint)
@@ -115,47 +115,46 @@ class SkillSyntaxError(SkillValidationError):
         from ._internal.text import neutral
 
         finding = self.finding
-        where = ":".join(str(part) for part in (finding.path, finding.line, finding.column) if part is not None)
-        lines = [neutral(f"{where}: {finding.message}" if where else finding.message)]
+        position = ":".join(str(part) for part in (finding.path, finding.line, finding.column) if part is not None)
+        lines = [neutral(f"{position}: {finding.message}" if position else finding.message)]
         if self.source and finding.column is not None:
-            at = min(finding.column - 1, len(self.source))
-            # A window of a long line; what does not show is escaped, and tabs stay, so that the caret lines up.
-            start = 0 if at <= _CONTEXT_CHARS else at - _CONTEXT_CHARS // 2
+            index = min(finding.column - 1, len(self.source))
+            # Part of a long line; hidden characters are escaped, and tabs are kept, so that the caret lines up.
+            start = 0 if index <= _CONTEXT_CHARS else index - _CONTEXT_CHARS // 2
             shown = self.source[start : start + 2 * _CONTEXT_CHARS]
             left = "…" if start else ""
             right = "…" if start + 2 * _CONTEXT_CHARS < len(self.source) else ""
-            before = left + _escape_except_tabs(shown[: at - start])
+            before = left + _escape_except_tabs(shown[: index - start])
             lines += [f"    {left}{_escape_except_tabs(shown)}{right}", f"    {''.join(map(_padding_for, before))}^"]
         return "\n".join(lines)
 
 
 def combine_errors(problems: Sequence[ProwessError], outcome: str) -> ProwessError:
-    """Make one error of several: of the kind of the first, telling all of them.
+    """Return one error for several: of the class of the first, with all their messages.
 
     Args:
-        problems: at least one; where one was joined itself, its own count.
-        outcome: what was not done, as in `nothing was mounted`.
+        problems: at least one; the parts of a combined error count separately.
+        outcome: what was not done, such as `nothing was mounted`.
     """
-    all_of_them = tuple(one for problem in problems for one in (problem.problems or (problem,)))
-    first = all_of_them[0]
-    if len(all_of_them) > 1:
-        lines = [f"{error}{f' ({error.hint})' if error.hint else ''}" for error in all_of_them]
-        told = [line.replace("\n", "\n  ") for line in (f"{len(all_of_them)} things are wrong, and {outcome}:", *lines)]
-        words = "\n  ".join(told)
-        hint = "mend all of them, then try again"
-        if isinstance(first, SkillValidationError):
-            findings = [item for error in all_of_them for item in getattr(error, "findings", ())]
-            first = SkillValidationError(words, findings=findings, hint=hint)
-        elif isinstance(first, AmbiguousSkillError):
-            first = AmbiguousSkillError(words, candidates=first.candidates, hint=hint)
+    errors = tuple(error for problem in problems for error in (problem.problems or (problem,)))
+    combined = errors[0]
+    if len(errors) > 1:
+        lines = [f"{error}{f' ({error.hint})' if error.hint else ''}" for error in errors]
+        message = "\n".join((f"{len(errors)} problems; {outcome}:", *lines)).replace("\n", "\n  ")
+        hint = "fix all of them, then try again"
+        if isinstance(combined, SkillValidationError):
+            findings = [item for error in errors for item in getattr(error, "findings", ())]
+            combined = SkillValidationError(message, findings=findings, hint=hint)
+        elif isinstance(combined, AmbiguousSkillError):
+            combined = AmbiguousSkillError(message, candidates=combined.candidates, hint=hint)
         else:
-            first = type(first)(words, hint=hint)
-    first.problems = all_of_them
-    return first
+            combined = type(combined)(message, hint=hint)
+    combined.problems = errors
+    return combined
 
 
 _CONTEXT_CHARS = 60
-"""Characters of a line before and after the place of an error."""
+"""Characters of a line to show before and after an error."""
 
 
 def _escape_except_tabs(text: str) -> str:
@@ -165,11 +164,7 @@ def _escape_except_tabs(text: str) -> str:
 
 
 def _padding_for(character: str) -> str:
-    """Return blanks as wide as a character is on a terminal."""
-    if character == "\t":
-        return character
-    import unicodedata
+    """Return blanks as wide as a character on a terminal; a tab stays a tab."""
+    from ._internal.text import character_width
 
-    if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return ""
-    return "  " if unicodedata.east_asian_width(character) in "WF" else " "
+    return character if character == "\t" else " " * character_width(character)

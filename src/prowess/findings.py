@@ -1,8 +1,8 @@
-"""what is wrong -> where, and what to do
+"""Define findings: what is wrong, where, and what to do.
 
-A finding is data: it never stops anything by itself. Each code has one row in `CODES`, with its severity under the
-two policies that are not a host's: `guide` (load what can be loaded; the default) and `spec` (agentskills.io to the
-letter). Under a host's policy a code is an error exactly where that host does not load the skill.
+A finding is data, not an exception. `CODES` lists every code with its severity under two policies: `guide` (load what
+can be loaded; the default) and `spec` (agentskills.io to the letter). Under the policy of a host, a code is an error if
+the host does not load such a skill.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class Severity(StrEnum):
-    """How bad it is: an `error` rejects, a `warning` wants mending, an `info` is good to know."""
+    """How serious a finding is: an `error` rejects the skill, a `warning` needs a fix, an `info` needs nothing."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -36,12 +36,12 @@ class Severity(StrEnum):
 
 
 class Finding(Frozen):
-    """One problem of one place."""
+    """One problem at one position."""
 
     code: str
     severity: Severity
     path: str | None = None
-    """The file or folder it is about, as it was reached."""
+    """The file or folder with the problem, by the path on which it was found."""
     line: int | None = None
     """1-based."""
     column: int | None = None
@@ -50,7 +50,7 @@ class Finding(Frozen):
     hint: str | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """Return the finding in the shape every `--json` of Prowess uses."""
+        """Return the finding in the shape of every `--json` output."""
         return {
             "code": self.code,
             "severity": str(self.severity),
@@ -73,59 +73,58 @@ class Code(Frozen, kw_only=False):
 
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
 
-# The order is that of a reader's work: the file, its encoding, its fences, its YAML, its fields, its body; then where
-# it was found and what became of it.
+# In the order of reading: the file, its encoding, fences, YAML, fields and body; then its place in the catalog.
 CODES: Mapping[str, Code] = {
-    row[0]: Code(*row)
-    for row in (
-        ("file-missing", _E, _E, "there is no SKILL.md"),
+    code: Code(code, guide, spec, title)
+    for code, guide, spec, title in (
+        ("file-missing", _E, _E, "SKILL.md is missing"),
         ("file-not-regular", _E, _E, "SKILL.md is not a regular file"),
-        ("file-is-link", _E, _W, "SKILL.md is a link that is not followed"),
+        ("file-is-link", _E, _W, "SKILL.md is a link, which is not followed"),
         ("file-unreadable", _E, _E, "SKILL.md cannot be opened or read"),
         ("file-too-large", _E, _E, "SKILL.md is larger than 1 MiB"),
-        ("file-name-case", _W, _W, "a file is named almost, but not exactly, SKILL.md"),
+        ("file-name-case", _W, _W, "a file name differs from SKILL.md in case only"),
         ("encoding-bom", _W, _W, "the file begins with a byte order mark"),
         ("encoding-not-utf8", _W, _E, "a byte is not UTF-8"),
         ("encoding-utf16", _E, _E, "the file is UTF-16"),
-        ("encoding-nul", _W, _W, "the file holds a NUL byte"),
+        ("encoding-nul", _W, _W, "the file contains a NUL byte"),
         ("newline-cr", _W, _W, "the front matter's lines end in a lone carriage return"),
         ("frontmatter-missing", _E, _E, "the file does not begin with a `---` line"),
-        ("frontmatter-not-first", _E, _E, "something stands before the front matter"),
+        ("frontmatter-not-first", _E, _E, "there is text before the front matter"),
         ("frontmatter-unclosed", _E, _E, "no `---` line closes the front matter"),
         ("frontmatter-too-large", _E, _E, "the front matter is larger than 64 KiB"),
         ("fence-blanks", _W, _W, "the opening fence has blanks after its dashes"),
         ("fence-blanks-closing", _W, _W, "the closing fence has blanks after its dashes"),
         ("fence-dashes", _E, _E, "a fence has more than three dashes"),
-        ("control-character", _W, _E, "the front matter holds a control character"),
+        ("control-character", _W, _E, "the front matter contains a control character"),
         ("yaml-syntax", _E, _E, "the front matter is not valid YAML"),
         ("yaml-not-mapping", _E, _E, "the front matter is not a mapping"),
-        ("yaml-duplicate-key", _E, _E, "a key stands twice"),
+        ("yaml-duplicate-key", _E, _E, "a key is repeated"),
         ("yaml-anchor", _E, _E, "the front matter uses a YAML anchor"),
         ("yaml-alias", _E, _E, "the front matter uses a YAML alias"),
         ("yaml-tag", _E, _E, "the front matter uses a YAML tag"),
         ("yaml-too-deep", _E, _E, "the front matter nests more than 64 levels"),
         ("yaml-too-long", _E, _E, "the front matter has more than 20,000 YAML events"),
-        ("repair-colon", _W, _E, "an unquoted value holds `: `"),
+        ("repair-colon", _W, _E, "an unquoted value contains `: `"),
         ("repair-indicator", _W, _E, "an unquoted value begins with `@`, a back-tick or doubled brackets"),
         ("repair-sigil", _W, _E, "an unquoted value begins with `*`, `&` or `%`"),
         ("repair-tab", _W, _E, "a line is indented with a tab"),
-        ("name-missing", _W, _E, "there is no name"),
+        ("name-missing", _W, _E, "the name is missing"),
         ("name-empty", _W, _E, "the name is empty"),
         ("name-not-text", _E, _E, "the name is a list or a map"),
-        ("name-type", _I, _I, "the name is not text to a YAML parser"),
+        ("name-type", _I, _I, "YAML does not read the name as text"),
         ("name-too-long", _W, _E, "the name is longer than 64 characters"),
         ("name-case", _W, _E, "the name has upper case letters"),
         ("name-characters", _W, _E, "the name has characters other than letters, digits and hyphens"),
         ("name-hyphens", _W, _E, "the name begins or ends with a hyphen, or has two in a row"),
-        ("name-not-folder", _W, _E, "the name is not the folder's name"),
-        ("name-reserved", _I, _I, "the name holds a reserved word"),
-        ("description-missing", _E, _E, "there is no description"),
+        ("name-not-folder", _W, _E, "the name differs from the folder name"),
+        ("name-reserved", _I, _I, "the name contains a reserved word"),
+        ("description-missing", _E, _E, "the description is missing"),
         ("description-empty", _E, _E, "the description is empty"),
         ("description-not-text", _E, _E, "the description is a list or a map"),
-        ("description-type", _W, _W, "the description is not text to a YAML parser"),
+        ("description-type", _W, _W, "YAML does not read the description as text"),
         ("description-too-long", _W, _E, "the description is longer than 1,024 characters"),
-        ("description-hidden", _W, _W, "the description holds characters that do not show"),
-        ("description-markup", _I, _I, "the description holds `<` or `>`"),
+        ("description-hidden", _W, _W, "the description contains hidden characters"),
+        ("description-markup", _I, _I, "the description contains `<` or `>`"),
         ("license-type", _W, _W, "the licence is not text"),
         ("compatibility-empty", _I, _W, "the compatibility note is empty"),
         ("compatibility-type", _I, _E, "the compatibility note is not text"),
@@ -134,27 +133,27 @@ CODES: Mapping[str, Code] = {
         ("metadata-nested", _I, _W, "a metadata value is a list or a map"),
         ("allowed-tools-type", _I, _W, "the allowed tools are not one line of text"),
         ("field-type", _W, _W, "a field has the wrong type"),
-        ("field-unknown", _I, _E, "a field is not known"),
-        ("body-empty", _W, _I, "there are no instructions"),
+        ("field-unknown", _I, _E, "a field is not in the specification"),
+        ("body-empty", _W, _I, "the body has no instructions"),
         ("body-too-long", _I, _I, "SKILL.md is longer than 500 lines"),
-        ("link-missing", _W, _I, "the body links to a file that is not there"),
+        ("link-missing", _W, _I, "the body links to a missing file"),
         ("link-escapes", _W, _I, "the body links to a file outside the skill"),
         ("folder-unreadable", _W, _W, "a folder cannot be listed"),
-        ("folder-skipped", _I, _I, "a folder is skipped by rule though it holds a skill"),
-        ("folder-too-deep", _I, _I, "a skill lies deeper than the host looks"),
-        ("folder-limit", _W, _W, "a root holds more folders than are walked"),
+        ("folder-skipped", _I, _I, "a skipped folder contains a skill"),
+        ("folder-too-deep", _I, _I, "a skill is deeper than the host scans"),
+        ("folder-limit", _W, _W, "a root has more folders than the host scans"),
         ("folder-link", _W, _W, "a link is not followed"),
-        ("root-not-folder", _W, _W, "a skills folder is not a folder"),
+        ("root-not-folder", _W, _W, "the path of a skills folder is not a folder"),
         ("path-not-utf8", _W, _E, "a path is not UTF-8"),
-        ("name-shadowed", _I, _I, "another skill of the same name wins"),
+        ("name-shadowed", _I, _I, "another skill with the same name wins"),
         ("name-lookalike", _W, _W, "two names differ only in case or Unicode form"),
-        ("skill-copy", _I, _I, "a byte-identical copy of another skill"),
-        ("skill-limit", _W, _W, "more skills than the host takes"),
+        ("skill-copy", _I, _I, "a skill is an exact copy of another"),
+        ("skill-limit", _W, _W, "there are more skills than the host loads"),
         ("host-disabled", _I, _I, "skills are switched off for this host"),
-        ("host-trust", _I, _I, "the host shows project skills only in a trusted folder"),
-        ("config-invalid", _W, _W, "a settings file cannot be used"),
-        ("test-invalid", _E, _E, "a file of a skill's tests is wrong"),
-        ("role-invalid", _E, _E, "a role, or a skill it names, cannot be used"),
+        ("host-trust", _I, _I, "the host loads project skills only in trusted folders"),
+        ("config-invalid", _W, _W, "a settings file is invalid"),
+        ("test-invalid", _E, _E, "a test file of a skill is invalid"),
+        ("role-invalid", _E, _E, "a role, or a skill that it names, is invalid"),
     )
 }
 
@@ -168,33 +167,38 @@ def finding(
     column: int | None = None,
     hint: str | None = None,
 ) -> Finding:
-    """Make a finding with the severity its code has under the `guide` policy.
+    """Return a finding with the severity of its code under the `guide` policy.
 
     Raises:
-        KeyError: the code has no row in `CODES`.
+        KeyError: the code is not in `CODES`.
     """
     return Finding(
         code=code, severity=CODES[code].guide, path=path, line=line, column=column, message=message, hint=hint
     )
 
 
-def format_findings(found: Iterable[Finding]) -> str:
-    """Write findings one to a line, harmless to show, as the message of one error: where, what, and what to do."""
+def format_findings(findings: Iterable[Finding]) -> str:
+    """Return findings as the message of one error, one line each, safe to show: where, what, and what to do."""
     lines = []
-    for item in found:
-        place = ":".join(str(part) for part in (neutral(item.path or ""), item.line, item.column) if part)
-        lines.append(f"{place}: {neutral(item.message)}{f' ({neutral(item.hint)})' if item.hint else ''}")
+    for item in findings:
+        position = ":".join(str(part) for part in (neutral(item.path or ""), item.line, item.column) if part)
+        lines.append(f"{position}: {neutral(item.message)}{f' ({neutral(item.hint)})' if item.hint else ''}")
     return "\n".join(lines)
 
 
-def apply_policy(found: Iterable[Finding], policy: str, rejects: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
-    """Give findings the severities of a policy: `guide`, `spec`, or any other name for a host's own.
+def apply_policy(
+    findings: Iterable[Finding], policy: str, rejects: frozenset[str] = frozenset()
+) -> tuple[Finding, ...]:
+    """Return findings with the severities of a policy.
 
-    Under a host's policy a finding is an error exactly where `rejects` holds its code, because that host then does
-    not load the skill; what is an error elsewhere is a warning there.
+    Args:
+        findings: with any severities.
+        policy: `guide`, `spec`, or any other word for the policy of a host.
+        rejects: the codes with which the host does not load a skill. Under its policy these are errors, and other
+            errors become warnings.
     """
     result = []
-    for item in found:
+    for item in findings:
         code = CODES[item.code]
         if policy == "guide":
             severity = code.guide

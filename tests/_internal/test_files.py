@@ -23,7 +23,8 @@ from prowess._internal.files import (
     read_up_to,
     stat_fingerprint,
 )
-from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, frontmatter_end
+from prowess.skill._fences import frontmatter_end
+from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES
 
 LIMIT = MAX_FRONTMATTER_BYTES + 4096
 

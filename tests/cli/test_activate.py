@@ -82,8 +82,8 @@ def test_findings_are_words_beside_the_data(project: Path, capsys: pytest.Captur
     out, err = capsys.readouterr()
     assert out.startswith('<skill_content name="odd">\n')
     assert err == (
-        f"{file}:3:14: warning: the value holds `: ` and is not quoted [repair-colon]\n"
-        "    hint: put the whole value in quotes; `prowess check --fix` does it\n"
+        f"{file}:3:14: warning: the unquoted value contains `: ` [repair-colon]\n"
+        "    hint: put the whole value in quotes, or run `prowess check --fix`\n"
     )
     assert data(project, "odd", capsys=capsys)["findings"] == [
         {
@@ -92,8 +92,8 @@ def test_findings_are_words_beside_the_data(project: Path, capsys: pytest.Captur
             "path": str(file),
             "line": 3,
             "column": 14,
-            "message": "the value holds `: ` and is not quoted",
-            "hint": "put the whole value in quotes; `prowess check --fix` does it",
+            "message": "the unquoted value contains `: `",
+            "hint": "put the whole value in quotes, or run `prowess check --fix`",
         }
     ]
 

@@ -59,24 +59,24 @@ def test_each_finding_shows_its_place_its_line_and_its_hint(project: Path, capsy
     assert run(project, ".") == 1
     out, err = capsys.readouterr()
     assert out == (
-        "skills/a/SKILL.md:2:1: warning: the name `b` is not the folder's name `a` [name-not-folder]\n"
+        "skills/a/SKILL.md:2:1: warning: the name `b` differs from the folder name `a` [name-not-folder]\n"
         "  2 | name: b\n"
         "    | ^\n"
         "    hint: rename the folder, or write `name: a`\n"
-        "skills/a/SKILL.md:3:14: warning: the value holds `: ` and is not quoted [repair-colon]\n"
+        "skills/a/SKILL.md:3:14: warning: the unquoted value contains `: ` [repair-colon]\n"
         "  3 | description: Use: it\n"
         "    |              ^\n"
-        "    hint: put the whole value in quotes; `prowess check --fix` does it\n"
-        "skills/a/SKILL.md:5:9: warning: the link `no.md` leads to a file that is not there [link-missing]\n"
+        "    hint: put the whole value in quotes, or run `prowess check --fix`\n"
+        "skills/a/SKILL.md:5:9: warning: the link `no.md` leads to a missing file [link-missing]\n"
         "  5 | See [x](no.md), [y](../up.md).\n"
         "    |         ^\n"
-        "    hint: mend the link, or add the file\n"
+        "    hint: fix the link, or add the file\n"
         "skills/a/SKILL.md:5:21: warning: the link `../up.md` leads out of the skill's folder [link-escapes]\n"
         "  5 | See [x](no.md), [y](../up.md).\n"
         "    |                     ^\n"
         "    hint: move the file into the skill\n"
         "\n"
-        "skills/c/SKILL.md:1:1: error: there is no `description` [description-missing]\n"
+        "skills/c/SKILL.md:1:1: error: missing `description` [description-missing]\n"
         "  1 | ---\n"
         "    | ^\n"
         "    hint: add `description:` and say what the skill does and when to use it\n"
@@ -96,7 +96,7 @@ def test_json_is_findings_and_counts(project: Path, capsys: pytest.CaptureFixtur
                 "path": str(file),
                 "line": 2,
                 "column": 1,
-                "message": "the name `b` is not the folder's name `a`",
+                "message": "the name `b` differs from the folder name `a`",
                 "hint": "rename the folder, or write `name: a`",
             }
         ],
@@ -122,7 +122,9 @@ def test_sarif_has_rules_and_escaped_relative_places(project: Path, capsys: pyte
             "ruleId": "name-not-folder",
             "ruleIndex": list(CODES).index("name-not-folder"),
             "level": "warning",
-            "message": {"text": "the name `b` is not the folder's name `é#1`; rename the folder, or write `name: é#1`"},
+            "message": {
+                "text": "the name `b` differs from the folder name `é#1`; rename the folder, or write `name: é#1`"
+            },
             "locations": [{"physicalLocation": place}],
         }
     ]
@@ -134,7 +136,7 @@ def test_a_path_cannot_forge_a_workflow_command(project: Path, capsys: pytest.Ca
     assert run(project, ".", "--format", "github") == 0
     assert capsys.readouterr().out == (
         "::warning file=a%2Cb%3A100%25%0A%3A%3Aerror%3A%3Ax/SKILL.md,line=2,col=1,title=name-not-folder::"
-        "the name `b` is not the folder's name `a,b:100%25\\x0a::error::x`; "
+        "the name `b` differs from the folder name `a,b:100%25\\x0a::error::x`; "
         "rename the folder, or write `name: a,b:100%25\\x0a::error::x`\n"
     )
 
@@ -207,7 +209,7 @@ def test_a_flat_file_is_named_like_a_folder(project: Path, capsys: pytest.Captur
     assert capsys.readouterr().err == "1 skill checked: no problems\n" * 2
     write(project, "doc.md", GOOD.format("pdf"))
     assert run(project, "doc.md", "--quiet", "--strict") == 1
-    assert "the name `pdf` is not the file's name `doc`" in capsys.readouterr().out
+    assert "the name `pdf` differs from the file name `doc`" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["empty", "notes.txt"])
@@ -392,7 +394,6 @@ def test_fix_says_what_it_cannot_write(
     def refuse(*_arguments: object, **_options: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
     monkeypatch.setattr("prowess.skill._fix.os.replace", refuse)
     assert run(project, "a", "--fix") == 1
     assert f"error: cannot fix {file}: permission denied" in capsys.readouterr().err
@@ -403,7 +404,7 @@ def test_fix_survives_a_full_disk(
 ) -> None:
     """The file is as it was, nothing is left beside it, and the rest goes on."""
 
-    def full(_source: str, _target: str) -> None:
+    def full(_source: str, _target: str, **_folders: int | None) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("prowess.skill._fix.os.replace", full)

@@ -221,7 +221,7 @@ def test_all_problems_are_told_at_once(top: Path) -> None:
         top, "--host", "codex", "--env", "HOME=/x", "--allow-domain", "a b", "--skill", f"Bad={CSV}", "--", "true"
     )
     assert (code, out) == (2, "")
-    assert err.startswith("error: 3 things are wrong, and no home was created:\n")
+    assert err.startswith("error: 3 problems; no home was created:\n")
     assert all(words in err for words in ("`HOME`", "`a b` is not a valid domain", "Bad"))
 
 

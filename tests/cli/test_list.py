@@ -109,8 +109,8 @@ def test_json_of_one_agent(project: Path, capsys: pytest.CaptureFixture[str]) ->
                 "path": f"{root}/csv/SKILL.md",
                 "line": 4,
                 "column": 1,
-                "message": "the field `requires` is not a field of the specification",
-                "hint": "put values of your own below `metadata:`",
+                "message": "the field `requires` is not in the specification",
+                "hint": "put your own values below `metadata:`",
             }
         ],
     }
@@ -226,7 +226,7 @@ def test_json_of_the_matrix(project: Path, capsys: pytest.CaptureFixture[str]) -
             "prowess": {"state": "active", "reason": None, "name": "release"},
             "codex": {"state": "active", "reason": None, "name": "release"},
             "opencode": {"state": "active", "reason": None, "name": "release"},
-            "copilot": {"state": "rejected", "reason": "the value holds `: ` and is not quoted", "name": "release"},
+            "copilot": {"state": "rejected", "reason": "the unquoted value contains `: `", "name": "release"},
         },
     }
 

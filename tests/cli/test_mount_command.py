@@ -256,18 +256,18 @@ def test_all_problems_are_told_at_once(top: Path, capsys: pytest.CaptureFixture[
     assert (
         err
         == f"""\
-error: 6 things are wrong, and nothing was mounted:
+error: 6 problems; nothing was mounted:
   no skill is called `pfd` for host `prowess` (did you mean `pdf`?)
   {top}/project/.agents/skills/xls: `{top}/home/.claude/skills/xls` already exists, and Prowess did not mount it \
 (move it away, or mount the skill under another name: `NAME=PATH`)
-  {lib}/review/SKILL.md:2: the name `reviews` is not the folder's name `review` \
+  {lib}/review/SKILL.md:2: the name `reviews` differs from the folder name `review` \
 (rename the folder, or write `name: review`)
   {lib}/review: `link` is a link (replace it with the file itself)
   there is no `{lib}/nope` (check the path)
   {top}/project/.agents/skills/pdf: `A` is not a valid skill name (use lower case letters, digits and single hyphens \
 between them)
 
-hint: mend all of them, then try again
+hint: fix all of them, then try again
 """
     )
     assert there(top) == before
@@ -280,7 +280,7 @@ def test_a_name_that_means_several_skills_is_told_with_all_else(top: Path, capsy
     assert run(top, "twin", "lib/nope") == 2
     shown = capsys.readouterr().err.splitlines()
     assert shown[:2] == [
-        "error: 2 things are wrong, and nothing was mounted:",
+        "error: 2 problems; nothing was mounted:",
         "  `twin` matches 2 skills:",
     ]
     assert shown[2:4] == [
@@ -497,13 +497,13 @@ def test_what_was_not_mounted_cannot_be_removed(form: list[str], top: Path, caps
     assert capsys.readouterr() == (
         "",
         f"""\
-error: 4 things are wrong, and nothing was removed:
+error: 4 problems; nothing was removed:
   `pfd` {where} (did you mean `pdf`?)
   `lib/review` {where} (only skills that Prowess mounted can be removed)
   `own` {where} (only skills that Prowess mounted can be removed)
   `n=pdf` {where} (did you mean `pdf`?)
 
-hint: mend all of them, then try again
+hint: fix all of them, then try again
 """,
     )
     assert names(top) == {"pdf", "xls", "own"}

@@ -148,13 +148,13 @@ def test_nothing_is_overwritten(project: Path, capsys: pytest.CaptureFixture[str
     ("name", "message", "hint"),
     [
         ("PDF", "the name `PDF` has upper case letters", "use `pdf`"),
-        ("a_b", "the name `a_b` holds `_`", "use `a-b`"),
-        ("../x", "the name `../x` holds `.` `/`", "use `x`"),
+        ("a_b", "the name `a_b` contains `_`", "use `a-b`"),
+        ("../x", "the name `../x` contains `.` `/`", "use `x`"),
         ("a--b-", "the name `a--b-` begins or ends with a hyphen, or has two in a row", "use `a-b`"),
         ("", "the name is empty", "use letters, digits and single hyphens"),
-        ("!", "the name `!` holds `!`", "use letters, digits and single hyphens"),
+        ("!", "the name `!` contains `!`", "use letters, digits and single hyphens"),
         ("a" * 65, "the name has 65 characters; at most 64 are allowed", f"use `{'a' * 64}`"),
-        ("a\x1b[31m", "the name `a\\x1b[31m` holds `\\x1b` `[`", "use `a-31m`"),
+        ("a\x1b[31m", "the name `a\\x1b[31m` contains `\\x1b` `[`", "use `a-31m`"),
     ],
 )
 def test_a_wrong_name_is_told_and_a_right_one_proposed(

@@ -67,10 +67,10 @@ files (2, 1,377 bytes)
   1,234  scripts/fill.py
 
 findings
-  SKILL.md:5:1: info: the field `requires` is not a field of the specification [field-unknown]
-      hint: put values of your own below `metadata:`
-  SKILL.md:7:40: warning: the link `no.md` leads to a file that is not there [link-missing]
-      hint: mend the link, or add the file
+  SKILL.md:5:1: info: the field `requires` is not in the specification [field-unknown]
+      hint: put your own values below `metadata:`
+  SKILL.md:7:40: warning: the link `no.md` leads to a missing file [link-missing]
+      hint: fix the link, or add the file
 """,
         "",
     )

@@ -207,7 +207,7 @@ UNTRUSTABLE: dict[str, tuple[Callable[[Path], object], str, str]] = {
     ),
     "a FIFO": (
         lambda top: os.mkfifo(top / "pipe"),
-        "`pipe` is neither a file, a folder nor a link",
+        "`pipe` is not a file, folder or link",
         "remove it from the skill",
     ),
     "a skill that is rejected": (

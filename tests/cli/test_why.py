@@ -82,9 +82,9 @@ release for pi: 1 candidate
    root    {root} (project)
    digest  {skill_digest(str(root / "release"))}
    rule    repair-colon
-   why     the value holds `: ` and is not quoted
-   {root}/release/SKILL.md:3:14: error: the value holds `: ` and is not quoted [repair-colon]
-       hint: put the whole value in quotes; `prowess check --fix` does it
+   why     the unquoted value contains `: `
+   {root}/release/SKILL.md:3:14: error: the unquoted value contains `: ` [repair-colon]
+       hint: put the whole value in quotes, or run `prowess check --fix`
 """,
         "",
     )

@@ -250,7 +250,7 @@ def test_all_problems_of_the_whole_configuration_are_in_one_error(top: Path) -> 
         )
     assert len(caught.value.problems) == 9
     lines = str(caught.value).splitlines()
-    assert lines[0] == "9 things are wrong, and no home was created:"
+    assert lines[0] == "9 problems; no home was created:"
     for number, words in enumerate(
         (
             "`HOME` would move the client out of its home",

@@ -208,10 +208,10 @@ INVALID: dict[str, tuple[str, str, str]] = {
         "3: the front matter is not valid YAML: found unexpected end of stream while scanning a quoted scalar",
         "close every quote and bracket, or put the whole value in quotes",
     ),
-    "no name": (fields(name=""), "1: there is no `name`", "add `name: pdf`"),
+    "no name": (fields(name=""), "1: missing `name`", "add `name: pdf`"),
     "no description": (
         fields(description=""),
-        "1: there is no `description`",
+        "1: missing `description`",
         SAY,
     ),
     "a name that is a list": (fields(name="[pdf]"), "2: the name is a list, not text", "write `name: pdf`"),
@@ -228,7 +228,7 @@ INVALID: dict[str, tuple[str, str, str]] = {
     "a description too long": (
         fields(description="d" * 1025),
         "3: the description has 1,025 characters; at most 1,024 are allowed",
-        "shorten it; move detail into the body",
+        "shorten it; move details into the body",
     ),
     "compatibility too long": (
         fields(compatibility="c" * 501),
@@ -257,7 +257,7 @@ INVALID: dict[str, tuple[str, str, str]] = {
     ),
     "another name than the folder's": (
         fields(name="xls"),
-        "2: the name `xls` is not the folder's name `pdf`",
+        "2: the name `xls` differs from the folder name `pdf`",
         "rename the folder, or write `name: pdf`",
     ),
 }
@@ -589,11 +589,11 @@ def test_all_problems_of_all_skills_are_one_error(top: Path, home: Path) -> None
     with pytest.raises(SkillNotFoundError) as error:
         mount(mounts, home, host=HOST)
     lines = str(error.value).replace(str(top), "TOP").splitlines()
-    assert lines[0] == "7 things are wrong, and nothing was mounted:"
+    assert lines[0] == "7 problems; nothing was mounted:"
     assert sorted(lines[1:]) == sorted(
         [
             "  there is no `TOP/gone` (check the path)",
-            f"  TOP/bad/SKILL.md:1: there is no `description` ({SAY})",
+            f"  TOP/bad/SKILL.md:1: missing `description` ({SAY})",
             "  TOP/bad: `a` is a link (replace it with the file itself)",
             "  TOP/bad: `c` is a FIFO (remove it from the skill)",
             f"  TOP/good: `../x` is not a valid skill name ({NAME_HINT})",
@@ -1005,7 +1005,7 @@ def test_what_was_not_mounted_is_not_taken_away(top: Path, home: Path) -> None:
         with pytest.raises(SkillNotFoundError) as error:
             unmount(["hand", "../x"], home, host=HOST)
         assert str(error.value).replace(str(top), "TOP") == (
-            "2 things are wrong, and nothing was removed:\n"
+            "2 problems; nothing was removed:\n"
             f"  `hand` was not mounted in {where} (only skills that Prowess mounted can be removed)\n"
             f"  `../x` was not mounted in {where} (only skills that Prowess mounted can be removed)"
         )

@@ -146,7 +146,7 @@ def test_what_is_missing_is_told_in_the_text(project: Path) -> None:
     assert notes == [
         "Note: the environment variable `PDF_KEY` is not set",
         "Note: the program `pdf-tool-x` is not on PATH",
-        f"Note: Python 99 or newer is wanted, this is {this}",
+        f"Note: Python 99 or newer is required, but this is {this}",
         "Note: the Python package `no-such-package-x` is not installed",
     ]
 

@@ -10,7 +10,8 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from prowess.findings import CODES
-from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, Document, frontmatter_end, parse_frontmatter, scalar_kind
+from prowess.skill._fences import frontmatter_end
+from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES, Document, parse_frontmatter, scalar_kind
 from support.strategies import front_matters, plain_values, skill_bytes
 
 
@@ -160,18 +161,23 @@ def test_a_plain_scalar_never_changes_type(text: str) -> None:
 @pytest.mark.parametrize(
     ("front", "code", "line", "column", "message"),
     [
-        pytest.param("a: b\nc: d: e", "repair-colon", 3, 4, "the value holds `: ` and is not quoted", id="colon"),
+        pytest.param("a: b\nc: d: e", "repair-colon", 3, 4, "the unquoted value contains `: `", id="colon"),
         pytest.param(
             "a: @b",
             "repair-indicator",
             2,
             4,
-            "the value begins with `@`, which YAML reserves, and is not quoted",
+            "the unquoted value begins with `@`, which YAML reserves",
             id="indicator",
         ),
-        pytest.param("a:\n\tb: c", "repair-tab", 3, 1, "a line is indented with a tab", id="tab"),
+        pytest.param("a:\n\tb: c", "repair-tab", 3, 1, "the line is indented with a tab", id="tab"),
         pytest.param(
-            "a: \x07b", "control-character", 2, 4, "the front matter holds the control character U+0007", id="control"
+            "a: \x07b",
+            "control-character",
+            2,
+            4,
+            "the front matter contains the control character U+0007",
+            id="control",
         ),
         pytest.param("a: b\na: c", "yaml-duplicate-key", 3, 1, "duplicate key `a`", id="duplicate"),
         pytest.param("a: *b\nc: &d e", "yaml-anchor", 3, 4, "the anchor `&d` is not allowed", id="anchor"),

@@ -51,7 +51,7 @@ def folder(tmp_path: Path) -> Path:
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """From descriptor to descriptor, and by paths where the system has no such thing."""
     if request.param == "paths":
-        monkeypatch.setattr(prowess.skill._integrity, "_HAS_DIR_FD", False)
+        monkeypatch.setattr(prowess.skill._integrity, "SUPPORTS_DIR_FD", False)
     return str(request.param)
 
 
@@ -163,7 +163,7 @@ def test_both_ways_give_the_same_seal(folder: Path, monkeypatch: pytest.MonkeyPa
     ]
     wanted = f"trust1:{sha256(b''.join(records)).hexdigest()}"
     assert integrity_digest(str(folder)) == wanted
-    monkeypatch.setattr(prowess.skill._integrity, "_HAS_DIR_FD", False)
+    monkeypatch.setattr(prowess.skill._integrity, "SUPPORTS_DIR_FD", False)
     assert integrity_digest(str(folder)) == wanted
 
 
@@ -282,8 +282,8 @@ def test_a_link_that_leads_out_by_another_link_cannot_be_sealed(folder: Path, wa
     assert integrity_digest(str(folder)) is not None
     (folder / "scripts/out").symlink_to("../references/deep/../../outside")
     assert why(folder) == (
-        "the link `scripts/out` leads down and up again",
-        "write its target with `..` only at the beginning",
+        "the link `scripts/out` has `..` after a folder name",
+        "write `..` only at the beginning of its target",
     )
 
 
@@ -319,7 +319,7 @@ def device(path: Path) -> None:
 def test_what_is_no_file_cannot_be_sealed(make: Callable[[Path], None], folder: Path, way: str) -> None:
     """A FIFO, a socket or a device; none of them is opened."""
     make(folder / "odd")
-    assert why(folder) == ("`odd` is neither a file, a folder nor a link", "remove it from the skill")
+    assert why(folder) == ("`odd` is not a file, folder or link", "remove it from the skill")
 
 
 def test_what_may_not_be_read_cannot_be_sealed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -335,20 +335,20 @@ def test_what_may_not_be_read_cannot_be_sealed(folder: Path, monkeypatch: pytest
         with monkeypatch.context() as patch:
             patch.setattr(os, "open", refusing)
             shown = "scripts/fill.py" if name == "fill.py" else name
-            assert why(folder) == (f"`{shown}` cannot be read: permission denied", "mend its permissions")
+            assert why(folder) == (f"`{shown}` cannot be read: permission denied", "fix its permissions")
 
 
 @pytest.mark.parametrize("make", [lambda _: None, lambda path: path.write_text("x")])
 def test_what_is_no_folder_cannot_be_sealed(make: Callable[[Path], object], tmp_path: Path, way: str) -> None:
     """Nothing at all, or a file."""
     make(tmp_path / "x")
-    assert why(tmp_path / "x")[0].startswith("its folder cannot be read: n")
+    assert why(tmp_path / "x")[0].startswith("the skill's folder cannot be read: n")
 
 
 def test_names_that_would_mislead_are_written_as_escapes(folder: Path) -> None:
     """A reason is shown on a terminal."""
     fifo(folder / "a\x1b[2J\u202eb")
-    assert why(folder)[0] == "`a\\x1b[2J\\u202eb` is neither a file, a folder nor a link"
+    assert why(folder)[0] == "`a\\x1b[2J\\u202eb` is not a file, folder or link"
 
 
 def test_a_skill_that_is_too_large_cannot_be_sealed(folder: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,14 +360,14 @@ def test_a_skill_that_is_too_large_cannot_be_sealed(folder: Path, way: str, monk
     monkeypatch.setattr(prowess.skill._integrity, "MAX_DIGEST_BYTES", 64 * 1024 * 1024)
     with (folder / "hole").open("wb") as file:
         file.truncate(64 * 1024 * 1024)
-    assert why(folder) == ("it is larger than 64 MiB", "leave out what the skill does not need")
+    assert why(folder) == ("the skill is larger than 64 MiB", "remove files that the skill does not need")
     monkeypatch.setattr(prowess.skill._integrity, "MAX_SKILL_FILES", 8)
     (folder / "hole").unlink()
     assert integrity_digest(str(folder)) is not None
     (folder / "two-more").symlink_to("one-more")
     assert why(folder) == (
-        "it holds more than 8 files, folders and links",
-        "leave out what the skill does not need",
+        "the skill has more than 8 files, folders and links",
+        "remove files that the skill does not need",
     )
 
 
@@ -377,7 +377,7 @@ def test_a_skill_that_is_too_deep_cannot_be_sealed(folder: Path, way: str) -> No
     deep.mkdir(parents=True)
     assert integrity_digest(str(folder)) is not None
     (deep / "d").mkdir()
-    assert why(folder) == ("it has folders more than 64 levels deep", "make it flatter")
+    assert why(folder) == ("the skill has more than 64 levels of folders", "use fewer levels")
 
 
 def test_no_descriptor_stays_open(folder: Path, way: str) -> None:
@@ -477,7 +477,7 @@ def test_a_change_while_it_is_read_is_noticed(
     before = integrity_digest(str(folder))
     assert before is not None
     while_read(monkeypatch, lambda: ACTS[act](folder))
-    assert why_once(folder) == ("it changed while it was read", "try again")
+    assert why_once(folder) == ("the skill changed while it was read", "try again")
     assert integrity_digest(str(folder)) not in (before, None)
 
 

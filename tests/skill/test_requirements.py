@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 THIS = ".".join(map(str, sys.version_info[:3]))
-SIGN = "write it as `pip` takes it, for example `pypdf>=5,<6`"
+SIGN = "write it as for `pip`, for example `pypdf>=5,<6`"
 INSTALLED = {"pypdf": "4.3.1", "Odd_Name": "1.0", "beta": "2.0rc1", "git-made": "1.0+g12", "python": "1.0+x"}
 
 
@@ -74,7 +74,7 @@ def test_a_variable_must_be_set_and_not_empty(value: str | None, said: str | Non
 def test_what_no_variable_can_be_called_is_said_so(name: str) -> None:
     """Asking the system for it might raise."""
     (found,) = find_missing(Requirements(env=(name,)))
-    assert found.message.endswith("is no name of an environment variable")
+    assert found.message.endswith("is not a valid name of an environment variable")
 
 
 def test_a_program_must_be_an_executable_file_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,25 +104,25 @@ def test_a_program_must_be_an_executable_file_on_path(tmp_path: Path, monkeypatc
 def test_a_program_is_named_without_a_folder(name: str) -> None:
     """A path would reach past PATH, even if it is there."""
     (found,) = find_missing(Requirements(bins=(name,)), env={"PATH": "/bin:/usr/bin"})
-    assert found.message.endswith("is no name of a program")
-    assert found.hint == "a program is named without its folder"
+    assert found.message.endswith("is not a valid name of a program")
+    assert found.hint == "write its name without a folder"
 
 
 PLAIN = [
     pytest.param("pypdf", None, id="installed"),
     pytest.param("PyPDF >= 4, <5", None, id="range"),
     pytest.param("odd.name==1", None, id="names are compared as PEP 503 says"),
-    pytest.param("pypdf>=5", "`pypdf>=5` is wanted, 4.3.1 is installed", id="older"),
-    pytest.param("pypdf!=4.3.1.0", "`pypdf!=4.3.1.0` is wanted, 4.3.1 is installed", id="noughts say nothing"),
+    pytest.param("pypdf>=5", "`pypdf>=5` is required, but 4.3.1 is installed", id="older"),
+    pytest.param("pypdf!=4.3.1.0", "`pypdf!=4.3.1.0` is required, but 4.3.1 is installed", id="noughts say nothing"),
     pytest.param("absent", "the Python package `absent` is not installed", id="absent"),
     pytest.param("absent>=2", "the Python package `absent` is not installed", id="absent, with a version"),
     pytest.param("python>=3.10", None, id="python"),
     pytest.param("python", None, id="any python"),
-    pytest.param("Python>=99.1", f"Python 99.1 or newer is wanted, this is {THIS}", id="newer python"),
-    pytest.param("python<3", f"`python<3` is wanted, this is {THIS}", id="older python"),
-    pytest.param("", "`` is no Python requirement", id="empty"),
-    pytest.param("py pdf", "`py pdf` is no Python requirement", id="two words"),
-    pytest.param("\u202epypdf", "`\\u202epypdf` is no Python requirement", id="bidi"),
+    pytest.param("Python>=99.1", f"Python 99.1 or newer is required, but this is {THIS}", id="newer python"),
+    pytest.param("python<3", f"`python<3` is required, but this is {THIS}", id="older python"),
+    pytest.param("", "`` is not a valid Python requirement", id="empty"),
+    pytest.param("py pdf", "`py pdf` is not a valid Python requirement", id="two words"),
+    pytest.param("\u202epypdf", "`\\u202epypdf` is not a valid Python requirement", id="bidi"),
 ]
 
 
@@ -145,12 +145,14 @@ RICH = [
     pytest.param("beta>=2.0rc1", None, id="a pre-release that is there counts"),
     pytest.param("git-made==1.0", None, id="a local version"),
     pytest.param('absent; python_version < "3"', None, id="marker that does not apply"),
-    pytest.param('pypdf>=5; python_version > "3"', "`pypdf>=5` is wanted, 4.3.1 is installed", id="marker that does"),
-    pytest.param("pypdf[crypto]>=5", "`pypdf>=5` is wanted, 4.3.1 is installed", id="extra"),
+    pytest.param(
+        'pypdf>=5; python_version > "3"', "`pypdf>=5` is required, but 4.3.1 is installed", id="marker that does"
+    ),
+    pytest.param("pypdf[crypto]>=5", "`pypdf>=5` is required, but 4.3.1 is installed", id="extra"),
     pytest.param("pypdf @ https://example.org/x.whl", None, id="URL"),
-    pytest.param("pypdf>=", "`pypdf>=` is no Python requirement", id="unfinished"),
-    pytest.param("pypdf; nonsense", "`pypdf; nonsense` is no Python requirement", id="bad marker"),
-    pytest.param("pypdf==\u202e1", "`pypdf==\\u202e1` is no Python requirement", id="bidi"),
+    pytest.param("pypdf>=", "`pypdf>=` is not a valid Python requirement", id="unfinished"),
+    pytest.param("pypdf; nonsense", "`pypdf; nonsense` is not a valid Python requirement", id="bad marker"),
+    pytest.param("pypdf==\u202e1", "`pypdf==\\u202e1` is not a valid Python requirement", id="bidi"),
 ]
 
 
@@ -164,9 +166,9 @@ def test_packaging_reads_the_rest(text: str, said: str | None) -> None:
 @pytest.mark.usefixtures("_no_packaging")
 def test_without_packaging_what_cannot_be_checked_is_said_so(text: str) -> None:
     """Never guessed."""
-    said = f"`{neutral(text)}` cannot be checked without the package `packaging`"
+    said = f"the Python requirement `{neutral(text)}` cannot be checked without the package `packaging`"
     assert find_missing(Requirements(packages=(text,)), env={}) == (
-        MissingRequirement(kind="package", name=text, message=said, hint="`pip install packaging`"),
+        MissingRequirement(kind="package", name=text, message=said, hint="install it with `pip install packaging`"),
     )
 
 
@@ -180,7 +182,7 @@ def test_a_hint_is_what_one_types() -> None:
     }
     for text, typed in rows.items():
         (found,) = find_missing(Requirements(packages=(text,)), env={})
-        assert (found.kind, found.name, found.hint) == ("package", text, f"`pip install {typed}`")
+        assert (found.kind, found.name, found.hint) == ("package", text, f"run `pip install {typed}`")
     (found,) = find_missing(Requirements(packages=("a b",)), env={})
     assert found.hint == SIGN
 

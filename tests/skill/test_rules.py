@@ -65,7 +65,7 @@ def test_a_good_name_has_no_findings(name: str, folder: str) -> None:
 @pytest.mark.parametrize(
     ("front", "found"),
     [
-        pytest.param("description: d", [("name-missing", 1, 1, "there is no `name`")], id="missing"),
+        pytest.param("description: d", [("name-missing", 1, 1, "missing `name`")], id="missing"),
         pytest.param(NAME + '""', [("name-empty", 3, 1, "the name is empty")], id="empty"),
         pytest.param(NAME + "[x]", [("name-not-text", 3, 1, "the name is a list, not text")], id="list"),
         pytest.param(NAME + "{x: y}", [("name-not-text", 3, 1, "the name is a map, not text")], id="map"),
@@ -73,15 +73,15 @@ def test_a_good_name_has_no_findings(name: str, folder: str) -> None:
             NAME + "X",
             [
                 ("name-case", 3, 1, "the name `X` has upper case letters"),
-                ("name-not-folder", 3, 1, "the name `X` is not the folder's name `x`"),
+                ("name-not-folder", 3, 1, "the name `X` differs from the folder name `x`"),
             ],
             id="upper-case",
         ),
         pytest.param(
             NAME + "a_b c",
             [
-                ("name-characters", 3, 1, "the name `a_b c` holds ` ` `_`"),
-                ("name-not-folder", 3, 1, "the name `a_b c` is not the folder's name `x`"),
+                ("name-characters", 3, 1, "the name `a_b c` contains ` ` `_`"),
+                ("name-not-folder", 3, 1, "the name `a_b c` differs from the folder name `x`"),
             ],
             id="characters",
         ),
@@ -103,10 +103,10 @@ def test_a_name_that_breaks_a_rule_is_told(front: str, found: list[tuple[str, in
             "a--b", "name-hyphens", "the name `a--b` begins or ends with a hyphen, or has two in a row", id="two"
         ),
         pytest.param("a" * 65, "name-too-long", "the name has 65 characters; at most 64 are allowed", id="too-long"),
-        pytest.param("123", "name-type", "`123` is a number to a YAML parser, not text", id="number"),
-        pytest.param("true", "name-type", "`true` is true or false to a YAML parser, not text", id="truth"),
+        pytest.param("123", "name-type", "YAML reads the name `123` as a number, not as text", id="number"),
+        pytest.param("true", "name-type", "YAML reads the name `true` as true or false, not as text", id="truth"),
         pytest.param(
-            "claude-api", "name-reserved", "the name `claude-api` holds the reserved word `claude`", id="word"
+            "claude-api", "name-reserved", "the name `claude-api` contains the reserved word `claude`", id="word"
         ),
     ],
 )
@@ -118,12 +118,16 @@ def test_a_name_that_breaks_one_rule_has_one_finding(name: str, code: str, messa
 @pytest.mark.parametrize(
     ("front", "code", "line", "message"),
     [
-        pytest.param("name: x", "description-missing", 1, "there is no `description`", id="missing"),
+        pytest.param("name: x", "description-missing", 1, "missing `description`", id="missing"),
         pytest.param(DESCRIPTION, "description-empty", 3, "the description is empty", id="empty"),
         pytest.param(DESCRIPTION + '"  "', "description-empty", 3, "the description is empty", id="blank"),
         pytest.param(DESCRIPTION + "[a]", "description-not-text", 3, "the description is a list, not text", id="list"),
         pytest.param(
-            DESCRIPTION + "12", "description-type", 3, "`12` is a number to a YAML parser, not text", id="number"
+            DESCRIPTION + "12",
+            "description-type",
+            3,
+            "YAML reads the description `12` as a number, not as text",
+            id="number",
         ),
         pytest.param(
             DESCRIPTION + "d" * 1025,
@@ -136,17 +140,19 @@ def test_a_name_that_breaks_one_rule_has_one_finding(name: str, code: str, messa
             DESCRIPTION + "a\u202e\U000e0041",
             "description-hidden",
             3,
-            "the description holds characters that do not show: U+202E U+E0041",
+            "the description contains hidden characters: U+202E U+E0041",
             id="hidden",
         ),
         pytest.param(
             DESCRIPTION + '"a\\e[31m"',
             "description-hidden",
             3,
-            "the description holds characters that do not show: U+001B",
+            "the description contains hidden characters: U+001B",
             id="escape",
         ),
-        pytest.param(DESCRIPTION + "a <b>", "description-markup", 3, "the description holds `<` or `>`", id="markup"),
+        pytest.param(
+            DESCRIPTION + "a <b>", "description-markup", 3, "the description contains `<` or `>`", id="markup"
+        ),
         pytest.param(GOOD + "\nlicense: [MIT]", "license-type", 4, "the licence is a list, not text", id="licence"),
         pytest.param(
             GOOD + "\ncompatibility:", "compatibility-empty", 4, "the compatibility note is empty", id="compat-empty"
@@ -184,15 +190,15 @@ def test_a_name_that_breaks_one_rule_has_one_finding(name: str, code: str, messa
             GOOD + "\nallowed_tools: Read",
             "field-unknown",
             4,
-            "the field `allowed_tools` is not a field of the specification",
+            "the field `allowed_tools` is not in the specification",
             id="tools-underscore",
         ),
-        pytest.param(GOOD + "\nauthor: me", "field-unknown", 4, "the field `author` is not known", id="unknown"),
+        pytest.param(GOOD + "\nauthor: me", "field-unknown", 4, "unknown field `author`", id="unknown"),
         pytest.param(
             GOOD + "\nmodel: m",
             "field-unknown",
             4,
-            "the field `model` is not a field of the specification",
+            "the field `model` is not in the specification",
             id="client",
         ),
     ],
@@ -207,7 +213,7 @@ def test_a_client_field_of_the_wrong_type_is_told() -> None:
     found = check_skill(skill_of(GOOD + "\nuser-invocable: maybe"))
     assert next((item.code, item.message, item.hint) for item in found) == (
         "field-type",
-        "`maybe` is not what `user-invocable` takes",
+        "invalid value `maybe` for `user-invocable`",
         "write `true` or `false`",
     )
 
@@ -253,10 +259,10 @@ def test_names_compare_after_nfkc_and_case_folding(one: str, other: str, same: b
     ("body", "found"),
     [
         pytest.param("Do.\n", [], id="good"),
-        pytest.param(" \n", [("body-empty", 5, "there are no instructions below the front matter")], id="empty"),
+        pytest.param(" \n", [("body-empty", 5, "no instructions below the front matter")], id="empty"),
         pytest.param("x\n" * 495, [], id="500-lines"),
         pytest.param(
-            "x\n" * 497, [("body-too-long", 501, "SKILL.md has 502 lines; about 500 are advised")], id="too-long"
+            "x\n" * 497, [("body-too-long", 501, "SKILL.md has 502 lines; at most 500 are recommended")], id="too-long"
         ),
     ],
 )
@@ -291,7 +297,7 @@ def test_links_that_lead_nowhere_or_out_are_told() -> None:
     one = skill_of(GOOD, "[a](b.md) [c](../d) [e](/f) [g](x/../../h) [i](here.md) [j](x/../here.md)")
     found = [(item.code, item.column, item.message) for item in check_links(one, {"here.md"}.__contains__)]
     assert found == [
-        ("link-missing", 5, "the link `b.md` leads to a file that is not there"),
+        ("link-missing", 5, "the link `b.md` leads to a missing file"),
         ("link-escapes", 15, "the link `../d` leads out of the skill's folder"),
         ("link-escapes", 25, "the link `/f` leads out of the skill's folder"),
         ("link-escapes", 33, "the link `x/../../h` leads out of the skill's folder"),

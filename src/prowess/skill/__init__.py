@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._body_rules import check_body, check_links
     from ._fast import YAML_LITERALS, FastFrontmatter, fast_parse, fast_parse_table
+    from ._fences import frontmatter_end
     from ._fix import change_name, fix_file
     from ._forms import (
         MAX_BYTES,
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
         read_yaml_list,
         read_yaml_mapping,
     )
-    from ._frontmatter import MAX_FRONTMATTER_BYTES, Document, frontmatter_end, parse_frontmatter, parse_yaml_mapping
+    from ._frontmatter import MAX_FRONTMATTER_BYTES, Document, parse_frontmatter, parse_yaml_mapping
     from ._integrity import MAX_DEPTH, digest_of_records, integrity_digest, integrity_record, read_integrity
     from ._json_nodes import json_value
     from ._render import render
@@ -97,6 +98,7 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
                 "fast_parse",
                 "fast_parse_table",
             ),
+            "_fences": ("frontmatter_end",),
             "_fix": (
                 "change_name",
                 "fix_file",
@@ -112,7 +114,6 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
             "_frontmatter": (
                 "Document",
                 "MAX_FRONTMATTER_BYTES",
-                "frontmatter_end",
                 "parse_frontmatter",
                 "parse_yaml_mapping",
             ),

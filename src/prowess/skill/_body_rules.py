@@ -27,14 +27,14 @@ MAX_LINES = 500
 
 
 def check_body(skill: Skill) -> Iterator[Finding]:
-    """Rules that need the whole file: specification, "Body content" and "Progressive disclosure"."""
+    """Check what needs the whole file: specification, "Body content" and "Progressive disclosure"."""
     document = skill.document
     if document is None or document.frontmatter is None:
         return
     if not skill.body.strip():
         yield finding(
             "body-empty",
-            "there are no instructions below the front matter",
+            "no instructions below the front matter",
             path=skill.path,
             line=document.body_line,
             hint="write what the agent should do",
@@ -42,10 +42,10 @@ def check_body(skill: Skill) -> Iterator[Finding]:
     if document.line_count > MAX_LINES:
         yield finding(
             "body-too-long",
-            f"SKILL.md has {document.line_count:,} lines; about {MAX_LINES} are advised",
+            f"SKILL.md has {document.line_count:,} lines; at most {MAX_LINES} are recommended",
             path=skill.path,
             line=MAX_LINES + 1,
-            hint="move detail into files below `references/`",
+            hint="move details into files in `references/`",
         )
 
 
@@ -54,7 +54,7 @@ _CODE_FENCE_PATTERN = r"^ {0,3}(```+|~~~+)"
 
 
 def _without_code(line: str) -> str:
-    """Blank out the code spans of a line: from a run of back-ticks to the next run as long."""
+    """Replace the code spans of a line with blanks; a span ends at the next run of as many back-ticks."""
     if "`" not in line:
         return line
     runs = [(run.start(), run.end()) for run in re.finditer(r"`+", line)]
@@ -64,37 +64,37 @@ def _without_code(line: str) -> str:
         length = runs[number][1] - runs[number][0]
         closing[number] = last.get(length)
         last[length] = number
-    parts, at, number = [], 0, 0
+    parts, position, number = [], 0, 0
     while number < len(runs):
         other = closing[number]
         if other is not None:
             start, end = runs[number][0], runs[other][1]
-            parts += [line[at:start], " " * (end - start)]
-            at, number = end, other
+            parts += [line[position:start], " " * (end - start)]
+            position, number = end, other
         number += 1
-    return "".join([*parts, line[at:]])
+    return "".join([*parts, line[position:]])
 
 
 def find_body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
     """Yield the relative links of the body outside code: target, line, column.
 
-    The target is a path relative to the skill's folder; it may not be there and may lead out of it.
+    The target is a path relative to the skill's folder; it may be missing, and may lead out of the folder.
     """
     if skill.document is None:
         return
-    # Compiled here: only a check looks into bodies.
-    link, fenced = re.compile(_LINK_PATTERN), re.compile(_CODE_FENCE_PATTERN)
+    # Compiled here, because only a check reads bodies.
+    link_pattern, fence_pattern = re.compile(_LINK_PATTERN), re.compile(_CODE_FENCE_PATTERN)
     fence = ""
     for number, line in enumerate(skill.body.split("\n"), skill.document.body_line):
-        if mark := fenced.match(line):
+        if match := fence_pattern.match(line):
             if not fence:
-                fence = mark[1]
-            elif mark[1].startswith(fence):
+                fence = match[1]
+            elif match[1].startswith(fence):
                 fence = ""
             continue
         if fence or "](" not in line:
             continue
-        for match in link.finditer(_without_code(line)):
+        for match in link_pattern.finditer(_without_code(line)):
             target = match["target"].split("#")[0].split("?")[0]
             if "%" in target:
                 from urllib.parse import unquote
@@ -106,28 +106,28 @@ def find_body_links(skill: Skill) -> Iterator[tuple[str, int, int]]:
 
 
 _MAX_LINKS = 1000
-"""Files that are looked for because one body links to them."""
+"""Different links of one body that are checked."""
 
 
 def check_links(skill: Skill, exists: Callable[[str], bool]) -> Iterator[Finding]:
-    """Specification, "File references": a link of the body leads to a file of the skill.
+    """Check that the links of the body lead to files of the skill: specification, "File references".
 
     Args:
-        skill: with its body.
-        exists: whether a path below the skill's folder is there.
+        skill: the skill, with its body.
+        exists: tells whether a path inside the skill's folder exists.
     """
     counts: Counter[str] = Counter()
-    known: dict[str, bool] = {}
+    checked: dict[str, bool] = {}
     for target, line, column in find_body_links(skill):
         path = os.path.normpath(target)
         if os.path.isabs(path) or path == ".." or path.startswith(".." + os.sep):
             code, message = "link-escapes", f"the link {quoted(target)} leads out of the skill's folder"
             hint = "move the file into the skill"
-        elif len(known) >= _MAX_LINKS and path not in known:
+        elif len(checked) >= _MAX_LINKS and path not in checked:
             return
-        elif not (known[path] if path in known else known.setdefault(path, exists(path))):
-            code, message = "link-missing", f"the link {quoted(target)} leads to a file that is not there"
-            hint = "mend the link, or add the file"
+        elif not (checked[path] if path in checked else checked.setdefault(path, exists(path))):
+            code, message = "link-missing", f"the link {quoted(target)} leads to a missing file"
+            hint = "fix the link, or add the file"
         else:
             continue
         counts[code] += 1

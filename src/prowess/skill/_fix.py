@@ -1,8 +1,8 @@
-"""a SKILL.md's bytes -> the same, repaired
+"""Repair a SKILL.md on disk: `prowess check --fix`.
 
-The reader repairs what is commonly mistyped, in memory; this writes the same repairs down. Only lines of the front
-matter are touched, line ends and the body stay byte for byte, and what would change the meaning is not done: each
-repair is read back and kept only if it says what the file said before.
+The parser repairs common mistakes in memory; this module writes the same repairs to the file. It changes only lines of
+the front matter, never the body or other line ends. Each repair is parsed again, and kept only if it did not change
+the fields.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.frozen import Frozen
+from prowess._internal.fs import replacement_file, write_all
 
 from ._frontmatter import parse_frontmatter
 from ._rules import check_skill
@@ -28,66 +29,66 @@ __all__ = ["FixResult", "fix", "fix_file", "change_name"]
 
 
 class FixResult(Frozen):
-    """A file after its repair."""
+    """The contents of a file after its repair."""
 
     data: bytes
     changes: tuple[str, ...] = ()
-    """What was done, in words; empty where nothing was."""
+    """Descriptions of what was changed; empty if nothing was."""
 
 
 def fix(data: bytes, *, folder: str = "") -> FixResult:
-    """Repair a SKILL.md as far as that cannot change its meaning.
+    """Repair a SKILL.md without changing its meaning.
 
     Args:
         data: the whole file.
-        folder: the name of its folder, which becomes the skill's where it has none.
+        folder: the name of its folder, which becomes the name of a skill without one.
     """
     changes: list[str] = []
-    for repair, words in _REPAIRS:
+    for repair, description in _REPAIRS:
         repaired = repair(data, folder)
         if repaired is not None and repaired != data and _keeps_meaning(data, repaired, folder):
             data = repaired
-            changes.append(words.format(folder=folder))
+            changes.append(description.format(folder=folder))
     return FixResult(data=data, changes=tuple(changes))
 
 
 def change_name(data: bytes, name: str) -> bytes | None:
-    """Give a skill another name, and change nothing else; None where that cannot be done line by line.
+    """Return a SKILL.md with another name and no other change, or `None` if its lines do not allow that.
 
     Args:
-        data: the whole SKILL.md, which has a name.
-        name: a valid one.
+        data: the whole file, which has a name.
+        name: the new name; it is valid.
     """
     front, field = _split_frontmatter(data), parse_frontmatter(data).fields.get("name")
     if front is None or field is None:
         return None
-    at = field.line - 1
-    last = at + 1
-    # What belongs to the old name stands further in, as lines of a folded one do, or is blank and between them.
-    for number in range(last, len(front.lines) - 1):
+    start = field.line - 1
+    end = start + 1
+    # The value may continue on lines that are indented more, as a folded one does, with blank lines between them.
+    for number in range(end, len(front.lines) - 1):
         line = front.lines[number]
         if not line.strip():
             continue
         if line[: field.column].strip():
             break
-        last = number + 1
-    before = front.lines[at][: field.column - 1]
+        end = number + 1
+    indent = front.lines[start][: field.column - 1]
     quote = "" if name[0].isalpha() and name not in _YAML_KEYWORDS else '"'
-    front.lines[at:last] = [f"{before}name: {quote}{name}{quote}"]
-    front.ends[at:last] = [front.ends[at]]
-    new = front.to_bytes()
-    old, now = from_document(parse_frontmatter(data)), from_document(parse_frontmatter(new))
-    return new if now == old.with_changes(name=name) else None
+    front.lines[start:end] = [f"{indent}name: {quote}{name}{quote}"]
+    front.ends[start:end] = [front.ends[start]]
+    renamed = front.to_bytes()
+    old, new = from_document(parse_frontmatter(data)), from_document(parse_frontmatter(renamed))
+    return renamed if new == old.with_changes(name=name) else None
 
 
 def fix_file(path: str) -> tuple[str, tuple[str, ...]]:
-    """Repair a file on the disk, in one step, unless it is a link or cannot be read.
+    """Repair a file on disk in one step, unless it is a link or cannot be read.
 
     Returns:
-        Its path, which is another one if it was called `skill.md`, and what was done.
+        Its path, which is new if it was called `skill.md`, and descriptions of what was changed.
 
     Raises:
-        OSError: the file cannot be written; it is then as it was.
+        OSError: the file cannot be written; it is unchanged.
     """
     try:
         data = read_file(path)
@@ -105,25 +106,17 @@ def fix_file(path: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _replace_file(path: str, data: bytes) -> None:
-    """Put a file in the place of another, with its mode and owner."""
-    import tempfile
-
+    """Replace the contents of a file, and keep its mode and owner."""
     status = os.lstat(path)
-    fd, beside = tempfile.mkstemp(prefix=".SKILL.", suffix=".tmp", dir=os.path.dirname(path) or ".")
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
+    with replacement_file(path) as fd:
+        write_all(fd, data)
         with suppress(OSError, AttributeError):
-            os.chown(beside, status.st_uid, status.st_gid)
-        os.chmod(beside, stat.S_IMODE(status.st_mode))
-        os.replace(beside, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(beside)
-        raise
+            os.fchown(fd, status.st_uid, status.st_gid)
+        with suppress(AttributeError):  # Windows
+            os.fchmod(fd, stat.S_IMODE(status.st_mode))
 
 
-# ── the repairs: bytes -> bytes, or None where there is nothing to do ────────────────────────────────────────────────
+# ── the repairs: each returns the repaired file, or None if it has nothing to do ─────────────────────────────────────
 
 _BOM = b"\xef\xbb\xbf"
 _LINE_WITH_END = re.compile(r"([^\r\n]*)(\r\n|\n|\r|\Z)")
@@ -131,7 +124,7 @@ _FENCE = re.compile(r"-{3,}[ \t]*")
 
 
 class _FrontmatterLines:
-    """The lines of a front matter, fences included, each with the line end it has."""
+    """The lines of a front matter with its fences, each with its own line end."""
 
     __slots__ = ("after", "before", "ends", "lines")
 
@@ -144,7 +137,7 @@ class _FrontmatterLines:
 
 
 def _split_frontmatter(data: bytes) -> _FrontmatterLines | None:
-    """Split off the front matter; None where there is none, or it is not UTF-8, which nobody can mend by rule."""
+    """Return the lines of the front matter, or `None` if it is missing or not UTF-8."""
     document = parse_frontmatter(data)
     if document.frontmatter is None:
         return None
@@ -152,21 +145,21 @@ def _split_frontmatter(data: bytes) -> _FrontmatterLines | None:
     count = document.frontmatter.count("\n") + 2
     lines: list[str] = []
     ends: list[str] = []
-    at = len(before)
+    position = len(before)
     raw = data.decode("latin-1")
     for _ in range(count):
-        match = _LINE_WITH_END.match(raw, at)
-        if match is None or match.end() == at:
+        match = _LINE_WITH_END.match(raw, position)
+        if match is None or match.end() == position:
             break
         try:
             lines.append(match[1].encode("latin-1").decode())
         except UnicodeDecodeError:
             return None
         ends.append(match[2])
-        at = match.end()
+        position = match.end()
     if len(lines) < 2 or not _FENCE.fullmatch(lines[0]) or not _FENCE.fullmatch(lines[-1]):
         return None
-    return _FrontmatterLines(before, lines, ends, data[at:])
+    return _FrontmatterLines(before, lines, ends, data[position:])
 
 
 def _remove_bom(data: bytes, _folder: str) -> bytes | None:
@@ -202,7 +195,7 @@ def _remove_control_characters(data: bytes, _folder: str) -> bytes | None:
 
 
 def _apply_reader_repairs(data: bytes, changed: Callable[[str, str], bool]) -> bytes | None:
-    """Take over the lines that the reader repaired for itself."""
+    """Return the file with the lines that the parser repaired in memory."""
     front, document = _split_frontmatter(data), parse_frontmatter(data)
     if front is None or document.frontmatter is None:
         return None
@@ -260,9 +253,8 @@ _YAML_KEYWORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "
 
 def _is_valid_name(name: str) -> bool:
     text = f"---\nname: '{name}'\ndescription: x\n---\n"
-    skill = from_document(
-        parse_frontmatter(text.encode(errors="replace"), f"{name}/{SKILL_FILE}"), f"{name}/{SKILL_FILE}"
-    )
+    path = f"{name}/{SKILL_FILE}"
+    skill = from_document(parse_frontmatter(text.encode(errors="replace"), path), path)
     return skill.name == name and not [item for item in check_skill(skill) if item.code != "name-reserved"]
 
 
@@ -279,13 +271,15 @@ _REPAIRS: tuple[tuple[Callable[[bytes, str], bytes | None], str], ...] = (
 
 
 def _keeps_meaning(before: bytes, after: bytes, folder: str) -> bool:
-    """Say whether a repair kept the meaning: the same fields of the same kinds, the same body."""
+    """Tell whether a repair kept the body and all fields with their types, and caused no new finding."""
     old, new = parse_frontmatter(before), parse_frontmatter(after)
-    first, second = from_document(old), from_document(new)
-    if first.name is None and "name" not in old.fields and second.name == folder:
-        first = first.with_changes(name=folder)
-    kinds = [sorted((key.replace("_", "-"), entry.kind) for key, entry in doc.fields.items()) for doc in (old, new)]
+    old_skill, new_skill = from_document(old), from_document(new)
+    if old_skill.name is None and "name" not in old.fields and new_skill.name == folder:
+        old_skill = old_skill.with_changes(name=folder)
+    old_kinds, new_kinds = (
+        sorted((key.replace("_", "-"), field.kind) for key, field in document.fields.items()) for document in (old, new)
+    )
     if "name" not in old.fields and "name" in new.fields:
-        kinds[1].remove(("name", new.fields["name"].kind))
-    codes = [Counter(item.code for item in doc.findings) for doc in (old, new)]
-    return first == second and kinds[0] == kinds[1] and codes[1] <= codes[0]
+        new_kinds.remove(("name", new.fields["name"].kind))
+    old_codes, new_codes = (Counter(item.code for item in document.findings) for document in (old, new))
+    return old_skill == new_skill and old_kinds == new_kinds and new_codes <= old_codes

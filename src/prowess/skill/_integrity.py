@@ -1,11 +1,10 @@
-"""a folder -> a seal over every byte, name, permission and link in it
+"""Compute the integrity digest of a skill: of every byte, name, permission and link in its folder.
 
-    seal   = "trust1:" SHA256HEX of all records, sorted by path
+    digest = "trust1:" SHA256HEX of all records, sorted by path
     record = kind " " mode " " size " " SHA256HEX NUL path NUL ; kind: f file, d folder, l link
 
-Bytes are read anew each time: no time stamp and no cache has a say. Whoever can write into the folder may do so while
-it is read, so each thing is opened from the descriptor of the folder it was seen in, never through a link, and looked
-at again afterwards.
+All bytes are read each time; time stamps and caches are not used. Another process may write into the folder meanwhile,
+so each entry is opened from the descriptor of its folder, never through a link, and compared with its status before.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ import os
 import stat
 from itertools import islice
 
-from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES
+from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, stat_fingerprint
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import describe_os_error, quoted
+from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, SUPPORTS_DIR_FD
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import SkillError
 
 TYPE_CHECKING = False
@@ -33,28 +33,21 @@ __all__ = [
 ]
 
 MAX_DEPTH = 64
-"""Levels of folders in one skill: each is held open while what lies below it is read."""
+"""Levels of folders in one skill; the folders above the current one stay open."""
 
-# Windows has none of these; there paths stand in for descriptors.
-_NOFOLLOW_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-_NOFOLLOW_FLAGS |= getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
-_DIRECTORY_FLAG = getattr(os, "O_DIRECTORY", 0)
-_HAS_DIR_FD = bool(
-    _DIRECTORY_FLAG and hasattr(os, "O_NOFOLLOW") and {os.open, os.stat, os.readlink} <= os.supports_dir_fd
-) and (os.scandir in os.supports_fd)
-_CHANGED_MESSAGE = "it changed while it was read"
+_CHANGED_MESSAGE = "the skill changed while it was read"
 
 
 class FolderIntegrity(Frozen):
-    """A folder as it was when all of it was read."""
+    """The integrity digest of a folder, and its scripts."""
 
     digest: str
     scripts: tuple[str, ...]
-    """What may be run: all in `scripts/`, links too, and every executable file; paths with `/`, sorted."""
+    """All files and links in `scripts/`, and every executable file; sorted paths with `/`."""
 
 
 def integrity_digest(folder: str) -> str | None:
-    """Return the seal of all that is in a folder, or None where `look` has a reason not to."""
+    """Return the integrity digest of a folder, or `None` if `read_integrity` raises an error."""
     try:
         return read_integrity(folder).digest
     except SkillError:
@@ -62,42 +55,41 @@ def integrity_digest(folder: str) -> str | None:
 
 
 def read_integrity(folder: str) -> FolderIntegrity:
-    """Read all of a folder, following no link inside it, and seal it.
+    """Read everything in a folder, and return its integrity digest.
 
-    A link is recorded with its target. One that leads out has its bytes elsewhere, so nothing could be sealed: its
-    target must be relative, with `..` only at its beginning, and not above the folder.
+    Links are not followed; a link is recorded with its target. The target must be inside the folder, relative, with
+    `..` only at its beginning: the digest cannot cover files outside.
 
     Raises:
-        SkillError: something cannot be read, changed meanwhile, leads out or is neither file, folder nor link; or there
-            is more than `files.MAX_SKILL_FILES` and `files.MAX_DIGEST_BYTES` allow.
+        SkillError: an entry cannot be read, changed meanwhile, leads out of the folder, or is not a file, folder or
+            link; or the folder is larger than `MAX_SKILL_FILES` and `MAX_DIGEST_BYTES` allow.
     """
     walk = _IntegrityWalk()
     try:
         walk.add_folder(os.path.realpath(folder), None, "", 0)
     except (OSError, ValueError) as error:
-        raise SkillError(
-            f"its folder cannot be read: {describe_os_error(error)}", hint="mend its permissions"
-        ) from None
+        message = f"the skill's folder cannot be read: {describe_os_error(error)}"
+        raise SkillError(message, hint="fix its permissions") from None
     return FolderIntegrity(digest=digest_of_records(walk.records), scripts=tuple(sorted(walk.scripts, key=os.fsencode)))
 
 
 def integrity_record(kind: str, mode: int, size: int = 0, digest: str = "-") -> bytes:
-    """Return what a seal says of one thing: `digest` is the SHA-256 of its bytes in hexadecimal."""
+    """Return the record of one entry; `digest` is the SHA-256 of its bytes in hexadecimal."""
     return f"{kind} {stat.S_IMODE(mode):04o} {size} {digest}".encode()
 
 
 def digest_of_records(records: Iterable[tuple[bytes, bytes]]) -> str:
-    """Return the seal of a folder of which the path of each thing, its own being empty, and the record are known."""
+    """Return the integrity digest for the path and record of each entry; the folder itself has an empty path."""
     import hashlib
 
-    whole = hashlib.sha256()
-    for path, said in sorted(records):
-        whole.update(said + b"\0" + path + b"\0")
-    return f"trust1:{whole.hexdigest()}"
+    total = hashlib.sha256()
+    for path, record in sorted(records):
+        total.update(record + b"\0" + path + b"\0")
+    return f"trust1:{total.hexdigest()}"
 
 
 class _IntegrityWalk:
-    """Reads a folder and all below it, each from the descriptor of the one above."""
+    """Reads a folder and everything below it, each entry from the descriptor of its folder."""
 
     def __init__(self) -> None:
         self.records: list[tuple[bytes, bytes]] = []
@@ -106,55 +98,56 @@ class _IntegrityWalk:
 
     def add_record(self, kind: str, path: str, mode: int, size: int = 0, digest: str = "-") -> None:
         if len(self.records) > MAX_SKILL_FILES:
-            words = f"it holds more than {MAX_SKILL_FILES:,} files, folders and links"
-            raise SkillError(words, hint="leave out what the skill does not need")
+            message = f"the skill has more than {MAX_SKILL_FILES:,} files, folders and links"
+            raise SkillError(message, hint="remove files that the skill does not need")
         self.records.append((os.fsencode(path), integrity_record(kind, mode, size, digest)))
         if kind != "d" and (path.startswith("scripts/") or (kind == "f" and mode & 0o111)):
             self.scripts.append(path)
 
-    def add_folder(self, place: str, above: int | None, path: str, depth: int) -> None:
-        """Take in a folder: `place` is seen from the descriptor `above`, if there is one."""
+    # `path` is relative to the skill, for the record. The entry is opened by `name`, relative to the descriptor of its
+    # folder; where the system has no such descriptors, `name` is the whole path and `dir_fd` is None.
+
+    def add_folder(self, name: str, dir_fd: int | None, path: str, depth: int) -> None:
         if depth > MAX_DEPTH:
-            raise SkillError(f"it has folders more than {MAX_DEPTH} levels deep", hint="make it flatter")
-        inner = os.open(place, os.O_RDONLY | _DIRECTORY_FLAG | _NOFOLLOW_FLAGS, dir_fd=above) if _HAS_DIR_FD else place
+            raise SkillError(f"the skill has more than {MAX_DEPTH} levels of folders", hint="use fewer levels")
+        folder = os.open(name, FOLDER_FLAGS, dir_fd=dir_fd) if SUPPORTS_DIR_FD else name
         try:
-            before = _stat(inner)
+            before = _stat(folder)
             self.add_record("d", path, before.st_mode)
-            with os.scandir(inner) as entries:
-                names = [entry.name for entry in islice(entries, MAX_SKILL_FILES + 1)]
-            for name in names:
-                self.add_entry(name, inner, f"{path}/{name}" if path else name, depth)
-            if not _is_unchanged(_stat(inner), before):
+            with os.scandir(folder) as entries:
+                inner_names = [entry.name for entry in islice(entries, MAX_SKILL_FILES + 1)]
+            for inner in inner_names:
+                self.add_entry(inner, folder, f"{path}/{inner}" if path else inner, depth)
+            if not _is_unchanged(_stat(folder), before):
                 raise SkillError(_CHANGED_MESSAGE, hint="try again")
         finally:
-            if isinstance(inner, int):
-                os.close(inner)
+            if isinstance(folder, int):
+                os.close(folder)
 
-    def add_entry(self, name: str, above: int | str, path: str, depth: int) -> None:
-        """Take in whatever has a name."""
-        place, at = (name, above) if isinstance(above, int) else (os.path.join(above, name), None)
+    def add_entry(self, name: str, folder: int | str, path: str, depth: int) -> None:
+        name, dir_fd = (name, folder) if isinstance(folder, int) else (os.path.join(folder, name), None)
         try:
-            status = os.stat(place, dir_fd=at, follow_symlinks=False)
+            status = os.stat(name, dir_fd=dir_fd, follow_symlinks=False)
             if stat.S_ISREG(status.st_mode):
-                self.add_file(place, at, path, status)
+                self.add_file(name, dir_fd, path, status)
             elif stat.S_ISLNK(status.st_mode):
-                self.add_link(os.readlink(place, dir_fd=at), path, status.st_mode)
+                self.add_link(os.readlink(name, dir_fd=dir_fd), path, status.st_mode)
             elif stat.S_ISDIR(status.st_mode) and getattr(status, "st_reparse_tag", 0) != _JUNCTION:
-                self.add_folder(place, at, path, depth + 1)
+                self.add_folder(name, dir_fd, path, depth + 1)
             else:
-                words = f"{quoted(path, 200)} is neither a file, a folder nor a link"
-                raise SkillError(words, hint="remove it from the skill")
+                message = f"{quoted(path, PATH_LIMIT)} is not a file, folder or link"
+                raise SkillError(message, hint="remove it from the skill")
         except OSError as error:
-            words = f"{quoted(path, 200)} cannot be read: {describe_os_error(error)}"
-            raise SkillError(words, hint="mend its permissions") from None
+            message = f"{quoted(path, PATH_LIMIT)} cannot be read: {describe_os_error(error)}"
+            raise SkillError(message, hint="fix its permissions") from None
 
-    def add_file(self, place: str, at: int | None, path: str, seen: os.stat_result) -> None:
+    def add_file(self, name: str, dir_fd: int | None, path: str, status: os.stat_result) -> None:
         import hashlib
 
-        fd = os.open(place, os.O_RDONLY | _NOFOLLOW_FLAGS, dir_fd=at)
+        fd = os.open(name, READ_FLAGS, dir_fd=dir_fd)
         try:
             before = os.fstat(fd)
-            if not os.path.samestat(before, seen) or not stat.S_ISREG(before.st_mode):
+            if not os.path.samestat(before, status) or not stat.S_ISREG(before.st_mode):
                 raise SkillError(_CHANGED_MESSAGE, hint="try again")
             content, size = hashlib.sha256(), 0
             while before.st_size <= self.bytes_left and (chunk := os.read(fd, 1 << 20)):
@@ -163,8 +156,8 @@ class _IntegrityWalk:
                 if size > self.bytes_left:
                     break
             if max(size, before.st_size) > self.bytes_left:
-                words = f"it is larger than {MAX_DIGEST_BYTES // 1024 // 1024} MiB"
-                raise SkillError(words, hint="leave out what the skill does not need")
+                message = f"the skill is larger than {MAX_DIGEST_BYTES // 1024 // 1024} MiB"
+                raise SkillError(message, hint="remove files that the skill does not need")
             if not _is_unchanged(os.fstat(fd), before):
                 raise SkillError(_CHANGED_MESSAGE, hint="try again")
         finally:
@@ -176,28 +169,25 @@ class _IntegrityWalk:
         import hashlib
 
         parts = [part for part in target.replace(os.sep, "/").split("/") if part not in ("", ".")]
-        ups = next((at for at, part in enumerate(parts) if part != ".."), len(parts))
+        ups = next((index for index, part in enumerate(parts) if part != ".."), len(parts))
         if os.path.isabs(target) or os.path.splitdrive(target)[0] or ups > path.count("/"):
-            raise SkillError(
-                f"the link {quoted(path, 200)} leads out of the skill", hint="put the file itself into the skill"
-            )
-        # Every name on the way down is a folder of the skill, or a link of which the same was asked: so none leads out.
+            message = f"the link {quoted(path, PATH_LIMIT)} leads out of the skill"
+            raise SkillError(message, hint="put the file itself into the skill")
+        # Each part below is a folder of the skill, or a link that this check has accepted: it cannot lead out.
         if ".." in parts[ups:]:
-            words = f"the link {quoted(path, 200)} leads down and up again"
-            raise SkillError(words, hint="write its target with `..` only at the beginning")
+            message = f"the link {quoted(path, PATH_LIMIT)} has `..` after a folder name"
+            raise SkillError(message, hint="write `..` only at the beginning of its target")
         data = os.fsencode(target)
         self.add_record("l", path, mode, len(data), hashlib.sha256(data).hexdigest())
 
 
 _JUNCTION = getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", -1)
-"""Windows' other link between folders, which looks like a folder."""
+"""A junction of Windows: a link between folders that has the type of a folder."""
 
 
 def _stat(folder: int | str) -> os.stat_result:
     return os.fstat(folder) if isinstance(folder, int) else os.lstat(folder)
 
 
-def _is_unchanged(one: os.stat_result, other: os.stat_result) -> bool:
-    """Say whether nothing happened between two looks at the same file."""
-    names = ("st_dev", "st_ino", "st_mode", "st_size", "st_mtime_ns", "st_ctime_ns")
-    return all(getattr(one, name) == getattr(other, name) for name in names)
+def _is_unchanged(now: os.stat_result, before: os.stat_result) -> bool:
+    return stat_fingerprint(now) == stat_fingerprint(before)

@@ -1,6 +1,6 @@
-"""lines that YAML refuses -> lines that it reads
+"""Repair front matter that is not valid YAML: values that need quotes, and tabs as indentation.
 
-What people commonly leave unquoted, and tabs: nothing else is mended, and never what YAML reads as it stands.
+Nothing else is repaired, and nothing that is valid YAML.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 __all__ = ["TAB_REPLACEMENT", "Repair", "repair"]
 
 TAB_REPLACEMENT = "  "
-"""What a tab of indentation becomes."""
+"""Replaces a tab in an indentation."""
 
-# A key, or the dashes of a list, and what follows on the same line. Blanks before the colon are part of a key that is
-# not quoted: were they both, a line of blanks would take for ever.
+# A key, or the dashes of a list, and the rest of the line. Blanks before the colon are part of an unquoted key; if the
+# colon could take them too, a line of blanks would take quadratic time.
 _ENTRY_LINE = r"""
     (?P<dashes>[ ]*(?:-[ \t]+)*)
     (?:(?P<key>"[^"\\]*"|'[^']*'|[^\s\-?:,\[\]{}#&*!|>'"%@`](?:[^:]|:(?![ \t]))*)(?P<colon>(?:(?<=["'])[ ]*)?:[ \t]+))?
@@ -29,39 +29,39 @@ _ENTRY_LINE = r"""
 """
 _RESERVED_INDICATORS = "@*&%`"
 _ANCHOR_ALIAS_DIRECTIVE = "*&%"
-"""Those that clients which repair others leave alone: an alias, an anchor, a directive."""
+"""The indicators of an alias, an anchor and a directive; clients that repair the others do not repair these."""
 
 
 @cache
 def _entry_pattern() -> re.Pattern[str]:
-    """Compile it on first use: most front matter needs no repair."""
+    """Return the pattern of an entry; most front matter needs no repair, so it is compiled on first use."""
     return re.compile(_ENTRY_LINE, re.VERBOSE)
 
 
 class Repair(Frozen, kw_only=False):
-    """Lines that YAML can read instead of some that it cannot."""
+    """Lines that replace invalid ones."""
 
     first_line: int
-    """0-based number of the first line they stand for."""
+    """0-based number of the first line that is replaced."""
     lines: list[str]
     column: int
-    """0-based, of what was changed in a line."""
+    """0-based column of the change in a line."""
     findings: list[tuple[str, int, str, str]]
     """Code, 0-based line, message, hint."""
 
 
 def repair(lines: list[str], error: YamlSyntaxError, reader: FrontmatterReader) -> Repair | None:
-    """Mend what YAML stumbled over: a tab, or a value that wants quotes; None if it is neither.
+    """Return a repair of the line with a YAML error, or `None` if it has neither a tab nor an unquoted value.
 
-    The value is the one that the place of the problem belongs to. Only an opened `{{` is noticed later than it stands.
+    The error is usually in the value to repair; only an unclosed `{{` is reported on a later line.
     """
     number = min(error.line, len(lines) - 1)
-    mended = _replace_tabs(lines, number)
-    start = None if mended else _find_value_start(lines, number)
+    repaired = _replace_tabs(lines, number)
+    start = None if repaired else _find_value_start(lines, number)
     if start is not None:
-        mended = _quote_value(lines, start, reader)
-    if mended is not None:
-        return mended
+        repaired = _quote_value(lines, start, reader)
+    if repaired is not None:
+        return repaired
     for start in range(number, -1, -1):
         match = _entry_pattern().match(lines[start])
         if match and (match["value"] or "").startswith(("{{", "[[")):
@@ -70,21 +70,21 @@ def repair(lines: list[str], error: YamlSyntaxError, reader: FrontmatterReader) 
 
 
 def _replace_tabs(lines: list[str], number: int) -> Repair | None:
-    """Turn the tabs that indent a line into spaces, and with them those at the very beginning of any other line.
+    """Replace the tabs that indent a line, and those at the beginning of any other line, with spaces.
 
-    A line that begins with a tab is either unreadable or inside quotes or brackets, where the blanks it begins with
-    mean nothing. A tab after a space may be text of a block scalar: it is left alone unless YAML stumbles there.
+    A line that begins with a tab is either invalid, or inside quotes or brackets, where indentation has no meaning. A
+    tab after a space may be text of a block scalar, so it is replaced only on the line with the error.
     """
     if "\t" not in lines[number][: _indent(lines[number], " \t")]:
         return None
-    mended, findings = list(lines), []
-    for at, line in enumerate(lines):
-        if at == number or line.startswith("\t"):
+    repaired, findings = list(lines), []
+    for index, line in enumerate(lines):
+        if index == number or line.startswith("\t"):
             width = _indent(line, " \t")
-            mended[at] = line[:width].replace("\t", TAB_REPLACEMENT) + line[width:]
+            repaired[index] = line[:width].replace("\t", TAB_REPLACEMENT) + line[width:]
             if len(line) > width:
-                findings.append(("repair-tab", at, "a line is indented with a tab", "indent with spaces"))
-    return Repair(0, mended, 0, findings)
+                findings.append(("repair-tab", index, "the line is indented with a tab", "indent with spaces"))
+    return Repair(0, repaired, 0, findings)
 
 
 def _indent(line: str, blanks: str = " ") -> int:
@@ -92,38 +92,38 @@ def _indent(line: str, blanks: str = " ") -> int:
 
 
 def _find_value_start(lines: list[str], number: int) -> int | None:
-    """Find the line on which the value begins that a line belongs to: its own, or one above with a smaller indent."""
-    found = None
+    """Return the line on which the value of a line begins: this line, or one above it with a smaller indent."""
+    start = None
     least: int | None = None
-    for at in range(number, -1, -1):
-        line = lines[at]
+    for index in range(number, -1, -1):
+        line = lines[index]
         if not line.strip():
             continue
         match = _entry_pattern().match(line)
         if match and match["value"] and (match["key"] or "-" in match["dashes"]):
             column = match.start("key") if match["key"] else match["dashes"].rindex("-")
             if least is None or (least > column and not match["value"].startswith("#")):
-                found = at
+                start = index
         width = _indent(line)
         least = width if least is None else min(least, width)
         if least == 0:
             break
-    return found
+    return start
 
 
 def _quote_value(lines: list[str], start: int, reader: FrontmatterReader) -> Repair | None:
-    """Quote the plain value that begins on a line, with the lines that continue it, if that is what YAML needs."""
+    """Quote the plain value that begins on a line, with the lines that continue it, if YAML can then read it."""
     match = _entry_pattern().match(lines[start])
     if match is None or not match["value"]:
         return None
     column = match.start("key") if match["key"] else match["dashes"].rfind("-")
     end = start + 1
-    for at in range(start + 1, len(lines)):
-        line = lines[at]
+    for index in range(start + 1, len(lines)):
+        line = lines[index]
         if line.strip():
             if _indent(line) <= column or line.lstrip().startswith("#"):
                 break
-            end = at + 1
+            end = index + 1
     value = "\n".join([match["value"], *lines[start + 1 : end]]).rstrip(" \t")
     reason = _reason_to_quote(value, keyed=match["key"] is not None)
     if reason is None:
@@ -133,27 +133,28 @@ def _quote_value(lines: list[str], start: int, reader: FrontmatterReader) -> Rep
     before = lines[:start]
     if reader.can_read(before + lines[start:end]) or not reader.can_read(before + quoted_lines):
         return None
-    hint = "put the whole value in quotes; `prowess check --fix` does it"
+    hint = "put the whole value in quotes, or run `prowess check --fix`"
     return Repair(start, quoted_lines, match.start("value"), [(code, start, message, hint)])
 
 
 def _reason_to_quote(value: str, *, keyed: bool) -> tuple[str, str] | None:
-    # What begins with a bracket and ends with its fellow is meant as a list or a map, and is not made text.
+    """Return the code and message for a value that must be quoted, or `None`."""
+    # A value between a pair of brackets is a list or a map; it is not changed into text.
     bracket = value.startswith(("{{", "[[")) or (value[0] in "[{" and value[-1] not in "]}" and "\n" not in value)
     if value[0] in _RESERVED_INDICATORS or bracket:
         mark = value[:2] if value.startswith(("{{", "[[")) else value[0]
         code = "repair-sigil" if mark in _ANCHOR_ALIAS_DIRECTIVE else "repair-indicator"
-        return code, f"the value begins with {quoted(mark)}, which YAML reserves, and is not quoted"
+        return code, f"the unquoted value begins with {quoted(mark)}, which YAML reserves"
     if not keyed or value[0] in "'\"[{!|>#":
         return None
     comment = re.search(r"[ \t]#", value)
     if comment and "\n" in value[comment.start() :]:
         return None
     if re.search(r":(?:[ \t]|$)", value[: comment.start()] if comment else value, re.MULTILINE):
-        return "repair-colon", "the value holds `: ` and is not quoted"
+        return "repair-colon", "the unquoted value contains `: `"
     return None
 
 
 def _single_quote(value: str) -> str:
-    """Quote one line of text the YAML way that leaves everything but `'` alone."""
+    """Return a text in single quotes, in which YAML escapes only `'`."""
     return "'" + value.replace("'", "''") + "'"

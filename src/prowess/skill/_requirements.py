@@ -1,9 +1,8 @@
-"""Skill + machine -> what is missing
+"""Find the requirements of a skill that this machine does not meet.
 
-The rules are those of InitRunner (`requires.env`, `requires.bins`) and of UAAPS (`compatibility.requires`, written as
-Python requirements are, PEP 508). Nothing is imported, installed or run to find out: variables and PATH are looked
-up, versions come from what the installed packages say of themselves. Whether an extra's own packages are there
-(`pypdf[crypto]`) is not looked at.
+The rules are those of InitRunner (`requires.env`, `requires.bins`) and of UAAPS (`compatibility.requires`, a list of
+Python requirements, PEP 508). Nothing is imported, installed or run: variables and PATH are looked up, and versions
+come from the metadata of the installed packages. The packages of an extra (`pypdf[crypto]`) are not checked.
 """
 
 from __future__ import annotations
@@ -25,65 +24,59 @@ __all__ = ["MissingRequirement", "find_missing"]
 
 
 class MissingRequirement(Frozen):
-    """One thing that a skill needs and this machine does not have."""
+    """A requirement of a skill that this machine does not meet."""
 
     kind: str
     """`env`, `bin`, `package` or `python`."""
     name: str
-    """As the skill writes it; not safe to show."""
+    """As the skill writes it; unsafe to show."""
     message: str
     hint: str | None = None
 
 
 def find_missing(requirements: Requirements, *, env: Mapping[str, str] | None = None) -> tuple[MissingRequirement, ...]:
-    """Return what is missing, in the order of the skill: variables, programs, packages; each once. Never raises.
+    """Return the missing requirements, each once: variables, then programs, then packages. Never raises.
 
     Args:
-        requirements: what the skill says it needs.
-        env: the environment whose variables and PATH count; the process's by default.
+        requirements: the requirements of the skill.
+        env: the environment with the variables and PATH; by default that of the process.
     """
     env = os.environ if env is None else env
-    found = [
+    return (
         *_missing_variables(dict.fromkeys(requirements.env), env),
         *_missing_programs(dict.fromkeys(requirements.bins), env),
         *_missing_packages(dict.fromkeys(requirements.packages)),
-    ]
-    return tuple(found)
+    )
 
 
 _MAX_NAME = 255
-"""Characters of the name of a variable or program; longer ones no system takes."""
+"""Characters of the name of a variable or program; no system allows more."""
 _MAX_REQUIREMENT = 1000
-"""Characters of a Python requirement; all real ones are shorter, and reading it takes its length squared."""
+"""Characters of a Python requirement; real ones are shorter, and parsing takes quadratic time."""
 
 
 def _missing_variables(names: dict[str, None], env: Mapping[str, str]) -> Iterator[MissingRequirement]:
     for name in names:
         if not name or "=" in name or "\0" in name or len(name) > _MAX_NAME:
-            yield MissingRequirement(
-                kind="env", name=name, message=f"{quoted(name)} is no name of an environment variable"
-            )
+            message = f"{quoted(name)} is not a valid name of an environment variable"
+            yield MissingRequirement(kind="env", name=name, message=message, hint="fix it in `requires.env`")
             continue
         value = env.get(name)
         if value is None or not value.strip():
-            what = "not set" if value is None else "empty"
-            message = f"the environment variable {quoted(name)} is {what}"
-            yield MissingRequirement(
-                kind="env", name=name, message=message, hint=f"set {quoted(name)} before you start the agent"
-            )
+            message = f"the environment variable {quoted(name)} is {'not set' if value is None else 'empty'}"
+            hint = f"set {quoted(name)} before you start the agent"
+            yield MissingRequirement(kind="env", name=name, message=message, hint=hint)
 
 
 def _missing_programs(names: dict[str, None], env: Mapping[str, str]) -> Iterator[MissingRequirement]:
     if not names:
         return
-    # A relative or empty entry would find a program in whatever folder the agent works in.
+    # A relative or empty entry would find programs in the folder in which the agent runs.
     folders = os.pathsep.join(path for path in env.get("PATH", "").split(os.pathsep) if os.path.isabs(path))
     for name in names:
         if name in ("", ".", "..") or len(name) > _MAX_NAME or any(c in "/\\\0" for c in name):
-            message = f"{quoted(name)} is no name of a program"
-            yield MissingRequirement(
-                kind="bin", name=name, message=message, hint="a program is named without its folder"
-            )
+            message = f"{quoted(name)} is not a valid name of a program"
+            yield MissingRequirement(kind="bin", name=name, message=message, hint="write its name without a folder")
         elif not _on_path(name, folders):
             message = f"the program {quoted(name)} is not on PATH"
             hint = f"install {quoted(name)}, or add its folder to PATH"
@@ -99,32 +92,33 @@ def _on_path(name: str, folders: str) -> bool:
         return False
 
 
-def _missing_packages(wanted: dict[str, None]) -> Iterator[MissingRequirement]:
-    if not wanted:
+def _missing_packages(requirements: dict[str, None]) -> Iterator[MissingRequirement]:
+    if not requirements:
         return
-    read = _requirement_parser()
-    for text in wanted:
+    parse = _requirement_parser()
+    for text in requirements:
         if len(text) > _MAX_REQUIREMENT:
-            message = f"{quoted(text)} is no Python requirement: it is longer than {_MAX_REQUIREMENT:,} characters"
+            message = f"the Python requirement {quoted(text)} is longer than {_MAX_REQUIREMENT:,} characters"
             yield MissingRequirement(kind="package", name=text, message=message)
             continue
         try:
-            item = read(text)
+            requirement = parse(text)
         except _UncheckableError:
-            message = f"{quoted(text)} cannot be checked without the package `packaging`"
-            yield MissingRequirement(kind="package", name=text, message=message, hint="`pip install packaging`")
-            continue
-        except (ValueError, RecursionError):
-            message = f"{quoted(text)} is no Python requirement"
-            hint = "write it as `pip` takes it, for example `pypdf>=5,<6`"
+            message = f"the Python requirement {quoted(text)} cannot be checked without the package `packaging`"
+            hint = "install it with `pip install packaging`"
             yield MissingRequirement(kind="package", name=text, message=message, hint=hint)
             continue
-        if item is not None and (found := item.find_missing(text)):
-            yield found
+        except (ValueError, RecursionError):
+            message = f"{quoted(text)} is not a valid Python requirement"
+            hint = "write it as for `pip`, for example `pypdf>=5,<6`"
+            yield MissingRequirement(kind="package", name=text, message=message, hint=hint)
+            continue
+        if requirement is not None and (missing := requirement.find_missing(text)):
+            yield missing
 
 
 class _UncheckableError(Exception):
-    """A requirement may be right, but only `packaging` can tell."""
+    """A requirement that only `packaging` can check."""
 
 
 class _PythonRequirement:
@@ -136,27 +130,28 @@ class _PythonRequirement:
         self.name, self.specifiers, self.accepts_version, self.extras = name, specifiers, accepts_version, extras
 
     def find_missing(self, text: str) -> MissingRequirement | None:
-        """Compare it with what is installed."""
+        """Return the requirement as missing, or `None` if an installed package meets it."""
         if _canonical_name(self.name) == "python":
-            return self._python(text)
-        short = self.name + (f"[{','.join(sorted(self.extras))}]" if self.extras else "") + self.specifiers
-        hint = f"`pip install {_shell_quote(neutral(short))}`" if len(short) <= 120 and "'" not in short else None
+            return self._missing_python(text)
+        wanted = self.name + (f"[{','.join(sorted(self.extras))}]" if self.extras else "") + self.specifiers
+        can_type = len(wanted) <= 120 and "'" not in wanted
+        hint = f"run `pip install {_shell_quote(neutral(wanted))}`" if can_type else None
         installed = _installed_version(self.name)
         if installed is None:
             message = f"the Python package {quoted(self.name)} is not installed"
             return MissingRequirement(kind="package", name=text, message=message, hint=hint)
         if not self.specifiers or self.accepts_version(installed):
             return None
-        message = f"{quoted(self.name + self.specifiers)} is wanted, {_display_version(installed)} is installed"
+        message = f"{quoted(self.name + self.specifiers)} is required, but {_display_version(installed)} is installed"
         return MissingRequirement(kind="package", name=text, message=message, hint=hint)
 
-    def _python(self, text: str) -> MissingRequirement | None:
-        this = ".".join(map(str, sys.version_info[:3]))
-        if not self.specifiers or self.accepts_version(this):
+    def _missing_python(self, text: str) -> MissingRequirement | None:
+        current = ".".join(map(str, sys.version_info[:3]))
+        if not self.specifiers or self.accepts_version(current):
             return None
-        simple = re.fullmatch(r">=[ \t]*([0-9.]{1,20})", self.specifiers)
-        what = f"Python {simple[1]} or newer" if simple else quoted(f"python{self.specifiers}")
-        return MissingRequirement(kind="python", name=text, message=f"{what} is wanted, this is {this}")
+        minimum = re.fullmatch(r">=[ \t]*([0-9.]{1,20})", self.specifiers)
+        wanted = f"Python {minimum[1]} or newer" if minimum else quoted(f"python{self.specifiers}")
+        return MissingRequirement(kind="python", name=text, message=f"{wanted} is required, but this is {current}")
 
 
 if TYPE_CHECKING:
@@ -179,12 +174,12 @@ def _display_version(text: str) -> str:
 
 
 def _installed_version(name: str) -> str | None:
-    """Return the version of an installed package, as it says itself."""
+    """Return the version of an installed package from its metadata."""
     from importlib import metadata
 
     try:
         return str(metadata.version(name) or "an unknown version")
-    except Exception:  # noqa: BLE001 - whatever lies broken in site-packages is not there
+    except Exception:  # noqa: BLE001 - a package with broken metadata counts as missing
         return None
 
 
@@ -194,11 +189,11 @@ def _requirement_parser() -> RequirementParser:
     except ImportError:
         return _parse_simple_requirement
 
-    def read(text: str) -> _PythonRequirement | None:
-        item = Requirement(text)
-        if item.marker is not None and not item.marker.evaluate({"extra": ""}):
+    def parse(text: str) -> _PythonRequirement | None:
+        requirement = Requirement(text)
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
             return None
-        specifiers = item.specifier
+        specifiers = requirement.specifier
 
         def accepts_version(version: str) -> bool:
             try:
@@ -206,9 +201,9 @@ def _requirement_parser() -> RequirementParser:
             except ValueError:
                 return False
 
-        return _PythonRequirement(item.name, str(specifiers), accepts_version, frozenset(item.extras))
+        return _PythonRequirement(requirement.name, str(specifiers), accepts_version, frozenset(requirement.extras))
 
-    return read
+    return parse
 
 
 _SIMPLE_REQUIREMENT = re.compile(
@@ -219,7 +214,12 @@ _DOTTED_VERSION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})*")
 
 
 def _parse_simple_requirement(text: str) -> _PythonRequirement | None:
-    """Read what needs no `packaging`: a name and comparisons with dotted numbers."""
+    """Parse a requirement that needs no `packaging`: a name and comparisons with dotted numbers.
+
+    Raises:
+        ValueError: it is not a requirement.
+        _UncheckableError: it needs `packaging`.
+    """
     match = _SIMPLE_REQUIREMENT.fullmatch(text)
     if match is None:
         raise ValueError(text)
@@ -234,8 +234,8 @@ def _parse_simple_requirement(text: str) -> _PythonRequirement | None:
     def accepts_version(version: str) -> bool:
         if not _DOTTED_VERSION.fullmatch(version):
             raise _UncheckableError
-        mine = _version_numbers(version)
-        return all(_COMPARISON_FUNCTIONS[sign](mine, other) for sign, other in tests)
+        numbers = _version_numbers(version)
+        return all(_COMPARISON_FUNCTIONS[sign](numbers, other) for sign, other in tests)
 
     if rest and _canonical_name(name) != "python":
         installed = _installed_version(name)
@@ -245,7 +245,7 @@ def _parse_simple_requirement(text: str) -> _PythonRequirement | None:
 
 
 def _version_numbers(text: str) -> list[int]:
-    """Split a version at its dots; noughts at its end say nothing."""
+    """Return the numbers of a version without zeros at its end."""
     numbers = [int(part) for part in text.split(".")]
     while numbers and not numbers[-1]:
         numbers.pop()
@@ -253,10 +253,10 @@ def _version_numbers(text: str) -> list[int]:
 
 
 _COMPARISON_FUNCTIONS: Mapping[str, Callable[[list[int], list[int]], bool]] = {
-    "==": lambda mine, other: mine == other,
-    "!=": lambda mine, other: mine != other,
-    ">=": lambda mine, other: mine >= other,
-    "<=": lambda mine, other: mine <= other,
-    ">": lambda mine, other: mine > other,
-    "<": lambda mine, other: mine < other,
+    "==": lambda installed, other: installed == other,
+    "!=": lambda installed, other: installed != other,
+    ">=": lambda installed, other: installed >= other,
+    "<=": lambda installed, other: installed <= other,
+    ">": lambda installed, other: installed > other,
+    "<": lambda installed, other: installed < other,
 }

@@ -1,7 +1,8 @@
-"""Skill -> findings
+"""Check the fields of a skill against the specification.
 
-Each limit of the specification is stated here, once. Every rule looks at one skill and nothing else; severities come
-from the policy (`findings.under_policy`). Sources: agentskills.io, "Specification" (2026-11), where not said otherwise.
+Each limit of the specification is written here, once. A rule sees one skill and nothing else; a policy changes the
+severities later (`findings.apply_policy`). The source is agentskills.io, "Specification" (2026-11), unless a comment
+names another. `_body_rules` checks the body.
 """
 
 from __future__ import annotations
@@ -31,15 +32,15 @@ MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
 """Characters; "compatibility field"."""
 RESERVED_WORDS = ("infer", "claude", "anthropic", "gemini", "openai")
-"""Not allowed in a name by the `infer` CLI; Anthropic's limits forbid two of them, and Anthropic ships `claude-api`."""
+"""Words that the `infer` CLI forbids in a name. Anthropic forbids two of them, and ships `claude-api` itself."""
 
 _KNOWN_FIELDS = frozenset((*FIELDS, "allowed_tools", "when_to_use", "hooks", "effort", "shell"))
 
 
 def check_skill(skill: Skill) -> tuple[Finding, ...]:
-    """Return what is wrong with a skill, reader's findings first, with severities of the `guide` policy."""
+    """Return the findings of the reader and of the rules, with the severities of the `guide` policy."""
     if skill.document is None or skill.document.frontmatter is None:
-        # A file that could not be opened, or has no front matter: everything after that would be an echo.
+        # The file could not be opened or has no front matter: each rule would report the same problem again.
         return skill.findings
     return (
         *skill.findings,
@@ -54,79 +55,71 @@ MAX_FINDINGS_PER_CODE = 20
 """Findings of one code in one file."""
 
 
-def _limit_per_code(found: Iterator[Finding]) -> Iterator[Finding]:
+def _limit_per_code(findings: Iterator[Finding]) -> Iterator[Finding]:
     counts: Counter[str] = Counter()
-    for item in found:
+    for item in findings:
         counts[item.code] += 1
         if counts[item.code] <= MAX_FINDINGS_PER_CODE:
             yield item
 
 
 def _field_finding(skill: Skill, key: str, code: str, message: str, hint: str | None = None) -> Finding:
-    """Make a finding that points at a field."""
-    entry = skill.fields.get(key)
-    line, column = (entry.line, entry.column) if entry else (1, 1)
+    """Return a finding at the position of a field."""
+    field = skill.fields.get(key)
+    line, column = (field.line, field.column) if field else (1, 1)
     return finding(code, message, path=skill.path, line=line, column=column, hint=hint)
 
 
 def _check_name(skill: Skill) -> Iterator[Finding]:
     """Specification, "name field"."""
 
-    def at(code: str, message: str, hint: str | None = None) -> Finding:
+    def at_name(code: str, message: str, hint: str | None = None) -> Finding:
         return _field_finding(skill, "name", code, message, hint)
 
     folder = skill.folder
-    entry = skill.fields.get("name")
-    if entry is None:
-        yield at("name-missing", "there is no `name`", f"add `name: {folder}`" if folder else "add `name:`")
-        return
+    field = skill.fields.get("name")
     name = skill.name
-    if name is None:
-        yield at(
-            "name-not-text",
-            f"the name is {_describe_kind(entry.kind)}, not text",
-            f"write `name: {folder}`" if folder else None,
-        )
-        return
-    if not name.strip():
-        yield at("name-empty", "the name is empty", f"write `name: {folder}`" if folder else "write a name")
-        return
-    if entry.kind != "text":
-        yield at(
-            "name-type",
-            f"{quoted(name)} is {_describe_kind(entry.kind)} to a YAML parser, not text",
-            f'write `name: "{name}"`',
-        )
-    name = name.strip()
-    name = _nfkc(name)
+    if field is None:
+        yield at_name("name-missing", "missing `name`", f"add `name: {folder}`" if folder else "add `name:`")
+    elif name is None:
+        hint = f"write `name: {folder}`" if folder else None
+        yield at_name("name-not-text", f"the name is {_describe_kind(field.kind)}, not text", hint)
+    elif not name.strip():
+        yield at_name("name-empty", "the name is empty", f"write `name: {folder}`" if folder else "write a name")
+    else:
+        if field.kind != "text":
+            message = f"YAML reads the name {quoted(name)} as {_describe_kind(field.kind)}, not as text"
+            yield at_name("name-type", message, f'write `name: "{name}"`')
+        for code, message, hint in _check_name_text(_nfkc(name.strip()), folder, skill.path):
+            yield at_name(code, message, hint)
+
+
+def _check_name_text(name: str, folder: str, path: str | None) -> Iterator[tuple[str, str, str]]:
+    """Yield the code, message and hint of each rule that a name breaks."""
     if len(name) > MAX_NAME:
-        yield at("name-too-long", f"the name has {len(name)} characters; at most {MAX_NAME} are allowed", "shorten it")
+        message = f"the name has {len(name)} characters; at most {MAX_NAME} are allowed"
+        yield "name-too-long", message, "shorten it"
     if name != name.lower():
-        yield at("name-case", f"the name {quoted(name)} has upper case letters", f"write {quoted(name.lower())}")
+        yield "name-case", f"the name {quoted(name)} has upper case letters", f"write {quoted(name.lower())}"
     bad = sorted({c for c in name if not (c.isalnum() or c == "-")})
     if bad:
-        shown = " ".join(quoted(c) for c in bad[:8])
-        yield at(
-            "name-characters",
-            f"the name {quoted(name)} holds {shown}",
-            "use lower case letters, digits and hyphens only",
-        )
+        message = f"the name {quoted(name)} contains {' '.join(quoted(c) for c in bad[:8])}"
+        yield "name-characters", message, "use lower case letters, digits and hyphens only"
     if name[0] == "-" or name[-1] == "-" or "--" in name:
-        hint = "put single hyphens between words"
-        yield at("name-hyphens", f"the name {quoted(name)} begins or ends with a hyphen, or has two in a row", hint)
+        message = f"the name {quoted(name)} begins or ends with a hyphen, or has two in a row"
+        yield "name-hyphens", message, "put single hyphens between words"
     if folder and name != _nfkc(folder):
-        what = "folder" if os.path.basename(os.path.dirname(skill.path or "")) == folder else "file"
-        hint = f"rename the {what}, or write `name: {folder}`"
-        yield at("name-not-folder", f"the name {quoted(name)} is not the {what}'s name {quoted(folder)}", hint)
-    words = [word for word in RESERVED_WORDS if word in name.lower()]
-    if words:
-        yield at(
-            "name-reserved", f"the name {quoted(name)} holds the reserved word {quoted(words[0])}", "choose another"
-        )
+        kind = "folder" if os.path.basename(os.path.dirname(path or "")) == folder else "file"
+        message = f"the name {quoted(name)} differs from the {kind} name {quoted(folder)}"
+        yield "name-not-folder", message, f"rename the {kind}, or write `name: {folder}`"
+    reserved = next((word for word in RESERVED_WORDS if word in name.lower()), None)
+    if reserved is not None:
+        message = f"the name {quoted(name)} contains the reserved word {quoted(reserved)}"
+        yield "name-reserved", message, "choose another name"
 
 
 def _nfkc(name: str) -> str:
-    """Return a name in NFKC."""
+    """Return a name in Unicode's compatibility form."""
     if name.isascii():
         return name
     import unicodedata
@@ -137,62 +130,45 @@ def _nfkc(name: str) -> str:
 def _check_description(skill: Skill) -> Iterator[Finding]:
     """Specification, "description field"."""
 
-    def at(code: str, message: str, hint: str | None = None) -> Finding:
+    def at_description(code: str, message: str, hint: str) -> Finding:
         return _field_finding(skill, "description", code, message, hint)
 
-    entry = skill.fields.get("description")
-    say = "say what the skill does and when to use it"
-    if entry is None:
-        yield at("description-missing", "there is no `description`", f"add `description:` and {say}")
+    field = skill.fields.get("description")
+    advice = "say what the skill does and when to use it"
+    if field is None:
+        yield at_description("description-missing", "missing `description`", f"add `description:` and {advice}")
         return
     text = skill.description
     if text is None:
-        yield at(
-            "description-not-text", f"the description is {_describe_kind(entry.kind)}, not text", "write it as one text"
-        )
+        message = f"the description is {_describe_kind(field.kind)}, not text"
+        yield at_description("description-not-text", message, "write it as one text")
         return
     if not text.strip():
-        yield at("description-empty", "the description is empty", say)
+        yield at_description("description-empty", "the description is empty", advice)
         return
-    if entry.kind != "text":
-        yield at("description-type", f"{quoted(text)} is {_describe_kind(entry.kind)} to a YAML parser, not text", say)
+    if field.kind != "text":
+        message = f"YAML reads the description {quoted(text)} as {_describe_kind(field.kind)}, not as text"
+        yield at_description("description-type", message, advice)
     if len(text) > MAX_DESCRIPTION:
-        size = f"the description has {len(text):,} characters; at most {MAX_DESCRIPTION:,} are allowed"
-        yield at("description-too-long", size, "shorten it; move detail into the body")
-    unseen = hidden_characters(text)
-    if unseen:
-        shown = " ".join(f"U+{ord(c):04X}" for c in unseen[:8])
-        yield at("description-hidden", f"the description holds characters that do not show: {shown}", "remove them")
+        message = f"the description has {len(text):,} characters; at most {MAX_DESCRIPTION:,} are allowed"
+        yield at_description("description-too-long", message, "shorten it; move details into the body")
+    hidden = hidden_characters(text)
+    if hidden:
+        shown = " ".join(f"U+{ord(c):04X}" for c in hidden[:8])
+        message = f"the description contains hidden characters: {shown}"
+        yield at_description("description-hidden", message, "remove them")
     if "<" in text or ">" in text:
         hint = "write it without them: some clients show a description inside XML"
-        yield at("description-markup", "the description holds `<` or `>`", hint)
+        yield at_description("description-markup", "the description contains `<` or `>`", hint)
 
 
 def _check_optional_fields(skill: Skill) -> Iterator[Finding]:
-    """Specification, "license" to "allowed-tools" fields; the fields of single clients."""
-    entry = skill.fields.get("license")
-    if entry is not None and skill.license is None:
-        yield _field_finding(
-            skill,
-            "license",
-            "license-type",
-            f"the licence is {_describe_kind(entry.kind)}, not text",
-            "write its SPDX name",
-        )
-    entry = skill.fields.get("compatibility")
-    if entry is not None:
-        text = skill.compatibility
-        if text is None:
-            known = "; its `requires:` list is read" if skill.requirements.packages else ""
-            message = f"the compatibility note is {_describe_kind(entry.kind)}, not text{known}"
-            yield _field_finding(skill, "compatibility", "compatibility-type", message, "write it as one text")
-        elif not text.strip():
-            yield _field_finding(
-                skill, "compatibility", "compatibility-empty", "the compatibility note is empty", "remove it"
-            )
-        elif len(text) > MAX_COMPATIBILITY:
-            message = f"the compatibility note has {len(text):,} characters; at most {MAX_COMPATIBILITY} are allowed"
-            yield _field_finding(skill, "compatibility", "compatibility-too-long", message, "shorten it")
+    """Specification, "license" to "allowed-tools" fields; then the fields of single clients."""
+    license_field = skill.fields.get("license")
+    if license_field is not None and skill.license is None:
+        message = f"the licence is {_describe_kind(license_field.kind)}, not text"
+        yield _field_finding(skill, "license", "license-type", message, "write its SPDX name")
+    yield from _check_compatibility(skill)
     if "metadata" in skill.extra:
         message = f"the metadata is {_describe_kind(skill.fields['metadata'].kind)}, not a map"
         yield _field_finding(skill, "metadata", "metadata-type", message, "write `key: value` lines below it")
@@ -202,23 +178,33 @@ def _check_optional_fields(skill: Skill) -> Iterator[Finding]:
             message = f"the metadata value {quoted(key)} is a {kind}, not text"
             yield _field_finding(skill, "metadata", "metadata-nested", message, "write it as one text")
     for key in ("allowed-tools", "allowed_tools"):
-        entry = skill.fields.get(key)
-        if entry is not None and entry.kind != "text":
-            message, hint = (
-                f"`{key}` is {_describe_kind(entry.kind)}, not one line of text",
-                "write `allowed-tools: Read Grep Bash(git:*)` on one line",
-            )
+        field = skill.fields.get(key)
+        if field is not None and field.kind != "text":
+            message = f"`{key}` is {_describe_kind(field.kind)}, not one line of text"
+            hint = "write `allowed-tools: Read Grep Bash(git:*)` on one line"
             yield _field_finding(skill, key, "allowed-tools-type", message, hint)
     for key in FIELDS[len(SPEC_FIELDS) :]:
-        entry = skill.fields.get(key)
-        if entry is not None and key in skill.extra and entry.kind != "null":
-            yield _field_finding(
-                skill,
-                key,
-                "field-type",
-                f"{quoted(_describe_value(skill.extra[key]))} is not what `{key}` takes",
-                _FIELD_HINTS[key],
-            )
+        field = skill.fields.get(key)
+        if field is not None and key in skill.extra and field.kind != "null":
+            message = f"invalid value {quoted(_describe_value(skill.extra[key]))} for `{key}`"
+            yield _field_finding(skill, key, "field-type", message, _FIELD_HINTS[key])
+
+
+def _check_compatibility(skill: Skill) -> Iterator[Finding]:
+    field = skill.fields.get("compatibility")
+    if field is None:
+        return
+    text = skill.compatibility
+    if text is None:
+        note = "; its `requires:` list is read" if skill.requirements.packages else ""
+        message = f"the compatibility note is {_describe_kind(field.kind)}, not text{note}"
+        yield _field_finding(skill, "compatibility", "compatibility-type", message, "write it as one text")
+    elif not text.strip():
+        message = "the compatibility note is empty"
+        yield _field_finding(skill, "compatibility", "compatibility-empty", message, "remove it")
+    elif len(text) > MAX_COMPATIBILITY:
+        message = f"the compatibility note has {len(text):,} characters; at most {MAX_COMPATIBILITY} are allowed"
+        yield _field_finding(skill, "compatibility", "compatibility-too-long", message, "shorten it")
 
 
 _FIELD_HINTS = {
@@ -235,7 +221,7 @@ _FIELD_HINTS = {
 
 
 def _describe_kind(kind: str) -> str:
-    """Say what YAML makes of a value."""
+    """Name a YAML type in a message."""
     return {"null": "empty", "bool": "true or false", "text": "text"}.get(kind, f"a {kind}")
 
 
@@ -244,9 +230,12 @@ def _describe_value(value: object) -> str:
 
 
 def _check_unknown_fields(skill: Skill) -> Iterator[Finding]:
-    """Fields outside the specification: kept, and an error only to the letter of it."""
+    """Fields outside the specification are kept; they are an error under the `spec` policy only."""
     for key in skill.fields:
         if key not in SPEC_FIELDS:
-            words = "is not a field of the specification" if key in _KNOWN_FIELDS else "is not known"
-            hint = "write `allowed-tools`" if key == "allowed_tools" else "put values of your own below `metadata:`"
-            yield _field_finding(skill, key, "field-unknown", f"the field {quoted(key)} {words}", hint)
+            is_known = key in _KNOWN_FIELDS
+            message = (
+                f"the field {quoted(key)} is not in the specification" if is_known else f"unknown field {quoted(key)}"
+            )
+            hint = "write `allowed-tools`" if key == "allowed_tools" else "put your own values below `metadata:`"
+            yield _field_finding(skill, key, "field-unknown", message, hint)

@@ -1,0 +1,98 @@
+"""Find the `---` fences around the front matter of a SKILL.md, and record findings."""
+
+from __future__ import annotations
+
+import re
+
+from prowess.findings import Finding, finding
+
+__all__ = ["LONG_CLOSING_FENCE", "FindingRecorder", "find_fences", "frontmatter_end"]
+
+_CLOSING_FENCE_BYTES = re.compile(rb"[\r\n]-{3}[ \t]*(?=[\r\n])")
+_LONG_CLOSING_FENCE_BYTES = re.compile(rb"[\r\n]-{3,}[ \t]*(?=[\r\n])")
+_CLOSING_FENCE = re.compile(r"^-{3}[ \t]*$", re.MULTILINE)
+LONG_CLOSING_FENCE = re.compile(r"^-{3,}[ \t]*$", re.MULTILINE)
+_OPENING_FENCE = re.compile(r"-{3}([ \t]*)(?:\n|\Z)")
+_LONG_OPENING_FENCE = re.compile(r"-{4,}[ \t]*(?:\n|\Z)")
+
+_MAX_PER_CODE = 20
+"""Findings of one code in one file."""
+
+
+class FindingRecorder:
+    """Collects the findings of one file."""
+
+    def __init__(self, path: str | None) -> None:
+        self.path = path
+        self.findings: list[Finding] = []
+
+    def __call__(
+        self, code: str, message: str, line: int | None = None, column: int | None = None, hint: str | None = None
+    ) -> None:
+        if sum(item.code == code for item in self.findings) < _MAX_PER_CODE:
+            self.findings.append(finding(code, message, path=self.path, line=line, column=column, hint=hint))
+
+
+def frontmatter_end(data: bytes) -> int:
+    """Return the length in bytes of the front matter with both fences, or -1 without a closing fence."""
+    pattern = _LONG_CLOSING_FENCE_BYTES if data.startswith((b"----", b"\xef\xbb\xbf----")) else _CLOSING_FENCE_BYTES
+    match = pattern.search(data)
+    return -1 if match is None else match.end()
+
+
+def find_fences(text: str, report: FindingRecorder) -> tuple[int, int, int] | None:
+    """Return the start of the front matter, its end, and the start of the body; or `None`, with a finding."""
+    opening, is_long = _OPENING_FENCE.match(text), False
+    if opening is None:
+        opening, is_long = _LONG_OPENING_FENCE.match(text), True
+        if opening is None:
+            _report_no_opening(text, report)
+            return None
+        report("fence-dashes", "the opening fence has more than three dashes", 1, 4, "write exactly `---`")
+    elif opening[1]:
+        report("fence-blanks", "the opening fence has blanks after its dashes", 1, 4, "write exactly `---`")
+    closing = (LONG_CLOSING_FENCE if is_long else _CLOSING_FENCE).search(text, opening.end())
+    if closing is None:
+        hint = "put a line that is exactly `---` after the last field"
+        report("frontmatter-unclosed", "no `---` line closes the front matter", 1, 1, hint)
+        return None
+    if len(closing[0]) > 3 and not is_long:
+        line = text.count("\n", 0, closing.start()) + 1
+        report("fence-blanks-closing", "the closing fence has blanks after its dashes", line, 4, "write exactly `---`")
+    return opening.end(), closing.start(), min(closing.end() + 1, len(text))
+
+
+def _report_no_opening(text: str, report: FindingRecorder) -> None:
+    late = _find_late_fence(text)
+    if late is not None:
+        message = "there is text before the `---` that opens the front matter"
+        line = text.count("\n", 0, late) + 1
+        report("frontmatter-not-first", message, line, 1, "make the first line exactly `---`")
+    else:
+        message = "the file does not begin with a `---` line" if text.strip() else "the file is empty"
+        hint = "begin with `---`, then `name:` and `description:`, then `---`"
+        report("frontmatter-missing", message, 1, 1, hint)
+
+
+def _find_late_fence(text: str) -> int | None:
+    """Return the position of a fence after blank lines and comments, or `None`.
+
+    A regular expression for this would take quadratic time on a file of comments.
+    """
+    position = 0
+    while position < len(text):
+        end = text.find("\n", position)
+        line = text[position : end if end >= 0 else len(text)].strip(" \t")
+        if line == "---":
+            return position if position and end >= 0 else None
+        if line.startswith("<!--"):
+            close = text.find("-->", position)
+            end = text.find("\n", close)
+            if close < 0 or end < 0 or text[close + 3 : end].strip(" \t"):
+                return None
+        elif line and not line.startswith("#"):
+            return None
+        if end < 0:
+            return None
+        position = end + 1
+    return None
