@@ -1,4 +1,4 @@
-"""Opening what strangers put there: never following, never waiting, never too much."""
+"""Read files safely: follow no links, wait for nothing, and read no more than the limit."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def make_fifo(path: Path) -> None:
 
 
 def make_socket(path: Path) -> None:
-    # A socket's path may be no longer than a hundred bytes, and that of a test is: bind where it lies.
-    there = os.open(path.parent, os.O_RDONLY)
-    here = os.open(".", os.O_RDONLY)
+    # The path of a socket has at most about a hundred bytes, and that of a test has more: bind in its folder.
+    folder = os.open(path.parent, os.O_RDONLY)
+    previous = os.open(".", os.O_RDONLY)
     try:
-        os.fchdir(there)
+        os.fchdir(folder)
         with socket.socket(socket.AF_UNIX) as server:
             server.bind(path.name)
     finally:
-        os.fchdir(here)
-        os.close(here)
-        os.close(there)
+        os.fchdir(previous)
+        os.close(previous)
+        os.close(folder)
 
 
 def make_link(path: Path) -> None:
@@ -79,10 +79,8 @@ LINK = ("file-is-link", "it is a link, which is not followed")
         pytest.param(make_nothing, "file-missing", "there is no such file", id="nothing"),
     ],
 )
-def test_what_is_not_a_regular_file_is_told_and_never_waited_for(
-    tmp_path: Path, make: object, code: str, message: str
-) -> None:
-    """Both readers, and `skill.load`, say the same."""
+def test_only_a_regular_file_is_read(tmp_path: Path, make: object, code: str, message: str) -> None:
+    """Both readers and `skill.load` report the same, and none of them waits."""
     path = tmp_path / "SKILL.md"
     assert callable(make)
     make(path)
@@ -101,8 +99,8 @@ def test_a_device_is_not_read() -> None:
         read_file("/dev/zero")
 
 
-def test_a_link_is_followed_when_told(tmp_path: Path) -> None:
-    """For hosts that do; what it leads to must be a regular file all the same."""
+def test_a_link_is_followed_on_request(tmp_path: Path) -> None:
+    """For hosts that follow links. The target must still be a regular file."""
     make_link(tmp_path / "SKILL.md")
     assert read_file(str(tmp_path / "SKILL.md"), follow=True) == b"---\nname: x\n---\n"
     assert skill.load(str(tmp_path / "SKILL.md"), real=os.path.realpath(tmp_path / "SKILL.md")).name == "x"
@@ -111,14 +109,13 @@ def test_a_link_is_followed_when_told(tmp_path: Path) -> None:
         read_file(str(tmp_path / "zero.md"), follow=True)
 
 
-@pytest.mark.parametrize("name", [pytest.param("loop", id="itself"), pytest.param("loop/SKILL.md", id="on-the-way")])
-def test_links_in_a_circle_are_told(tmp_path: Path, name: str) -> None:
-    """Following them is no way to get there."""
+@pytest.mark.parametrize("name", [pytest.param("loop", id="itself"), pytest.param("loop/SKILL.md", id="in-the-path")])
+def test_a_loop_of_links_is_unreadable(tmp_path: Path, name: str) -> None:
     make_looping_link(tmp_path / "loop")
     with pytest.raises(UnreadableError) as caught:
         read_file(str(tmp_path / name), follow=True)
     assert caught.value.code == "file-unreadable"
-    assert caught.value.message == "it cannot be read: its links lead round in a circle"
+    assert caught.value.message == "it cannot be read: its links form a loop"
 
 
 @pytest.mark.parametrize(
@@ -131,10 +128,10 @@ def test_links_in_a_circle_are_told(tmp_path: Path, name: str) -> None:
         pytest.param(errno.ENOENT, "file-missing", "there is no such file", id="missing"),
     ],
 )
-def test_errors_of_the_system_are_findings(
+def test_system_errors_become_findings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str, message: str
 ) -> None:
-    """Permissions do not stop root, so the system's answer is made up."""
+    """Permissions do not matter to root, so the error is simulated."""
 
     def refuse(path: str, flags: int) -> int:
         raise OSError(number, os.strerror(number), path)
@@ -148,20 +145,18 @@ def test_errors_of_the_system_are_findings(
 @pytest.mark.parametrize(
     "path", [pytest.param("a\0b", id="nul"), pytest.param("\ud800", id="surrogate"), pytest.param("", id="empty")]
 )
-def test_a_path_that_cannot_be_is_missing(path: str) -> None:
-    """No file has such a name."""
+def test_an_invalid_path_is_missing(path: str) -> None:
     with pytest.raises(UnreadableError, match="there is no such file"):
         read_file(path)
 
 
 def test_a_name_that_is_too_long_is_unreadable() -> None:
-    """The system's words say why."""
+    """The message of the system says why."""
     with pytest.raises(UnreadableError, match="it cannot be read: file name too long"):
         read_file("x" * 5000)
 
 
-def test_a_file_of_a_mib_is_read_and_one_byte_more_is_not(tmp_path: Path) -> None:
-    """At most 1 MiB."""
+def test_a_file_of_one_mib_is_read_and_a_larger_one_is_not(tmp_path: Path) -> None:
     path = tmp_path / "SKILL.md"
     path.write_bytes(b"x" * MAX_SKILL_FILE_BYTES)
     assert len(read_file(str(path))) == MAX_SKILL_FILE_BYTES
@@ -181,8 +176,8 @@ def test_a_file_of_a_mib_is_read_and_one_byte_more_is_not(tmp_path: Path) -> Non
         pytest.param(lambda path: path.write_bytes(b"---\n" + b"a: b\n" * (64 * 1024 * 1024 // 5)), id="64-MiB"),
     ],
 )
-def test_a_huge_file_costs_nothing(tmp_path: Path, make: object) -> None:
-    """Neither time nor memory: it is not read at all."""
+def test_a_huge_file_is_not_read(tmp_path: Path, make: object) -> None:
+    """It costs neither time nor memory."""
     path = tmp_path / "SKILL.md"
     path.touch()
     assert callable(make)
@@ -201,13 +196,13 @@ def test_a_huge_file_costs_nothing(tmp_path: Path, make: object) -> None:
 
 
 def test_a_file_that_grows_while_it_is_read_ends_at_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The size that was seen when it was opened is a hint only."""
+    """Its size when it was opened does not matter."""
     path = tmp_path / "SKILL.md"
     path.write_bytes(b"---\n")
-    real, asked = os.read, []
+    real, sizes = os.read, []
 
     def grow(fd: int, size: int) -> bytes:
-        asked.append(size)
+        sizes.append(size)
         with path.open("ab") as file:
             file.write(b"x" * 300_000)
         return real(fd, size)
@@ -215,11 +210,11 @@ def test_a_file_that_grows_while_it_is_read_ends_at_the_limit(tmp_path: Path, mo
     monkeypatch.setattr("prowess._internal.files.os.read", grow)
     with pytest.raises(UnreadableError, match="larger than 1 MiB"):
         read_file(str(path))
-    assert len(asked) < 10
+    assert len(sizes) < 10
 
 
 def test_a_file_of_proc_is_read_to_its_end() -> None:
-    """Its size is 0, which is not true."""
+    """Although its size is 0."""
     path = "/proc/self/status"
     if not os.path.exists(path):
         return
@@ -240,17 +235,19 @@ def test_a_file_of_proc_is_read_to_its_end() -> None:
         pytest.param(b"x" * 4096, 4096, True, id="exactly-a-page"),
     ],
 )
-def test_a_head_is_read_no_further_than_its_fence(tmp_path: Path, data: bytes, length: int, whole: bool) -> None:
-    """In steps, at most to the limit."""
+def test_a_head_is_read_up_to_the_end_of_the_front_matter(
+    tmp_path: Path, data: bytes, length: int, whole: bool
+) -> None:
+    """In steps, and at most to the limit."""
     path = tmp_path / "SKILL.md"
     path.write_bytes(data)
-    head, all_of_it, _ = read_head(str(path), frontmatter_end, LIMIT)
-    assert (len(head), all_of_it) == (length, whole)
+    head, is_whole, _ = read_head(str(path), frontmatter_end, LIMIT)
+    assert (len(head), is_whole) == (length, whole)
     assert data.startswith(head)
 
 
 def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
-    """Whatever happens to a file, it is closed."""
+    """A file that cannot be read is closed, too."""
     if not os.path.isdir("/proc/self/fd"):
         return
     (tmp_path / "folder").mkdir()
@@ -263,7 +260,7 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
 
 
 def test_a_file_that_others_may_write_to_is_not_private(tmp_path: Path) -> None:
-    """Mode 644 is; so is what only its owner may use."""
+    """Mode 600 and mode 644 are."""
     path = tmp_path / "file"
     path.write_text("x")
     problems = []

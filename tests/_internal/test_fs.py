@@ -145,8 +145,8 @@ def sides(tmp_path: Path) -> Iterator[tuple[int, int]]:
     os.close(two)
 
 
-def fails(_: object, *more: object) -> int:
-    """What a file system says that does not know the call."""
+def unsupported(_: object, *more: object) -> int:
+    """Fail like a file system without this call."""
     import ctypes
 
     ctypes.set_errno(errno.EINVAL)
@@ -154,19 +154,19 @@ def fails(_: object, *more: object) -> int:
 
 
 @pytest.fixture(params=["the system's call", "no such call", "a file system without it"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """With what the system has, and where it has nothing."""
+def support(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Whether the system call is supported."""
     if request.param == "no such call":
         monkeypatch.setattr(fs, "_renameat2", lambda: None)
     elif request.param == "a file system without it":
-        monkeypatch.setattr(fs, "_renameat2", lambda: fails)
+        monkeypatch.setattr(fs, "_renameat2", lambda: unsupported)
     return str(request.param)
 
 
-def test_two_folders_change_places_in_one_step(sides: tuple[int, int], tmp_path: Path, way: str) -> None:
-    """Where that can be done, and else nothing is done and the caller is told."""
+def test_two_folders_are_exchanged_in_one_step(sides: tuple[int, int], tmp_path: Path, support: str) -> None:
+    """Or nothing is done, and the result is false."""
     before = content(tmp_path)
-    can = way == "the system's call"
+    can = support == "the system's call"
     assert exchange_names(sides[0], "a", sides[1], "b") is can
     if not can:
         assert content(tmp_path) == before
@@ -177,8 +177,10 @@ def test_two_folders_change_places_in_one_step(sides: tuple[int, int], tmp_path:
 
 
 @pytest.mark.parametrize("names", [("a", "none"), ("none", "b"), ("a", "b" * 300)], ids=repr)
-def test_an_exchange_with_nothing_fails(names: tuple[str, str], sides: tuple[int, int], tmp_path: Path) -> None:
-    """And says so; it is not taken for one that this system cannot do."""
+def test_an_exchange_with_a_missing_folder_fails(
+    names: tuple[str, str], sides: tuple[int, int], tmp_path: Path
+) -> None:
+    """That is not taken for a missing system call."""
     before = content(tmp_path)
     with pytest.raises(OSError, match=r"No such file|too long") as error:
         exchange_names(sides[0], names[0], sides[1], names[1])
@@ -186,18 +188,18 @@ def test_an_exchange_with_nothing_fails(names: tuple[str, str], sides: tuple[int
     assert content(tmp_path) == before
 
 
-def test_a_new_name_is_given(sides: tuple[int, int], tmp_path: Path, way: str) -> None:
-    """From one folder into the other, with all that is inside."""
+def test_a_folder_is_renamed(sides: tuple[int, int], tmp_path: Path, support: str) -> None:
+    """From one open folder into another."""
     rename_no_replace(sides[0], "a", sides[1], "c")
     assert sorted(content(tmp_path)) == ["", "one", "two", "two/b", "two/c", "two/c/file"]
 
 
-@pytest.mark.parametrize("there", ["an empty folder", "a file", "a link to nothing"])
-def test_a_name_that_something_has_is_not_given(there: str, sides: tuple[int, int], tmp_path: Path, way: str) -> None:
-    """Not even that of an empty folder, which a plain rename would replace."""
-    if there != "an empty folder":
+@pytest.mark.parametrize("existing", ["an empty folder", "a file", "a link to nothing"])
+def test_renaming_never_replaces_anything(existing: str, sides: tuple[int, int], tmp_path: Path, support: str) -> None:
+    """Not even an empty folder, which `os.rename` would replace."""
+    if existing != "an empty folder":
         (tmp_path / "two/b").rmdir()
-        if there == "a file":
+        if existing == "a file":
             (tmp_path / "two/b").write_text("y")
         else:
             (tmp_path / "two/b").symlink_to("nowhere")
@@ -207,14 +209,12 @@ def test_a_name_that_something_has_is_not_given(there: str, sides: tuple[int, in
     assert content(tmp_path) == before
 
 
-def test_what_is_not_there_cannot_be_renamed(sides: tuple[int, int], way: str) -> None:
-    """The system's own error comes through."""
+def test_renaming_a_missing_folder_fails(sides: tuple[int, int], support: str) -> None:
     with pytest.raises(FileNotFoundError):
         rename_no_replace(sides[0], "none", sides[1], "c")
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="names are UTF-8 there")
-def test_names_are_bytes_to_the_system(sides: tuple[int, int], tmp_path: Path, way: str) -> None:
-    """Also those that are no text."""
+def test_a_name_that_is_not_utf_8_can_be_given(sides: tuple[int, int], tmp_path: Path, support: str) -> None:
     rename_no_replace(sides[0], "a", sides[1], os.fsdecode(b"\xff"))
     assert os.path.isdir(os.fsencode(tmp_path) + b"/two/\xff")

@@ -1,4 +1,4 @@
-"""Folders go, whatever was put into them against that; what lies elsewhere stays."""
+"""Remove folders, even those prepared so that they cannot be removed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders have no descriptors there")
 
 
-def deep(top: Path, levels: int) -> None:
-    """Make folders in folders, more than a path may name."""
+def make_deep(top: Path, levels: int) -> None:
+    """Nest more folders than fit into a path."""
     top.mkdir()
     fd = os.open(top, os.O_RDONLY)
     for _ in range(levels):
@@ -29,8 +29,8 @@ def deep(top: Path, levels: int) -> None:
     os.close(fd)
 
 
-def shut(top: Path) -> None:
-    """Make folders that their owner may neither list nor change."""
+def make_inaccessible(top: Path) -> None:
+    """Create folders that their owner may neither list nor change."""
     (top / "none/inner").mkdir(parents=True)
     (top / "read/inner").mkdir(parents=True)
     (top / "read/inner/file").write_text("x")
@@ -38,8 +38,7 @@ def shut(top: Path) -> None:
         (top / path).chmod(mode)
 
 
-def test_all_goes_and_what_links_lead_to_stays(tmp_path: Path) -> None:
-    """Files, folders, FIFOs and links, of which none is followed."""
+def test_everything_is_removed_and_link_targets_stay(tmp_path: Path) -> None:
     (tmp_path / "kept/inner").mkdir(parents=True)
     top = tmp_path / "top"
     (top / "a/b").mkdir(parents=True)
@@ -50,8 +49,8 @@ def test_all_goes_and_what_links_lead_to_stays(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["inner", "kept"]
 
 
-def test_the_way_to_a_folder_may_be_a_link_but_not_the_folder(tmp_path: Path) -> None:
-    """So a folder for temporary files may be one, as on macOS."""
+def test_a_parent_may_be_a_link_but_not_the_folder(tmp_path: Path) -> None:
+    """On macOS the folder for temporary files is inside a link."""
     (tmp_path / "real/top/inner").mkdir(parents=True)
     (tmp_path / "way").symlink_to("real")
     (tmp_path / "real/other").mkdir()
@@ -62,8 +61,8 @@ def test_the_way_to_a_folder_may_be_a_link_but_not_the_folder(tmp_path: Path) ->
     assert (tmp_path / "link").is_symlink()
 
 
-def test_what_is_not_there_or_no_folder_is_left_alone(tmp_path: Path) -> None:
-    """Nothing is raised, and no file goes."""
+def test_files_and_missing_folders_are_left_alone(tmp_path: Path) -> None:
+    """They are no error."""
     (tmp_path / "file").write_text("x")
     fd = os.open(tmp_path, os.O_RDONLY)
     for name in ("file", "missing", "missing/inner"):
@@ -73,11 +72,11 @@ def test_what_is_not_there_or_no_folder_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_hundreds_of_levels_go_with_few_descriptors(tmp_path: Path) -> None:
-    """However deep folders are, none is held open for each; and none stays open."""
+def test_deep_folders_are_removed_with_few_descriptors(tmp_path: Path) -> None:
+    """No descriptor stays open."""
     import resource
 
-    deep(tmp_path / "top", 300)
+    make_deep(tmp_path / "top", 300)
     fd = os.open(tmp_path, os.O_RDONLY)
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (fd + 20, limits[1]))
@@ -92,16 +91,15 @@ def test_hundreds_of_levels_go_with_few_descriptors(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "posix" and os.geteuid() == 0, reason="root may do it without permission; see below")
-def test_folders_without_permissions_go(tmp_path: Path) -> None:
-    """Their owner may give them back."""
-    shut(tmp_path / "top")
+def test_folders_without_permissions_are_removed(tmp_path: Path) -> None:
+    make_inaccessible(tmp_path / "top")
     remove_tree(str(tmp_path / "top"))
     assert [*tmp_path.iterdir()] == []
 
 
-@pytest.mark.skipif(os.name == "posix" and os.geteuid() != 0, reason="only root may become someone else")
-def test_folders_without_permissions_go_for_a_user(tmp_path: Path) -> None:
-    """Root would not notice: the same as above, as someone else."""
+@pytest.mark.skipif(os.name == "posix" and os.geteuid() != 0, reason="only root can become another user")
+def test_an_ordinary_user_removes_folders_without_permissions(tmp_path: Path) -> None:
+    """Permissions do not matter to root: the same as above, as another user."""
     os.chown(tmp_path, 65534, 65534)
     for folder in tmp_path.parents:
         if folder.stat().st_uid == 0 and not folder.stat().st_mode & 0o001:
@@ -110,12 +108,12 @@ def test_folders_without_permissions_go_for_a_user(tmp_path: Path) -> None:
         "import os, sys, pathlib, test_fs_removal\n"
         "os.setgid(65534); os.setuid(65534)\n"
         "top = pathlib.Path(sys.argv[1], 'top')\n"
-        "test_fs_removal.shut(top)\n"
+        "test_fs_removal.make_inaccessible(top)\n"
         "try: os.listdir(top)\n"
-        "except PermissionError: print('shut')\n"
+        "except PermissionError: print('inaccessible')\n"
         "test_fs_removal.remove_tree(str(top))\n"
     )
     env = {**os.environ, "PYTHONPATH": os.path.dirname(__file__)}
     argv = [sys.executable, "-c", script, str(tmp_path)]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, env=env)
-    assert (done.stdout, [*tmp_path.iterdir()]) == ("shut\n", [])
+    assert (done.stdout, [*tmp_path.iterdir()]) == ("inaccessible\n", [])

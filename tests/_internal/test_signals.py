@@ -18,8 +18,8 @@ def send(*numbers: int) -> None:
         os.kill(os.getpid(), number)
 
 
-def test_a_signal_is_raised_in_the_end() -> None:
-    """What is between is done first, and Python's own handler is there again."""
+def test_a_deferred_signal_is_raised_at_the_end_of_the_block() -> None:
+    """The previous handler is restored."""
     done: list[int] = []
 
     def work() -> None:
@@ -33,16 +33,15 @@ def test_a_signal_is_raised_in_the_end() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_signal_is_answered_where_that_is_asked_for() -> None:
-    """Once."""
+def test_a_deferred_signal_is_delivered_once_on_request() -> None:
     done: list[int] = []
 
     def work() -> None:
-        with deferred_signals() as answer:
-            answer()
+        with deferred_signals() as deliver:
+            deliver()
             send(signal.SIGINT)
             done.append(1)
-            answer()
+            deliver()
             done.append(2)
 
     with pytest.raises(KeyboardInterrupt):
@@ -50,15 +49,14 @@ def test_a_signal_is_answered_where_that_is_asked_for() -> None:
     assert done == [1]
 
 
-def test_a_handler_that_raises_nothing_ends_nothing() -> None:
-    """It is called, and the work goes on."""
+def test_a_handler_that_does_not_raise_does_not_end_the_block() -> None:
     caught: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, _: caught.append(number))
     try:
-        with deferred_signals() as answer:
+        with deferred_signals() as deliver:
             send(signal.SIGTERM)
             assert caught == []
-            answer()
+            deliver()
             assert caught == [signal.SIGTERM]
             send(signal.SIGTERM)
         assert caught == [signal.SIGTERM, signal.SIGTERM]
@@ -66,45 +64,44 @@ def test_a_handler_that_raises_nothing_ends_nothing() -> None:
         signal.signal(signal.SIGTERM, before)
 
 
-def test_what_is_ignored_stays_ignored() -> None:
-    """As below `nohup`."""
+def test_an_ignored_signal_stays_ignored() -> None:
+    """As under `nohup`."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with deferred_signals() as answer:
+        with deferred_signals() as deliver:
             send(signal.SIGHUP)
-            answer()
+            deliver()
             assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
 
 
-@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("delivered", [True, False])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_ends_the_process_does_so_after_clearing_up(number: int, asked: bool) -> None:
-    """And whoever started it sees by which it ended."""
+def test_a_signal_that_ends_the_process_does_so_after_the_cleanup(number: int, delivered: bool) -> None:
+    """Its parent sees which signal ended it."""
     code = f"""
 import os
 from prowess._internal.signals import deferred_signals
-with deferred_signals() as answer:
+with deferred_signals() as deliver:
     try:
         os.kill(os.getpid(), {int(number)})
-        {"answer()" if asked else ""}
+        {"deliver()" if delivered else ""}
         print("on")
     finally:
         print("cleared", flush=True)
 print("never")
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (-number, "cleared\n" if asked else "on\ncleared\n")
+    assert (done.returncode, done.stdout) == (-number, "cleared\n" if delivered else "on\ncleared\n")
 
 
-def test_another_thread_has_no_signals_to_hold() -> None:
-    """There it does nothing."""
+def test_nothing_is_deferred_in_another_thread() -> None:
     done: list[int] = []
 
     def work() -> None:
-        with deferred_signals() as answer:
-            answer()
+        with deferred_signals() as deliver:
+            deliver()
             done.append(1)
 
     thread = Thread(target=work)
@@ -155,7 +152,7 @@ def test_a_system_without_a_signal_is_no_error() -> None:
         assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
 
 
-def test_another_thread_has_no_signals_to_turn_into_exceptions() -> None:
+def test_no_signal_becomes_an_exception_in_another_thread() -> None:
     done: list[int] = []
 
     def work() -> None:

@@ -1,4 +1,4 @@
-"""Make text from strangers safe to show, measure it, and compare names."""
+"""Make untrusted text safe to show, measure text, and compare names."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""path -> bytes, without following, blocking or flooding
+"""Read the files of a skill safely, and describe files by their status.
 
-Every file of a skill is opened here. The path may name a FIFO, a device or a link that someone put there to be
-opened, so the open never follows its last component, never waits, and what it got is looked at before it is read.
+A path may name a FIFO, a device or a link that an attacker put there. So opening never follows a link in the last part
+of the path and never waits, and the type of the opened file is checked before it is read.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ __all__ = [
 
 SKILL_FILE = "SKILL.md"
 MAX_SKILL_FILE_BYTES = 1024 * 1024
-"""The most a SKILL.md may hold: 1 MiB."""
+"""The largest size of a SKILL.md: 1 MiB."""
 MAX_SKILL_TOTAL_BYTES = 10 * 1024 * 1024
-"""The most all files of a skill that is mounted may hold: 10 MiB."""
+"""The largest size of a skill that is mounted: 10 MiB for all of its files."""
 
-# Windows has neither flag: there a link is refused by name, and nothing that blocks can stand in a folder.
+# Windows has neither flag: there a link is refused by name, and no file in a folder blocks.
 _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _HEAD_CHUNK_BYTES = 4096
@@ -51,7 +51,7 @@ _FILE_TYPE_MASK, _REGULAR_FILE = 0o170000, stat.S_IFREG
 
 
 class UnreadableError(Exception):
-    """A file that cannot be read, told as the finding it is."""
+    """A file cannot be read. The error has the fields of the finding that reports it."""
 
     def __init__(self, code: str, message: str, hint: str) -> None:
         super().__init__(message)
@@ -62,7 +62,7 @@ def _open_regular(path: str, follow: bool) -> tuple[int, os.stat_result]:
     """Open a regular file.
 
     Raises:
-        UnreadableError: it is missing, something else than a regular file, or may not be read.
+        UnreadableError: it is missing, not a regular file, or not readable.
     """
     if not _NOFOLLOW and not follow and os.path.islink(path):
         raise UnreadableError("file-is-link", "SKILL.md is a link, which is not followed", "put the file itself there")
@@ -85,8 +85,8 @@ def _unreadable_error(error: OSError, path: str, *, follow: bool) -> UnreadableE
         return UnreadableError("file-missing", "there is no such file", "check the path")
     if error.errno in (errno.ELOOP, errno.EMLINK):
         if follow or not os.path.islink(path):
-            hint = "mend the links on the way to it"
-            return UnreadableError("file-unreadable", "it cannot be read: its links lead round in a circle", hint)
+            hint = "fix the links in its path"
+            return UnreadableError("file-unreadable", "it cannot be read: its links form a loop", hint)
         return UnreadableError("file-is-link", "it is a link, which is not followed", "put the file itself there")
     if error.errno in (errno.ENXIO, errno.EISDIR, errno.EOPNOTSUPP):
         try:
@@ -95,11 +95,11 @@ def _unreadable_error(error: OSError, path: str, *, follow: bool) -> UnreadableE
             kind = "something else"
         return UnreadableError("file-not-regular", f"it is {kind}, not a regular file", "put a text file there")
     words = error.strerror or "it cannot be opened"
-    return UnreadableError("file-unreadable", f"it cannot be read: {words.lower()}", "mend its permissions")
+    return UnreadableError("file-unreadable", f"it cannot be read: {words.lower()}", "fix its permissions")
 
 
 def describe_file_type(mode: int) -> str:
-    """Say what kind of thing has a mode."""
+    """Return what type of file has a mode, such as "a folder"."""
     for test, words in (
         (stat.S_ISDIR, "a folder"),
         (stat.S_ISFIFO, "a FIFO"),
@@ -116,8 +116,9 @@ def describe_file_type(mode: int) -> str:
 stat_fingerprint: Callable[[os.stat_result], tuple[int, ...]] = attrgetter(
     "st_mode", "st_ino", "st_dev", "st_size", "st_mtime_ns", "st_ctime_ns"
 )
-"""Return what changes whenever a file changes: its kind, size, place, owner, mode or content. The system sets `ctime`
-itself and lets nobody else do it; on Windows it is the time of creation."""
+"""Return six numbers that change whenever the type, size, place, owner, mode or content of a file changes.
+
+Only the system can set `ctime`; on Windows it is the time of creation."""
 
 
 def ownership_problem(status: os.stat_result) -> Literal["owner", "writable"] | None:
@@ -130,7 +131,7 @@ def ownership_problem(status: os.stat_result) -> Literal["owner", "writable"] | 
 
 
 def is_own_file(status: os.stat_result, is_type: Callable[[int], bool] = stat.S_ISREG) -> bool:
-    """Return whether a file belongs to the user and nobody else may write to it.
+    """Return whether a file belongs to the user, and other users may not write to it.
 
     Args:
         status: as `os.lstat` or `os.fstat` returns it.
@@ -140,13 +141,13 @@ def is_own_file(status: os.stat_result, is_type: Callable[[int], bool] = stat.S_
 
 
 def package_folder() -> str:
-    """Return the folder of the package `prowess`, wherever in it this module is."""
+    """Return the folder of the package `prowess`."""
     folder: str = sys.modules[__name__.partition(".")[0]].__path__[0]
     return folder
 
 
 def expand_home(path: str, home: str) -> str:
-    """Write out the `~/` a path may begin with; another user's `~name/` stays as it is."""
+    """Replace `~/` at the beginning of a path with the home; another user's `~name/` is left alone."""
     return os.path.join(home, path[2:]) if path.startswith("~/") else path
 
 
@@ -183,15 +184,15 @@ def read_file(path: str, limit: int = MAX_SKILL_FILE_BYTES, *, follow: bool = Fa
 
 
 def read_head(path: str, end: Callable[[bytes], int], limit: int) -> tuple[bytes, bool, os.stat_result]:
-    """Read a regular file only as far as `end` says is enough, at most `limit` bytes.
+    """Read the beginning of a regular file, until `end` finds the end of the part that is needed.
 
     Args:
         path: the file.
-        end: given what was read so far, returns the length that is enough, or -1 for "read on".
-        limit: bytes at most.
+        end: gets the bytes read so far, and returns the length of the part, or -1 to read more.
+        limit: the most bytes to read.
 
     Returns:
-        The bytes read, whether they are the whole file, and its status before it was read.
+        The bytes read, whether they are the whole file, and the status of the file before it was read.
 
     Raises:
         UnreadableError: it is missing, not a regular file, unreadable or larger than 1 MiB.
@@ -202,18 +203,18 @@ def read_head(path: str, end: Callable[[bytes], int], limit: int) -> tuple[bytes
         if size > MAX_SKILL_FILE_BYTES:
             raise UnreadableError("file-too-large", "it is larger than 1 MiB", "move the text into files beside it")
         data = os.read(fd, _HEAD_CHUNK_BYTES)
-        wanted = _HEAD_CHUNK_BYTES
+        requested = _HEAD_CHUNK_BYTES
         while True:
-            if len(data) < wanted:
-                # A regular file gives less than was asked for only at its end; the size says so without another read,
-                # but those of /proc say 0 and give what they like.
-                if len(data) >= size > 0 or not (more := os.read(fd, wanted - len(data))):
+            if len(data) < requested:
+                # A regular file returns fewer bytes only at its end, which its size shows without another read. Files
+                # of /proc have size 0 and return any number of bytes.
+                if len(data) >= size > 0 or not (more := os.read(fd, requested - len(data))):
                     return data, True, status
                 data += more
-            elif end(data) >= 0 or wanted >= limit:
+            elif end(data) >= 0 or requested >= limit:
                 return data, len(data) == size, status
             else:
-                wanted = min(wanted * 4, limit)
+                requested = min(requested * 4, limit)
     except OSError as error:
         raise _unreadable_error(error, path, follow=False) from None
     finally:
@@ -221,74 +222,76 @@ def read_head(path: str, end: Callable[[bytes], int], limit: int) -> tuple[bytes
 
 
 MAX_SKILL_FILES = 10_000
-"""Files of one skill that are looked at."""
+"""The most files of a skill that are listed."""
 MAX_DIGEST_BYTES = 64 * 1024 * 1024
-"""Bytes of one skill that are read for its digest."""
+"""The most bytes of a skill that are read for its digest."""
 
 
 def skill_files(folder: str, *, folders: list[str] | None = None) -> list[tuple[str, int]]:
-    """Return the regular files of a skill: path relative to `folder` with `/`, size in bytes; sorted by path.
+    """List the regular files of a skill: path relative to `folder` with `/`, and size in bytes; sorted by path.
 
-    Links are not followed and not listed. Names are compared as bytes. At most `MAX_SKILL_FILES`. The folders that were
-    listed are added to `folders`, and an empty text where something could not be looked at.
+    Links are neither followed nor listed. Paths are sorted as bytes. At most `MAX_SKILL_FILES` are returned.
+
+    Args:
+        folder: the skill folder.
+        folders: gets the folders that were listed, and an empty string for each one that could not be read.
     """
-    result: list[tuple[str, int]] = []
-    failed = [] if folders is None else folders
-    waiting = [""]
-    seen = 0
-    while waiting and len(result) < MAX_SKILL_FILES and seen < MAX_SKILL_FILES:
-        inner = waiting.pop()
-        seen += 1
+    files: list[tuple[str, int]] = []
+    visited = [] if folders is None else folders
+    pending = [""]
+    count = 0
+    while pending and len(files) < MAX_SKILL_FILES and count < MAX_SKILL_FILES:
+        inner = pending.pop()
+        count += 1
         listed = os.path.join(folder, inner) if inner else folder
-        if folders is not None:
-            folders.append(listed)
+        visited.append(listed)
         try:
             with os.scandir(listed) as entries:
                 for entry in entries:
                     path = f"{inner}/{entry.name}" if inner else entry.name
                     try:
                         if entry.is_dir(follow_symlinks=False):
-                            waiting.append(path)
-                        elif len(result) >= MAX_SKILL_FILES:
+                            pending.append(path)
+                        elif len(files) >= MAX_SKILL_FILES:
                             break
                         elif entry.is_file(follow_symlinks=False):
-                            result.append((path, entry.stat(follow_symlinks=False).st_size))
+                            files.append((path, entry.stat(follow_symlinks=False).st_size))
                     except OSError:
-                        failed.append("")
+                        visited.append("")
         except OSError:
-            failed.append("")
-    result.sort(key=lambda item: os.fsencode(item[0]))
-    return result[:MAX_SKILL_FILES]
+            visited.append("")
+    files.sort(key=lambda item: os.fsencode(item[0]))
+    return files[:MAX_SKILL_FILES]
 
 
 def skill_digest(folder: str) -> str | None:
     """Return the digest of a skill: `sha256:` over the sorted lines `PATH NUL SHA256HEX LF` of its regular files.
 
-    None where a file cannot be read, or the skill is larger than `MAX_DIGEST_BYTES` or has too many files: nothing is
-    to be trusted by a digest that did not see everything.
+    `None` if a file cannot be read, or the skill is larger than `MAX_DIGEST_BYTES` or has too many files: a digest that
+    does not cover everything must not be trusted.
     """
     import hashlib
 
-    whole = hashlib.sha256()
-    left = MAX_DIGEST_BYTES
+    digest = hashlib.sha256()
+    bytes_left = MAX_DIGEST_BYTES
     files = skill_files(folder)
-    if len(files) >= MAX_SKILL_FILES or sum(size for _, size in files) > left:
+    if len(files) >= MAX_SKILL_FILES or sum(size for _, size in files) > bytes_left:
         return None
     for path, _ in files:
-        one = hashlib.sha256()
+        file_digest = hashlib.sha256()
         try:
             fd, _ = _open_regular(os.path.join(folder, path), False)
         except UnreadableError:
             return None
         try:
             while chunk := os.read(fd, 1 << 20):
-                one.update(chunk)
-                left -= len(chunk)
-                if left < 0:
+                file_digest.update(chunk)
+                bytes_left -= len(chunk)
+                if bytes_left < 0:
                     return None
         except OSError:
             return None
         finally:
             os.close(fd)
-        whole.update(os.fsencode(path) + b"\0" + one.hexdigest().encode() + b"\n")
-    return f"sha256:{whole.hexdigest()}"
+        digest.update(os.fsencode(path) + b"\0" + file_digest.hexdigest().encode() + b"\n")
+    return f"sha256:{digest.hexdigest()}"

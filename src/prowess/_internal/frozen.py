@@ -1,8 +1,8 @@
-"""annotations -> a frozen value
+"""Define immutable values by their annotations, without importing `dataclasses`.
 
-What `@dataclass(frozen=True, slots=True)` gives, without importing `dataclasses`: that alone takes as long as starting
-Python does, and each class half a millisecond more. Whoever asks for it later gets it all the same: `replace`,
-`fields`, `asdict` and `is_dataclass` of the standard library take these values for the dataclasses they could be.
+`Frozen` does what `@dataclass(frozen=True, slots=True)` does. Importing `dataclasses` takes as long as starting Python,
+and each dataclass half a millisecond more. `replace`, `fields`, `asdict` and `is_dataclass` of the standard library
+accept these values as dataclasses.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, Protocol, Self, dataclass_transform
 
     class FieldLoader(Protocol):
-        """Who knows the fields that a value was not given."""
+        """An object that can load the missing fields of a value."""
 
         def load_field(self, subject: Any, name: str) -> Any:
-            """Return a field of the value that this is about."""
+            """Return a field of the value for a subject."""
 else:
 
     def dataclass_transform(**_: object) -> object:
-        """Stand in for what type checkers alone look at."""
+        """Replace the decorator of `typing`, which only type checkers need."""
         return lambda cls: cls
 
 
 __all__ = ["EMPTY", "Frozen", "LazyFrozen"]
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
-"""The default of a field that is a mapping: each value gets one of its own."""
+"""The default of a field that is a mapping. Each value gets an empty mapping of its own."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -58,7 +58,7 @@ class _FrozenMeta(type):
 
 
 class _DataclassFields:
-    """What the standard library asks a dataclass or its value for."""
+    """Computes `__dataclass_fields__`, which `dataclasses` looks up, on first use."""
 
     def __get__(self, value: object, cls: _FrozenMeta) -> Any:
         if not cls._field_names:
@@ -67,14 +67,13 @@ class _DataclassFields:
 
 
 class Frozen(metaclass=_FrozenMeta):
-    """A value: its fields are given once, by name, and never change.
+    """An immutable value whose fields are given by name.
 
-    The class argument `aside` names fields that neither comparing nor `repr` looks at; with `kw_only=False` the fields
-    may be given in order too; `beside` are attributes that are no fields, for a value that is made before its fields
-    are.
+    Class arguments: `not_compared` names fields that comparison and `repr` ignore; with `kw_only=False` the fields may
+    be given by position too; `extra_slots` names attributes that are not fields.
 
     Raises:
-        TypeError: a field is missing, or not one of the class.
+        TypeError: a field is missing or unknown.
     """
 
     __dataclass_fields__ = _DataclassFields()
@@ -98,7 +97,7 @@ class Frozen(metaclass=_FrozenMeta):
         return cls._field_names
 
     def with_changes(self, **changes: Any) -> Self:
-        """Return the value with other values in some fields."""
+        """Return a copy with other values in some fields."""
         return type(self)(**{**{name: getattr(self, name) for name in self._fields()}, **changes})
 
     __replace__ = with_changes
@@ -135,15 +134,21 @@ class Frozen(metaclass=_FrozenMeta):
 
 
 class LazyFrozen(Frozen, extra_slots=("_source",)):
-    """A value of which some fields are worked out only when they are asked for."""
+    """A value some of whose fields are loaded on first use."""
 
     @classmethod
     def from_loader(cls, loader: FieldLoader, subject: object, **known: object) -> Self:
-        """Make a value of which only some fields are known; a teller, asked about it, tells the others."""
+        """Make a value of which only some fields are known.
+
+        Args:
+            loader: loads the other fields.
+            subject: what the loader is asked about.
+            known: the fields that are known already.
+        """
         value = _object_new(cls)
         _object_setattr(value, "_source", (loader, subject))
-        for name, given in known.items():
-            _object_setattr(value, name, given)
+        for name, field_value in known.items():
+            _object_setattr(value, name, field_value)
         return value
 
     if not TYPE_CHECKING:
@@ -158,18 +163,18 @@ class LazyFrozen(Frozen, extra_slots=("_source",)):
 
     @property
     def source(self) -> Any:
-        """Who tells the fields that were not given, and about what; None for a value whose fields were all given."""
+        """The loader of the missing fields and its subject; `None` if all fields were given."""
         return self.get_if_loaded("_source")
 
     def get_if_loaded(self, name: str) -> Any:
-        """Return a field if it is known already, else None."""
+        """Return a field if it is loaded, or else `None`."""
         try:
             return _object_getattribute(self, name)
         except AttributeError:
             return None
 
     def with_changes(self, **changes: Any) -> Self:
-        """Return the value with other values in some fields; what nobody asked for yet stays unasked."""
+        """Return a copy with other values in some fields; no field is loaded."""
         cls = type(self)
         value = _object_new(cls)
         for name in ("_source", *cls._field_names):
@@ -177,8 +182,8 @@ class LazyFrozen(Frozen, extra_slots=("_source",)):
                 _object_setattr(value, name, _object_getattribute(self, name))
             except AttributeError:
                 continue
-        for name, given in changes.items():
-            _object_setattr(value, name, given)
+        for name, changed in changes.items():
+            _object_setattr(value, name, changed)
         return value
 
 
@@ -186,46 +191,47 @@ _object_new, _object_setattr, _object_getattribute = object.__new__, object.__se
 
 
 def _unpickle(cls: type[Frozen], named: dict[str, Any]) -> Frozen:
-    """Make a value that was pickled or copied."""
+    """Restore a value that was pickled or copied."""
     return cls(**named)
 
 
 def _bind_positional(cls: type[Frozen], values: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-    """Give names to values that have none.
+    """Return all values by name, with those that were given by position.
 
     Raises:
         TypeError: there are too many, or one was given by name too.
     """
-    first = dict(zip(cls._field_names, values, strict=False))
-    if len(first) < len(values):
-        raise TypeError(f"{cls.__name__} takes {len(first)} values")
-    for name in first.keys() & named.keys():
-        raise TypeError(f"{cls.__name__} was given {name!r} twice")
-    return {**first, **named}
+    positional = dict(zip(cls._field_names, values, strict=False))
+    if len(positional) < len(values):
+        raise TypeError(f"{cls.__name__} takes at most {len(positional)} positional arguments")
+    for name in positional.keys() & named.keys():
+        raise TypeError(f"{cls.__name__} got multiple values for {name!r}")
+    return {**positional, **named}
 
 
 def _raise_field_error(cls: type[Frozen], named: Mapping[str, object]) -> NoReturn:
-    """Say which field is missing, or is none.
+    """Report an unknown or a missing field.
 
     Raises:
         TypeError: always.
     """
     unknown = [name for name in named if name not in cls._field_names]
     missing = [name for name in cls._field_names if name not in named]
-    raise TypeError(f"{cls.__name__} " + (f"has no field {unknown[0]!r}" if unknown else f"needs {missing[0]!r}"))
+    problem = f"has no field {unknown[0]!r}" if unknown else f"is missing the field {missing[0]!r}"
+    raise TypeError(f"{cls.__name__} {problem}")
 
 
 def _make_dataclass_fields(cls: _FrozenMeta) -> Any:
-    """Describe the fields of a class as `dataclasses` does, once it is asked for."""
+    """Return the fields of a class as `dataclasses` describes them, and keep them in the class."""
     import dataclasses
 
-    rows: list[Any] = []
+    fields: list[Any] = []
     for name in cls._field_names:
         shown = name not in cls._not_compared
         default = cls._defaults.get(name, dataclasses.MISSING)
-        given: dict[str, Any] = {"default_factory": dict} if default is EMPTY else {"default": default}
-        rows.append((name, cls.__annotations__[name], dataclasses.field(**given, compare=shown, repr=shown)))
-    twin: Any = dataclasses.make_dataclass(cls.__name__, rows, kw_only=True)
-    made = twin.__dataclass_fields__
-    type.__setattr__(cls, "__dataclass_fields__", made)
-    return made
+        options: dict[str, Any] = {"default_factory": dict} if default is EMPTY else {"default": default}
+        fields.append((name, cls.__annotations__[name], dataclasses.field(**options, compare=shown, repr=shown)))
+    twin: Any = dataclasses.make_dataclass(cls.__name__, fields, kw_only=True)
+    described = twin.__dataclass_fields__
+    type.__setattr__(cls, "__dataclass_fields__", described)
+    return described

@@ -1,7 +1,7 @@
 """Open, write, replace and remove files and folders safely where other people may write too.
 
-Nothing here follows a link that someone may have put in the way: files are opened with the flags below, and folders
-from the descriptor of the folder above them. A file is replaced in one step, so that no reader sees half of it.
+Links that another user may have created are not followed: files are opened with the flags below, and folders from the
+descriptor of their parent. A file is replaced in one step, so that no reader sees half of it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""where temporary folders are -> one for as long as somebody needs it
+"""Create temporary folders that are removed even if the process that made them is killed.
 
-Who is killed cannot tidy up. So there is a file in the folder that its process holds, and whatever the file was handed
-to as well; a folder that nobody holds any more is removed by whoever makes the next. The file is no folder, because
-through an open folder a client's sandbox could be left.
+Each folder contains a file that its process keeps locked; child processes may inherit the descriptor. When the next
+folder is created, those whose file is not locked any more are removed. The folder itself is not kept open: with an open
+folder a client could leave its sandbox.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from .signals import deferred_signals
 __all__ = ["IN_USE_FILE", "TemporaryDirectory", "temporary_directory_root"]
 
 IN_USE_FILE = "in-use"
-"""The file, in the folder."""
+"""The locked file in the folder."""
 STALE_SECONDS = 60.0
-"""Seconds after which a folder that nobody holds was left behind."""
+"""Seconds after which a folder without a lock counts as left behind."""
 
 
 class TemporaryDirectory:
-    """A temporary folder of this process, which is removed when it is closed, and at the end of the process.
+    """A temporary folder, which is removed when it is closed or the process ends.
 
     Attributes:
-        path: absolute.
-        lock_fd: the descriptor of the file that shows that it is in use.
+        path: the absolute path.
+        lock_fd: the descriptor of the locked file.
 
     Raises:
         OSError: it cannot be created.
@@ -46,18 +46,18 @@ class TemporaryDirectory:
             )
             _try_lock(self.lock_fd, exclusive=False)
             self.close = weakref.finalize(self, _remove_and_unlock, self.path, self.lock_fd, os.getpid())
-            """Removes the folder; once closed it stays so."""
+            """Removes the folder; calling it again does nothing."""
 
 
 def temporary_directory_root() -> str:
-    """Return the folder that temporary folders are made in; `TMPDIR` counts even if it is none."""
+    """Return the folder in which temporary folders are created: `TMPDIR` if it is set, even if it does not exist."""
     import tempfile
 
     return os.path.abspath(os.fsdecode(tempfile.tempdir or os.environ.get("TMPDIR") or tempfile.gettempdir()))
 
 
 def _try_lock(fd: int, *, exclusive: bool) -> bool:
-    """Hold an open file, and say whether that was possible."""
+    """Lock an open file; return whether that succeeded."""
     try:
         import fcntl
 
@@ -68,10 +68,10 @@ def _try_lock(fd: int, *, exclusive: bool) -> bool:
 
 
 def _remove_and_unlock(path: str, lock_fd: int, owner: int) -> None:
-    """Remove a folder, but not in a process that was forked from its owner.
+    """Remove a folder and release its lock, except in a process that was forked from the owner.
 
     Raises:
-        OSError: something in it cannot be removed.
+        OSError: something in the folder cannot be removed.
     """
     if os.getpid() != owner:
         return
@@ -84,14 +84,14 @@ def _remove_and_unlock(path: str, lock_fd: int, owner: int) -> None:
 
 
 def _remove_with_retries(path: str) -> None:
-    """Remove a folder with all that is in it.
+    """Remove a folder and everything in it.
 
     Raises:
         OSError: something in it cannot be removed.
     """
     from time import sleep
 
-    # What was started there may still be writing.
+    # A process that was started there may still be writing.
     for pause in (0.0, 0.05, 0.2, 0.5, 1.0):
         sleep(pause)
         remove_tree(path)
@@ -101,7 +101,7 @@ def _remove_with_retries(path: str) -> None:
 
 
 def _remove_stale_directories(top: str, prefix: str) -> None:
-    """Remove folders that nobody holds any more."""
+    """Remove folders that killed processes left behind."""
     with suppress(OSError), os.scandir(top) as entries:
         for entry in entries:
             if entry.name.startswith(prefix):
@@ -110,7 +110,7 @@ def _remove_stale_directories(top: str, prefix: str) -> None:
 
 
 def _remove_if_stale(path: str) -> None:
-    """Remove a folder if its process was killed."""
+    """Remove a folder unless a running process uses it."""
     from time import time
 
     status = os.lstat(path)

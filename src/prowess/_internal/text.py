@@ -1,4 +1,4 @@
-"""Make text from strangers safe to show, measure it, and compare names.
+"""Make untrusted text safe to show, measure text, and compare names.
 
 A skill may contain any character. Whatever a person or a terminal sees goes through `neutral`, `quoted` or
 `without_hidden`.
@@ -87,12 +87,12 @@ def collapse_hidden_runs(text: str) -> str:
 
 
 def neutral(text: str) -> str:
-    """Make text from a stranger safe to show on one line of a terminal: hidden characters are written as escapes."""
+    """Make untrusted text safe to show on one line of a terminal: hidden characters are written as escapes."""
     return text if text.isascii() and text.isprintable() else _hidden_pattern().sub(_escape_match, text)
 
 
 def quoted(text: str, limit: int = 60) -> str:
-    """Quote text from a stranger for a message: on one line, safe to show, at most `limit` characters of it."""
+    """Quote untrusted text for a message: on one line, safe to show, at most `limit` characters of it."""
     return f"`{neutral(text if len(text) <= limit else text[: limit - 1] + '…')}`"
 
 
