@@ -12,7 +12,7 @@ AGENT := .venv-agent
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
 .PHONY: help demo test test-packages quick adapters clients lint mutations endurance docs bench clean
-help:            ## what can be made
+help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
 # A virtual environment in the directory of the target; one that could not be finished is removed.
@@ -28,7 +28,7 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	@touch $@
 
-demo: $(AGENT)/.ready  ## see the skills of examples/ and of this machine, and run a role without a key
+demo: $(AGENT)/.ready  ## show the skills of examples/ and of this machine, and run a role without a key
 	@$(SYSTEM_PACKAGES) bwrap
 	@$(AGENT)/bin/python examples/demo.py
 
@@ -39,7 +39,7 @@ $(AGENT)/.ready: pyproject.toml
 	@touch $@
 
 test: export PROWESS_SKIPPED := $(CURDIR)/$(VENV)/.skipped
-test: test-packages lint  ## all checks and tests, as CI runs them; the last line names what could not be tested
+test: test-packages lint  ## run all checks and tests, as CI does; the last line names skipped tests
 	@rm -f "$(PROWESS_SKIPPED)"
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/adapters --ignore tests/real
 	@$(MAKE) --no-print-directory adapters
@@ -48,7 +48,7 @@ test: test-packages lint  ## all checks and tests, as CI runs them; the last lin
 test-packages:
 	@$(SYSTEM_PACKAGES) bwrap git openssl
 
-adapters: $(FRAMEWORKS)/.ready $(CAMEL)/.ready  ## the tests of the adapters, each with its real framework
+adapters: $(FRAMEWORKS)/.ready $(CAMEL)/.ready  ## test the adapters, each with its real framework
 	$(FRAMEWORKS)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters --ignore tests/adapters/test_camel.py
 	$(CAMEL)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters/test_camel.py
 
@@ -61,7 +61,7 @@ $(FRAMEWORKS)/.ready $(CAMEL)/.ready: pyproject.toml
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group $(group)
 	@touch $@
 
-clients: $(READY) $(CLIENTS)/.ready  ## real clients in isolated homes, their model on the loopback address (from npm, 900 MB)
+clients: $(READY) $(CLIENTS)/.ready  ## test real clients in isolated homes with a fake model (from npm, 900 MB)
 	@$(SYSTEM_PACKAGES) bwrap socat
 	$(BIN)/python -m pytest -q tests/real
 
@@ -75,25 +75,25 @@ $(CLIENTS)/.ready: tests/real/package.json tests/real/package-lock.json
 	@node $(@D)/node_modules/@anthropic-ai/claude-code/install.cjs
 	@touch $@
 
-lint: $(READY)   ## style, types, layers
+lint: $(READY)   ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-mutations: $(READY)  ## change folders of skills ten thousand times: no cached answer may be stale (some two minutes)
+mutations: $(READY)  ## change folders of skills ten thousand times: no cached result may be stale (about two minutes)
 	$(BIN)/python tests/mutations.py
 
-endurance: $(READY)  ## two thousand kills while skills are mounted, five hundred commands that leave processes behind (minutes)
+endurance: $(READY)  ## kill two thousand processes during mounts; run five hundred commands that leave processes behind (minutes)
 	$(BIN)/python tests/endurance.py
 	PROWESS_SANDBOX_RUNS=500 $(BIN)/python -m pytest -q -s tests/sandbox -k "leaves_behind or gigabyte or costs or bomb"
 
-docs: $(READY)   ## write what is made: _hosts.py, and the parts of docs/ that come from the code
+docs: $(READY)   ## write the generated pages of docs/ and src/prowess/hosts/_tables.py
 	$(BIN)/python docs/hosts_module.py
 	$(BIN)/python docs/generate.py
 
-bench: $(READY)  ## measure Prowess and its peers; writes docs/benchmarks.md
+bench: $(READY)  ## measure Prowess and other readers of skills; write docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
-clean:           ## forget everything that was set up
+clean:           ## remove everything that was set up
 	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(AGENT) $(CLIENTS) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
