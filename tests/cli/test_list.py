@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess._internal.files import skill_digest
+from prowess._internal.text import display_width
 from prowess.cli import _output as output
 from prowess.cli import main
 from prowess.cli.list import _is_on_path
@@ -350,7 +351,7 @@ def test_a_hostile_name_cannot_touch_the_terminal(project: Path, capsys: pytest.
     lines = capsys.readouterr().out.splitlines()
     assert lines[1] == r"a\x1b[2J\u202eb\u200b日本  yes                   yes    yes       no       .agents/skills/csv"
     assert lines[2].startswith(
-        "deploy" + " " * (output.display_width(r"a\x1b[2J\u202eb\u200b日本") + 2 - len("deploy")) + "user "
+        "deploy" + " " * (display_width(r"a\x1b[2J\u202eb\u200b日本") + 2 - len("deploy")) + "user "
     )
 
 
@@ -430,7 +431,7 @@ def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path, monkeypatch: pyt
 def test_cells_are_cut_and_padded(text: str, width: int, fitted: str) -> None:
     """By what a terminal shows: wide characters take two cells, combining ones none."""
     assert output.truncate_or_pad(text, width) == fitted
-    assert output.display_width(fitted) == width
+    assert display_width(fitted) == width
 
 
 def process(project: Path, *arguments: str) -> list[str]:

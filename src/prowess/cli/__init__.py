@@ -88,16 +88,14 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _report_unknown_command(name: str) -> int:
-    from prowess._internal.text import nearest_names, neutral
+    from prowess._internal.text import nearest_names, quoted
 
     from ._commands import COMMANDS, USAGE
     from ._output import print_error
 
     near = nearest_names(name, COMMANDS)
-    print_error(
-        f"unknown command `{neutral(name[:40])}`",
-        f"did you mean `prowess {near[0]}`?" if near else "`prowess --help` lists all commands",
-    )
+    hint = f"did you mean `prowess {near[0]}`?" if near else "`prowess --help` lists all commands"
+    print_error(f"unknown command {quoted(name)}", hint)
     return USAGE
 
 

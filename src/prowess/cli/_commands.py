@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["BUG", "COMMANDS", "FAILED", "INTERRUPTED", "OK", "TERMINATED", "USAGE", "main_help"]
+__all__ = ["BUG", "COMMANDS", "FAILED", "INTERRUPTED", "OK", "USAGE", "main_help"]
 
 COMMANDS = {
     "list": "list skills and their states, for one agent or for every agent on this machine",
@@ -25,8 +25,8 @@ COMMANDS = {
 }
 """Each command and what it does. Each is a module of this package."""
 
-OK, FAILED, USAGE, BUG, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
-"""Exit codes: success; errors found, or a failure; wrong use; a bug in Prowess; interrupted; terminated."""
+OK, FAILED, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes: success; errors found, or a failure; wrong use; a bug in Prowess; interrupted."""
 
 
 def main_help() -> str:

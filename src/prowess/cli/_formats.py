@@ -9,10 +9,10 @@ import os
 from itertools import groupby
 
 from prowess import __version__
-from prowess._internal.text import neutral
+from prowess._internal.text import display_width, neutral
 from prowess.findings import CODES, Finding, Severity
 
-from ._output import display_width, format_finding
+from ._output import format_finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

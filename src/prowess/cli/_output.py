@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from functools import lru_cache
 from itertools import accumulate, takewhile
 
-from prowess._internal.text import INVISIBLE_CHARACTERS, neutral, quoted
+from prowess._internal.text import INVISIBLE_CHARACTERS, PATH_LIMIT, character_width, display_width, neutral, quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "display_path",
-    "display_width",
     "format_finding",
     "format_table",
     "format_value",
@@ -187,7 +185,7 @@ def display_path(path: str, cwd: str, home: str) -> str:
 def format_value(value: Value) -> str:
     """Format a value of front matter on one line: text as it is, other values as JSON."""
     if isinstance(value, str):
-        return neutral(value) if value.strip() == value and value else quoted(value, 200)
+        return neutral(value) if value.strip() == value and value else quoted(value, PATH_LIMIT)
     import json
 
     return neutral(json.dumps(to_json_value(value), ensure_ascii=False))
@@ -246,21 +244,9 @@ def terminal_width() -> int:
     return max(columns, 60) if columns > 0 else 100
 
 
-@lru_cache(maxsize=4096)
-def _char_width(character: str) -> int:
-    import unicodedata
-
-    return 2 if unicodedata.east_asian_width(character) in "WF" else not unicodedata.combining(character)
-
-
-def display_width(text: str) -> int:
-    """Return how many cells of a terminal a text takes."""
-    return len(text) if text.isascii() else sum(map(_char_width, text))
-
-
 def truncate_or_pad(text: str, width: int) -> str:
     """Cut or pad a text to a number of cells."""
     if display_width(text) > width:
-        cells_so_far = accumulate(map(_char_width, text))
+        cells_so_far = accumulate(map(character_width, text))
         text = text[: sum(1 for _ in takewhile(lambda cells: cells < width, cells_so_far))] + "…"
     return text + " " * (width - display_width(text))

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 
 from prowess._internal.files import SKILL_FILE
-from prowess._internal.text import neutral, quoted
+from prowess._internal.signals import signals_as_exception
+from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.catalog import State
 from prowess.errors import ConfigError, SkillError, combine_errors
 from prowess.hosts import DEFAULT_HOST
 from prowess.mount import SkillConfig, SkillMount, mount, plan, read_record, skills_root, unmount
 
-from ._commands import OK, TERMINATED
+from ._commands import OK
 from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
 from ._output import pluralize, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from prowess.catalog import Catalog
     from prowess.mount import MountedSkill, RecordedMount
@@ -30,7 +30,6 @@ that contains a `/`, begins with `.` or `~`, or exists is a path. NAME=SKILL mou
 Folders that Prowess did not mount, or that have changed since, are neither replaced nor removed."""
 
 _SELECTABLE_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
-_MAX_QUOTED_CHARS = 200
 
 
 def parser() -> ArgumentParser:
@@ -93,7 +92,7 @@ def _mount(args: Namespace, home: str) -> int:
     skills_root(args.host)  # an unknown host is reported first
     mounts, problems = _resolve_each(args, args.skills)
     config = SkillConfig(skills=tuple(mounts), validate_on_mount=not args.no_validate)
-    with _sigterm_as_exit():
+    with signals_as_exception(("SIGTERM",)):
         if problems:
             raise combine_errors([*problems, *_plan_errors(config, home, args.host)], "nothing was mounted")
         report = mount(config, home, host=args.host)
@@ -116,9 +115,9 @@ def _plan_errors(config: SkillConfig, home: str, host: str) -> list[SkillError]:
 
 def _format_mounted(item: MountedSkill) -> str:
     """Return the line for one mounted skill."""
-    renamed = "" if item.renamed_from is None else f", renamed from {quoted(item.renamed_from, _MAX_QUOTED_CHARS)}"
+    renamed = "" if item.renamed_from is None else f", renamed from {quoted(item.renamed_from, PATH_LIMIT)}"
     size = f"{pluralize(item.files, 'file')}, {_format_size(item.bytes)}"
-    return f"mounted {quoted(item.name, _MAX_QUOTED_CHARS)} in {neutral(item.destination)} ({size}){renamed}"
+    return f"mounted {quoted(item.name, PATH_LIMIT)} in {neutral(item.destination)} ({size}){renamed}"
 
 
 def _format_size(count: int) -> str:
@@ -204,42 +203,20 @@ def _mount_by_name(catalog: Catalog, reference: str, name: str | None) -> SkillM
     return SkillMount(_skill_folder(os.path.join(os.path.realpath(folder), file)), plain_name if name is None else name)
 
 
-@contextmanager
-def _sigterm_as_exit() -> Iterator[None]:
-    """Make SIGTERM end the command like Ctrl-C: a partial mount is rolled back, and no message is printed."""
-    import signal
-
-    def stop(*_: object) -> None:
-        raise SystemExit(TERMINATED)
-
-    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield  # the caller handles or ignores it
-        return
-    try:
-        signal.signal(signal.SIGTERM, stop)
-    except ValueError:
-        yield  # only the main thread can handle signals
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
 # ── removing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _remove(args: Namespace, home: str) -> int:
     root = skills_root(args.host)
     names = _names_to_remove(args, home, root) if args.skills else None
-    with _sigterm_as_exit():
+    with signals_as_exception(("SIGTERM",)):
         folders = unmount(names, home, host=args.host)
     removed = [{"name": os.path.basename(folder), "destination": folder} for folder in folders]
     if args.json:
         print_json({"home": home, "removed": removed})
         return OK
     for item in removed:
-        print_stdout(f"removed {quoted(item['name'], _MAX_QUOTED_CHARS)} from {neutral(item['destination'])}")
+        print_stdout(f"removed {quoted(item['name'], PATH_LIMIT)} from {neutral(item['destination'])}")
     if not removed:
         print_stderr(f"no mounted skills in {neutral(os.path.join(home, root))}")
     return OK

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
 from contextlib import contextmanager
 
+from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import neutral, quoted
 from prowess.agent.assembly import assemble
 from prowess.agent.reload import RoleReloader
@@ -87,35 +87,10 @@ def run(args: Namespace) -> int:
         ConfigError: the role or an option is invalid.
     """
     try:
-        with _signals_as_exit():
+        with signals_as_exception():
             return _run_mode(args)
     finally:
         remove_runtime_folder()
-
-
-@contextmanager
-def _signals_as_exit() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP end the command like Ctrl-C: running work is stopped and cleaned up first."""
-
-    def stop(number: int, _frame: object) -> None:
-        raise SystemExit(128 + number)
-
-    replaced = []
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        # A caller that handles the signal, or ignores it like `nohup`, keeps its handler.
-        if number is None or signal.getsignal(number) is not signal.SIG_DFL:
-            continue
-        try:
-            signal.signal(number, stop)
-        except ValueError:
-            break  # only the main thread can handle signals
-        replaced.append(number)
-    try:
-        yield
-    finally:
-        for number in replaced:
-            signal.signal(number, signal.SIG_DFL)
 
 
 # ── modes ────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
 
+from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import describe_os_error, neutral
 from prowess.errors import ConfigError
 from prowess.sandbox import remove_runtime_folder, stop
@@ -18,7 +18,6 @@ from ._output import pluralize, print_findings, print_json, print_stderr, print_
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Iterator
 
     from prowess.testing import CaseResult, SkillResult, Suite, TestReport
 
@@ -28,6 +27,8 @@ _EPILOG = """\
 SKILL is a name as in `prowess activate`, or a path: the folder of a skill, its SKILL.md, or a folder that contains
 skills. By default all skills below the working directory are tested. Exit codes: 0 all cases passed; 1 a case failed,
 timed out or could not run; 2 a test file is invalid, and no case of that skill runs; 5 a named skill has no tests."""
+_END_SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+"""Signals that end the run early; the finished cases are reported."""
 _MAX_OUTPUT_LINES = 20
 """Lines to print of each output of a case that did not pass."""
 _MAX_LINE_CHARS = 500
@@ -66,7 +67,7 @@ def run(args: Namespace) -> int:
     progress = (
         None if args.json or not sys.stderr.isatty() else _ProgressLine(sum(len(suite.cases) for suite in suites))
     )
-    with _signals_as_interrupt() as signals:
+    with signals_as_exception(_END_SIGNALS, lambda _: KeyboardInterrupt(), first_only=True) as signals:
         try:
             report = run_suites(
                 suites, case=args.case, jobs=jobs, sandbox=args.sandbox, fail_fast=args.exitfirst, progress=progress
@@ -89,38 +90,6 @@ def run(args: Namespace) -> int:
         print_stderr("interrupted: cases that are not listed did not finish")
         return 128 + signals[0] if signals else INTERRUPTED
     return report.exit_code or (NO_TESTS if untested else OK)
-
-
-@contextmanager
-def _signals_as_interrupt() -> Iterator[list[int]]:
-    """Raise KeyboardInterrupt for signals that end the process, so that finished cases are reported.
-
-    Only the first signal raises: a second Ctrl-C must not interrupt the cleanup.
-
-    Yields:
-        The signals received so far.
-    """
-    import signal
-
-    received: list[int] = []
-
-    def on_signal(number: int, _: object) -> None:
-        received.append(number)
-        if len(received) == 1:
-            raise KeyboardInterrupt
-
-    previous_handlers = {}
-    try:
-        for number in (getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)):
-            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-                previous_handlers[number] = signal.signal(number, on_signal)
-    except ValueError:
-        pass  # only the main thread can handle signals
-    try:
-        yield received
-    finally:
-        for number, handler in previous_handlers.items():
-            signal.signal(number, handler)
 
 
 def _write_junit(path: str, data: bytes) -> None:
