@@ -71,13 +71,13 @@ pdf  {place(project)}
   passed  1-good
   failed  2-bad
     exit-code: the exit code is 3, not 0
-    stdout-contains: stdout does not contain `31`; line 3 is nearest: `3`
+    stdout-contains: stdout does not contain `31`; the most similar line is 3: `3`
 {lines}    stdout | ... and 10 lines more
     stderr | oh
   error   3-none
-    files: there is no `x.csv` in the skill
+    files: `x.csv` does not exist in the skill
   timeout 4-slow  (T s)
-    timeout: its time was up after 1 s, and it was ended with all it had started
+    timeout: timed out after 1 s; the command and all its processes were ended
     stdout | so far
 4 cases: 1 passed, 1 failed, 1 could not run, 1 timed out
 """
@@ -95,7 +95,7 @@ def test_what_keeps_all_from_running_is_told_once(project: Path, capsys: pytest.
         == f"""\
 pdf  {place(project)}
   error   a
-    skill: `pipe` is a FIFO, which cannot be copied (remove it from the skill)
+    skill: cannot copy `pipe`: it is a FIFO (remove it from the skill)
   error   b
 2 cases: 2 could not run
 """
@@ -258,9 +258,9 @@ def test_a_file_that_is_wrong_is_2_and_other_skills_are_run(
             "argument --jobs: invalid int value: 'x'\n\nhint: run `prowess test --help` for its options",
         ),
         (["--sandbox", "bwarp"], "unknown sandbox `bwarp`\n\nhint: did you mean `bwrap`?"),
-        (["--sandbox", ""], "unknown sandbox ``\n\nhint: choose one of auto, bwrap, seatbelt, none"),
-        (["--case", "zz"], "there is no case `zz`\n\nhint: `prowess test --list` shows the cases"),
-        (["--case", "cas"], "there is no case `cas`\n\nhint: did you mean `case`?"),
+        (["--sandbox", ""], "unknown sandbox ``\n\nhint: use one of auto, bwrap, seatbelt, none"),
+        (["--case", "zz"], "unknown case `zz`\n\nhint: `prowess test --list` shows the cases"),
+        (["--case", "cas"], "unknown case `cas`\n\nhint: did you mean `case`?"),
         (["pfd"], "no skill is called `pfd` for host `prowess`\n\nhint: did you mean `pdf`?"),
         (["./nowhere"], "there is no `{}/nowhere`\n\nhint: check the path"),
         (["--junit", "no/where.xml"], "`--junit`: no such folder: {}/no\n\nhint: create it first"),

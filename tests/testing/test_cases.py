@@ -180,7 +180,7 @@ def test_another_name_is_wrong(name: str, here: Path) -> None:
     """With what a name may have."""
     (line,) = wrong(here, GOOD.replace("name: a", f"name: {name}"))
     assert line.startswith("1:7: `")
-    assert line.endswith("` is no name of a case (use lower case letters, digits and hyphens, at most 64 of them)")
+    assert line.endswith("` is not a valid case name (use lower case letters, digits and hyphens, at most 64 of them)")
 
 
 # ── what is wrong with a case ────────────────────────────────────────────────────────────────────────────────────────
@@ -226,9 +226,9 @@ def test_another_name_is_wrong(name: str, here: Path) -> None:
         ("name: a\ninput: {}\n", ["2:8: missing key `input.command` (add `command: ...`)"]),
         (
             "name: a\ninput: {command: ' '}\n",
-            ["2:18: `input.command` is empty (write what `/bin/sh -c` is to run)"],
+            ["2:18: `input.command` is empty (add the command for `/bin/sh -c`)"],
         ),
-        ('name: a\ninput: {command: "x\\0y"}\n', ["2:18: `input.command` holds NUL (remove it)"]),
+        ('name: a\ninput: {command: "x\\0y"}\n', ["2:18: `input.command` contains a NUL character (remove it)"]),
         ("name: a\ninput: {command: [a, b]}\n", ["2:18: `input.command` is a list, not text (put it in quotes)"]),
         ("name: a\ninput: x\n", ["2:8: `input` is text (`x`), not a map (write `key: value` lines below `input:`)"]),
         ("- name: a\n", ["1:1: the file is a list, not `key: value` lines (write `key: value` lines)"]),
@@ -241,7 +241,7 @@ def test_another_name_is_wrong(name: str, here: Path) -> None:
                 "5:10: `input.files` is text (`x`), not a list of texts (write it below `files:`, after a dash)",
             ],
         ),
-        (GOOD + "  files: ['']\n", ["4:11: `input.files` holds an empty text (remove it)"]),
+        (GOOD + "  files: ['']\n", ["4:11: `input.files` contains an empty text (remove it)"]),
         (
             GOOD + "expected:\n  stdout-contains: x\n",
             [
@@ -256,7 +256,7 @@ def test_another_name_is_wrong(name: str, here: Path) -> None:
             [
                 "7:4: `expected.stderr-contains[0]` is empty, not text (put it in quotes)",
                 "5:25: `expected.not-contains[2]` is a map, not text (put it in quotes)",
-                "5:21: `expected.not-contains` holds an empty text (write a text; this one is in everything)",
+                "5:21: `expected.not-contains` contains an empty text (write some text; every output contains the empty text)",
             ],
         ),
         (
@@ -275,7 +275,7 @@ def test_another_name_is_wrong(name: str, here: Path) -> None:
             GOOD + "expected:\n  stdout-json: {a: [1e9999999999999999999]}\n",
             [
                 (
-                    "5:16: `expected.stdout-json` holds a number that cannot be read:"
+                    "5:16: `expected.stdout-json` contains an invalid number:"
                     " the exponent of `1e9999999999999999999` is too large (shorten it)"
                 )
             ],
@@ -324,9 +324,7 @@ def test_a_list_holds_at_most_a_thousand_texts(here: Path) -> None:
     """Each is looked for in all of an output."""
     written = "".join(f"  - x{number}\n" for number in range(1_001))
     (line,) = wrong(here, f"{GOOD}expected:\n  not-contains:\n{written}")
-    assert line == (
-        "6:3: `expected.not-contains` holds 1,001 texts, and at most 1,000 are taken (make more than one case of it)"
-    )
+    assert line == ("6:3: `expected.not-contains` has 1,001 texts; at most 1,000 are allowed (split the case)")
 
 
 @pytest.mark.parametrize(
@@ -362,7 +360,7 @@ def test_a_vast_file_is_not_read(here: Path) -> None:
     file = put(here, "- x\n")
     os.truncate(file, 100_000_000)
     assert told(load_suite(here)) == [
-        "tests/cases/a.yaml: it is larger than 262,144 bytes (make more than one file of it, or keep data in fixtures)"
+        "tests/cases/a.yaml: it is larger than 262,144 bytes (split the file, or move data to `tests/fixtures`)"
     ]
     put(here, b"- x\n" * 1_000_000)
     assert len(load_suite(here).findings) == 1
@@ -450,7 +448,7 @@ def test_a_config_says_how_long_and_which_variables(here: Path) -> None:
 
 
 TIMEOUT = "not a number above 0 and at most 86400"
-VERSION = "only version 1 of the format is known"
+VERSION = "only version 1 is supported"
 
 
 @pytest.mark.parametrize(
@@ -482,10 +480,10 @@ VERSION = "only version 1 of the format is known"
         ('{"version": 1, "env": {"A": true}}', "`env.A` is true or false (`true`), not text (put it in quotes)"),
         ('{"version": 1, "env": {"A": null}}', "`env.A` is empty (`null`), not text (put it in quotes)"),
         ('{"version": 1, "env": {"A": {}}}', "`env.A` is a map, not text (put it in quotes)"),
-        ('{"version": 1, "env": {"A": "x\\u0000y"}}', "`env.A` holds NUL (remove it)"),
+        ('{"version": 1, "env": {"A": "x\\u0000y"}}', "`env.A` contains a NUL character (remove it)"),
         (
             '{"version": 1, "env": {"A=B": "x"}}',
-            "`env.A=B` is no name of a variable (use letters, digits and `_`, no digit first)",
+            "`env.A=B` is not a valid variable name (use letters, digits and `_`, and no digit first)",
         ),
         ('{"version": 1, "env": {"": "x"}}', None),
         ('{"version": 1, "env": {"1A": "x"}}', None),
@@ -515,8 +513,8 @@ def test_what_is_wrong_with_a_config_is_told_all_at_once_and_where(here: Path) -
         f"tests/test-config.json:2:14: `version` is a number (`2`), not 1 ({VERSION})",
         "tests/test-config.json:4:16: `env.A` is a number (`1`), not text (put it in quotes)",
         (
-            "tests/test-config.json:4:19: `env.B-C` is no name of a variable"
-            " (use letters, digits and `_`, no digit first)"
+            "tests/test-config.json:4:19: `env.B-C` is not a valid variable name"
+            " (use letters, digits and `_`, and no digit first)"
         ),
     ]
 
@@ -571,7 +569,7 @@ def test_two_cases_of_one_name_are_wrong(here: Path) -> None:
     put(here, GOOD, "1.yaml")
     put(here, GOOD, "2.yml")
     assert told(load_suite(here)) == [
-        "tests/cases/2.yml: the name `a` is that of `tests/cases/1.yaml` too (give one of them another name)"
+        "tests/cases/2.yml: duplicate case name `a`, also in `tests/cases/1.yaml` (rename one of them)"
     ]
 
 
@@ -636,9 +634,7 @@ def test_a_folder_of_cases_that_is_a_file_is_told(here: Path) -> None:
     """It holds none."""
     (here / "tests/cases").rmdir()
     (here / "tests/cases").write_text("")
-    assert told(load_suite(here)) == [
-        "tests/cases: the cases cannot be listed: not a directory (make a folder there that can be read)"
-    ]
+    assert told(load_suite(here)) == ["tests/cases: cannot list the cases: not a directory (make it a readable folder)"]
 
 
 def test_a_skill_without_tests_has_none_and_nothing_is_wrong(here: Path) -> None:
@@ -657,9 +653,7 @@ def test_eleven_thousand_files_are_too_many(here: Path) -> None:
         os.mknod(here / f"tests/cases/{number}.yaml")
     begun = time.perf_counter()
     suite = load_suite(here)
-    assert told(suite) == [
-        "tests/cases: there are 11,000 files of cases, and at most 10,000 are taken (make more than one skill of it)"
-    ]
+    assert told(suite) == ["tests/cases: 11,000 case files; at most 10,000 are allowed (split the skill)"]
     assert suite.cases == ()
     assert time.perf_counter() - begun < 2
 
@@ -671,10 +665,10 @@ def test_a_file_whose_name_is_not_utf_8_is_one_as_well(here: Path) -> None:
     put(here, GOOD, "z.yaml")
     put(here, GOOD, os.fsdecode(b"\xff\x1b[2K.yaml"))
     lines = told(load_suite(here))
-    assert "the name `a` is that of `tests/cases/z.yaml` too" in lines[0]
+    assert "duplicate case name `a`, also in `tests/cases/z.yaml`" in lines[0]
     (here / "tests/cases/z.yaml").unlink()
     (line,) = told(load_suite(here))
-    assert "the name `a` is that of `tests/cases/\\xff\\x1b[2J.yaml` too" in line
+    assert "duplicate case name `a`, also in `tests/cases/\\xff\\x1b[2J.yaml`" in line
 
 
 def test_the_name_of_a_suite_is_its_skill_s(here: Path) -> None:

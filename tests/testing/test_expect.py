@@ -45,8 +45,8 @@ def told(result: Result, **expected: Any) -> list[tuple[str, str]]:
     ("code", "words"),
     [
         (1, "1"),
-        (126, "126 (the command cannot be run)"),
-        (127, "127 (the command was not found)"),
+        (126, "126 (command not executable)"),
+        (127, "127 (command not found)"),
         (128, "128"),
         (128 + signal.SIGKILL, "137 (SIGKILL)"),
         (128 + signal.SIGSEGV, "139 (SIGSEGV)"),
@@ -98,7 +98,7 @@ def test_a_text_that_is_missing_is_told_with_the_nearest_line() -> None:
     """Where one is near; and if there is nothing at all, that."""
     output = "Page 1\nHello, World!\nPage 2\n"
     assert told(ended(output), stdout_contains=("Hello World", "zzzzzz")) == [
-        ("stdout-contains", "stdout does not contain `Hello World`; line 2 is nearest: `Hello, World!`"),
+        ("stdout-contains", "stdout does not contain `Hello World`; the most similar line is 2: `Hello, World!`"),
         ("stdout-contains", "stdout does not contain `zzzzzz`"),
     ]
     assert told(ended(), stderr_contains=("x",)) == [("stderr-contains", "stderr does not contain `x`: it is empty")]
@@ -108,17 +108,17 @@ def test_what_is_longer_than_what_is_kept_cannot_pass_unseen() -> None:
     """What must be there counts if it is in the part that is kept; what must not be there may be in the rest."""
     assert told(ended("a", cut=(9, 0)), stdout_contains=("a",)) == []
     assert told(ended("a", cut=(9, 0)), stdout_contains=("b",)) == [
-        ("stdout-contains", "stdout does not contain `b` in the part of it that is kept")
+        ("stdout-contains", "stdout does not contain `b` before it was cut off")
     ]
     assert told(ended("a", cut=(9, 0)), not_contains=("b",)) == [
-        ("not-contains", "stdout is longer than what is kept of it, so it may contain `b`")
+        ("not-contains", "stdout is too long and was cut off, so it may contain `b`")
     ]
     assert told(ended("", "a", cut=(0, 9)), not_contains=("a", "b")) == [
         ("not-contains", "stderr contains `a` in line 1"),
-        ("not-contains", "stderr is longer than what is kept of it, so it may contain `b`"),
+        ("not-contains", "stderr is too long and was cut off, so it may contain `b`"),
     ]
     assert told(ended("{}", cut=(9, 0)), stdout_json={}) == [
-        ("stdout-json", "stdout is longer than what is kept of it, so it cannot be read as JSON")
+        ("stdout-json", "stdout is too long and was cut off, so it cannot be read as JSON")
     ]
 
 
@@ -152,11 +152,11 @@ def test_json_is_told_by_each_place_that_differs() -> None:
     assert told(ended('{"a": 1, "b": {"c": [1, 2]}}'), stdout_json={"a": "1", "b": {"c": [1], "d": None}}) == [
         ("stdout-json", '$.a is 1, not "1"'),
         ("stdout-json", "$.b.c has 2 items, not 1"),
-        ("stdout-json", "$.b.d is not there"),
+        ("stdout-json", "$.b.d is missing"),
     ]
     found = told(ended("{}"), stdout_json={f"k{number}": 1 for number in range(100)})
     assert len(found) == 21
-    assert found[-1] == ("stdout-json", "and more")
+    assert found[-1] == ("stdout-json", "and more differences")
 
 
 def test_json_that_is_expected_to_be_null_must_be_there() -> None:
@@ -208,7 +208,7 @@ def test_many_texts_that_are_missing_in_much_take_a_moment() -> None:
     wanted = tuple("ab" * 90 + str(number) for number in range(1_000))
     found = told(ended(output), stdout_contains=wanted)
     assert len(found) == 1_000
-    assert sum("is nearest" in words for _, words in found) == 3
+    assert sum("the most similar line is" in words for _, words in found) == 3
     assert time.perf_counter() - begun < 10
 
 

@@ -98,8 +98,8 @@ def test_the_statuses_of_cases_are_those_of_tests(project: Path, pytester: pytes
     assert found["good"] == []
     assert found["bad"] == [("failure", "Failed: exit-code: the exit code is 1, not 0")]
     assert [tag for tag, _ in found["none"]] == ["error"]
-    assert "files: there is no `x.csv` in the skill" in str(found["none"])
-    assert "timeout: its time was up after" in str(found["slow"])
+    assert "files: `x.csv` does not exist in the skill" in str(found["none"])
+    assert "timeout: timed out after" in str(found["slow"])
     assert processes_end("mark-of-pytest")
 
 

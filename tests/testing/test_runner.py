@@ -140,7 +140,7 @@ def test_an_empty_path_has_no_other_commands(tmp_path: Path, sandbox: str) -> No
     """What is not found is said."""
     (result,) = results_of(tmp_path / "s", {"a": "ls"}, {"env": {"PATH": ""}}, sandbox=sandbox).values()
     assert (result.status, result.exit_code) == ("failed", 127)
-    assert result.failures[0].message == "the exit code is 127 (the command was not found), not 0"
+    assert result.failures[0].message == "the exit code is 127 (command not found), not 0"
 
 
 @pytest.mark.parametrize("given", [{}, {"stdin": None}, {"stdin": ""}], ids=["absent", "null", "empty"])
@@ -232,8 +232,8 @@ def test_a_command_that_is_not_there_is_a_failure_that_says_so(tmp_path: Path, s
     cases = {"a": "no-such-command", "b": {"command": "no-such-command", "exit-code": 127}, "c": "./SKILL.md"}
     results = results_of(tmp_path / "s", cases, sandbox=sandbox)
     assert statuses(results) == {"a": "failed", "b": "passed", "c": "failed"}
-    assert "127 (the command was not found)" in results["a"].failures[0].message
-    assert "126 (the command cannot be run)" in results["c"].failures[0].message
+    assert "127 (command not found)" in results["a"].failures[0].message
+    assert "126 (command not executable)" in results["c"].failures[0].message
 
 
 def test_a_flood_is_cut_and_counts(tmp_path: Path) -> None:
@@ -290,8 +290,8 @@ def sparse(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (pipe, "`pipe` is a FIFO, which cannot be copied (remove it from the skill)"),
-        (sparse, "it holds more than 20,000 files or 512 MiB (leave out what the tests do not need)"),
+        (pipe, "cannot copy `pipe`: it is a FIFO (remove it from the skill)"),
+        (sparse, "the skill has more than 20,000 files or 512 MiB (remove files that the tests do not need)"),
     ],
 )
 def test_a_skill_that_cannot_be_copied_is_an_error_of_each_case(spoil: Any, words: str, tmp_path: Path) -> None:
@@ -343,7 +343,7 @@ def test_a_name_wins_over_the_stem_of_another(tmp_path: Path) -> None:
 def test_a_case_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     """With what may have been meant."""
     write_suite(tmp_path / "s", {"first": "true"})
-    with pytest.raises(SkillNotFoundError, match="there is no case `frist`") as caught:
+    with pytest.raises(SkillNotFoundError, match="unknown case `frist`") as caught:
         run_tests(tmp_path, case="frist", sandbox="none")
     assert caught.value.hint == "did you mean `first`?"
     with pytest.raises(SkillNotFoundError) as caught:
@@ -451,7 +451,7 @@ def test_an_error_of_progress_ends_all(tmp_path: Path, place: Path) -> None:
 
 def test_a_bug_in_a_thread_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is not lost with the thread."""
-    monkeypatch.setattr("prowess.testing._runner.failures", lambda *_: 1 / 0)
+    monkeypatch.setattr("prowess.testing._suite_run.failures", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         run_tests(write_suite(tmp_path / "s", {"a": "true"}), sandbox="none")
 

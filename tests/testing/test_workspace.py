@@ -163,10 +163,10 @@ def test_a_skill_that_changes_while_it_is_copied_is_an_error(made: Path, place: 
     """A file that has gone or has become something else; nothing is left of the copy."""
     found = scan_contents(str(made))
     (made / "scripts/run").unlink()
-    with pytest.raises(SkillError, match="the skill cannot be copied: no such file"), workspace(found):
+    with pytest.raises(SkillError, match="cannot copy the skill: no such file"), workspace(found):
         pass
     os.mkfifo(made / "scripts/run")
-    with pytest.raises(SkillError, match="`scripts/run` has changed meanwhile"), workspace(found):
+    with pytest.raises(SkillError, match="`scripts/run` changed while it was copied"), workspace(found):
         pass
     assert os.listdir(place) == []
 
@@ -195,7 +195,7 @@ def test_where_no_folder_can_be_made_it_is_said(made: Path, monkeypatch: pytest.
 def test_what_cannot_be_copied_is_an_error(made: Path) -> None:
     """A FIFO would wait for ever."""
     os.mkfifo(made / "scripts/pipe")
-    with pytest.raises(SkillError, match="`scripts/pipe` is a FIFO, which cannot be copied"):
+    with pytest.raises(SkillError, match="cannot copy `scripts/pipe`: it is a FIFO"):
         scan_contents(str(made))
 
 
@@ -203,11 +203,11 @@ def test_a_huge_skill_is_an_error(made: Path, monkeypatch: pytest.MonkeyPatch) -
     """11 GiB that take no room on the disk, or more files than one skill has."""
     with (made / "huge").open("wb") as file:
         file.truncate(11 * 1024**3)
-    with pytest.raises(SkillError, match="it holds more than 20,000 files or 512 MiB"):
+    with pytest.raises(SkillError, match="the skill has more than 20,000 files or 512 MiB"):
         scan_contents(str(made))
     (made / "huge").unlink()
     monkeypatch.setattr("prowess.testing._workspace.MAX_ENTRIES", 5)
-    with pytest.raises(SkillError, match="it holds more than 5 files or 512 MiB"):
+    with pytest.raises(SkillError, match="the skill has more than 5 files or 512 MiB"):
         scan_contents(str(made))
 
 
@@ -240,22 +240,22 @@ def test_what_cannot_be_read_is_an_error(made: Path) -> None:
 # ── fixtures ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 PROBLEMS = {
-    "nowhere.csv": "there is no `nowhere.csv` in the skill",
-    "scripts/run/more": "there is no `scripts/run/more` in the skill",
-    "dangling": "there is no `dangling` in the skill",
-    "../pdf/SKILL.md": "`../pdf/SKILL.md` leads out of the skill",
-    "scripts/../SKILL.md": "`scripts/../SKILL.md` leads out of the skill",
-    "/etc/passwd": "`/etc/passwd` leads out of the skill",
-    "": "`` leads out of the skill",
-    ".": "`.` leads out of the skill",
-    "./": "`./` leads out of the skill",
-    "a\0b": "`a\\x00b` leads out of the skill",
-    "out": "`out` is a link that leads out of the skill",
-    "out/keep": "`out/keep` is a link that leads out of the skill",
-    "loop": "there is no `loop` in the skill",
-    ".git/config": "`.git/config` is not copied: put it beside, as in `tests/fixtures`",
-    "tests/cases/a.yaml": "`tests/cases/a.yaml` is not copied: put it beside, as in `tests/fixtures`",
-    "cases/a.yaml": "`cases/a.yaml` is not copied: put it beside, as in `tests/fixtures`",
+    "nowhere.csv": "`nowhere.csv` does not exist in the skill",
+    "scripts/run/more": "`scripts/run/more` does not exist in the skill",
+    "dangling": "`dangling` does not exist in the skill",
+    "../pdf/SKILL.md": "`../pdf/SKILL.md` is outside the skill",
+    "scripts/../SKILL.md": "`scripts/../SKILL.md` is outside the skill",
+    "/etc/passwd": "`/etc/passwd` is outside the skill",
+    "": "`` is outside the skill",
+    ".": "`.` is outside the skill",
+    "./": "`./` is outside the skill",
+    "a\0b": "`a\\x00b` is outside the skill",
+    "out": "`out` is a link to a file outside the skill",
+    "out/keep": "`out/keep` is a link to a file outside the skill",
+    "loop": "`loop` does not exist in the skill",
+    ".git/config": "`.git/config` is not copied for a case; move it, for example to `tests/fixtures`",
+    "tests/cases/a.yaml": "`tests/cases/a.yaml` is not copied for a case; move it, for example to `tests/fixtures`",
+    "cases/a.yaml": "`cases/a.yaml` is not copied for a case; move it, for example to `tests/fixtures`",
 }
 
 

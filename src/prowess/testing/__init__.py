@@ -1,7 +1,8 @@
-"""Case -> Result
+"""Run the tests of skills, and test agents without a real model.
 
-Deterministic tests of skills, each in a contained process and a fresh copy of its skill; and a model that follows a
-script, for tests of agents. `plugin` makes the same cases items of pytest.
+Front door: `run_tests` (paths in, `TestReport` out), `load_suite` (the cases of one skill) and `ScriptedModel` (a model
+that follows a script). `plugin` lets pytest run the same cases. This package may not know roles or agents; it runs
+commands only through `prowess.sandbox`.
 """
 
 from prowess._internal.lazy import lazy_exports
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
     from ._cases import Case, Suite, load_suite
     from ._expect import Failure
     from ._junit import junit_xml
-    from ._runner import STATUSES, CaseResult, SkillResult, TestReport, find_suites, run_suites, run_tests
+    from ._results import STATUSES, CaseResult, SkillResult, TestReport
+    from ._runner import find_suites, run_suites, run_tests
     from ._scripted_model import Call, ScriptedModel, Step
 
 __all__ = [
@@ -43,11 +45,13 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
             ),
             "_expect": ("Failure",),
             "_junit": ("junit_xml",),
-            "_runner": (
+            "_results": (
                 "CaseResult",
                 "STATUSES",
                 "SkillResult",
                 "TestReport",
+            ),
+            "_runner": (
                 "find_suites",
                 "run_suites",
                 "run_tests",

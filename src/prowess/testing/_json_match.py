@@ -1,13 +1,14 @@
-"""what is expected + a JSON value -> where they differ
+"""Compare a JSON value with an expected one, and list the differences.
 
-Objects match as subsets, arrays by length and order, scalars by their JSON type: `1` equals `1.0`, neither `true` nor
-`"1"`; `null` wants the key there. UAAPS, "Skill Testing": `stdout-json`, "deep partial match". Numbers are compared as
-they are written, not as what a computer's arithmetic makes of them.
+Objects match as subsets, arrays by length and order, scalars by their JSON type: `1` equals `1.0`, but not `true` or
+`"1"`; `null` requires the key. Numbers are compared as decimal numbers, as they are written, and not as floats.
+Source: UAAPS, "Skill Testing": `stdout-json`, "deep partial match".
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from decimal import Decimal, InvalidOperation
 
 from prowess._internal.text import neutral, quoted
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
 __all__ = ["differences", "exact_number", "parse_single_value"]
 
 _MAX_SHOWN_CHARS = 80
-"""Characters of a value in a message."""
+"""Characters of a value to show in a message."""
 
 
 def exact_number(text: str) -> Decimal:
-    """Return a number of JSON, to its last digit.
+    """Return a JSON number with all its digits.
 
     Raises:
         ValueError: its exponent has more than 18 digits.
@@ -36,10 +37,10 @@ def exact_number(text: str) -> Decimal:
 
 
 def parse_single_value(data: bytes | str) -> Any:
-    """Return the one JSON value that an output is. Every number is a `Decimal`.
+    """Parse an output that is a single JSON value. Every number is a `Decimal`.
 
     Raises:
-        ValueError: it is none, more than one, or holds a key twice.
+        ValueError: it is not valid JSON, more than one value, or has a duplicate key.
     """
     try:
         text = data if isinstance(data, str) else data.decode()
@@ -58,53 +59,53 @@ def parse_single_value(data: bytes | str) -> Any:
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         if error.msg == "Extra data":
-            raise ValueError(f"another begins at {place}") from None
-        words = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
-        raise ValueError(f"{words} at {place}") from None
+            raise ValueError(f"a second value begins at {place}") from None
+        reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        raise ValueError(f"{reason} at {place}") from None
     except RecursionError:
-        raise ValueError("it nests too deep") from None
+        raise ValueError("it has too many levels") from None
 
 
 def _reject_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no value of JSON")
+    raise ValueError(f"{word} is not valid JSON")
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        # Which of the two counts is up to who reads it, so neither may make a test pass.
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {quoted(twice)} stands twice in an object")
-    return made
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        # Parsers differ in which of the two values they use, so neither may make a test pass.
+        counts = Counter(key for key, _ in pairs)
+        duplicate = next(key for key, count in counts.items() if count > 1)
+        raise ValueError(f"duplicate key {quoted(duplicate)} in an object")
+    return result
 
 
-def differences(expected: Any, found: Any, path: str = "$") -> Iterator[str]:
-    """Yield each place where a value is not what is expected, in words."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        for key, value in expected.items():
+def differences(expected: Any, value: Any, path: str = "$") -> Iterator[str]:
+    """Yield a sentence for each difference between a value and the expected one."""
+    if isinstance(expected, dict) and isinstance(value, dict):
+        for key, expected_value in expected.items():
             inner = f"{path}.{key}" if key.isascii() and key.isidentifier() else f"{path}[{_format_value(key)}]"
-            if key in found:
-                yield from differences(value, found[key], inner)
+            if key in value:
+                yield from differences(expected_value, value[key], inner)
             else:
-                yield f"{inner} is not there"
-    elif isinstance(expected, list) and isinstance(found, list):
-        if len(expected) != len(found):
-            yield f"{path} has {_items(len(found))}, not {len(expected):,}"
-        for at, (one, other) in enumerate(zip(expected, found, strict=False)):
-            yield from differences(one, other, f"{path}[{at}]")
-    elif not _is_equal(expected, found):
-        yield f"{path} is {_format_value(found)}, not {_format_value(expected)}"
+                yield f"{inner} is missing"
+    elif isinstance(expected, list) and isinstance(value, list):
+        if len(expected) != len(value):
+            yield f"{path} has {_count_items(len(value))}, not {len(expected):,}"
+        for index, (expected_item, item) in enumerate(zip(expected, value, strict=False)):
+            yield from differences(expected_item, item, f"{path}[{index}]")
+    elif not _is_equal(expected, value):
+        yield f"{path} is {_format_value(value)}, not {_format_value(expected)}"
 
 
-def _items(count: int) -> str:
+def _count_items(count: int) -> str:
     return "1 item" if count == 1 else f"{count:,} items"
 
 
-def _is_equal(one: Any, other: Any) -> bool:
-    if _is_number(one) and _is_number(other):
-        return _to_decimal(one) == _to_decimal(other)
-    return type(one) is type(other) and bool(one == other)
+def _is_equal(expected: Any, value: Any) -> bool:
+    if _is_number(expected) and _is_number(value):
+        return _to_decimal(expected) == _to_decimal(value)
+    return type(expected) is type(value) and bool(expected == value)
 
 
 def _is_number(value: Any) -> bool:
@@ -112,33 +113,33 @@ def _is_number(value: Any) -> bool:
 
 
 def _to_decimal(value: float | Decimal) -> Decimal:
-    # A float is the number it is written as, not the nearest one that its bits can hold.
+    # `repr` gives the decimal number as written; the float itself is only close to it.
     return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
 
 
 def _format_value(value: Any) -> str:
-    """Write a value as JSON, harmless and cut short; it may be large and nest deep."""
-    text, left = [], _MAX_SHOWN_CHARS + 1
-    for part in _json_chunks(value):
-        text.append(part[:left])
-        left -= len(part)
-        if left <= 0:
+    """Return a value as JSON for a message, cut off; only as much as is shown is formatted."""
+    chunks, remaining = [], _MAX_SHOWN_CHARS + 1
+    for chunk in _json_chunks(value):
+        chunks.append(chunk[:remaining])
+        remaining -= len(chunk)
+        if remaining <= 0:
             break
-    whole = "".join(text)
-    return neutral(whole if len(whole) <= _MAX_SHOWN_CHARS else f"{whole[: _MAX_SHOWN_CHARS - 1]}…")
+    text = "".join(chunks)
+    return neutral(text if len(text) <= _MAX_SHOWN_CHARS else f"{text[: _MAX_SHOWN_CHARS - 1]}…")
 
 
 def _json_chunks(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield "{"
-        for at, (key, item) in enumerate(value.items()):
-            yield f"{', ' if at else ''}{json.dumps(key[:_MAX_SHOWN_CHARS], ensure_ascii=False)}: "
+        for index, (key, item) in enumerate(value.items()):
+            yield f"{', ' if index else ''}{json.dumps(key[:_MAX_SHOWN_CHARS], ensure_ascii=False)}: "
             yield from _json_chunks(item)
         yield "}"
     elif isinstance(value, list):
         yield "["
-        for at, item in enumerate(value):
-            if at:
+        for index, item in enumerate(value):
+            if index:
                 yield ", "
             yield from _json_chunks(item)
         yield "]"

@@ -1,7 +1,7 @@
-"""a skill's folder -> fresh copies of it, one for each case
+"""Make a fresh copy of a skill for each case.
 
-A case sees nothing of another's, and the skill stays as it is. What the cases are written in is not copied, nor is
-`.git`. Links are copied as links; what they lead to outside the skill is not there for a contained command.
+Cases cannot see each other's files, and the skill itself does not change. The case files and `.git` are not copied.
+Links are copied as links; a command in a sandbox cannot follow them out of the skill.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from contextlib import contextmanager, suppress
 
 from prowess._internal.files import describe_file_type
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import remove_tree
-from prowess._internal.text import describe_os_error, quoted
+from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, remove_tree, write_all
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import SkillError
 from prowess.sandbox import make_temp_folder
 
@@ -24,36 +24,30 @@ if TYPE_CHECKING:
 __all__ = ["SkillContents", "scan_contents", "fixture_error", "workspace"]
 
 MAX_ENTRIES = 20_000
-"""Files, folders and links of one skill."""
+"""The most files, folders and links a skill may have."""
 MAX_BYTES = 512 * 1024 * 1024
-"""Of all files of one skill."""
+"""The most bytes all files of a skill may have."""
 _EXCLUDED = frozenset((".git", "tests/cases", "tests/test-config.json"))
-_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
-_READ_FLAGS |= getattr(os, "O_BINARY", 0)
-_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_DIRECTORY_FLAGS = (
-    os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-)
-_CHUNK = 1 << 20
+_CHUNK_BYTES = 1 << 20
 
 
 class SkillContents(Frozen):
-    """What is copied of a skill: paths relative to its folder, each folder before what is in it."""
+    """The files to copy: paths relative to the skill's folder, each folder before its contents."""
 
     folder: str
     folders: tuple[tuple[str, int], ...]
-    """With their modes."""
+    """Paths and modes."""
     files: tuple[tuple[str, int, int], ...]
-    """With their modes and sizes."""
+    """Paths, modes and sizes."""
     links: tuple[tuple[str, str], ...]
-    """With what they lead to."""
+    """Paths and targets."""
 
 
 def scan_contents(folder: str) -> SkillContents:
-    """Look at what is in a skill.
+    """List the files of a skill.
 
     Raises:
-        SkillError: it cannot be listed, is too large, or holds what cannot be copied.
+        SkillError: the skill cannot be listed, is too large, or contains something that cannot be copied.
     """
     folders: list[tuple[str, int]] = []
     files: list[tuple[str, int, int]] = []
@@ -77,105 +71,98 @@ def scan_contents(folder: str) -> SkillContents:
                     elif stat.S_ISLNK(status.st_mode):
                         links.append((path, os.readlink(entry.path)))
                     else:
-                        words = f"{quoted(path, 200)} is {describe_file_type(status.st_mode)}, which cannot be copied"
-                        raise SkillError(words, hint="remove it from the skill")
+                        message = f"cannot copy {quoted(path, PATH_LIMIT)}: it is {describe_file_type(status.st_mode)}"
+                        raise SkillError(message, hint="remove it from the skill")
                     if len(folders) + len(files) + len(links) > MAX_ENTRIES or size > MAX_BYTES:
-                        words = f"it holds more than {MAX_ENTRIES:,} files or {MAX_BYTES // 1024 // 1024} MiB"
-                        raise SkillError(words, hint="leave out what the tests do not need")
+                        message = f"the skill has more than {MAX_ENTRIES:,} files or {MAX_BYTES // 1024 // 1024} MiB"
+                        raise SkillError(message, hint="remove files that the tests do not need")
         except OSError as error:
-            words = f"{quoted(inner or folder, 200)} cannot be read: {describe_os_error(error)}"
-            raise SkillError(words, hint="mend its permissions") from None
-    # Of `tests` there may be nothing left to copy.
-    paths = [row[0] for row in folders] + [row[0] for row in files] + [row[0] for row in links]
-    needed = {path.rpartition("/")[0] for path in paths}
-    kept = tuple(row for row in folders if row[0] != "tests" or "tests" in needed)
-    return SkillContents(folder=folder, folders=kept, files=tuple(files), links=tuple(links))
+            message = f"cannot read {quoted(inner or folder, PATH_LIMIT)}: {describe_os_error(error)}"
+            raise SkillError(message, hint="fix its permissions") from None
+    # Without the case files, `tests` may be empty; then it is not copied either.
+    paths = [item[0] for items in (folders, files, links) for item in items]
+    if not any(path.startswith("tests/") for path in paths):
+        folders = [item for item in folders if item[0] != "tests"]
+    return SkillContents(folder=folder, folders=tuple(folders), files=tuple(files), links=tuple(links))
 
 
-def fixture_error(found: SkillContents, path: str) -> str | None:
-    """Say why a file that a case needs is none of the skill's; None where it is one.
+def fixture_error(contents: SkillContents, path: str) -> str | None:
+    """Return why a case cannot have an input file, or `None` if it can.
 
     Args:
-        found: in the skill.
-        path: relative to its folder, with `/`.
+        contents: the files of the skill.
+        path: the file, relative to the skill's folder, with `/`.
     """
     parts = path.split("/")
     if path.startswith("/") or ".." in parts or "\0" in path or not path.strip("/. "):
-        return f"{quoted(path, 200)} leads out of the skill"
+        return f"{quoted(path, PATH_LIMIT)} is outside the skill"
     plain = "/".join(part for part in parts if part not in ("", "."))
-    real, top = os.path.realpath(os.path.join(found.folder, plain)), os.path.realpath(found.folder)
+    real, top = os.path.realpath(os.path.join(contents.folder, plain)), os.path.realpath(contents.folder)
     if os.path.commonpath((real, top)) != top:
-        return f"{quoted(path, 200)} is a link that leads out of the skill"
+        return f"{quoted(path, PATH_LIMIT)} is a link to a file outside the skill"
     if not os.path.exists(real):
-        return f"there is no {quoted(path, 200)} in the skill"
+        return f"{quoted(path, PATH_LIMIT)} does not exist in the skill"
     inner = os.path.relpath(real, top).replace(os.sep, "/")
-    if any(f"{inner}/".startswith(f"{one}/") for one in _EXCLUDED):
-        return f"{quoted(path, 200)} is not copied: put it beside, as in `tests/fixtures`"
+    if any(f"{inner}/".startswith(f"{excluded}/") for excluded in _EXCLUDED):
+        return f"{quoted(path, PATH_LIMIT)} is not copied for a case; move it, for example to `tests/fixtures`"
     return None
 
 
 @contextmanager
-def workspace(found: SkillContents) -> Iterator[tuple[str, str]]:
-    """Make a folder for one case with a copy of its skill, and remove it in the end; yield both.
+def workspace(contents: SkillContents) -> Iterator[tuple[str, str]]:
+    """Yield a temporary folder for one case and the copy of the skill in it; remove both at the end.
 
     Raises:
-        SkillError: something changed since it was looked at, or cannot be copied.
-        SandboxError: no folder can be made for it.
+        SkillError: a file has changed since it was listed, or cannot be copied.
+        SandboxError: no temporary folder can be created.
     """
     top = make_temp_folder("case")
-    copy = os.path.join(top, os.path.basename(found.folder) or "skill")
+    copy = os.path.join(top, os.path.basename(contents.folder) or "skill")
     try:
         try:
-            _copy(found, copy)
+            _copy(contents, copy)
         except OSError as error:
-            words = f"the skill cannot be copied: {describe_os_error(error)}"
-            raise SkillError(words, hint="see whether the disk is full, or the skill has changed") from None
+            message = f"cannot copy the skill: {describe_os_error(error)}"
+            raise SkillError(message, hint="check whether the disk is full or the skill has changed") from None
         yield top, copy
     finally:
-        _remove_copy(found, copy, top)
+        _remove_copy(contents, copy, top)
 
 
-def _copy(found: SkillContents, copy: str) -> None:
+def _copy(contents: SkillContents, copy: str) -> None:
     os.mkdir(copy, 0o700)
-    for path, mode in found.folders:
+    for path, mode in contents.folders:
         os.mkdir(f"{copy}/{path}", mode | 0o700)
-    for path, mode, size in found.files:
-        source = os.open(f"{found.folder}/{path}", _READ_FLAGS)
-        try:
-            if not stat.S_ISREG(os.fstat(source).st_mode):
-                raise SkillError(f"{quoted(path, 200)} has changed meanwhile", hint="try again")
-            # The file may be run, so nobody may still be writing it when it is.
-            into = os.open(f"{copy}/{path}", _CREATE_FLAGS, mode | 0o600)
-            try:
-                left = size + 1
-                while left > 0 and (data := os.read(source, min(left, _CHUNK))):
-                    left -= len(data)
-                    view = memoryview(data)
-                    while view:
-                        view = view[os.write(into, view) :]
-                    if left == 1:
-                        break
-            finally:
-                os.close(into)
-        finally:
-            os.close(source)
-    for path, target in found.links:
+    for path, mode, size in contents.files:
+        _copy_file(contents.folder, copy, path, mode, size)
+    for path, target in contents.links:
         os.symlink(target, f"{copy}/{path}")
 
 
-def _remove_copy(found: SkillContents, copy: str, top: str) -> None:
-    """Remove a copy: first what was put there, which mostly is all, then whatever else there is.
+def _copy_file(folder: str, copy: str, path: str, mode: int, size: int) -> None:
+    with open_fd(f"{folder}/{path}", READ_FLAGS) as source:
+        if not stat.S_ISREG(os.fstat(source).st_mode):
+            raise SkillError(f"{quoted(path, PATH_LIMIT)} changed while it was copied", hint="try again")
+        with open_fd(f"{copy}/{path}", CREATE_FLAGS, mode | 0o600) as target:
+            # The block closes the copy before a command runs: a file that is open for writing cannot be executed.
+            remaining = size + 1
+            while remaining > 0 and (data := os.read(source, min(remaining, _CHUNK_BYTES))):
+                remaining -= len(data)
+                write_all(target, data)
+                if remaining == 1:
+                    break
 
-    A command may have put links where folders were. So no path is followed, for what it led to would be removed.
+
+def _remove_copy(contents: SkillContents, copy: str, top: str) -> None:
+    """Remove a copy: first only the files that were copied, which usually is all, then the rest.
+
+    A command may have replaced folders by links, so no path inside the copy is followed.
     """
     with suppress(OSError):
-        if not found.folders:
-            fd = os.open(copy, _DIRECTORY_FLAGS)
-            try:
-                for path in (*(row[0] for row in found.files), *(row[0] for row in found.links)):
+        if not contents.folders:
+            with open_fd(copy, FOLDER_FLAGS) as fd:
+                for path in [item[0] for item in contents.files] + [item[0] for item in contents.links]:
                     os.unlink(path, dir_fd=fd)
-            finally:
-                os.close(fd)
             os.rmdir(copy)
         os.rmdir(top)
         return

@@ -1,7 +1,7 @@
-"""pytest -> the cases of skills, each an item
+"""Let pytest run the cases of skills, each as a test item.
 
-Installed with Prowess, so `pytest` in a repository of skills runs their tests; so do `-k`, `--junitxml`, `-n` of
-pytest-xdist and whatever else knows items. Nothing of Prowess is loaded before there is a file of cases.
+pytest loads this plugin when Prowess is installed, so `pytest` in a repository of skills runs their tests, with `-k`,
+`--junitxml`, `-n` of pytest-xdist and all other options for items. Prowess itself is loaded with the first case file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ._cases import Case
     from ._expect import Failure
-    from ._runner import SuiteRun
+    from ._suite_run import SuiteRun
 
 __all__: list[str] = []
 
@@ -27,46 +27,46 @@ _SUITE_RUNS = pytest.StashKey[dict[str, Any]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Say what contains the commands."""
+    """Add `--skill-sandbox`."""
     group = parser.getgroup("prowess", "tests of skills")
     group.addoption(
         "--skill-sandbox",
-        metavar="HOW",
+        metavar="KIND",
         default="auto",
         choices=("auto", "bwrap", "seatbelt", "none"),
-        help="what contains the commands of skills' tests: auto, bwrap, seatbelt or none (default: %(default)s)",
+        help="the sandbox for the tests of skills: auto, bwrap, seatbelt or none (default: %(default)s)",
     )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Look into the folders in which projects keep skills, hidden or called `build`; pytest would pass them by."""
+    """Collect from folders of skills that pytest skips by default, because they are hidden or called `build`."""
     return False if _contains_cases(collection_path) and not _is_ignored(collection_path, config) else None
 
 
 def _contains_cases(folder: Path) -> bool:
-    """Say whether a folder is a skill that has cases, or a hidden one of a client with such below it."""
+    """Return whether a folder is a skill with cases, or a hidden folder of an agent that contains such a skill."""
     if (folder / "tests/cases").is_dir():
         return (folder / "SKILL.md").is_file()
     if not folder.name.startswith("."):
         return False
     from prowess.hosts import TABLES
 
-    roots = (root["path"] for table in TABLES.values() for root in table.get("roots", ()))
-    kept = {path.split("/")[0] for path in roots if path.startswith(".")}
-    return folder.name in kept and any(folder.rglob("tests/cases"))
+    root_paths = (root["path"] for table in TABLES.values() for root in table.get("roots", ()))
+    agent_folders = {path.split("/")[0] for path in root_paths if path.startswith(".")}
+    return folder.name in agent_folders and any(folder.rglob("tests/cases"))
 
 
 def _is_ignored(folder: Path, config: pytest.Config) -> bool:
-    """Say whether the user leaves a folder out, which pytest alone would see to."""
+    """Return whether the user ignores a folder; pytest checks this only if no plugin decides."""
     ignored, globs = config.getoption("ignore") or (), config.getoption("ignore_glob") or ()
-    top = config.invocation_params.dir
-    return any(folder == Path(normpath(top / one)) for one in ignored) or any(
-        fnmatch(str(folder), normpath(top / one)) for one in globs
+    start = config.invocation_params.dir
+    return any(folder == Path(normpath(start / path)) for path in ignored) or any(
+        fnmatch(str(folder), normpath(start / glob)) for glob in globs
     )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Take `SKILL/tests/cases/NAME.yaml`, where `SKILL` holds a SKILL.md."""
+    """Collect `SKILL/tests/cases/NAME.yaml` if `SKILL` contains a SKILL.md."""
     if file_path.suffix.lower() not in (".yaml", ".yml") or file_path.parent.name != "cases":
         return None
     from ._cases import skill_folder_of_cases
@@ -79,30 +79,32 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 class CaseFile(pytest.File):
-    """One file of `tests/cases`."""
+    """A file in `tests/cases`."""
 
-    def __init__(self, *, folder: str, **more: Any) -> None:
-        super().__init__(**more)
+    def __init__(self, *, folder: str, **options: Any) -> None:
+        super().__init__(**options)
         self.folder = folder
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield its case.
 
         Raises:
-            CollectError: something is wrong with the tests of its skill, of which then none is run.
+            CollectError: a test file of the skill is invalid; then no case of the skill runs.
         """
         run = _suite_run(self.config, self.folder)
         if run.suite.findings:
-            raise self.CollectError("\n".join(_format_finding(item) for item in run.suite.findings))
+            from prowess.findings import format_findings
+
+            raise self.CollectError(format_findings(run.suite.findings))
         for case in run.suite.cases:
             if Path(case.file).name == self.path.name:
                 yield CaseItem.from_parent(self, name=case.name, case=case, run=run)
 
 
 def _suite_run(config: pytest.Config, folder: str) -> SuiteRun:
-    """Read the tests of a skill once."""
+    """Return the run of a skill's tests, loaded once."""
     from ._cases import load_suite
-    from ._runner import SuiteRun
+    from ._suite_run import SuiteRun
 
     runs = config.stash.setdefault(_SUITE_RUNS, {})
     if folder not in runs:
@@ -111,20 +113,15 @@ def _suite_run(config: pytest.Config, folder: str) -> SuiteRun:
     return run
 
 
-def _format_finding(item: Any) -> str:
-    place = ":".join(str(part) for part in (item.path, item.line, item.column) if part is not None)
-    return f"{place}: {item.message}{f' (hint: {item.hint})' if item.hint else ''}"
-
-
 class CaseItem(pytest.Item):
     """One case."""
 
-    def __init__(self, *, case: Case, run: SuiteRun, **more: Any) -> None:
-        super().__init__(**more)
+    def __init__(self, *, case: Case, run: SuiteRun, **options: Any) -> None:
+        super().__init__(**options)
         self.case, self.suite_run = case, run
 
     def setup(self) -> None:
-        """See that the case can be run; if not, it is an error, no failure."""
+        """Check that the case can run; pytest reports it as an error, not as a failure, if not."""
         failure = self.suite_run.blocking_failure(self.case)
         if failure is not None:
             _fail((failure,))
@@ -139,12 +136,12 @@ class CaseItem(pytest.Item):
             _fail(result.failures)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Say where the case stands."""
+        """Return the place of the case."""
         return self.path, 0, f"{self.suite_run.suite.name}: {self.name}"
 
 
 def _escape_output(text: str) -> str:
-    """Make harmless what a stranger's command wrote: it acts on no terminal, and is no command to a CI system."""
+    """Escape untrusted output, so that it neither controls a terminal nor commands a CI system."""
     from prowess._internal.text import neutral
 
     lines = text.removesuffix("\n").split("\n")
@@ -152,5 +149,5 @@ def _escape_output(text: str) -> str:
 
 
 def _fail(failures: tuple[Failure, ...]) -> NoReturn:
-    """Tell what is not as expected, without a traceback of ours."""
+    """Report failures without a traceback."""
     pytest.fail("\n".join(f"{failure.kind}: {failure.message}" for failure in failures), pytrace=False)
