@@ -182,7 +182,7 @@ def test_a_script_without_an_answer_ends_the_run_with_words(streamed: bool) -> N
         else:
             await made.run("?")
 
-    with pytest.raises(ConfigError, match="the script has 1 step and is asked for one more"):
+    with pytest.raises(ConfigError, match="the script has only 1 step, but the model is called again"):
         asyncio.run(run())
 
 

@@ -256,7 +256,10 @@ def test_another_name_is_wrong(name: str, here: Path) -> None:
             [
                 "7:4: `expected.stderr-contains[0]` is empty, not text (put it in quotes)",
                 "5:25: `expected.not-contains[2]` is a map, not text (put it in quotes)",
-                "5:21: `expected.not-contains` contains an empty text (write some text; every output contains the empty text)",
+                (
+                    "5:21: `expected.not-contains` contains an empty text "
+                    "(write some text; every output contains the empty text)"
+                ),
             ],
         ),
         (

@@ -79,7 +79,7 @@ def test_past_the_end_the_last_say_is_repeated(tmp_path: Path) -> None:
 def test_a_script_that_never_says_anything_ends() -> None:
     """With words, rather than with an empty answer that a framework would ask for again."""
     model = ScriptedModel([{"call": "now"}])
-    with pytest.raises(ConfigError, match=r"^the script has 1 step and is asked for one more$") as caught:
+    with pytest.raises(ConfigError, match=r"^the script has only 1 step, but the model is called again$") as caught:
         model.step(1)
     assert caught.value.hint == "end it with `say: TEXT`"
 
@@ -142,22 +142,22 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path) -> None:
 """
     assert told(file(tmp_path, text)) == [
         "1:3: unknown key `[0].tell` (the known keys are call, with, calls, say)",
-        "1:3: `[0]` says neither `call`, `calls` nor `say`",
-        "2:3: `[1]` says both `call` and `say`",
+        "1:3: `[0]` has neither `call`, `calls` nor `say`",
+        "2:3: `[1]` has both `call` and `say`",
         "5:3: unknown key `[2].wiht` (did you mean `with`?)",
-        "7:9: `[3].with` belongs to a `call`",
+        "7:9: `[3].with` needs a `call`",
         "8:10: `[4].calls` is not a list of `call: TOOL`",
         "10:5: unknown key `[5].calls[0].say` (the known keys are call, with)",
         "10:5: missing key `[5].calls[0].call` (add `call: ...`)",
         "11:5: `[5].calls[1]` is not `call: TOOL`",
         "12:10: missing key `[5].calls[2].call` (add `call: ...`)",
-        "13:11: `[5].calls[3].call` names no tool",
+        "13:11: `[5].calls[3].call` is empty",
         "14:11: `[5].calls[3].with` is a list, not a map (write `key: value` lines below `with:`)",
         "15:3: `[6]` is text (`text`), not `key: value` lines (write `key: value` after its dash)",
         "16:7: missing key `[7].say` (add `say: ...`)",
         "17:9: `[8].call` is a list, not text (put it in quotes)",
         "18:10: `[9].calls` is not a list of `call: TOOL`",
-        "19:3: `[10]` says neither `call`, `calls` nor `say`",
+        "19:3: `[10]` has neither `call`, `calls` nor `say`",
     ]
 
 
@@ -165,7 +165,7 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("", "the file is empty (add its content, or remove the file)"),
-        ("[]\n", "there is no step in it"),
+        ("[]\n", "it has no steps"),
         ("say: x\n", "1:1: the file is a map, not a list (begin each item with a dash)"),
         (b"- say: \xff\n", "byte 0xff at offset 7 is not UTF-8 (save the file as UTF-8)"),
         ("- say: x\n  say: y\n", "2:3: duplicate key `say` (remove one of them)"),
@@ -212,21 +212,21 @@ def test_all_that_is_wrong_with_a_list_is_told_at_once() -> None:
     ]
     assert told(script) == [
         "`[0]` is str, not a mapping or a `Step`",
-        "`[1]` says neither `call`, `calls` nor `say`",
-        "`[2]` says both `call` and `say`",
-        "`[3].with` belongs to a `call`",
+        "`[1]` has neither `call`, `calls` nor `say`",
+        "`[2]` has both `call` and `say`",
+        "`[3].with` needs a `call`",
         "`[4].say` is int, not text",
         "unknown key `[5].sya` (did you mean `say`?)",
         "`[6].with` is list, not a mapping",
-        "`[7].with` holds what cannot be written as JSON",
-        "`[8].with` holds what cannot be written as JSON",
+        "`[7].with` cannot be written as JSON",
+        "`[8].with` cannot be written as JSON",
         "`[9].call` is not the name of a tool",
         "`[10].calls` is not a list of calls",
         "`[11].calls` is not a list of calls",
         "`[12].calls[0]` is int, not a mapping or a `Call`",
         "unknown key `[12].calls[1].wiht` (did you mean `with`?)",
         "`[12].calls[2].call` is not the name of a tool",
-        "`[13]` holds what cannot be written as JSON",
+        "`[13]` cannot be written as JSON",
         "`[14]` is NoneType, not a mapping or a `Step`",
     ]
 
@@ -236,7 +236,7 @@ def test_what_is_no_list_at_all_is_told(script: Any) -> None:
     """One step without its list is the likeliest."""
     with pytest.raises(ConfigError, match=r"^a script is a list of steps or the path of a file, not \w+$"):
         ScriptedModel(script)
-    assert told([]) == ["there is no step in it"]
+    assert told([]) == ["it has no steps"]
 
 
 def test_what_is_told_can_be_shown(tmp_path: Path) -> None:
