@@ -15,6 +15,7 @@ from prowess.skill._forms import FindingCollector, read_yaml_mapping
 from prowess.testing import ScriptedModel, load_suite, run_tests
 from prowess.testing._cases import DEFAULT_TIMEOUT, MAX_CASES, MAX_TEXTS, MAX_TIMEOUT
 from prowess.testing._results import STATUSES
+from support.programs import works
 from support.skills import skill
 
 TOP = Path(__file__).parent.parent.parent
