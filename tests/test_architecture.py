@@ -74,6 +74,17 @@ def test_the_table_of_changes_names_files_and_tests() -> None:
     assert missing([name for _, _, tests in rows for name in code(tests)], TOP / "tests") == []
 
 
+def test_every_page_of_the_docs_has_its_source_files() -> None:
+    """The pages of agents and findings share a row each."""
+    rows = table("Docs and source")
+    pages = {str(page.relative_to(TOP / "docs")) for page in (TOP / "docs").rglob("*.md")} - {"architecture.md"}
+    generic = {page for page in pages if page.startswith(("hosts/", "findings/"))} - {"hosts/README.md"}
+    listed = {page for cells in rows for page in code(cells[0]) if "NAME" not in page and "CODE" not in page}
+    assert listed == pages - generic
+    files = [name for _, cell in rows for name in code(cell) if name.endswith((".py", ".toml"))]
+    assert missing(files, SOURCE) == []
+
+
 def test_each_invariant_names_a_test() -> None:
     """As pytest does: `tests/FILE::TEST`."""
     rows = table("Invariants")
