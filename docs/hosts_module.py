@@ -14,10 +14,10 @@ from typing import Any
 PACKAGE = Path(__file__).parent.parent / "src/prowess"
 MODULE = PACKAGE / "hosts/_tables.py"
 HEAD = '''\
-"""host name -> the table of its file
+"""The tables of all host files.
 
-Written by `make docs` from `hosts/*.toml`: change those, never this. Reading them as TOML takes longer than starting
-Python does.
+`make docs` writes this module from `hosts/*.toml`: change those files, never this one. To parse TOML takes longer than
+to start Python.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
 
 
 def tables() -> dict[str, Any]:
-    """Return the tables of all host files by name, with tuples for lists."""
+    """Return the tables of all host files by name, with tuples instead of lists."""
     files = sorted((PACKAGE / "hosts").glob("*.toml"))
     return {file.stem: _lists_to_tuples(tomllib.loads(file.read_text(encoding="utf-8"))) for file in files}
 
 
 def _lists_to_tuples(value: Any) -> Any:
-    """Return what a file says as a value that does not change by accident: lists become tuples, however deep."""
+    """Return a value with tuples instead of lists, at every depth."""
     if isinstance(value, list):
         return tuple(map(_lists_to_tuples, value))
     return {key: _lists_to_tuples(item) for key, item in value.items()} if isinstance(value, dict) else value

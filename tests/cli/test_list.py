@@ -70,7 +70,7 @@ def test_one_agent_s_skills_stand_in_a_table(project: Path, capsys: pytest.Captu
         """\
 NAME     STATE      SCOPE    WHERE             WHY OR WHAT
 csv      active     project  .agents/skills    Does csv. Use it for csv.
-deploy   user-only  project  .agents/skills    `disable-model-invocation` keeps it from the model
+deploy   user-only  project  .agents/skills    hidden from the model by `disable-model-invocation`
 release  active     project  .agents/skills    Use when: a release is due
 pdf      active     project  .claude/skills    Does pdf. Use it for pdf.
 pdf      shadowed   user     ~/.claude/skills  .claude/skills/pdf wins: project before user

@@ -81,7 +81,7 @@ __all__ = [
     "value_matches",
 ]
 
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
+if not TYPE_CHECKING:  # otherwise every misspelt name would have a type
     __getattr__ = lazy_exports(
         __name__,
         {

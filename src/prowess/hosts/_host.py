@@ -41,286 +41,285 @@ class Root(Frozen):
     """One directory to scan, and how."""
 
     path: str
-    """Relative to a project folder, or `~/...`, or absolute; `$VAR/...|~/...` takes the second form where the variable
-    is not set; `$VAR` alone is a path list; `@skill-dir` stands for the directories the user named; one `*` is a
-    package's folder and gives the namespace."""
+    """Relative to a project folder, `~/...`, or absolute. `$VAR/...|~/...` is the second path if the variable is not
+    set; `$VAR` alone is a path list; `@skill-dir` is the directories that the user passes; `*` is the folder of a
+    package, which becomes the namespace."""
     scope: str
     """`managed`, `project`, `user`, `system`, `package` or `extra`."""
     walk: str = "none"
-    """Which project folders a relative path is looked for in: `none` (the working directory), `git-root` (from there up
-    to the git root), `filesystem-root` (all the way up), `project` (the git root alone, else the working directory)."""
+    """The project folders to which a relative path belongs: `none` (the working directory), `git-root` (from there up
+    to the git root), `filesystem-root` (all the way up), `project` (only the git root, or the working directory without
+    a git root)."""
     without_git: str = "none"
-    """`walk` where there is no git root above: `none` or `filesystem-root`."""
+    """The `walk` outside a git repository: `none` or `filesystem-root`."""
     nested: str = "no"
-    """Skills folders below the project folder: `no`, `active`, or `deferred` (the client finds them later)."""
+    """Skills folders below the project folder: `no`, `active`, or `deferred` (the client loads them later)."""
     depth: int = 1
-    """How many levels of folders below the root may hold a skill; -1 is any."""
+    """Levels of folders below the root that may contain a skill; -1 is any number."""
     own: str = "no"
-    """A SKILL.md in the root itself: `no`, `yes`, `last` (after those below it), or `alone` (it hides the rest)."""
+    """A SKILL.md in the root itself: `no`, `yes`, `last` (after those below it), or `alone` (it hides the others)."""
     git_marker: str = ""
-    """`Host.git_marker` for this root, where it differs."""
+    """`git_marker` of this root, if it differs from that of the host."""
     home_stops: bool = False
-    """Whether the way upwards ends below the user's home."""
+    """Whether the walk upwards ends below the user's home."""
     not_home: bool = False
-    """Whether the root is left out where its project folder is the user's home."""
+    """Whether the root is ignored if its project folder is the user's home."""
     separator: str = os.pathsep
     """Between the directories of a path list."""
     inside: bool = False
-    """Whether folders of a skill are looked into for further skills."""
+    """Whether the folders of a skill are scanned for more skills."""
     hidden: bool = False
-    """Whether folders whose name begins with a dot are entered."""
+    """Whether folders whose name begins with a dot are scanned."""
     skip: tuple[str, ...] = (".git", "node_modules")
-    """Folder names that are never entered."""
+    """Names of folders that are never scanned."""
     collated: bool = False
-    """Whether folders come in the order of a dictionary (punctuation, digits, letters of either case), not of bytes."""
+    """Whether folders are sorted as in a dictionary (punctuation, digits, letters of either case), not by bytes."""
     linked_folders: str = "follow"
-    """`follow`, `skip`, or `bounded` (only to a target inside the project or a scanned root)."""
+    """Links to folders: `follow`, `skip`, or `bounded` (only to a target inside the project or a scanned root)."""
     linked_files: str = "follow"
     """The same for a SKILL.md that is a link."""
     loose: bool = False
     """Whether `*.md` files in the root itself are skills too."""
     ignore_files: bool = False
-    """Whether `.gitignore`, `.ignore` and `.fdignore` inside the root are honoured."""
+    """Whether `.gitignore`, `.ignore` and `.fdignore` inside the root apply."""
     max_folders: int = 2000
-    """Folders entered at most; those that only hold a skill and are not looked into do not count."""
+    """Folders to scan at most; the folder of a skill does not count unless it is scanned for more skills."""
     count_skills: bool = False
-    """Whether folders that hold a skill count too."""
+    """Whether the folder of a skill counts too."""
 
 
 class Repair(Frozen):
-    """What the client does to each line of a front matter that its YAML parser gives up on, before it tries again."""
+    """How the client changes each line of a front matter that its YAML parser refuses, before it tries again."""
 
     line: str
-    """A regular expression with the groups `key`, `gap` and `value`, and `rest` if what follows stays outside."""
+    """A regular expression with the groups `key`, `gap` and `value`, and optionally `rest` for text to keep outside."""
     when: str
-    """A value is put in quotes where this is found in it."""
+    """A regular expression; a value in which it is found is put in quotes."""
     unless: str = "(?!)"
-    """And where this is not."""
+    """A regular expression; a value in which it is found is not changed."""
     quote: str = "single"
-    """`single`, `double`, or `block` (it becomes a block scalar, `|-`)."""
+    """`single`, `double`, or `block` (the value becomes a block scalar, `|-`)."""
     types: bool = False
-    """Whether a name or description that is not text is mended so too."""
+    """Whether a name or description that is not text is repaired too."""
     blocks: bool = False
-    """Whether the lines of block scalars are left alone."""
+    """Whether the lines of block scalars are not changed."""
 
 
 class ReadingRules(Frozen):
     """What the client does about the reader's findings."""
 
     rejects: tuple[str, ...] = ()
-    """Codes with which it does not load the skill."""
+    """Codes of files that it does not load."""
     as_body: tuple[str, ...] = ()
-    """Codes with which it takes the whole file for the body, as if there were no front matter."""
+    """Codes of files that it reads as a body without front matter."""
     as_empty: tuple[str, ...] = ()
-    """Codes with which it takes the front matter for empty."""
+    """Codes of files whose front matter it reads as empty."""
     opening: str = ""
-    """A regular expression for the opening fence, where it is not simply `---` and blanks; matched at the beginning."""
+    """A regular expression for the opening fence at the beginning of the file, if it is not just `---` and blanks."""
     closing: str = ""
-    """The same for the closing one; the first that is found. Both see LF where the file has CRLF."""
+    """The same for the closing fence; the first match counts. Both match LF in a file with CRLF."""
     refuses: tuple[str, ...] = ()
-    """Regular expressions for front matter that its YAML parser gives up on, though it is YAML."""
+    """Regular expressions for valid YAML that the client's parser refuses."""
     texts: str = ""
-    """A regular expression for plain scalars that are text to it, though numbers by YAML 1.2."""
+    """A regular expression for plain scalars that it reads as text, though they are numbers in YAML 1.2."""
     not_texts: str = ""
-    """The same for those that are numbers or dates to it, though text by YAML 1.2."""
+    """The same for those that it reads as numbers or dates, though they are text in YAML 1.2."""
     repair: Repair | None = None
-    """What it mends before it tries again; a table of its own."""
+    """How it repairs front matter; a table of its own."""
     duplicates: tuple[str, ...] = ()
-    """The only fields which must not stand twice; empty for all."""
+    """The only fields that must not be repeated; empty for all fields."""
     second_parser: str = ""
-    """Where YAML fails, fields are read line by line: `raw` (quotes and comments stay, indented lines that follow are
-    joined) or `values` (one line a field, double quotes are taken away)."""
+    """If YAML fails, fields are parsed line by line: `raw` (quotes and comments are kept, indented lines below are
+    joined) or `values` (one line a field, double quotes are removed)."""
     second_for_types: bool = False
     """Whether the second parser also reads a name or description that is not text, or missing."""
     whole_file: bool = False
-    """Whether a fault in the body matters too (so the whole file is read)."""
+    """Whether problems in the body matter too, so that the whole file is read."""
 
 
 class NameRules(Frozen):
     """How the client names a skill."""
 
     identity: str = "name"
-    """What the client calls the skill: its `name` or its `folder`."""
+    """What the client calls a skill: its `name` or its `folder`."""
     on: Mapping[str, str] = EMPTY
-    """What happens to a name that is `missing`, `null`, `empty`, `blank` (as `empty` if it is not listed), a `number`,
-    `bool`, `list` or `map`: `folder` (takes the folder's name), `reject`, `text` (as JavaScript writes it: a list's
-    items joined by commas), `value` (a number or boolean as JavaScript writes what it is worth)."""
+    """What it does with a name that is `missing`, `null`, `empty`, `blank` (by default as `empty`), a `number`, `bool`,
+    `list` or `map`: `folder` (uses the name of the folder), `reject`, `text` (as JavaScript writes it: the items of a
+    list joined by commas), `value` (the value of a number or boolean as JavaScript writes it)."""
     trim: bool = True
-    """Whether white space around it is taken away."""
+    """Whether white space around it is removed."""
     one_line: bool = False
     """Whether white space is collapsed."""
     pattern: str = ""
-    """A regular expression the whole name must match, or the skill is rejected."""
+    """A regular expression for the whole name; other names reject the skill."""
     max_length: int = 0
-    """Characters; longer names reject; 0 is no limit."""
+    """In characters; longer names reject the skill; 0 is no limit."""
     must_equal_folder: bool = False
-    """Whether another name than the folder's rejects."""
+    """Whether a name that differs from the folder rejects the skill."""
     reserved: tuple[str, ...] = ()
-    """Words a name must not hold."""
+    """Words that a name must not contain."""
     replace: Mapping[str, str] = EMPTY
-    """Regular expression to text: what the client replaces in what it calls the skill, after all limits."""
+    """Regular expression to text: what the client replaces in the name, after all limits."""
     alias_pattern: str = ""
-    """Where identity is the folder: names that match are shown as an alias."""
+    """If identity is the folder: names that match are shown as an alias."""
 
 
 class DescriptionRules(Frozen):
     """How the client shows a description."""
 
     on: Mapping[str, str] = EMPTY
-    """What happens to one that is `missing`, `null`, `empty`, `blank`, a `number`, `bool`, `list` or `map`: `reject`,
-    `keep` (shown empty), `hide` (listed, not shown to the model), `body` (taken from the body), `text`,
+    """What it does with one that is `missing`, `null`, `empty`, `blank`, a `number`, `bool`, `list` or `map`: `reject`,
+    `keep` (shows it empty), `hide` (lists the skill, but not to the model), `body` (takes it from the body), `text`,
     `value` (as for a name)."""
     trim: bool = True
-    """Whether white space around it is taken away."""
+    """Whether white space around it is removed."""
     fallback: str = ""
-    """What `body` gives where the body has no text either."""
+    """The result of `body` if the body has no text either."""
     fallback_lines: int = 1
-    """How many lines of the body, blank ones aside, `body` joins."""
+    """How many lines of the body `body` joins; blank lines do not count."""
     fallback_headings: str = "keep"
-    """What `body` does with a line that begins with `#`: `keep`, `strip` (`# Title` is `Title`) or `skip`."""
+    """What `body` does with a line that begins with `#`: `keep`, `strip` (`# Title` becomes `Title`) or `skip`."""
     fallback_length: int = 0
-    """Characters of what `body` takes, `fallback_ellipsis` included; 0 is all."""
+    """Characters that `body` takes, `fallback_ellipsis` included; 0 is no limit."""
     fallback_ellipsis: str = ""
-    """What it ends in where it is cut to `fallback_length`."""
+    """The end of a text that is cut to `fallback_length`."""
     limit: int = 0
-    """Characters; 0 is no limit."""
+    """In `unit`; 0 is no limit."""
     past_limit: str = "keep"
-    """`keep`, `cut` (to the limit, `ellipsis` included) or `drop` (the skill is rejected)."""
+    """What it does past the limit: `keep`, `cut` (to the limit, `ellipsis` included) or `drop` (reject the skill)."""
     ellipsis: str = "…"
-    """What a description ends in that is cut to the limit."""
+    """The end of a description that is cut to the limit."""
     one_line: bool = False
     """Whether white space is collapsed."""
     clean: bool = False
-    """Whether characters that do not show, line ends among them, become one blank for each run of them."""
+    """Whether each run of hidden characters, line ends included, becomes one blank."""
     escape: str = ""
-    """Characters shown as XML entities."""
+    """Characters to write as XML entities."""
     append: tuple[str, ...] = ()
     """What is added, in order: `when_to_use` (after `joiner`), `scope` (as ` (SCOPE)`)."""
     joiner: str = " - "
-    """What stands before `when_to_use`."""
+    """The text before `when_to_use`."""
     unit: str = "chars"
-    """What the limit counts: `chars` (Unicode) or `utf16` (units of UTF-16)."""
+    """The unit of `limit`: `chars` (Unicode) or `utf16` (units of UTF-16)."""
 
 
 class Budget(Frozen):
-    """What the client does when the catalog is large. What an entry costs is the length of its line in `Template`."""
+    """What the client does if the catalog is large. An entry costs the length of its line in `Template`."""
 
     limit: int = 0
     """For all entries together; 0 is no budget."""
     unit: str = "chars"
-    """What the limit counts: `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8), `tokens` (four
-    bytes) or `width` (cells of a terminal)."""
+    """The unit of `limit`: `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8), `tokens` (four bytes) or
+    `width` (cells of a terminal)."""
     greedy: bool = False
-    """With `name-only`: whether an entry that does not fit leaves its room to later, shorter ones."""
+    """With `name-only`: whether later, shorter entries may use the room of an entry that does not fit."""
     rest_limit: int = 0
-    """With `name-list`: how long that last line may be; further names are left out; 0 is no limit."""
+    """With `name-list`: the length of the last line; names that do not fit are omitted; 0 is no limit."""
     reserved: int = 0
-    """What the client's own skills take of it."""
+    """The part of the budget that the client's own skills use."""
     bundled: Mapping[str, int] = EMPTY
     """The client's own skills that are shortened with the others: name to characters of the description."""
     degrade: str = ""
-    """`name-only` (in order, those that do not fit lose their description), `name-list` (the same, but what is left of
-    them stands in one last line that costs nothing), `level` (all are cut evenly), `first-line` (all keep their first
-    line)."""
+    """`name-only` (entries that do not fit lose their description, in order), `name-list` (the same, but their names
+    go into one last line that costs nothing), `level` (all are cut to the same length), `first-line` (all keep only
+    their first line)."""
     note: str = ""
-    """Where the figures come from."""
+    """The source of the numbers."""
 
 
 class Setting(Frozen):
-    """A file and key with which the client's user switches skills off."""
+    """A file and key with which the user of the client disables skills."""
 
     file: str
-    """Relative to the project, or `~/...`, or absolute, as in `Root.path`."""
+    """Relative to the project, `~/...`, or absolute, as in `path` of a root."""
     key: str
     """Dotted path of keys."""
     only_cwd: bool = False
-    """Whether a relative file counts in the working directory alone, not in the project's root."""
+    """Whether a relative file counts in the working directory only, not in the root of the project."""
     unless: str = ""
-    """Another key of the same form in the same file, which takes names back."""
+    """Another key of the same form in the same file, with names that stay enabled."""
     patterns: bool = False
-    """For `effects`: whether names may hold `*` and `?`; the last that fits counts."""
+    """For `effects`: whether names may contain `*` and `?`; the last one that matches counts."""
     fold: bool = False
-    """Whether names are compared without regard to case."""
+    """Whether names are compared without case."""
     form: str
-    """`names` (a list of names that are off), `effects` (name to what becomes of it), `entries` (a list of tables with
-    `name` or `path` and `enabled`), `switch` (false switches all skills off), `folders` (folder to trust word)."""
+    """`names` (a list of disabled names), `effects` (name to effect), `entries` (a list of tables with `name` or `path`
+    and `enabled`), `switch` (false disables all skills), `folders` (folder to trust word)."""
     effects: Mapping[str, str] = EMPTY
-    """For `effects`: the client's word to `off` (its list shows it as switched off), `gone` (it does not know it any
-    more), `name-only`, `user-only` or `on`; for `names`: what `off` is; for `folders`: to `trusted`, `untrusted`."""
+    """For `effects`: the client's word to `off` (listed as disabled), `gone` (no longer listed), `name-only`,
+    `user-only` or `on`; for `names`: the effect of being listed, as `off`; for `folders`: to `trusted`, `untrusted`."""
 
 
 class Flag(Frozen):
-    """A field, or a file beside SKILL.md, with which an author keeps a skill from the model. The first that fits
-    counts.
-    """
+    """A field, or a file beside SKILL.md, with which an author hides a skill from the model. The first match counts."""
 
     when: Mapping[str, str]
-    """Field to value, all of which must hold: `true`, `false` (an unquoted YAML boolean), `~true`, `~false` (as text
-    too), `truthy` (a boolean, text or number that says yes), `falsy` (anything else), `present` (not empty), `globs`
-    (text, or a list with one, that is not `**`), or a type it is not: `not-bool`, `not-map`, `not-list`, `not-text`,
+    """Field to value; all must match: `true`, `false` (an unquoted YAML boolean), `~true`, `~false` (text as well),
+    `truthy` (a boolean, text or number that means yes), `falsy` (anything else), `present` (not empty), `globs` (text,
+    or a list with one, that is not `**`), or a type that it is not: `not-bool`, `not-map`, `not-list`, `not-text`,
     `not-texts` (neither text nor a list of texts). In a file: dotted path of keys to text."""
     state: str
-    """What becomes of the skill: `user-only`, `deferred`, `disabled` or `rejected`."""
+    """The state of the skill: `user-only`, `deferred`, `disabled` or `rejected`."""
     reason: str
-    """Why, in the words that `list` and `why` show."""
+    """The reason that `list` and `why` show."""
     code: str = ""
-    """The finding that says so, where the skill is rejected."""
+    """The code of the finding, if the skill is rejected."""
     file: str = ""
     """The YAML file, relative to the skill's folder; empty for the front matter."""
 
 
 class Template(Frozen):
-    """The text the client's model gets: `header`, `entry` per skill, `footer`."""
+    """The text for the client's model: `header`, `entry` for each skill, `footer`."""
 
     header: str = ""
-    """What stands before the first entry."""
+    """The text before the first entry."""
     entry: str = "- {name}: {description}\n"
     """With `{name}`, `{alias}`, `{description}`, `{path}`, `{short_path}` (below a root of the table `{roots}`),
     `{scope}`."""
     name_only: str = ""
     """The entry of a skill without description; empty means `entry`."""
     rest: str = ""
-    """A last line with `{names}` of those left out."""
+    """A last line with the `{names}` of omitted skills."""
     footer: str = ""
-    """What stands after the last one."""
+    """The text after the last entry."""
     escape: str = ""
-    """Characters written as XML entities."""
+    """Characters to write as XML entities."""
 
 
 class IsolatedLaunch(Frozen):
-    """How the client is started in a home of its own."""
+    """How the client is started in an isolated home."""
 
     program: str = ""
     """The command that starts it."""
     arguments: tuple[str, ...] = ()
-    """What that is given first, so that a project's own settings do not undo those of the home."""
+    """Its first arguments, so that a project's settings do not override those of the home."""
     key_variable: str = ""
-    """The environment variable that takes the key to its model."""
+    """The environment variable with the key of its model."""
     env: Mapping[str, str] = EMPTY
-    """Variables with which it speaks to its model and to nobody else."""
+    """Variables with which it connects to its model only."""
     settings: str = ""
-    """Whose settings files it reads, of those that Prowess can write: `claude`, `codex` or `gemini`."""
+    """The format of its settings files, if Prowess can write it: `claude`, `codex` or `gemini`."""
 
 
 class Host(Frozen):
-    """An agent client's conventions."""
+    """The conventions of one agent client."""
 
     name: str
-    """The file's own name, without `.toml`; it is not written in the file."""
+    """The name of the file without `.toml`; it is not written in the file."""
     title: str
-    """What people call the client."""
+    """The name of the client for people."""
     roots: tuple[Root, ...] = ()
-    """Highest precedence first. Roots in a row with the same scope and walk are looked for level by level."""
+    """Highest precedence first. Successive roots with the same scope and walk are scanned level by level."""
     observed: str = ""
-    """`VERSION, DATE` where the real client was asked; else empty."""
+    """`VERSION, DATE` of the real client that was observed; otherwise empty."""
     documented: str = ""
-    """Where the rules were read, if the client was never run."""
+    """The source of the rules, if the client was never run."""
     links: tuple[str, ...] = ()
     """Where to read more."""
     unknown: tuple[str, ...] = ()
-    """What is not established."""
+    """What is not known about the client."""
     found_by: tuple[str, ...] = ()
-    """Folders or programs whose presence shows that the client is on a machine."""
+    """Folders or programs that show that the client is on a machine."""
     collision: str = "first"
     """Of skills with one name: `first` wins, `last` wins, `keep-all`, or `undefined` (a race)."""
     compare: str = "exact"
@@ -332,40 +331,40 @@ class Host(Frozen):
     reading: ReadingRules = ReadingRules()
     """What it does about the reader's findings."""
     budget: Budget = Budget()
-    """What it does when there are many skills."""
+    """What it does if there are many skills."""
     template: Template = Template()
-    """What its model gets."""
+    """The text for its model."""
     isolated: IsolatedLaunch = IsolatedLaunch()
-    """How it is started in a home of its own."""
+    """How it is started in an isolated home."""
     flags: tuple[Flag, ...] = ()
     """What an author can set."""
     settings: tuple[Setting, ...] = ()
     """What a user can set."""
     switch_variable: str = ""
-    """An environment variable that switches all skills on or off, over any file."""
+    """An environment variable that enables or disables all skills, and overrides any file."""
     enabled: bool = True
-    """Whether skills are on where no setting says anything."""
+    """Whether skills are enabled without any setting."""
     trust_variable: str = ""
-    """An environment variable that says whether the project is trusted, over any file."""
+    """An environment variable that says whether the project is trusted, and overrides any file."""
     trust_switch: str = ""
-    """A dotted key in the settings files of this host; false there means that every folder is trusted."""
+    """A dotted key in the settings files of this host; false means that every folder is trusted."""
     trust_note: str = ""
-    """Set where the client shows project skills only in folders its user trusts."""
+    """Set if the client loads project skills only in folders that its user trusts."""
     max_skills: int = 0
     """Skills at most; the rest are `disabled`. 0 is no limit."""
     suppressed_scopes: tuple[str, ...] = ()
     """Scopes whose findings the client does not report."""
     activation: str = ""
-    """How a skill is chosen, in words."""
+    """How a skill is activated, in words."""
     sorts: str = "precedence"
     """Order of the catalog: `precedence`, `name`, `scopes` (by name within each scope, in `scope_order`), or `runs` (by
-    name within neighbours of one scope, parents apart)."""
+    name within successive skills of one scope; parent folders are separate)."""
     scope_order: tuple[str, ...] = ()
     """For `sorts = "scopes"`: the scopes, first to last."""
     levels_first: bool = True
-    """Whether all roots of a nearer folder come before those of its parent; else each root goes all the way up
-    first."""
+    """Whether all roots of a nearer folder come before those of its parent; otherwise all levels of a root come before
+    the next root."""
     git_marker: str = "exists"
-    """What makes a git root: that `.git` `exists`, has a `head` if it is a folder, or is a `valid` repository."""
+    """What makes a git root: `.git` `exists`, has a `head` if it is a folder, or is a `valid` repository."""
     scope_words: Mapping[str, str] = EMPTY
     """Scope to the client's own word for it."""

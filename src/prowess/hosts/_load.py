@@ -54,11 +54,10 @@ def load_host(name: str) -> Host:
             f"a host name must be text, not {type(given).__name__}", hint="list the hosts with `prowess hosts`"
         )
     if name not in TABLES:
-        from prowess._internal.text import nearest_names
+        from prowess._internal.text import did_you_mean, quoted
 
-        near = nearest_names(name, host_names())
-        hint = f"did you mean `{near[0]}`?" if near else "list the hosts with `prowess hosts`"
-        raise HostNotFoundError(f"unknown host `{name[:60]}`", hint=hint)
+        hint = did_you_mean(name, host_names(), "list the hosts with `prowess hosts`")
+        raise HostNotFoundError(f"unknown host {quoted(name)}", hint=hint)
     return _build_host(name, TABLES[name])
 
 

@@ -1,8 +1,4 @@
-"""skill + a host's template -> the text its model gets
-
-One place fills templates, for the prompt that is shown and for the budget that is counted: what a client's catalog
-costs is what its own lines are long.
-"""
+"""Fill the templates of a host: the text that its model gets, and the length of each line for the budget."""
 
 from __future__ import annotations
 
@@ -10,7 +6,7 @@ import os
 import re
 from functools import cache, lru_cache
 
-from prowess._internal.text import neutral, without_hidden
+from prowess._internal.text import display_width, neutral, without_hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +14,15 @@ if TYPE_CHECKING:
 
     from ._host import Host
 
-__all__ = ["RootAliases", "collation_key", "fill_template", "measure_text", "template_values"]
+__all__ = [
+    "RootAliases",
+    "clean_description",
+    "collation_key",
+    "escape_entities",
+    "fill_template",
+    "measure_text",
+    "template_values",
+]
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&apos;"}
 
@@ -29,78 +33,72 @@ def _entity_table(characters: str) -> dict[int, str]:
 
 
 def escape_entities(text: str, characters: str) -> str:
-    """Write the given characters of a text as XML entities."""
+    """Return a text with the given characters as XML entities."""
     return text.translate(_entity_table(characters)) if characters else text
 
 
 def measure_text(text: str, unit: str) -> int:
-    """Measure a text in `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8), `tokens` (four bytes)
-    or `width` (cells of a terminal).
+    """Return the length of a text.
+
+    Args:
+        text: any text.
+        unit: `chars` (Unicode), `utf16` (units of UTF-16), `bytes` (of UTF-8), `tokens` (four bytes) or `width` (cells
+            of a terminal).
     """
     if unit == "chars":
         return len(text)
     if unit == "utf16":
         return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
     if unit == "width":
-        return len(text) if text.isascii() else sum(_cell_width(c) for c in text)
+        return display_width(text)
     size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
     return size if unit == "bytes" else -(-size // 4)
-
-
-@lru_cache(maxsize=4096)
-def _cell_width(character: str) -> int:
-    """Count the cells of a terminal that a character takes."""
-    import unicodedata
-
-    if unicodedata.combining(character) or unicodedata.category(character) == "Cf":
-        return 0
-    return 1 + (unicodedata.east_asian_width(character) in "WF")
 
 
 _PUNCTUATION = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
 
 
 def collation_key(name: str) -> tuple[tuple[tuple[int, int, str], ...], str, str]:
-    """Return a key that sorts as a dictionary does: punctuation, digits, letters; then accents; then case."""
+    """Return a key that sorts as in a dictionary: punctuation, digits, letters; then accents; then case."""
     import unicodedata
 
-    plain = [c for c in unicodedata.normalize("NFD", name) if not unicodedata.combining(c)]
+    without_accents = [c for c in unicodedata.normalize("NFD", name) if not unicodedata.combining(c)]
 
     def rank(c: str) -> tuple[int, int, str]:
         if c.isalpha():
             return 2, 0, c.casefold()
         return (1, 0, c) if c.isdigit() else (0, _PUNCTUATION.find(c), c)
 
-    return tuple(rank(c) for c in plain), unicodedata.normalize("NFD", name).casefold(), name.swapcase()
+    return tuple(rank(c) for c in without_accents), unicodedata.normalize("NFD", name).casefold(), name.swapcase()
 
 
 class RootAliases:
-    """The short names `r0`, `r1`, ... of the skills folders that have a skill in the catalog, in order."""
+    """The short names `r0`, `r1`, ... of the roots with a skill in the catalog, in order."""
 
     def __init__(self, roots: Iterable[str], first: int = 0) -> None:
         self._numbers = {root: number for number, root in enumerate(dict.fromkeys(roots), first)}
 
     def shorten_path(self, path: str, root: str) -> str:
-        """Write a path by its root's short name."""
+        """Return a path that begins with the short name of its root."""
         return f"r{self._numbers.get(root, 0)}/{os.path.relpath(path, root)}"
 
     def table(self) -> str:
-        """Write what each short name stands for, a line each."""
+        """Return a line for each short name and its root."""
         return "".join(f"- `r{number}` = `{neutral(root)}`\n" for root, number in self._numbers.items())
 
 
 @lru_cache(maxsize=16384)
 def clean_description(description: str) -> str:
-    """Return a text line by line without what does not show; planning a prompt asks for it many times."""
+    """Return a text without hidden characters, line by line. It is cached: planning a prompt needs it many times."""
     return "\n".join(without_hidden(line) for line in description.split("\n"))
 
 
 def template_values(
     host: Host, *, name: str, alias: str | None, description: str, path: str, root: str, scope: str, roots: RootAliases
 ) -> dict[str, str]:
-    """Return what fills a template's holes for one skill.
+    """Return the values for the placeholders of a template, for one skill.
 
-    What does not show is left out: a client may pass it on to its model, Prowess does not.
+    Hidden characters are removed: a client may pass them to its model, Prowess does not.
     """
     return {
         "name": without_hidden(name),
@@ -118,5 +116,5 @@ def _placeholder_pattern() -> re.Pattern[str]:
 
 
 def fill_template(pattern: str, values: Mapping[str, str], escape: str = "") -> str:
-    """Fill the holes of a pattern in one pass, so that a brace in foreign text is never a hole."""
-    return _placeholder_pattern().sub(lambda hole: escape_entities(values.get(hole[1], ""), escape), pattern)
+    """Return a pattern with its placeholders filled, in one pass: braces in a value are never a placeholder."""
+    return _placeholder_pattern().sub(lambda match: escape_entities(values.get(match[1], ""), escape), pattern)

@@ -1,7 +1,8 @@
-"""SKILL.md -> Skill
+"""Read, check, repair and write a SKILL.md.
 
-`parse` takes bytes and gives the model, or raises where the `guide` policy rejects; `from_document` never raises and
-leaves it to the caller how strict to be. `render` is the way back: `parse(render(skill)) == skill`.
+Start with `parse(data)` or `load(path)`, which return a `Skill`; `check_skill(skill)` returns its findings, and
+`render(skill)` its text. `parse_frontmatter` is the parser underneath, and `fast_parse` the fast path of a catalog.
+This package knows no host: what a client does with a finding is decided above.
 """
 
 from prowess._internal.lazy import lazy_exports
@@ -84,7 +85,7 @@ __all__ = [
     "unreadable_skill",
 ]
 
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
+if not TYPE_CHECKING:  # otherwise every misspelt name would have a type
     __getattr__ = lazy_exports(
         __name__,
         {
