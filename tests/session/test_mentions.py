@@ -66,7 +66,7 @@ SKILLS = (
 
 
 def named(text: str) -> list[str]:
-    """Return what a text names: the skill, or the name with a question mark where there is none to be had."""
+    """Return what a text names: the skill, or the name with a question mark if it is unresolved."""
     found = find_mentions(text, SKILLS)
     for item in found:
         assert text[item.start : item.end] == item.text
@@ -74,8 +74,8 @@ def named(text: str) -> list[str]:
     return [item.entry.name if item.entry else f"{item.name}?" for item in found]
 
 
-def test_a_mention_says_what_where_and_why() -> None:
-    """Each time counts, in the order of the text, by characters."""
+def test_a_mention_has_text_span_reason_and_entry() -> None:
+    """Each one counts, in the order of the text, by characters."""
     pdf, slides = SKILLS[0], SKILLS[11]
     text = "📦 use the PDF skill, $pdf and office:slides"
     assert find_mentions(text, SKILLS) == (
@@ -121,7 +121,7 @@ def test_a_mention_says_what_where_and_why() -> None:
     ],
 )
 def test_a_sigil_names_a_skill_at_the_boundary_of_a_word(text: str, names: list[str]) -> None:
-    """And what goes on behind it is something else."""
+    """Unless something else goes on behind the name."""
     assert named(text) == names
 
 
@@ -188,7 +188,7 @@ def test_the_spans_of_a_phrase_are_disjoint() -> None:
     ],
 )
 def test_code_comments_links_and_paths_name_nothing(text: str) -> None:
-    """As CommonMark sees them."""
+    """As CommonMark reads them."""
     assert named(text) == []
 
 
@@ -212,8 +212,8 @@ def test_code_comments_links_and_paths_name_nothing(text: str) -> None:
         "see https://a.b/c $pdf, (www.x.y) $pdf",
     ],
 )
-def test_what_only_begins_like_code_hides_nothing(text: str) -> None:
-    """A run of back-ticks without its like, a fence that was closed."""
+def test_text_that_only_begins_like_code_counts(text: str) -> None:
+    """A run of back-ticks that is not closed, a fence that is closed."""
     assert set(named(text)) == {"pdf"}
 
 
@@ -266,7 +266,7 @@ def test_what_only_begins_like_code_hides_nothing(text: str) -> None:
     ],
 )
 def test_a_negation_reaches_to_the_end_of_its_clause(text: str, names: list[str]) -> None:
-    """And what only looks like one does not."""
+    """And what only looks like a negation does not count."""
     assert named(text) == names
 
 
@@ -287,20 +287,20 @@ def test_a_negation_reaches_to_the_end_of_its_clause(text: str, names: list[str]
         ("use the pptx skill", "no skill is called `pptx`"),
     ],
 )
-def test_a_skill_that_cannot_be_had_is_told_with_the_reason(text: str, why_not: str) -> None:
-    """One that is there in every form, one that is not where it can hardly be anything else."""
+def test_an_unresolved_mention_has_a_problem(text: str, why_not: str) -> None:
+    """In every form if the skill exists; else only if the name can hardly be anything but a skill."""
     assert [item.problem for item in find_mentions(text, SKILLS)] == [why_not]
 
 
-def test_skills_the_model_does_not_see_can_be_named() -> None:
-    """The user's word is enough; of two with one name the one that can be had is meant."""
+def test_skills_that_the_model_does_not_see_can_be_mentioned() -> None:
+    """Of two with one name the usable one is found."""
     assert named("$hidden-one $later $twice") == ["hidden-one", "later", "twice"]
     found = find_mentions("$twice", SKILLS)
     assert found[0].entry is SKILLS[17]
 
 
-def test_of_names_that_differ_in_case_the_one_as_written_is_meant() -> None:
-    """No guess where neither is."""
+def test_of_names_that_differ_in_case_the_exact_one_is_found() -> None:
+    """Without an exact one the mention is ambiguous."""
     both = (entry("Pdf"), entry("pdf"))
     found = find_mentions("$Pdf $pdf $PDF", both)
     assert [item.entry for item in found] == [*both, None]
@@ -311,15 +311,15 @@ def test_of_names_that_differ_in_case_the_one_as_written_is_meant() -> None:
     )
 
 
-def test_an_amount_is_no_skill_and_a_package_no_start_of_a_name() -> None:
-    """Even where a skill is called so."""
+def test_an_amount_is_not_a_skill_and_a_package_not_a_name() -> None:
+    """Even if a skill has this name."""
     assert find_mentions("$5, $5.00 and $5k", (entry("5"),)) == ()
     found = find_mentions("$office:charts $office", (entry("office"), entry("office:slides")))
     assert [item.problem for item in found] == ["no skill is called `office:charts`", None]
 
 
-def test_an_alias_and_a_folder_name_a_skill_too() -> None:
-    """The host's own name counts first."""
+def test_a_skill_can_be_mentioned_by_alias_and_folder() -> None:
+    """The name that the host uses comes first."""
     skills = (entry("one", alias="uno", folder="eins"), entry("eins"))
     assert [item.entry for item in find_mentions("$uno $eins $one", skills)] == [skills[0], skills[1], skills[0]]
 
@@ -368,7 +368,7 @@ _TEXTS = st.lists(_PARTS | st.text(max_size=3), max_size=14).map("".join)
 
 @given(_TEXTS)
 def test_spans_are_ordered_and_disjoint(text: str) -> None:
-    """Whatever the text: each mention is where it says, and what is told is safe to show."""
+    """Whatever the text; and every problem is safe to show."""
     last = 0
     for item in find_mentions(text, SKILLS):
         assert text[item.start : item.end] == item.text
@@ -454,7 +454,7 @@ def seconds(text: str) -> float:
 
 
 @pytest.mark.parametrize("unit", NAMED)
-def test_a_megabyte_of_anything_takes_no_time(unit: str) -> None:
+def test_a_megabyte_takes_seconds_at_most(unit: str) -> None:
     """With two thousand skills: some tenths of a second as measured, the bound is for slow machines."""
     text = unit * (2**20 // len(unit))
     assert seconds(text) < 3
@@ -463,14 +463,14 @@ def test_a_megabyte_of_anything_takes_no_time(unit: str) -> None:
 
 @pytest.mark.parametrize("unit", [*UNITS, *PHRASES, *CONTROLS])
 def test_time_is_linear_in_the_text(unit: str) -> None:
-    """Squared, it would be minutes."""
+    """Quadratic time would be minutes."""
     text = unit * (2**18 // len(unit))
     assert seconds(text) < 4
     assert seconds(f"$pdf {text} the pdf skill\n\n$pdf") < 4
 
 
 def test_many_mentions_take_linear_time() -> None:
-    """Of skills, of none, of names that are all different, and of back-ticks in all lengths."""
+    """Of skills, of unknown names that all differ, and back-ticks in all lengths."""
     dice = random.Random(1)  # noqa: S311 - nothing secret
     texts = [
         "$pdf " * 50_000,

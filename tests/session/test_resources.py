@@ -63,7 +63,7 @@ def refused(folder: Path, path: str, **more: int) -> tuple[str, str | None]:
     ],
 )
 def test_a_file_inside_the_folder_is_read(path: str, shown: str, folder: Path) -> None:
-    """However its path is written; the plain one comes back."""
+    """However its path is written; the normalized path is returned."""
     text = (folder / shown).read_text()
     found = read_text(str(folder), path)
     assert found == FileText(path=shown, text=text, offset=0, size=len(text), next_offset=None)
@@ -86,15 +86,15 @@ def test_a_file_inside_the_folder_is_read(path: str, shown: str, folder: Path) -
         "/notes.txt",
     ],
 )
-def test_a_path_that_leads_out_is_refused(path: str, folder: Path) -> None:
-    """Without a look at the disk, also where it would lead back in."""
+def test_a_path_to_the_outside_is_refused(path: str, folder: Path) -> None:
+    """Without access to the disk, even if it leads back inside."""
     assert refused(folder, path) == (f"`{path}` {OUTSIDE}", ONLY_INSIDE)
     assert refused(folder.parent / "not there", path) == (f"`{path}` {OUTSIDE}", ONLY_INSIDE)
 
 
 @pytest.mark.parametrize("path", ["", "\0", "notes.txt\0.md", "a" * 4097], ids=["empty", "nul", "nul inside", "long"])
-def test_what_is_no_path_is_refused(path: str, folder: Path) -> None:
-    """With an example of one."""
+def test_an_invalid_path_is_refused(path: str, folder: Path) -> None:
+    """The hint has an example."""
     said, hint = refused(folder, path)
     assert said.endswith("` is not a valid path")
     assert len(said) < 100
@@ -123,7 +123,7 @@ def test_what_is_no_path_is_refused(path: str, folder: Path) -> None:
     ids=repr,
 )
 def test_nothing_in_a_path_is_decoded_or_expanded(path: str, folder: Path) -> None:
-    """It names a file as it stands, and there is none."""
+    """It names a file literally, and this file is missing."""
     assert refused(folder, path)[0].startswith("the skill has no file `")
 
 
@@ -136,13 +136,13 @@ def test_nothing_in_a_path_is_decoded_or_expanded(path: str, folder: Path) -> No
         ("zzz", NAMES),
     ],
 )
-def test_files_that_are_called_almost_so_are_named(path: str, hint: str, folder: Path) -> None:
-    """Else the first ones."""
+def test_the_hint_names_similar_files(path: str, hint: str, folder: Path) -> None:
+    """Else the first files."""
     assert refused(folder, path) == (f"the skill has no file `{path}`", hint)
 
 
-def test_a_long_name_is_named_whole(folder: Path) -> None:
-    """A hint is there to be typed; one that does not show is escaped, and of many the first eight are named."""
+def test_the_hint_has_whole_names(folder: Path) -> None:
+    """It is there to be typed; hidden characters are escaped, and at most eight files are named."""
     long = "references/" + "a-rather-long-name-" * 5 + ".md"
     (folder / long).touch()
     (folder / "x\x1b[2J.md").touch()
@@ -156,7 +156,7 @@ def test_a_long_name_is_named_whole(folder: Path) -> None:
     assert str(refused(folder, "#")[1]).endswith("`q3`, `q4`, `q5` and others")
 
 
-def test_names_that_are_slow_to_compare_are_not(folder: Path) -> None:
+def test_long_names_are_compared_in_bounded_time(folder: Path) -> None:
     """A thousand long names of one letter took six seconds."""
     deep = folder / "SKILLS" / ("a" * 180) / ("a" * 100)
     deep.mkdir(parents=True)
@@ -187,21 +187,20 @@ NOT_FOLLOWED = "is a link or behind one; links are not followed"
     ],
 )
 def test_no_link_is_followed(link: str, target: str, path: str, folder: Path) -> None:
-    """Wherever it leads, in or out, and wherever it stands in the path."""
+    """Whatever its target, and at any position in the path."""
     (folder / link).symlink_to(target)
     assert refused(folder, path)[0] == f"`{path}` {NOT_FOLLOWED}"
 
 
-def test_the_folder_itself_may_have_become_a_link(folder: Path) -> None:
-    """Nothing behind it is read."""
+def test_a_folder_that_became_a_link_is_not_read(folder: Path) -> None:
     folder.rename(folder.with_name("moved"))
     folder.symlink_to("moved")
     with pytest.raises(SkillFileError):
         read_text(str(folder), "notes.txt")
 
 
-def test_what_is_no_regular_file_is_refused_at_once(folder: Path) -> None:
-    """A folder, a FIFO that nobody writes to, a socket."""
+def test_a_file_that_is_not_regular_is_refused_at_once(folder: Path) -> None:
+    """A folder, a FIFO without a writer, a socket."""
     os.mkfifo(folder / "fifo")
     here = Path.cwd()
     os.chdir(folder)
@@ -218,21 +217,20 @@ def test_what_is_no_regular_file_is_refused_at_once(folder: Path) -> None:
     assert time.perf_counter() - began < 2
 
 
-def test_a_folder_that_is_gone_is_said(folder: Path) -> None:
-    """It is not the path's fault."""
+def test_a_missing_folder_is_an_error(folder: Path) -> None:
     gone = folder.parent / "gone"
     assert refused(gone, "notes.txt") == ("the skill's folder no longer exists", "go on without the skill")
 
 
-def test_without_a_folder_there_is_nothing_to_read() -> None:
-    """As for a skill that a provider made."""
+def test_a_skill_without_a_folder_has_no_files() -> None:
+    """For example a skill of a provider."""
     with pytest.raises(SkillFileError, match=r"^the skill has no files of its own$") as caught:
         read_text(None, "SKILL.md")
     assert caught.value.hint == "it only has its instructions"
 
 
 def test_no_secret_is_read_while_files_are_swapped(folder: Path) -> None:
-    """A file becomes a link and a file again, and so does a folder on the way."""
+    """A file becomes a link and a file again, and so does a folder above it."""
     done = threading.Event()
     (folder / "sub").mkdir()
     (folder / "sub/secret.txt").write_text("harmless")
@@ -283,17 +281,17 @@ def test_no_secret_is_read_while_files_are_swapped(folder: Path) -> None:
         (0, 10**30, "0123456789", None),
     ],
 )
-def test_a_part_begins_and_ends_where_it_is_said(
+def test_a_part_begins_at_its_offset_and_ends_at_its_limit(
     offset: int, limit: int | None, text: str, next_offset: int | None, folder: Path
 ) -> None:
-    """In bytes; the next one begins where it ends."""
+    """In bytes; the next part begins where it ends."""
     (folder / "ten").write_text("0123456789")
     found = read_text(str(folder), "ten", offset=offset, limit=limit)
     assert found == FileText(path="ten", text=text, offset=offset, size=10, next_offset=next_offset)
 
 
 @pytest.mark.parametrize(("offset", "limit"), [(-1, 1), (0, 0), (0, -1), (-(10**30), 5)])
-def test_a_part_that_is_none_is_refused(offset: int, limit: int, folder: Path) -> None:
+def test_an_invalid_offset_or_limit_is_refused(offset: int, limit: int, folder: Path) -> None:
     """Before anything is opened."""
     said = ("`offset` must be 0 or more and `limit` 1 or more", "leave them out to read from the start")
     assert refused(folder, "notes.txt", offset=offset, limit=limit) == said
@@ -301,7 +299,7 @@ def test_a_part_that_is_none_is_refused(offset: int, limit: int, folder: Path) -
 
 @pytest.mark.parametrize("limit", [*range(5, 12), 64, 1000])
 @pytest.mark.parametrize("text", ["aä€😀" * 20, "😀" * 50, "ä" * 99, "€" * 70, "plain " * 40])
-def test_parts_put_together_are_the_whole(text: str, limit: int, folder: Path) -> None:
+def test_the_parts_of_a_file_make_up_its_text(text: str, limit: int, folder: Path) -> None:
     """No character is cut in two."""
     (folder / "text").write_text(text, encoding="utf-8")
     parts, at = [], 0
@@ -317,8 +315,8 @@ def test_parts_put_together_are_the_whole(text: str, limit: int, folder: Path) -
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
-def test_even_the_smallest_parts_come_to_an_end(limit: int, folder: Path) -> None:
-    """Where a part is too small for a character, it is shown as bytes that are no text."""
+def test_the_smallest_parts_reach_the_end(limit: int, folder: Path) -> None:
+    """A part too small for a character is shown as invalid bytes."""
     (folder / "text").write_text("😀€")
     at: int | None = 0
     for _ in range(8):
@@ -342,8 +340,8 @@ def test_even_the_smallest_parts_come_to_an_end(limit: int, folder: Path) -> Non
     ],
     ids=["bom", "bom inside", "latin-1", "line ends", "escape", "empty", "no text", "tails"],
 )
-def test_bytes_become_text(data: bytes, text: str, folder: Path) -> None:
-    """UTF-8, without a mark at its beginning; line ends as they are."""
+def test_bytes_are_decoded_as_utf8(data: bytes, text: str, folder: Path) -> None:
+    """Without a mark at the beginning; line ends stay."""
     (folder / "text").write_bytes(data)
     assert read_text(str(folder), "text") == FileText(
         path="text", text=text, offset=0, size=len(data), next_offset=None
@@ -351,15 +349,14 @@ def test_bytes_become_text(data: bytes, text: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "ab".encode("utf-16"), b"\0"])
-def test_what_is_no_text_is_not_shown(data: bytes, folder: Path) -> None:
-    """A NUL tells."""
+def test_a_file_with_a_nul_byte_is_not_text(data: bytes, folder: Path) -> None:
     (folder / "x.png").write_bytes(data)
     said = f"`x.png` is not a text file ({len(data)} bytes)"
     assert refused(folder, "x.png") == (said, "read it with a script")
 
 
-def test_a_gigabyte_is_read_in_no_time_and_no_memory(folder: Path) -> None:
-    """Only its part is, and never more than a mebibyte."""
+def test_a_part_of_a_gigabyte_is_read_fast(folder: Path) -> None:
+    """Only this part is read, and at most 1 MiB."""
     with (folder / "huge").open("wb") as file:
         file.write(b"x" * (MAX_LIMIT + 5))
         file.truncate(1 << 30)
@@ -374,8 +371,8 @@ def test_a_gigabyte_is_read_in_no_time_and_no_memory(folder: Path) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024
 
 
-def test_ten_thousand_files_are_no_burden(folder: Path) -> None:
-    """One is read by its name; what is not there is told of soon."""
+def test_ten_thousand_files_are_fast(folder: Path) -> None:
+    """A file is read by its name, and a missing one is an error soon."""
     (folder / "many").mkdir()
     for number in range(10_000):
         (folder / f"many/file-{number:05}.md").touch()
@@ -389,8 +386,8 @@ def test_ten_thousand_files_are_no_burden(folder: Path) -> None:
 # ── which folder ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_folder_of_a_skill_is_the_one_its_file_lies_in(tmp_path: Path) -> None:
-    """Behind a linked folder; beside a linked file; none for a single file, or for what is no file at all."""
+def test_the_folder_of_a_skill_contains_its_file(tmp_path: Path) -> None:
+    """The target of a linked folder; the folder of a linked file; no folder for a single file."""
     top = tmp_path.resolve()
     skill(top / "p/.git/x")
     real = skill(top / "elsewhere/linked").parent
@@ -408,8 +405,8 @@ def test_the_folder_of_a_skill_is_the_one_its_file_lies_in(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("path", ["memory://pdf", "memory://pdf/SKILL.md", "SKILL.md", "pdf/SKILL.md", ""])
-def test_what_is_no_file_of_this_machine_has_no_folder(path: str, tmp_path: Path) -> None:
-    """Else a relative path would be one below wherever we are."""
+def test_a_skill_that_is_not_a_file_has_no_folder(path: str, tmp_path: Path) -> None:
+    """A relative path would be a path below the current directory."""
     skill(tmp_path / "skills/pdf")
     (entry,) = discover(tmp_path, home=tmp_path, skill_dirs=[tmp_path / "skills"], env={}, cache=False).skills
     assert resource_folder(entry.with_changes(path=path, real=path)) is None
@@ -434,12 +431,12 @@ def entry(session: Session, name: str) -> Entry:
 
 
 def test_files_of_a_visible_skill_can_be_read_before_it_is_activated(session: Session) -> None:
-    """The model may look first; nothing is on the ledger for it."""
+    """This does not change the ledger."""
     assert session.read("pdf", "a.md").text == "pdf\n"
     assert session.ledger == ()
 
 
-def test_files_of_a_user_s_skill_only_after_its_user_activated_it(session: Session) -> None:
+def test_files_of_a_user_only_skill_need_activation_by_its_user(session: Session) -> None:
     """By a mention, or otherwise."""
     with pytest.raises(Exception, match=r"^only the user can activate the skill `manual`$"):
         session.read("manual", "a.md")
@@ -448,7 +445,7 @@ def test_files_of_a_user_s_skill_only_after_its_user_activated_it(session: Sessi
 
 
 def test_files_that_were_read_are_in_the_ledger(session: Session) -> None:
-    """Each once, in order, also after another activation; those that could not be read are not."""
+    """Each once, in order, also after another activation; without those that could not be read."""
     session.activate("pdf")
     for path in ("a.md", "SKILL.md", "./a.md"):
         session.read("pdf", path)
@@ -458,8 +455,8 @@ def test_files_that_were_read_are_in_the_ledger(session: Session) -> None:
     assert [(record.name, record.files) for record in session.ledger] == [("pdf", ("a.md", "SKILL.md"))]
 
 
-def test_files_of_no_skill_cannot_be_read(session: Session) -> None:
-    """A near name is given; a path is no name to a model."""
+def test_files_of_an_unknown_skill_cannot_be_read(session: Session) -> None:
+    """The hint has a similar name; a path is not a name for a model."""
     with pytest.raises(SkillNotFoundError) as caught:
         session.read("pfd", "a.md")
     assert caught.value.hint == "did you mean `pdf`?"

@@ -1,0 +1,79 @@
+"""The tail: the active skills once more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import prowess._internal.files
+import prowess.session._activation
+from prowess.catalog import estimate_tokens
+from support.sessions import SKILLS, new_session
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_tail_repeats_the_active_skills(project: Path) -> None:
+    """The most recent first, as they are on the disk now."""
+    session = new_session(project)
+    one, two = session.activate("pdf").content, session.activate("xls", "b").content
+    assert session.tail() == (
+        "<active_skills>\nThese skills were activated earlier in this conversation and still apply.\n"
+        f"{two}\n{one}\n</active_skills>"
+    )
+    skill(project / SKILLS / "pdf", body="Do it otherwise.")
+    assert "Do it otherwise." in session.tail()
+    assert one not in session.tail()
+
+
+def test_the_tail_leaves_out_visible_content(project: Path) -> None:
+    """Inside any text; if all of it is visible there is no tail."""
+    session = new_session(project)
+    one, two = session.activate("pdf").content, session.activate("xls").content
+    assert one not in session.tail(visible=[f"a tool said: {one}!"])
+    assert two in session.tail(visible=iter(["x", one]))
+    assert session.tail(visible=[f"{one}{two}"]) == ""
+
+
+@pytest.mark.parametrize("unit", ["chars", "tokens"])
+def test_the_tail_fits_every_budget(unit: str, project: Path) -> None:
+    """A skill is in it whole, by name, or not at all."""
+    skill(project / SKILLS / "big", body="Größe €. " * 60)
+    session = new_session(project, unit=unit)
+    texts = {name: session.activate(name).content for name in ("pdf", "big", "xls")}
+    size = estimate_tokens if unit == "tokens" else len
+    whole = session.tail()
+    sizes = []
+    names = estimate_tokens("x" * 200) if unit == "tokens" else 200
+    for budget in range(size(whole) + 2):
+        text = session.tail(budget)
+        assert size(text) <= budget
+        assert budget < names if text == "" else "activated earlier in this conversation" in text
+        for name, content in texts.items():
+            assert text.count(content) <= 1
+            assert f'<skill_content name="{name}">' not in text or content in text
+        sizes.append(sum(content in text for content in texts.values()))
+    assert session.tail(size(whole)) == whole
+    assert (sizes[0], sizes[-1], set(sizes)) == (0, 3, {0, 1, 2, 3})
+
+
+def test_the_tail_names_unreadable_skills(project: Path) -> None:
+    """The others are still in it."""
+    session = new_session(project)
+    session.activate("pdf")
+    two = session.activate("xls").content
+    (project / SKILLS / "pdf/SKILL.md").unlink()
+    tail = session.tail()
+    assert two in tail
+    assert tail.splitlines()[-2].endswith(": pdf (cannot be read now)")
+
+
+def test_the_tail_does_not_read_all_files_of_a_skill(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is rendered for each request; digests are for the ledger."""
+    session = new_session(project)
+    session.activate("pdf")
+    monkeypatch.setattr(prowess.session._activation, "skill_digest", lambda _: pytest.fail("a digest was made"))
+    assert "Do pdf." in session.tail()
