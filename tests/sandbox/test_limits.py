@@ -35,8 +35,8 @@ def test_limits_are_enforced(sandbox: str, tmp_path: Path) -> None:
     code = (
         f"import time, resource as r; time.sleep(.05); print([r.getrlimit(getattr(r, n)) for n in '{names}'.split()])"
     )
-    told = run_python(code, tmp_path, sandbox=sandbox, limits=limits).stdout.decode().strip()
-    assert told == str([(n, n) for n in (200 * 1024 * 1024, 100_000, 20, 0)])
+    output = run_python(code, tmp_path, sandbox=sandbox, limits=limits).stdout.decode().strip()
+    assert output == str([(n, n) for n in (200 * 1024 * 1024, 100_000, 20, 0)])
 
 
 @pytest.mark.usefixtures("linux")
@@ -48,10 +48,10 @@ def test_processes_are_limited_for_a_user(tmp_path: Path) -> None:
     )
     if os.geteuid():
         assert run_python(code, tmp_path, limits=Limits(processes=20)).stdout == b"enough\n"
-    told = run_python(
+    output = run_python(
         "import resource as r; print(r.getrlimit(r.RLIMIT_NPROC)[0])", tmp_path, limits=Limits(processes=100)
     )
-    assert 100 < int(told.stdout) < 100 + 30_000
+    assert 100 < int(output.stdout) < 100 + 30_000
     assert processes_end("66606")
 
 

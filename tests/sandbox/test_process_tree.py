@@ -92,7 +92,7 @@ for _ in range(int(sys.argv[2])):
     if sys.argv[1] == "sessions":
         try: os.setsid()
         except OSError: pass
-while time.monotonic() < end:  # each gets away as often as it can
+while time.monotonic() < end:  # each escapes as often as it can
     pid = os.fork()
     if pid:
         os._exit(0)
@@ -103,7 +103,7 @@ while time.monotonic() < end:  # each gets away as often as it can
 
 
 BOMB_SIZE = ("7", "0.002") if RUNS >= 500 else ("4", "0.01")
-"""Doublings, and seconds between two; the large one fills a machine, and other tests beside it would find no room."""
+"""Doublings, and seconds between two; the large one fills the machine, so that other tests beside it would fail."""
 
 
 BOMBS = [("one-group", "none"), ("one-group", "bwrap"), ("sessions", "bwrap")]
@@ -116,9 +116,9 @@ if RUNS >= 500:
 @pytest.mark.usefixtures("linux")
 @pytest.mark.parametrize(("kind", "name"), BOMBS)
 def test_a_fork_bomb_is_ended(kind: str, name: str, tmp_path: Path) -> None:
-    """Processes that change their numbers all the time, in one group or each in a session of its own.
+    """Processes that change their numbers all the time, in one group or each in its own session.
 
-    Without walls the latter may be quicker than any kill; then that is told. It is tried in `make endurance` alone.
+    Without a sandbox the latter may be faster than any kill: then there is an error. Only `make endurance` tries this.
     """
     sandbox = require_backend(name)
     before = time.monotonic()
@@ -127,8 +127,8 @@ def test_a_fork_bomb_is_ended(kind: str, name: str, tmp_path: Path) -> None:
     except SandboxError as error:
         if (kind, sandbox) != ("sessions", "none") or "cannot be killed" not in str(error):
             raise
-        assert processes_end("and each gets away", 30)
+        assert processes_end("each escapes as often", 30)
         return
     assert time.monotonic() - before < 1 + seconds_over_limit()
-    assert processes_end("and each gets away")
-    assert done.timed_out or done.killed or sandbox == "bwrap"  # where they are too quick to be counted
+    assert processes_end("each escapes as often")
+    assert done.timed_out or done.killed or sandbox == "bwrap"  # they may be too fast to be counted

@@ -33,11 +33,11 @@ def test_only_writable_paths_can_be_changed(bwrap: str, tmp_path: Path) -> None:
     for name in ("skill", "named", "scratch"):
         (tmp_path / name).mkdir()
     (tmp_path / "skill/SKILL.md").write_text("as it was")
-    places = [".", "/", "/etc", "/usr", "/usr/bin", runtime_folder(), runtime_folder() + "/bin", sys.prefix]
-    line = f"for at in {' '.join(places)}; do touch $at/new 2>/dev/null && echo $at; done; echo x >SKILL.md"
+    folders = [".", "/", "/etc", "/usr", "/usr/bin", runtime_folder(), runtime_folder() + "/bin", sys.prefix]
+    line = f"for at in {' '.join(folders)}; do touch $at/new 2>/dev/null && echo $at; done; echo x >SKILL.md"
     line += f"; rm -f SKILL.md; touch {tmp_path}/new; touch {tmp_path}/named/new $HOME/new /tmp/new && echo well"
-    where: dict[str, Any] = {"writable": [tmp_path / "named"], "scratch": tmp_path / "scratch"}
-    done = run_shell(line, tmp_path / "skill", sandbox=bwrap, **where)
+    options: dict[str, Any] = {"writable": [tmp_path / "named"], "scratch": tmp_path / "scratch"}
+    done = run_shell(line, tmp_path / "skill", sandbox=bwrap, **options)
     assert done.stdout == b"well\n", done
     assert (tmp_path / "skill/SKILL.md").read_text() == "as it was"
     assert sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("new")) == ["named/new", "scratch/new"]

@@ -111,13 +111,13 @@ def test_children_of_the_caller_are_neither_killed_nor_waited_for(tmp_path: Path
 @pytest.mark.usefixtures("linux")
 def test_stop_ends_the_commands_of_all_threads(sandbox: str, tmp_path: Path) -> None:
     """Each thread gets an error."""
-    told = []
+    errors = []
 
     def one() -> None:
         try:
             run_shell("setsid sleep 66605 & sleep 66605", tmp_path, sandbox=sandbox)
         except SandboxError as error:
-            told.append(str(error))
+            errors.append(str(error))
 
     threads = [threading.Thread(target=one) for _ in range(3)]
     for thread in threads:
@@ -128,7 +128,7 @@ def test_stop_ends_the_commands_of_all_threads(sandbox: str, tmp_path: Path) -> 
     stop()
     for thread in threads:
         thread.join(5)
-    assert told == ["the command was stopped, with everything it had started"] * 3
+    assert errors == ["the command was stopped, with everything it had started"] * 3
     assert run_shell("echo next", tmp_path, sandbox=sandbox).stdout == b"next\n"
     assert processes_end("66605")
 
@@ -164,19 +164,19 @@ def test_a_command_costs_less_than_twice_subprocess_run(tmp_path: Path) -> None:
 
     def finish() -> None:
         for supervisor in tuple(supervisors._ALL):
-            supervisor.end(b"HOME=/nobody's\0")
+            supervisor.end(b"HOME=/unknown\0")
         supervisors._IDLE.clear()
 
     ratios = []
     for _ in range(3):
         finish()
-        begun = used()
+        start = used()
         for _ in range(150):
             run(["/bin/true"], cwd=tmp_path, sandbox="none", scratch=tmp_path)
         finish()
         middle = used()
         for _ in range(150):
             subprocess.run(["/bin/true"], capture_output=True, stdin=subprocess.DEVNULL, cwd=tmp_path, check=True)
-        ratios.append((middle - begun) / (used() - middle))
+        ratios.append((middle - start) / (used() - middle))
     print(f"\nnone: processor time {min(ratios):.2f} to {max(ratios):.2f} times that of subprocess.run")
     assert min(ratios) < 2

@@ -1,4 +1,4 @@
-"""What a model reads of a skill: the author's words, where its files are, and no tag that closes ours."""
+"""The text that a model gets for an activated skill."""
 
 from __future__ import annotations
 

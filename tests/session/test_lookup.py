@@ -71,8 +71,8 @@ def test_the_name_a_model_gives_never_reads_all_skills(
         session.activate(name.format(path=f"{project}/{SKILLS}/pdf", digest=digest))
     assert asked == []
     assert len(str(caught.value)) < 200
-    said = tools_by_name(session)["read_skill_file"].call(name=name.format(path="/x", digest=digest), path="SKILL.md")
-    assert said.startswith("error: no skill is called ")
+    answer = tools_by_name(session)["read_skill_file"].call(name=name.format(path="/x", digest=digest), path="SKILL.md")
+    assert answer.startswith("error: no skill is called ")
     assert asked == []
 
 

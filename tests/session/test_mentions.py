@@ -1,4 +1,4 @@
-"""Which skills a user's text names."""
+"""Mentions of skills in a user's text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from support import strategies  # noqa: F401 - its profile makes every run the s
 
 
 def entry(name: str, state: str = "active", **more: Any) -> Entry:
-    """Make a skill of a catalog; what stands before a colon is its package."""
+    """Return an entry of a catalog; the part before a colon is its package."""
     package, _, inner = name.rpartition(":")
     fields: dict[str, Any] = {
         "name": name,
@@ -271,7 +271,7 @@ def test_a_negation_reaches_to_the_end_of_its_clause(text: str, names: list[str]
 
 
 @pytest.mark.parametrize(
-    ("text", "why_not"),
+    ("text", "problem"),
     [
         ("$off", "the skill `off` is disabled: settings\\u202e say so"),
         ("/under", "the skill `under` is shadowed by another one"),
@@ -287,9 +287,9 @@ def test_a_negation_reaches_to_the_end_of_its_clause(text: str, names: list[str]
         ("use the pptx skill", "no skill is called `pptx`"),
     ],
 )
-def test_an_unresolved_mention_has_a_problem(text: str, why_not: str) -> None:
+def test_an_unresolved_mention_has_a_problem(text: str, problem: str) -> None:
     """In every form if the skill exists; else only if the name can hardly be anything but a skill."""
-    assert [item.problem for item in find_mentions(text, SKILLS)] == [why_not]
+    assert [item.problem for item in find_mentions(text, SKILLS)] == [problem]
 
 
 def test_skills_that_the_model_does_not_see_can_be_mentioned() -> None:
@@ -447,10 +447,10 @@ CONTROLS = ("\n", "\t", "\r", "\n\n    ", "~~~\n", "```\n", " >\n", "\0", "\ud80
 
 
 def seconds(text: str) -> float:
-    """Measure how long it takes."""
-    began = time.perf_counter()
+    """Return how long it takes to find the mentions of a text."""
+    start = time.perf_counter()
     find_mentions(text, MANY)
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 @pytest.mark.parametrize("unit", NAMED)

@@ -1,4 +1,4 @@
-"""Files of a skill: what lies in its folder is read, part by part, and nothing else is, whatever a path says."""
+"""Reading files of a skill: inside its folder, part by part, and without links."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def refused(folder: Path, path: str, **more: int) -> tuple[str, str | None]:
-    """Return what is said of a path that is not read."""
+    """Return the error and the hint for a path that is not read."""
     with pytest.raises(SkillFileError) as caught:
         read_text(str(folder), path, **more)
     assert SECRET not in f"{caught.value} {caught.value.hint}"
@@ -95,9 +95,9 @@ def test_a_path_to_the_outside_is_refused(path: str, folder: Path) -> None:
 @pytest.mark.parametrize("path", ["", "\0", "notes.txt\0.md", "a" * 4097], ids=["empty", "nul", "nul inside", "long"])
 def test_an_invalid_path_is_refused(path: str, folder: Path) -> None:
     """The hint has an example."""
-    said, hint = refused(folder, path)
-    assert said.endswith("` is not a valid path")
-    assert len(said) < 100
+    message, hint = refused(folder, path)
+    assert message.endswith("` is not a valid path")
+    assert len(message) < 100
     assert hint == "name a file of the skill, as in `references/api.md`"
 
 
@@ -238,10 +238,10 @@ def test_no_secret_is_read_while_files_are_swapped(folder: Path) -> None:
 
     def swap() -> None:
         while not done.is_set():
-            os.replace(folder / "sub", folder / "aside")
+            os.replace(folder / "sub", folder / "moved")
             os.symlink("..", folder / "sub")
             os.unlink(folder / "sub")
-            os.replace(folder / "aside", folder / "sub")
+            os.replace(folder / "moved", folder / "sub")
             os.symlink("../secret.txt", folder / "notes.new")
             os.replace(folder / "notes.new", folder / "notes.txt")
             (folder / "notes.new").write_text("harmless")
@@ -293,8 +293,8 @@ def test_a_part_begins_at_its_offset_and_ends_at_its_limit(
 @pytest.mark.parametrize(("offset", "limit"), [(-1, 1), (0, 0), (0, -1), (-(10**30), 5)])
 def test_an_invalid_offset_or_limit_is_refused(offset: int, limit: int, folder: Path) -> None:
     """Before anything is opened."""
-    said = ("`offset` must be 0 or more and `limit` 1 or more", "leave them out to read from the start")
-    assert refused(folder, "notes.txt", offset=offset, limit=limit) == said
+    error = ("`offset` must be 0 or more and `limit` 1 or more", "leave them out to read from the start")
+    assert refused(folder, "notes.txt", offset=offset, limit=limit) == error
 
 
 @pytest.mark.parametrize("limit", [*range(5, 12), 64, 1000])
@@ -351,8 +351,8 @@ def test_bytes_are_decoded_as_utf8(data: bytes, text: str, folder: Path) -> None
 @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "ab".encode("utf-16"), b"\0"])
 def test_a_file_with_a_nul_byte_is_not_text(data: bytes, folder: Path) -> None:
     (folder / "x.png").write_bytes(data)
-    said = f"`x.png` is not a text file ({len(data)} bytes)"
-    assert refused(folder, "x.png") == (said, "read it with a script")
+    message = f"`x.png` is not a text file ({len(data)} bytes)"
+    assert refused(folder, "x.png") == (message, "read it with a script")
 
 
 def test_a_part_of_a_gigabyte_is_read_fast(folder: Path) -> None:

@@ -127,8 +127,8 @@ def test_a_second_activation_is_one_line(project: Path) -> None:
     session.activate("xls", "new")
     before = session.ledger
     session.next_turn()
-    said = "The skill `xls` is already active since turn 1; its instructions have not changed."
-    assert session.activate("xls", "new").content == said
+    line = "The skill `xls` is already active since turn 1; its instructions have not changed."
+    assert session.activate("xls", "new").content == line
     assert session.ledger == before
 
 

@@ -81,7 +81,7 @@ def test_tools_return_what_the_session_returns(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
+    ("tool", "arguments", "message"),
     [
         ("activate_skill", {}, "`name` is missing\nhint: `activate_skill` takes `name`, `arguments`"),
         ("activate_skill", {"name": None}, "`name` is missing\nhint: `activate_skill` takes `name`, `arguments`"),
@@ -122,11 +122,11 @@ hint: `read_skill_file` takes `name`, `path`, `offset`, `limit`""",
     ],
 )
 def test_wrong_arguments_are_returned_as_an_error_text(
-    tool: str, arguments: dict[str, Any], said: str, project: Path
+    tool: str, arguments: dict[str, Any], message: str, project: Path
 ) -> None:
     """They do not change the ledger."""
     session = new_session(project)
-    assert tools_by_name(session)[tool].call(**arguments) == f"error: {said}"
+    assert tools_by_name(session)[tool].call(**arguments) == f"error: {message}"
     assert session.ledger == ()
 
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 class Transcript:
-    """What a framework keeps of a conversation: it may drop or sum up any beginning of it at any time."""
+    """The texts that a framework keeps of a conversation; it may drop or summarize the first ones at any time."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.kept: list[str] = []
         self.now: list[str] = []
-        """Messages of this turn alone."""
+        """Messages of this turn."""
         self.chosen: set[str] = set()
 
     def step(self, chance: random.Random) -> None:
@@ -36,7 +36,7 @@ class Transcript:
             name = chance.choice(["pdf", "xls", "manual", "nothing"])
             answer = tools_by_name(self.session)["activate_skill"].call(name=name)
             self.chosen |= {name} & {"pdf", "xls"}
-            # What stood only in this turn, the tool has repeated or it stands there still.
+            # A skill of this turn is visible still, or the tool has repeated it.
             self.kept.append(answer)
         elif what == "read":
             self.kept.append(tools_by_name(self.session)["read_skill_file"].call(name="pdf", path="a.md"))

@@ -187,9 +187,9 @@ def test_a_rejected_skill_cannot_be_trusted(project: Path, trust: Trust) -> None
 def test_the_command_to_type_is_quoted_for_a_shell(folder: str, typed: str, project: Path, trust: Trust) -> None:
     """Control characters are escaped."""
     skill(project / ".agents/skills" / folder, "odd")
-    said = trust.denial_reason(entry_in_folder(discover_project(project), folder))
-    where = typed.format(project / ".agents/skills")
-    assert said == f"`odd` is not trusted: review it, then type `prowess trust {where}`"
+    reason = trust.denial_reason(entry_in_folder(discover_project(project), folder))
+    path = typed.format(project / ".agents/skills")
+    assert reason == f"`odd` is not trusted: review it, then type `prowess trust {path}`"
 
 
 def test_a_skill_is_revoked_with_its_copies(project: Path, trust: Trust) -> None:

@@ -186,7 +186,7 @@ MALFORMED: dict[str, tuple[Callable[[dict[str, Any]], bytes], str]] = {
 
 
 def assert_record_is_refused(trust: Trust, project: Path, why: str, hint: str | None = None) -> None:
-    """See that a record allows nothing, that nobody can add to it, and that it is told why and what to do."""
+    """Check that a record allows nothing and cannot be changed, and that errors say why and what to do."""
     message = f"the trust record is invalid: {trust.file}: {why}"
     hint = hint or "fix or remove it, then trust your skills again with `prowess trust SKILL`"
     assert not trust.allows(entry_of(project))
