@@ -531,9 +531,9 @@ def test_initrunner_takes_fifty_and_says_what_it_left(here: FakeMachine) -> None
     catalog = here.discover_skills()
     assert catalog.counts["active"] == 50
     assert [entry.folder for entry in catalog.skills if entry.state == "disabled"] == ["s050", "s051", "s052", "last"]
-    assert catalog.skills[-1].reason == "only the first 50 skills are taken (`max_skills`)"
+    assert catalog.skills[-1].reason == "only the first 50 skills are used (`max_skills`)"
     assert [(item.code, item.message) for item in catalog.findings] == [
-        ("skill-limit", "54 skills were found, and only the first 50 are taken (`max_skills`)")
+        ("skill-limit", "54 skills were found, and only the first 50 are used (`max_skills`)")
     ]
 
 

@@ -1,4 +1,8 @@
-"""a directory + a host -> Catalog"""
+"""Find the skills that a host sees from a directory, and say which win and why.
+
+Start with `discover`, which returns a `Catalog` of `Entry` values; `render` writes the block for a model, and `check`
+returns findings. This package knows no command, no conversation and no model.
+"""
 
 from prowess._internal.lazy import lazy_exports
 

@@ -1,6 +1,6 @@
-"""entries + their host's budget -> what is left of each
+"""Shorten the entries of a catalog to the budget of their host.
 
-A client's own budget, counted on the lines of its own template. A user's budget is `prompt`'s.
+The budget of a client counts the lines of its own template. The budget that a user gives is in `_prompt`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ __all__ = ["fit_to_budget"]
 
 
 def fit_to_budget(host: Host, entries: list[Entry], first_line: Callable[[Entry], str]) -> list[Entry]:
-    """Cut descriptions as the host does for its catalog to fit its budget.
+    """Shorten descriptions as the host does to fit its catalog into its budget.
 
     Args:
         host: whose budget.
-        entries: all of its catalog, in the order in which it shows them.
-        first_line: what is left of an entry's description where only its first line is shown.
+        entries: all entries of its catalog, in the order in which it shows them.
+        first_line: returns the first line of an entry's description.
     """
     budget = host.budget
     result = [entry.with_changes(description="") if entry.rule == "name-only" else entry for entry in entries]
@@ -69,7 +69,7 @@ def fit_to_budget(host: Host, entries: list[Entry], first_line: Callable[[Entry]
 def _keep_names_that_fit(
     host: Host, result: list[Entry], active: list[int], lines: _LineCosts, room: int
 ) -> list[Entry]:
-    """Where not even the names fit, leave out those that do not; a later, shorter one may."""
+    """Show names only, and leave out those that do not fit; a later, shorter one may fit."""
     words = f"{host.title} gives its catalog {host.budget.limit:,} {_UNITS[host.budget.unit]}"
     left = room - sum(lines.bundled_name_only_costs())
     for index, cost in zip(active, lines.name_only_costs(), strict=True):
@@ -86,7 +86,7 @@ _UNITS = {"chars": "characters", "utf16": "characters", "bytes": "bytes", "width
 
 
 class _LineCosts:
-    """What the entries of a catalog cost as lines of the host's own template."""
+    """The cost of each entry as a line of the host's own template."""
 
     def __init__(self, host: Host, entries: list[Entry]) -> None:
         self.host, self.entries = host, entries
@@ -121,7 +121,10 @@ class _LineCosts:
         return [self._cost(self._entry_count + at, "") for at in range(len(self.host.budget.bundled))]
 
     def even_lengths(self, room: int) -> list[int] | None:
-        """Level all descriptions; the client's own skills stand first."""
+        """Return how many characters each description keeps; `None` if not even the names fit.
+
+        The client's own skills are shortened first.
+        """
         own = list(self.host.budget.bundled.values())
         texts = ["x" * size for size in own] + [entry.description for entry in self.entries]
         numbers = [*range(self._entry_count, self._entry_count + len(own)), *range(self._entry_count)]
@@ -138,7 +141,7 @@ class _LineCosts:
 
 
 def _prefix_bytes(text: str) -> Callable[[int], int]:
-    """Return how many bytes the first so many characters of a text take."""
+    """Return a function that gives the bytes of the first characters of a text."""
     if text.isascii():
         return lambda count: count
     sizes = [0, *accumulate(len(c.encode("utf-8", "replace")) for c in text)]
@@ -146,17 +149,16 @@ def _prefix_bytes(text: str) -> Callable[[int], int]:
 
 
 def fit_in_order(full: Sequence[int], least: Sequence[int], room: int, *, greedy: bool = False) -> list[bool]:
-    """Say which entries may be shown in full when all are shown at least, going by their order.
+    """Return which entries can be shown in full, in their order, if all others show their name.
 
     Args:
         full: the cost of each entry in full.
-        least: the cost of each entry cut down to its name; no more than its `full`.
+        least: the cost of each entry reduced to its name; no more than its `full`.
         room: the limit for all of them.
-        greedy: whether an entry that does not fit leaves its room to later, shorter ones.
+        greedy: whether later, shorter entries may use the room of an entry that does not fit.
 
     Returns:
-        For each entry whether it is shown in full. The first that does not fit ends the list of those that do, if not
-        `greedy`.
+        For each entry whether it is shown in full. Unless `greedy`, no entry after the first that does not fit is.
     """
     left = room - sum(least)
     shown: list[bool] = []
@@ -168,15 +170,15 @@ def fit_in_order(full: Sequence[int], least: Sequence[int], room: int, *, greedy
 
 
 def cut_evenly(lengths: Sequence[int], cost: Callable[[int, int], int], room: int) -> list[int] | None:
-    """Cut texts evenly: round after round each gets one more character, as long as its cost fits.
+    """Cut texts evenly: in each round every text gets one more character, as long as the total fits.
 
     Args:
-        lengths: what each text would take, in characters.
-        cost: of an entry, by its number, with so many characters of its text.
+        lengths: the length of each text in characters.
+        cost: returns the cost of an entry, by its number, with a number of characters of its text.
         room: the limit for all of them.
 
     Returns:
-        The characters each may keep, or None where they do not fit even without text.
+        The characters that each text keeps, or `None` if the entries do not fit even without text.
     """
     kept = [0] * len(lengths)
     costs = [cost(index, 0) for index in range(len(lengths))]
@@ -194,6 +196,6 @@ def cut_evenly(lengths: Sequence[int], cost: Callable[[int, int], int], room: in
                 kept[index] += 1
                 if kept[index] < lengths[index]:
                     still.append(index)
-        # One that did not fit now will not fit later: what is left only shrinks.
+        # A text that does not fit now will not fit later: the room only shrinks.
         growing = still
     return kept

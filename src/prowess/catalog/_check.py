@@ -1,7 +1,7 @@
-"""paths -> findings under a policy
+"""Check skills, and return what is wrong with them under a policy.
 
-Paths name files, skill folders or any folder above them; without any, the whole catalog of a working directory is
-checked. Everything is read whole here, since a fault in a body, or a link that leads nowhere, matters too.
+Paths name files, skill folders or any folder above them; without paths, the whole catalog of a working directory is
+checked. Every file is read whole, since problems in the body and links to missing files count too.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ __all__ = [
 ]
 
 MAX_FOLDERS = 20_000
-"""Folders below one path that are looked into."""
+"""Folders below one path that are searched."""
 
 _SKIPPED_FOLDERS = frozenset((".git", "node_modules"))
 _LOCATION_CODES = frozenset(("name-shadowed", "skill-copy"))
-"""What is wrong with where a skill lies, not with its file."""
+"""Codes about the place of a skill, not about its file."""
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Progress = Callable[[int], None]
 
 
 class Report(Frozen):
-    """What was checked, and what is wrong with it."""
+    """The files that were checked, and their findings."""
 
     skills: tuple[str, ...]
-    """The path of each file that was checked, once."""
+    """The paths of the checked files, each once."""
     findings: tuple[Finding, ...]
-    """File by file, each from top to bottom; those of no file last."""
+    """File by file, each from top to bottom; findings without a file last."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -72,21 +72,21 @@ def check(
     home: str | os.PathLike[str] | None = None,
     skill_dirs: Iterable[str | os.PathLike[str]] = (),
 ) -> tuple[Finding, ...]:
-    """Return what is wrong with skills.
+    """Return the findings of skills.
 
     Args:
-        paths: a SKILL.md, a flat NAME.md, a skill's folder, or any folder, below which every SKILL.md is found; or
-            several of them. Without any, all skills that are seen from `cwd`.
+        paths: a SKILL.md, a flat NAME.md, a skill's folder, any folder, below which every SKILL.md is checked; or
+            several of these. Without paths, all skills that are seen from `cwd`.
         policy: `guide` (load what can be loaded) or `spec` (agentskills.io to the letter).
-        hosts: agents whose own rules count instead: what they do not load is an error. `policy="spec"` counts beside.
-        cwd: what relative paths are relative to.
-        home: the user's home instead of `~`, where `paths` is not given.
-        skill_dirs: further directories of skills, where `paths` is not given.
+        hosts: agents whose own rules count instead: what they do not load is an error. `policy="spec"` counts too.
+        cwd: the directory that relative paths start from.
+        home: the user's home instead of `~`, without `paths`.
+        skill_dirs: further directories of skills, without `paths`.
 
     Raises:
-        SkillNotFoundError: there is no such path. A path that is there but holds no skill is a finding.
-        HostNotFoundError: there is no such host.
-        ConfigError: there is no such policy.
+        SkillNotFoundError: a path does not exist. A path without a skill is a finding.
+        HostNotFoundError: a host is unknown.
+        ConfigError: the policy is unknown.
     """
     return report(paths, policy=policy, hosts=hosts, cwd=cwd, home=home, skill_dirs=skill_dirs).findings
 
@@ -102,24 +102,24 @@ def report(
     role: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Do the work of `check`, which says what the arguments are, and tell which files were checked.
+    """Check skills as `check` does, and return the checked files too.
 
-    Beside them, `role` is an InitRunner role whose folder and settings count where `paths` is not given, and `progress`
-    is called with the number of skills checked so far.
+    Two arguments are added: `role` is an InitRunner role whose folder and settings count without `paths`, and
+    `progress` is called with the number of skills checked so far.
     """
     if policy not in ("guide", "spec"):
-        raise ConfigError(f"there is no policy {quoted(policy)}", hint="the policies are `guide` and `spec`")
+        raise ConfigError(f"unknown policy {quoted(policy)}", hint="the policies are `guide` and `spec`")
     rules = [*dict.fromkeys(hosts)]
     for host in rules:
         load_host(host)
     if not rules or policy == "spec":
         rules.insert(0, policy)
-    work = _Checker(rules, progress)
+    checker = _Checker(rules, progress)
     if paths is None:
         filesystem = Filesystem()
         for rule in rules:
             host = "prowess" if rule in ("guide", "spec") else rule
-            work.catalog(
+            checker.add_catalog(
                 rule,
                 discover(
                     cwd, host=host, home=home, skill_dirs=skill_dirs, role=role, filesystem=filesystem, cache=False
@@ -127,12 +127,12 @@ def report(
             )
     else:
         for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
-            work.path(os.path.abspath(os.path.join(cwd, os.path.expanduser(path))))
-    return Report(skills=tuple(work.skills), findings=work.all())
+            checker.add_path(os.path.abspath(os.path.join(cwd, os.path.expanduser(path))))
+    return Report(skills=tuple(checker.skills), findings=checker.findings())
 
 
 class _Checker:
-    """Checks file after file under every rule asked for, and keeps what was found by file."""
+    """Checks files under the given rules, and collects findings by file."""
 
     def __init__(self, rules: list[str], progress: Progress | None) -> None:
         self.rules, self.progress = rules, progress
@@ -140,19 +140,19 @@ class _Checker:
         self.seen: set[str] = set()
         self.by_file: dict[str | None, list[Finding]] = {}
 
-    def add(self, found: Iterable[Finding], rule: str | None = None) -> None:
-        for item in found:
+    def add(self, findings: Iterable[Finding], rule: str | None = None) -> None:
+        for item in findings:
             if rule is not None and len(self.rules) > 1:
                 item = item.with_changes(message=f"{rule}: {item.message}")
             self.by_file.setdefault(item.path, []).append(item)
 
-    def checked(self, path: str) -> None:
+    def count(self, path: str) -> None:
         if path not in self.skills:
             self.skills[path] = None
             if self.progress is not None:
                 self.progress(len(self.skills))
 
-    def path(self, path: str) -> None:
+    def add_path(self, path: str) -> None:
         files, problems = find_skill_files(path)
         self.add(problems)
         filesystem = Filesystem()
@@ -161,29 +161,29 @@ class _Checker:
             if real in self.seen:
                 continue
             self.seen.add(real)
-            self.checked(file)
+            self.count(file)
             for rule in self.rules:
                 self.add(check_file(file, rule, filesystem=filesystem), rule)
 
-    def catalog(self, rule: str, catalog: Catalog) -> None:
+    def add_catalog(self, rule: str, catalog: Catalog) -> None:
         self.add(apply_policy(catalog.findings, rule), rule)
         for entry in catalog.skills:
-            self.checked(entry.path)
+            self.count(entry.path)
             self.add(entry_findings(entry, rule, suppressed=entry.scope in catalog.host.suppressed_scopes), rule)
 
-    def all(self) -> tuple[Finding, ...]:
-        none = self.by_file.pop(None, [])
+    def findings(self) -> tuple[Finding, ...]:
+        without_file = self.by_file.pop(None, [])
         order = {path: number for number, path in enumerate(self.skills)}
         files = sorted(self.by_file, key=lambda path: order.get(path or "", len(order)))
-        found = [sorted(self.by_file[path], key=lambda item: (item.line or 0, item.column or 0)) for path in files]
-        return (*(item for group in found for item in group), *none)
+        groups = [sorted(self.by_file[path], key=lambda item: (item.line or 0, item.column or 0)) for path in files]
+        return (*(item for group in groups for item in group), *without_file)
 
 
 def check_file(path: str, rule: str = "guide", *, filesystem: Filesystem | None = None) -> tuple[Finding, ...]:
-    """Return what is wrong with one file by itself.
+    """Return the findings of one file alone.
 
     Args:
-        path: of the file, which is not followed if it is a link.
+        path: of the file; a link is not followed.
         rule: `guide`, `spec`, or a host's name.
         filesystem: what was read so far.
     """
@@ -195,17 +195,17 @@ def check_file(path: str, rule: str = "guide", *, filesystem: Filesystem | None 
 
 
 def evaluate_path(path: str, host: str, *, filesystem: Filesystem | None = None) -> Entry:
-    """Return what a host makes of one file by itself; a flat `NAME.md` as if it were `NAME/SKILL.md`."""
+    """Return how a host sees one file alone; a flat `NAME.md` as if it were `NAME/SKILL.md`."""
     if os.path.basename(path).lower() == SKILL_FILE.lower():
         return evaluate_file(path, host, filesystem=filesystem)
     as_folder = os.path.join(path[: -len(".md")], SKILL_FILE)
     entry = evaluate_file(as_folder, host, filesystem=_FlatFileFilesystem(path))
-    found = tuple(item.with_changes(path=path) if item.path == as_folder else item for item in entry.findings)
-    return entry.with_changes(path=path, root=os.path.dirname(path), findings=found)
+    findings = tuple(item.with_changes(path=path) if item.path == as_folder else item for item in entry.findings)
+    return entry.with_changes(path=path, root=os.path.dirname(path), findings=findings)
 
 
 class _FlatFileFilesystem(Filesystem):
-    """Shows a flat file wherever a SKILL.md is asked for."""
+    """A file system that reads a flat file in place of every SKILL.md."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -213,7 +213,7 @@ class _FlatFileFilesystem(Filesystem):
 
     def skill(
         self,
-        path: str,  # noqa: ARG002 - it is another file that is shown
+        path: str,  # noqa: ARG002 - another file is read
         *,
         real: str | None = None,  # noqa: ARG002
         whole: bool = False,
@@ -223,12 +223,12 @@ class _FlatFileFilesystem(Filesystem):
 
 
 def entry_findings(entry: Entry, rule: str, *, suppressed: bool = False) -> tuple[Finding, ...]:
-    """Return what is wrong with a skill of a catalog, its whole file and its place among the others included.
+    """Return the findings of a skill in a catalog, with those of its whole file and of its place.
 
     Args:
         entry: of the catalog.
-        rule: `guide` or `spec` for one of host `prowess`, else the host's name.
-        suppressed: whether the host reports nothing of the skill's scope.
+        rule: `guide` or `spec` for the host `prowess`, else the host's name.
+        suppressed: whether the host reports nothing in the skill's scope.
     """
     if suppressed:
         return ()
@@ -236,13 +236,13 @@ def entry_findings(entry: Entry, rule: str, *, suppressed: bool = False) -> tupl
         return apply_policy(entry.findings, rule) if rule == "spec" else entry.findings
     skill = load(entry.path, real=entry.real)
     if rule == "spec":
-        of_place = (item for item in entry.findings if item.code in _LOCATION_CODES)
-        return apply_policy((*check_skill(skill), *_whole_file_findings(skill), *of_place), rule)
+        location = (item for item in entry.findings if item.code in _LOCATION_CODES)
+        return apply_policy((*check_skill(skill), *_whole_file_findings(skill), *location), rule)
     return _with_whole_file_findings(entry, skill, rule)
 
 
 def _with_whole_file_findings(entry: Entry, skill: Skill, rule: str) -> tuple[Finding, ...]:
-    """Add what only shows where the whole file is read; the host does not look there, so none of it rejects."""
+    """Add the findings of the whole file. The host does not read it, so none of them rejects."""
     if entry.skill.document is None:
         return entry.findings
     known = {item.code for item in entry.skill.findings}
@@ -253,15 +253,15 @@ def _with_whole_file_findings(entry: Entry, skill: Skill, rule: str) -> tuple[Fi
 def _whole_file_findings(skill: Skill) -> Iterator[Finding]:
     """Check the body, the files it links to, and the path itself."""
     if any("\ud800" <= character <= "\udfff" for character in skill.path or ""):
-        words = f"the path is not UTF-8: {quoted(skill.path or '', PATH_LIMIT)}"
-        yield finding("path-not-utf8", words, path=skill.path, hint="rename the folder")
+        message = f"the path is not UTF-8: {quoted(skill.path or '', PATH_LIMIT)}"
+        yield finding("path-not-utf8", message, path=skill.path, hint="rename the folder")
     yield from check_body(skill)
     folder = os.path.dirname(skill.path or "")
     yield from check_links(skill, lambda path: _file_exists(folder, path))
 
 
 def _file_exists(folder: str, path: str) -> bool:
-    """Say whether a file of the skill exists. A link inside it is looked at, not followed."""
+    """Return whether a file of the skill exists. A link in the skill counts as existing and is not followed."""
     for part in path.split(os.sep):
         folder = os.path.join(folder, part)
         if os.path.islink(folder):
@@ -273,31 +273,31 @@ def _file_name_findings(path: str) -> tuple[Finding, ...]:
     name = os.path.basename(path)
     if name == SKILL_FILE or name.lower() != SKILL_FILE.lower():
         return ()
-    words = f"the file is named {quoted(name)}; clients look for `{SKILL_FILE}` exactly"
-    return (finding("file-name-case", words, path=path, hint=f"rename it to `{SKILL_FILE}`"),)
+    message = f"the file is named {quoted(name)}; clients look for `{SKILL_FILE}` exactly"
+    return (finding("file-name-case", message, path=path, hint=f"rename it to `{SKILL_FILE}`"),)
 
 
 def find_skill_files(path: str) -> tuple[list[str], list[Finding]]:
-    """Return the files one path stands for, and what kept others from being found.
+    """Return the skill files that a path names, and the problems in finding others.
 
-    Links below the path are not followed; the path itself may be one if it leads to a folder.
+    Links below the path are not followed; the path itself may be a link to a folder.
 
     Raises:
-        SkillNotFoundError: there is no such path.
+        SkillNotFoundError: the path does not exist.
     """
     try:
-        there = os.path.lexists(path)
+        exists = os.path.lexists(path)
     except ValueError:
-        there = False
-    if not there:
+        exists = False
+    if not exists:
         raise SkillNotFoundError(f"there is no {quoted(path, PATH_LIMIT)}", hint="check the path")
     if os.path.isdir(path):
         files, problems = _find_below(path)
     else:
         files, problems = ([path] if path.lower().endswith(".md") else []), []
     if not files:
-        words = "there is no SKILL.md here or below" if os.path.isdir(path) else "it is neither a SKILL.md nor a folder"
-        problems.append(finding("file-missing", words, path=path, hint="`prowess new NAME` writes a skill"))
+        message = "no SKILL.md in or below this folder" if os.path.isdir(path) else "neither a SKILL.md nor a folder"
+        problems.append(finding("file-missing", message, path=path, hint="`prowess new NAME` writes a skill"))
     return files, problems
 
 
@@ -309,15 +309,15 @@ def _find_below(top: str) -> tuple[list[str], list[Finding]]:
         folder = waiting.pop()
         seen += 1
         if seen > MAX_FOLDERS:
-            words = f"only the first {MAX_FOLDERS:,} folders were looked into"
-            problems.append(finding("folder-limit", words, path=top, hint="name a folder further down"))
+            message = f"only the first {MAX_FOLDERS:,} folders were searched"
+            problems.append(finding("folder-limit", message, path=top, hint="name a folder further down"))
             break
         try:
             with os.scandir(folder) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            words = f"the folder cannot be listed: {neutral(describe_os_error(error))}"
-            problems.append(finding("folder-unreadable", words, path=folder, hint="mend its permissions"))
+            message = f"the folder cannot be listed: {neutral(describe_os_error(error))}"
+            problems.append(finding("folder-unreadable", message, path=folder, hint="fix its permissions"))
             continue
         names = [entry.name for entry in entries]
         skill = SKILL_FILE if SKILL_FILE in names else next((n for n in names if n.lower() == "skill.md"), None)

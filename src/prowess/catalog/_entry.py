@@ -1,6 +1,7 @@
-"""found skill + view -> what a catalog says of it
+"""Describe one skill of a catalog, as the host sees it.
 
-Every attribute has the name it has in `list --json`. What most callers never ask for is worked out when they do.
+Every attribute has the name it has in `list --json`. Attributes that most callers never ask for are worked out on first
+use.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ __all__ = ["REACHABLE", "Entry", "State", "with_digest"]
 
 
 class State(StrEnum):
-    """What became of a skill; compares equal to its word."""
+    """The state of a skill in a catalog; compares equal to its word."""
 
     ACTIVE = "active"
     USER_ONLY = "user-only"
     """The model does not see it."""
     DEFERRED = "deferred"
-    """The client shows it later: it is nested below the working directory, or bound to `paths`."""
+    """The client shows it later: it is nested below the working directory, or limited to `paths`."""
     SHADOWED = "shadowed"
     DISABLED = "disabled"
     UNTRUSTED = "untrusted"
@@ -46,38 +47,38 @@ class Entry(LazyFrozen, not_compared=("skill",)):
     name: str
     """What the host calls it; with its namespace, if it has one."""
     alias: str | None = None
-    """A second name the host shows beside it."""
+    """A second name that the host shows."""
     frontmatter_name: str | None
-    """The name in its front matter, which need not be what the host calls it; None where there is none."""
+    """The name in its front matter, which the host may not use; `None` if missing."""
     folder: str
-    """The name of the folder its SKILL.md lies in."""
+    """The name of the folder that contains its SKILL.md."""
     description: str
-    """As the host shows it to the model; as written where the host does not show it."""
+    """As the host shows it to the model; as written if the host does not show it."""
     path: str
-    """Absolute, of its SKILL.md, as the host reaches it."""
+    """The absolute path of its SKILL.md, as the host reaches it."""
     real: str
-    """The same without links."""
+    """The same path without links."""
     scope: str
-    """Of the root it was found in, as in `Root.scope`."""
+    """The scope of its root, as in `Root.scope`."""
     root: str
-    """Absolute, of the skills folder it was found in."""
+    """The absolute path of the skills folder it was found in."""
     namespace: str | None = None
     state: State
     reason: str | None = None
-    """Why it is in that state; None where it is plainly active."""
+    """Why it is in that state; `None` for most active skills."""
     rule: str
-    """The rule that decided, for `why`."""
+    """The rule that decided its state, for `why`."""
     shadowed_by: str | None = None
     """The path of the skill that won."""
     digest: str | None = None
-    """Over all files of the skill; None until it is asked for."""
+    """The digest of all files of the skill; `None` until `with_digest` computes it."""
     requirements: Requirements
     findings: tuple[Finding, ...] = ()
     skill: Skill
 
     @classmethod
     def lazily_active(cls, loader: FieldLoader, subject: object, name: str) -> Entry:
-        """Make the entry of a skill that is plainly active; a teller tells the rest when it is asked for."""
+        """Return the entry of an active skill. The loader gives the other attributes on first use."""
         entry = _new_object(cls)
         _set_attribute(entry, "_source", (loader, subject))
         _set_attribute(entry, "name", name)
@@ -90,7 +91,7 @@ class Entry(LazyFrozen, not_compared=("skill",)):
         return not (self.state is State.REJECTED and self.rule.startswith("file-"))
 
     def template_values(self, host: Host, roots: RootAliases) -> dict[str, str]:
-        """Return what fills the holes of a host's template."""
+        """Return the values for the placeholders of a host's template."""
         from prowess.hosts import template_values
 
         return template_values(
@@ -129,7 +130,7 @@ _new_object, _set_attribute = object.__new__, object.__setattr__
 
 
 def with_digest(entry: Entry, filesystem: Filesystem | None = None) -> Entry:
-    """Return the entry with its digest, which costs reading all its files; with `disk`, only as far as that reads."""
+    """Return the entry with its digest. It reads all files of the skill, or only as many as `filesystem` allows."""
     if entry.digest is not None or not entry.readable:
         return entry
     if filesystem is not None:

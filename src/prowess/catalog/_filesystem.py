@@ -1,7 +1,7 @@
-"""path -> what one command has read of it
+"""Read files and directories once for one command.
 
-All that finding and deciding look at passes here: each directory is listed and each file is read once, and what was
-looked at is noted where somebody wants to know, so that `cache` can tell later whether it is still so.
+All that discovery reads passes here: each directory is listed and each file is read once, and fingerprints are recorded
+on request, so that the cache can tell later whether anything has changed.
 """
 
 from __future__ import annotations
@@ -29,42 +29,29 @@ from prowess.skill import (
     unreadable_skill,
 )
 
-from ._fingerprints import (
-    NOT_FOUND_ERRORS,
-    Fingerprints,
-    fingerprint,
-    fingerprint_path,
-    kind,
-    link_kind,
-    names_with_kinds,
-)
+from ._fingerprints import NOT_FOUND_ERRORS, FingerprintRecorder, fingerprint, kind, link_kind, names_with_kinds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import TypeVar
 
     from prowess.skill import FastFrontmatter, Value
 
     Listing = tuple[tuple[str, str], ...]
-    Observed = TypeVar("Observed", str, bytes)
 
 __all__ = ["Filesystem"]
 
 _MAX_HEAD_BYTES = MAX_FRONTMATTER_BYTES + 4096
-"""Bytes that are read of a SKILL.md at most where its body does not matter: enough to see a front matter too long."""
+"""The most bytes that are read of a SKILL.md without its body: enough to notice a front matter that is too long."""
 
 
-class Filesystem:
-    """The file system as one command has seen it."""
+class Filesystem(FingerprintRecorder):
+    """The file system as one command has read it."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.started_ns = time_ns()
-        """When it began to look, in nanoseconds of the system's clock."""
-        self.fingerprints: Fingerprints | None = None
-        """Where looks are noted, if anywhere; `watch` begins."""
-        self._read_unrecorded = False
-        """Whether something was read that no note tells of."""
+        """When reading began, in nanoseconds of the system's clock."""
         self._listings: dict[str, tuple[Listing | OSError, bytes]] = {}
         self._fast_fields: dict[str, FastFrontmatter] = {}
         self._fingerprints: dict[str, bytes] = {}
@@ -73,55 +60,49 @@ class Filesystem:
         self._files: dict[str, tuple[list[tuple[str, int]], dict[str, bytes], dict[str, bytes]]] = {}
         self._digests: dict[str, str | None] = {}
         self._digest_bytes_left = 2 * MAX_DIGEST_BYTES
-        """Bytes that may yet be read for digests."""
+        """Bytes that may still be read for digests."""
 
-    def record_fingerprints(self) -> Fingerprints:
-        """Note from now on what is looked at. Of what was read before without a note, none can be made any more."""
-        self.fingerprints = Fingerprints()
-        self.fingerprints.complete = not self._read_unrecorded
-        return self.fingerprints
-
-    # ── what is there ────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── paths ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def kind(self, path: str) -> str:
-        """Return `d` for a folder, `f` for a regular file, `?` for anything else, through links; empty for nothing."""
+        """Return the kind of a path, links followed: `d`, `f` or `?`; empty if it does not exist."""
         found = self._kind_or_empty(kind, path)
         if self.fingerprints is not None:
-            self._record(self.fingerprints.kinds, path, found)
+            self.record(self.fingerprints.kinds, path, found)
         return found
 
     def link_kind(self, path: str) -> str:
-        """Return the letter of what a path names, and `l` if that is a link; empty for nothing."""
+        """Return the kind of a path, `l` for a link; empty if it does not exist."""
         found = self._kind_or_empty(link_kind, path)
         if self.fingerprints is not None:
-            self._record(self.fingerprints.links, path, found)
+            self.record(self.fingerprints.links, path, found)
         return found
 
     def _kind_or_empty(self, kind_of: Callable[[str], str], path: str) -> str:
-        """Return what a look says; nothing where it is not allowed."""
+        """Return the kind of a path; empty if it cannot be read."""
         try:
             return kind_of(path)
         except OSError:
-            self._mark_incomplete()
+            self.mark_incomplete()
             return ""
 
     def real(self, path: str) -> str:
         """Return a path without links.
 
         Raises:
-            OSError: it cannot be told.
-            ValueError: it is none.
+            OSError: the path cannot be resolved.
+            ValueError: the path is invalid.
         """
         found = os.path.realpath(path)
         if self.fingerprints is not None:
-            self._record(self.fingerprints.real_paths, path, found)
+            self.record(self.fingerprints.real_paths, path, found)
         return found
 
     def listing(self, path: str) -> Listing:
-        """Return the names in a directory, sorted, each with `d` folder, `f` file, `l` link or `?` anything else.
+        """Return the sorted names in a directory, each with its kind: `d` folder, `f` file, `l` link or `?` other.
 
         Raises:
-            OSError: it cannot be listed.
+            OSError: the directory cannot be listed.
         """
         known = self._listings.get(path)
         if known is None:
@@ -129,7 +110,7 @@ class Filesystem:
             names: Listing | OSError
             try:
                 if self.fingerprints is None:
-                    self._read_unrecorded = True
+                    self.read_unrecorded = True
                 else:
                     state = fingerprint(os.stat(path))
                 with os.scandir(path) as entries:
@@ -143,17 +124,17 @@ class Filesystem:
             known = self._listings[path] = names, state
         found, state = known
         if self.fingerprints is not None:
-            self._record(self.fingerprints.folders, path, state)
+            self.record(self.fingerprints.folders, path, state)
         if isinstance(found, OSError):
             if not isinstance(found, NOT_FOUND_ERRORS):
-                self._mark_incomplete()
+                self.mark_incomplete()
             raise found
         return found
 
-    # ── what it says ─────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── content ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def read_fast(self, path: str) -> FastFrontmatter | None:
-        """Return what a glance at a skill tells, or None where it does not tell enough: then `skill` does.
+        """Return the fields of a skill by the fast path, or `None` if it is not enough: then use `skill`.
 
         Args:
             path: of its SKILL.md, not a link.
@@ -167,7 +148,7 @@ class Filesystem:
             except UnreadableError as error:
                 self._skills[path, None, False] = self._unreadable_skill(path, path, error)
                 return None
-            state = self._fingerprint_status(status)
+            state = self.fingerprint_status(status)
             known = None if complete and not _is_clean_text(data) else fast_parse(data)
             if known is None:
                 self._skills[path, None, False] = _parse_skill(data, path, complete, False), complete, state
@@ -176,45 +157,45 @@ class Filesystem:
             if state:
                 self._fingerprints[path] = state
         if self.fingerprints is not None:
-            self._record(self.fingerprints.files, path, self._fingerprints.get(path, b""))
+            self.record(self.fingerprints.files, path, self._fingerprints.get(path, b""))
         return known
 
     def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
-        """Return the skill a SKILL.md holds. Never raises.
+        """Return the skill in a SKILL.md. Never raises.
 
-        `file-missing` among its findings says that there is no such file, `file-is-link` that it is a link.
+        The finding `file-missing` says that the file does not exist, `file-is-link` that it is a link.
 
         Args:
-            path: what the file is called.
-            real: where it lies, if `path` is a link; a link is never followed when the file is opened.
-            whole: whether the whole file is read, since a fault in its body matters or the body is wanted.
-            body: whether the body is kept, if it is read.
+            path: of the file.
+            real: the path without links, if `path` is a link; links are never followed when the file is opened.
+            whole: whether to read the whole file, because the body or its findings are needed.
+            body: whether to keep the body.
         """
         known = self._skills.get((path, real, body))
         if known is None or (whole and not known[1]):
             known = self._skills[path, real, body] = self._read_skill(path, real or path, whole=whole, body=body)
         if self.fingerprints is not None:
-            self._record(self.fingerprints.files, real or path, known[2])
+            self.record(self.fingerprints.files, real or path, known[2])
         return known[0]
 
     def _read_skill(self, path: str, real: str, *, whole: bool, body: bool) -> tuple[Skill, bool, bytes]:
-        """Return a skill, whether its whole file was read, and the file's mark."""
+        """Return a skill, whether its whole file was read, and the file's fingerprint."""
         try:
             if whole:
-                state = self._fingerprint_path(real)
+                state = self.fingerprint_path(real)
                 data, complete = read_file(real), True
             else:
                 data, complete, status = read_head(real, _bytes_needed, _MAX_HEAD_BYTES)
-                state = self._fingerprint_status(status)
+                state = self.fingerprint_status(status)
         except UnreadableError as error:
             return self._unreadable_skill(path, real, error)
         return _parse_skill(data, path, complete, body), complete, state
 
     def _unreadable_skill(self, path: str, real: str, error: UnreadableError) -> tuple[Skill, bool, bytes]:
-        """Return what `_read` does for a file that cannot be read."""
+        """Return the same as `_read_skill` for a file that cannot be read."""
         if error.code == "file-unreadable":
-            self._mark_incomplete()
-        state = b"" if error.code == "file-missing" else self._fingerprint_path(real, expected=True)
+            self.mark_incomplete()
+        state = b"" if error.code == "file-missing" else self.fingerprint_path(real, expected=True)
         return unreadable_skill(path, error), True, state
 
     def data(self, path: str, limit: int, *, follow: bool = True) -> bytes:
@@ -222,11 +203,11 @@ class Filesystem:
 
         Args:
             path: of the file.
-            limit: bytes; a larger one is not read.
+            limit: bytes; a larger file is not read.
             follow: whether links are followed.
 
         Raises:
-            UnreadableError: as `files.read_file`.
+            UnreadableError: the file cannot be read, as in `read_file`.
         """
         data, _ = self._read_small_file(path, limit, follow=follow)
         if isinstance(data, UnreadableError):
@@ -234,23 +215,23 @@ class Filesystem:
         return data
 
     def _read_small_file(self, path: str, limit: int, *, follow: bool) -> tuple[bytes | UnreadableError, bytes]:
-        """Return what `data` does, or why there is nothing, and the mark."""
-        state = self._fingerprint_path(path, follow=follow)
+        """Return the bytes of a file, or why it cannot be read, and its fingerprint."""
+        state = self.fingerprint_path(path, follow=follow)
         data: bytes | UnreadableError
         try:
             data = read_file(path, limit, follow=follow)
         except UnreadableError as error:
             data = error
             if error.code == "file-unreadable":
-                self._mark_incomplete()
+                self.mark_incomplete()
             elif error.code == "file-missing":
                 state = b""
         if self.fingerprints is not None:
-            self._record(self.fingerprints.folders if follow else self.fingerprints.files, path, state)
+            self.record(self.fingerprints.folders if follow else self.fingerprints.files, path, state)
         return data, state
 
     def text(self, real: str) -> str:
-        """Return a file's text with its own line ends, for clients that know but one; empty if it cannot be read."""
+        """Return a file's text with its own line ends, which matter to some clients; empty if it cannot be read."""
         try:
             data = self.data(real, MAX_SKILL_FILE_BYTES, follow=False)
         except UnreadableError:
@@ -258,92 +239,59 @@ class Filesystem:
         return data.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
 
     def yaml(self, path: str) -> Mapping[str, Value]:
-        """Return the mapping a small YAML file beside a SKILL.md holds; empty where there is none, or it is not one."""
+        """Return the mapping in a small YAML file beside a SKILL.md; empty if it is missing or not a mapping."""
         known = self._yaml_tables.get(path)
         if known is None:
             data, state = self._read_small_file(path, MAX_FRONTMATTER_BYTES, follow=False)
             table = {} if isinstance(data, UnreadableError) else parse_yaml_mapping(data, path)[0]
             known = self._yaml_tables[path] = table, state
         elif self.fingerprints is not None:
-            self._record(self.fingerprints.files, path, known[1])
+            self.record(self.fingerprints.files, path, known[1])
         return known[0]
 
-    # ── all of a skill ───────────────────────────────────────────────────────────────────────────────────────────────
+    # ── all files of a skill ─────────────────────────────────────────────────────────────────────────────────────────
 
     def files(self, path: str) -> list[tuple[str, int]]:
-        """Return the files of the skill whose SKILL.md this is, with their sizes."""
+        """Return the files of the skill with this SKILL.md, with their sizes."""
         folder = os.path.dirname(path)
         if folder not in self._files:
             listed: list[str] = []
             found = skill_files(folder, folders=listed)
             if "" in listed:
-                self._mark_incomplete()
-            folders = {name: self._fingerprint_path(name, follow=True, expected=True) for name in listed if name}
+                self.mark_incomplete()
+            folders = {name: self.fingerprint_path(name, follow=True, expected=True) for name in listed if name}
             names = (os.path.join(folder, name) for name, _ in found)
-            self._files[folder] = found, folders, {name: self._fingerprint_path(name, expected=True) for name in names}
+            self._files[folder] = found, folders, {name: self.fingerprint_path(name, expected=True) for name in names}
         found, folders, files = self._files[folder]
         if self.fingerprints is not None:
             for observations, states in ((self.fingerprints.folders, folders), (self.fingerprints.files, files)):
                 for name, state in states.items():
-                    self._record(observations, name, state)
+                    self.record(observations, name, state)
         return found
 
     def digest(self, path: str) -> str | None:
-        """Return the digest of the skill whose SKILL.md this is; None past what one command reads for digests."""
+        """Return the digest of the skill with this SKILL.md; `None` if the command has read too much for digests."""
         folder = os.path.dirname(path)
         found = self.files(path)
         if folder not in self._digests:
             self._digest_bytes_left -= sum(size for _, size in found)
             self._digests[folder] = skill_digest(folder) if self._digest_bytes_left >= 0 else None
         if self._digests[folder] is None:
-            # Why may depend on what else was read, or on what had no place in memory just then.
-            self._mark_incomplete()
+            # The reason may be what was read before, or a lack of file descriptors or memory.
+            self.mark_incomplete()
         return self._digests[folder]
-
-    # ── notes ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def _record(self, observations: dict[str, Observed], path: str, observed: Observed) -> None:
-        """Note a look. Where another look at the same has shown something else, nothing is sure."""
-        if observations.setdefault(path, observed) != observed:
-            self._mark_incomplete()
-
-    def _fingerprint_status(self, status: os.stat_result) -> bytes:
-        """Return the mark of what was opened; empty where no looks are noted."""
-        if self.fingerprints is None:
-            self._read_unrecorded = True
-            return b""
-        return fingerprint(status)
-
-    def _fingerprint_path(self, path: str, *, follow: bool = False, expected: bool = False) -> bytes:
-        """Return the mark of a path; `there` says that something was just seen there."""
-        if self.fingerprints is None:
-            self._read_unrecorded = True
-            return b""
-        try:
-            state = fingerprint_path(path, os.stat if follow else os.lstat)
-        except OSError:
-            self._mark_incomplete()
-            return b""
-        if expected and not state:
-            self._mark_incomplete()
-        return state
-
-    def _mark_incomplete(self) -> None:
-        """Note that not all can be noted."""
-        if self.fingerprints is not None:
-            self.fingerprints.complete = False
 
 
 def _parse_skill(data: bytes, path: str, complete: bool, body: bool) -> Skill:
     document = parse_frontmatter(data, path, complete=complete)
     if not body and document.frontmatter is not None and len(document.body) > MAX_FRONTMATTER_BYTES:
-        # Hundreds of bodies of 1 MiB would not fit: what is wrong in them is in the findings already.
+        # Hundreds of bodies of 1 MiB take too much memory; their findings are already known.
         document = document.with_changes(text=document.text[: -len(document.body)], body="")
     return from_document(document, path)
 
 
 def _bytes_needed(data: bytes) -> int:
-    """Say how much of a file tells all about its front matter: no more is read where it does not begin with one."""
+    """Return the number of bytes that hold the front matter; all bytes if the file does not start with one."""
     end = data.find(b"\n---\n", 3)
     if end > 0 and data.startswith(b"---"):
         return end
@@ -351,7 +299,7 @@ def _bytes_needed(data: bytes) -> int:
 
 
 def _is_clean_text(data: bytes) -> bool:
-    """Say whether a whole file is text without a NUL, so that the reader has nothing to say about its body."""
+    """Return whether a whole file is UTF-8 without a NUL, so that its body has no findings."""
     if b"\0" in data:
         return False
     if data.isascii():

@@ -16,10 +16,14 @@ from prowess._internal.files import stat_fingerprint
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import TypeVar
+
+    Observed = TypeVar("Observed", str, bytes)
 
 __all__ = [
     "NOT_FOUND_ERRORS",
     "FINGERPRINT_BYTES",
+    "FingerprintRecorder",
     "Fingerprints",
     "RecordingEnvironment",
     "kind",
@@ -53,6 +57,59 @@ class Fingerprints:
         """The path without links."""
         self.complete = True
         """Whether everything was recorded. No record shows when a path becomes readable."""
+
+
+class FingerprintRecorder:
+    """Records fingerprints of what is read, once `record_fingerprints` was called."""
+
+    def __init__(self) -> None:
+        self.fingerprints: Fingerprints | None = None
+        """The record of what is read, if there is one."""
+        self.read_unrecorded = False
+        """Whether something was read without a record."""
+
+    def record_fingerprints(self) -> Fingerprints:
+        """Record fingerprints from now on. The record is incomplete if something was read before without one."""
+        self.fingerprints = Fingerprints()
+        self.fingerprints.complete = not self.read_unrecorded
+        return self.fingerprints
+
+    def record(self, observations: dict[str, Observed], path: str, observed: Observed) -> None:
+        """Record what was read of a path. If it differs from an earlier record, the record is incomplete."""
+        if observations.setdefault(path, observed) != observed:
+            self.mark_incomplete()
+
+    def fingerprint_status(self, status: os.stat_result) -> bytes:
+        """Return the fingerprint of an open file; empty without a record."""
+        if self.fingerprints is None:
+            self.read_unrecorded = True
+            return b""
+        return fingerprint(status)
+
+    def fingerprint_path(self, path: str, *, follow: bool = False, expected: bool = False) -> bytes:
+        """Return the fingerprint of a path; empty without a record.
+
+        Args:
+            path: of a file or folder.
+            follow: whether links are followed.
+            expected: whether the path existed a moment ago.
+        """
+        if self.fingerprints is None:
+            self.read_unrecorded = True
+            return b""
+        try:
+            state = fingerprint_path(path, os.stat if follow else os.lstat)
+        except OSError:
+            self.mark_incomplete()
+            return b""
+        if expected and not state:
+            self.mark_incomplete()
+        return state
+
+    def mark_incomplete(self) -> None:
+        """Note that the record does not hold everything."""
+        if self.fingerprints is not None:
+            self.fingerprints.complete = False
 
 
 class RecordingEnvironment(dict[str, str]):

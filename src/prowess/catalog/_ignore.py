@@ -1,7 +1,7 @@
-"""ignore files below a skills folder -> which paths are left out
+"""Decide which paths the ignore files below a skills folder leave out.
 
-As pi 0.73.1 reads `.gitignore`, `.ignore` and `.fdignore`: git's patterns, without regard to case; a leading `/` means
-nothing, and a pattern of a folder below the root stands for that folder alone.
+As pi 0.73.1 reads `.gitignore`, `.ignore` and `.fdignore`: git's patterns, without regard to case; a leading `/` has no
+effect, and a pattern of a folder below the root matches in that folder only.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_IGNORE_FILE_BYTES = 64 * 1024
 _MAX_PATTERN_LENGTH = 256
 _MAX_STEPS = 1_000_000
 _MAX_RULES = 1000
-"""Of one skills folder: what further lines say is not heeded, so that no file takes long."""
+"""Rules of one skills folder; further lines have no effect, so that no file takes long."""
 
 
 def read_following_links(path: str, limit: int) -> bytes:
@@ -32,24 +32,24 @@ def read_following_links(path: str, limit: int) -> bytes:
 
 
 class IgnoreRules:
-    """The rules met so far on one walk; the last that fits a path decides."""
+    """The rules read so far on one walk; the last one that matches a path decides."""
 
     def __init__(self) -> None:
         self._steps_left = _MAX_STEPS
-        """Comparisons of a rule with a path: when they are used up, no further path is left out."""
+        """Comparisons of a rule with a path; after the last one, no further path is ignored."""
         self._rules: list[tuple[bool, bool, tuple[re.Pattern[str] | None, ...]]] = []
-        """Negated; for folders only; a pattern for each part of the path, None for any number of parts."""
+        """Negated; for folders only; a pattern for each part of the path, `None` for any number of parts."""
 
     def __bool__(self) -> bool:
         return bool(self._rules)
 
     def read(self, folder: str, relative: str, read: Callable[[str, int], bytes] = read_following_links) -> None:
-        """Take in the ignore files of a folder.
+        """Add the rules of the ignore files in a folder.
 
         Args:
-            folder: where they lie.
+            folder: the folder that contains them.
             relative: the same, relative to the skills folder, with `/`; empty for that folder itself.
-            read: path and most bytes to what a file holds, links followed.
+            read: returns the content of a file, given its path and the most bytes to read, links followed.
         """
         for name in IGNORE_FILES:
             try:
@@ -63,10 +63,10 @@ class IgnoreRules:
     def _add_rule(self, line: str, prefix: str) -> None:
         if not line.strip() or line.strip().startswith("#"):
             return
-        # pi drops the backslash of `\!`; in the root, with nothing before it, the `!` then negates after all.
+        # pi drops the backslash of `\!`, so that in the root, with nothing before it, the `!` negates.
         negated = line.startswith("!") or (line.startswith("\\!") and not prefix)
         pattern = prefix + re.sub(r"^(?:!|\\!)", "" if negated else "!", line, count=1).removeprefix("/")
-        # Blanks at the end count only where a backslash keeps them.
+        # Blanks at the end count only after a backslash.
         bare = pattern.rstrip(" \t")
         pattern = pattern[: len(bare) + 1] if bare.endswith("\\") else bare
         if len(pattern) > _MAX_PATTERN_LENGTH:
@@ -82,11 +82,11 @@ class IgnoreRules:
         )
 
     def __call__(self, relative: str, *, folder: bool) -> bool:
-        """Say whether a path is left out: itself, or a folder it lies in.
+        """Return whether a path, or a folder above it, is ignored.
 
         Args:
             relative: to the skills folder, with `/`.
-            folder: whether it is one.
+            folder: whether it is a folder.
         """
         if not self._rules:
             return False
@@ -106,20 +106,20 @@ class IgnoreRules:
 
 
 def _matches_parts(patterns: tuple[re.Pattern[str] | None, ...], parts: list[str]) -> bool:
-    """Match part by part. Where it fails, the last `**` takes one part more; earlier ones never need to."""
-    at = here = 0
-    again: tuple[int, int] | None = None
-    while here < len(parts):
+    """Match part by part. After a mismatch the last `**` takes one more part; earlier ones never need to."""
+    at = position = 0
+    retry: tuple[int, int] | None = None
+    while position < len(parts):
         pattern = patterns[at] if at < len(patterns) else None
         if at < len(patterns) and pattern is None:
-            # At the end it stands for what is inside: at least one part.
-            again = (at + 1, here + (at + 1 == len(patterns)))
-            at, here = again
-        elif pattern is not None and pattern.match(parts[here]):
-            at, here = at + 1, here + 1
-        elif again is not None and again[1] < len(parts):
-            again = (again[0], again[1] + 1)
-            at, here = again
+            # At the end it matches what is inside: at least one part.
+            retry = (at + 1, position + (at + 1 == len(patterns)))
+            at, position = retry
+        elif pattern is not None and pattern.match(parts[position]):
+            at, position = at + 1, position + 1
+        elif retry is not None and retry[1] < len(parts):
+            retry = (retry[0], retry[1] + 1)
+            at, position = retry
         else:
             return False
     return at == len(patterns)
@@ -127,7 +127,7 @@ def _matches_parts(patterns: tuple[re.Pattern[str] | None, ...], parts: list[str
 
 @lru_cache(maxsize=1024)
 def _compile_glob(part: str) -> re.Pattern[str]:
-    """Compile one part; a backslash keeps the character after it plain."""
+    """Compile one part; a backslash makes the next character literal."""
     from fnmatch import translate
 
     plain = re.sub(r"\\(.)", lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], part)

@@ -1,7 +1,7 @@
-"""found skill + Host -> Entry, at a glance where that tells enough
+"""Make the entries of a host's skills, by the fast path if that is enough.
 
-Of most skills a glance tells what `view` would: name and state. All else of their entries is worked out when somebody
-asks. That both agree, for every host, is a property under test.
+For most skills the fast path reads what `_evaluate` would: name and state. The other attributes of an entry are worked
+out on first use. A property test holds that both agree for every host.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _UNCHECKED_CODES = frozenset(
     if code in ("name-not-folder", "name-reserved")
     or code.startswith(("description-", "license-", "compatibility-", "metadata-", "allowed-tools-", "field-"))
 ) - {"description-missing", "description-empty", "description-not-text", "description-type"}
-"""What may be wrong with a skill that a glance has taken in; nothing else can."""
+"""The only codes of findings that a skill of the fast path can have."""
 _NO_REQUIREMENTS = Requirements()
 _SIMPLE_FIELDS = frozenset(SPEC_FIELDS)
-"""Only of these `is_simple` knows what the rules mind."""
+"""The fields that `has_simple_fields` checks."""
 
 
 class LazyEntries:
-    """One host's rules, ready to make entries of what was found."""
+    """One host's rules, ready to make entries of found skills."""
 
     def __init__(self, host: Host, settings: Settings, filesystem: Filesystem) -> None:
         self.evaluator = Evaluator(host, settings, filesystem)
@@ -73,16 +73,16 @@ class LazyEntries:
         self.only_trims_description = shown.trim and not (
             shown.one_line or shown.append or shown.clean or shown.escape or shown.limit
         )
-        """Whether nothing happens to a description but that white space around it is taken away."""
+        """Whether the host only strips white space around a description."""
         self._keeps_found = self._named_by_folder or host.budget.degrade == "first-line"
-        """Whether `decision` comes back for a second name or a first line."""
+        """Whether `_precedence` asks for an alias or a first line later."""
         self._evaluations: dict[FoundSkill, Evaluation] = {}
-        """What was worked out in full."""
+        """Skills that were evaluated in full."""
         self._found_by_path: dict[str, FoundSkill] = {}
-        """By path, where that is so."""
+        """Found skills by path, if `_keeps_found`."""
 
     def entry(self, item: FoundSkill) -> Entry:
-        """Return what the host makes of a skill."""
+        """Return the entry of a found skill."""
         quick = self._evaluate_fast(item) if self._fast_path_allowed else None
         if quick is None:
             evaluation = self.evaluate(item)
@@ -97,11 +97,11 @@ class LazyEntries:
         return Entry.from_loader(self, item, name=name, state=verdict.state, reason=verdict.reason, rule=verdict.rule)
 
     def load_field(self, item: FoundSkill, name: str) -> Any:
-        """Return an attribute of a skill's entry that was not given to it."""
+        """Return an attribute of an entry that was not set when it was made."""
         return _ATTRIBUTE_GETTERS[name](self, item)
 
     def evaluate(self, item: FoundSkill) -> Evaluation:
-        """Work out in full what the host makes of a skill, once."""
+        """Evaluate a skill in full, once."""
         evaluation = self._evaluations.get(item)
         if evaluation is None:
             evaluation = self._evaluations[item] = self.evaluator.evaluate(item)
@@ -114,27 +114,27 @@ class LazyEntries:
         return self.evaluate(item).description
 
     def findings(self, item: FoundSkill) -> tuple[Finding, ...]:
-        """Return what is wrong with a skill to the host."""
+        """Return the findings of a skill for the host."""
         known = self.known_findings(item)
         return self.evaluate(item).findings if known is None else known
 
     def known_findings(self, item: FoundSkill) -> tuple[Finding, ...] | None:
-        """Return the same if nothing must be worked out: of most skills it is plain to see that nothing is wrong."""
+        """Return the findings if they are known without a full evaluation, else `None`."""
         if item in self._evaluations:
             return self.evaluate(item).findings
         return () if item.fast_fields is not None and _has_no_findings(item.fast_fields, item.path) else None
 
     def requirements(self, item: FoundSkill) -> Requirements:
-        """Return what a skill says it needs."""
-        # They are lists in maps, which no glance takes in.
+        """Return the requirements of a skill."""
+        # Requirements are lists in mappings, which the fast path never reads.
         return _NO_REQUIREMENTS if item.fast_fields is not None else item.skill.requirements
 
     def first_line(self, entry: Entry) -> str:
-        """Return what is left of a description where only its first line is shown."""
+        """Return the first line of a description."""
         return self.evaluate(self._found_by_path[entry.path]).first_line
 
     def frontmatter_alias(self, entry: Entry) -> str:
-        """Return what a host that goes by folders reads as the name; empty where it reads none."""
+        """Return the name in the front matter for a host that uses folder names; empty if it reads no name."""
         item = self._found_by_path[entry.path]
         return (
             item.fast_fields[0]
@@ -143,7 +143,7 @@ class LazyEntries:
         )
 
     def _evaluate_fast(self, item: FoundSkill) -> tuple[str, Verdict] | None:
-        """Tell name and verdict as `view` would, or None where a glance does not tell."""
+        """Return the name and verdict as `Evaluator` would, or `None` if the fast path is not enough."""
         fast_fields = item.fast_fields
         if fast_fields is None:
             return None
@@ -171,9 +171,9 @@ class LazyEntries:
 
 
 def _has_no_findings(fast_fields: FastFrontmatter, path: str) -> bool:
-    """Say whether no rule minds anything about a skill that a glance took in, whatever the host."""
+    """Return whether a skill of the fast path has no findings, whatever the host."""
     name, description, _, front = fast_fields
-    # The line end of a block of text counts too, though a glance leaves it out.
+    # The newline of a block scalar counts too, though the fast path leaves it out.
     return (
         path.endswith(f"/{name}/SKILL.md")
         and len(description) <= MAX_DESCRIPTION - 2
@@ -187,7 +187,7 @@ def _has_no_findings(fast_fields: FastFrontmatter, path: str) -> bool:
 
 
 def has_simple_fields(front: bytes) -> bool:
-    """Say whether no rule minds any field of a front matter but name and description, if a glance took it in."""
+    """Return whether no field of a fast-path front matter has findings, name and description excepted."""
     table = fast_parse_table(front) or {"": ""}
     tools = table.get("allowed-tools", "Read")
     compatibility = table.get("compatibility", "any")
@@ -221,4 +221,4 @@ _ATTRIBUTE_GETTERS: Mapping[str, Callable[[LazyEntries, FoundSkill], Any]] = {
     "findings": LazyEntries.findings,
     "skill": lambda _, item: item.skill,
 }
-"""How attributes of an entry are told that were not given to it."""
+"""Functions that return the attributes of an entry."""

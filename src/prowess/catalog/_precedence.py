@@ -1,7 +1,7 @@
-"""Host + directory -> the skills found, and which of them win
+"""Find the skills of a host, and decide which of them win.
 
-The only place where precedence is decided. What a host makes of one skill is `view`'s; here they meet: which wins,
-which are too many, how much is shown of each.
+This is the only place where precedence is decided. `_evaluate` says what a host does with one skill; here skills meet:
+which wins, which are too many, how much of each is shown.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 __all__ = ["ResolvedSkills", "Precedence", "resolve_skills", "evaluate_file"]
 
 _NOT_LISTED = (State.REJECTED, State.SHADOWED)
-"""States of what is not in the client's own list."""
+"""States of skills that are not in the client's own list."""
 
 
 class ResolvedSkills(Frozen):
-    """What a host sees from a directory: the fields of a `Catalog` that are not part of the question."""
+    """What a host sees from a directory: the fields of a `Catalog` that `discover` works out."""
 
     host: Host
     skills: tuple[Entry, ...]
     """In the order in which the host shows them."""
     findings: tuple[Finding, ...]
-    """Those that belong to no single skill."""
+    """The findings that belong to no single skill."""
     scan_roots: tuple[ScanRoot, ...]
-    """What was scanned, highest precedence first."""
+    """The directories that were scanned, highest precedence first."""
     settings: Settings
 
 
@@ -67,39 +67,39 @@ def resolve_skills(
         env: the environment.
         use_home_variables: whether variables that move a client's folders count.
         role: an InitRunner role file, absolute.
-        filesystem: what was seen so far.
+        filesystem: what was read so far.
     """
     project = git_root(cwd, host.git_marker, filesystem) or cwd
     settings = read_settings(host, project=project, cwd=cwd, home=home, env=env, role=role, filesystem=filesystem)
     findings = list(settings.findings)
     if not settings.enabled:
         hint = f"set {host.switch_variable}=true to switch them on" if host.switch_variable else None
-        words = f"skills are switched off for {host.title} by {settings.enabled_source}; nothing was scanned"
-        findings.append(finding("host-disabled", words, hint=hint))
+        message = f"skills are switched off for {host.title} by {settings.enabled_source}; nothing was scanned"
+        findings.append(finding("host-disabled", message, hint=hint))
         return ResolvedSkills(host=host, skills=(), findings=tuple(findings), scan_roots=(), settings=settings)
-    where = find_scan_roots(
+    scan_roots = find_scan_roots(
         host, cwd, home, skill_dirs=skill_dirs, env=env, use_home_variables=use_home_variables, filesystem=filesystem
     )
-    decision = Precedence(host, settings, filesystem)
-    result = scan(host, where, project=project, filesystem=filesystem)
-    skills = decision.resolve(result.found)
+    precedence = Precedence(host, settings, filesystem)
+    result = scan(host, scan_roots, project=project, filesystem=filesystem)
+    skills = precedence.resolve(result.found)
     findings += result.findings
-    findings += decision.findings
+    findings += precedence.findings
     return ResolvedSkills(
         host=host, skills=skills, findings=tuple(findings), scan_roots=result.scan_roots, settings=settings
     )
 
 
 def evaluate_file(path: str, host: str | Host, *, filesystem: Filesystem | None = None) -> Entry:
-    """Say what a host makes of one SKILL.md by itself, wherever it lies.
+    """Return how a host sees one SKILL.md alone, in whatever folder it is.
 
     Args:
-        path: of the file, absolute; a link is not followed.
+        path: the absolute path of the file; a link is not followed.
         host: the host or its name. Its settings do not count.
-        filesystem: what was already read.
+        filesystem: what was read so far.
 
     Raises:
-        HostNotFoundError: there is no such host.
+        HostNotFoundError: the host is unknown.
     """
     host = load_host(host) if isinstance(host, str) else host
     root = host.roots[0] if host.roots else Root(path="", scope="extra")
@@ -110,19 +110,19 @@ def evaluate_file(path: str, host: str | Host, *, filesystem: Filesystem | None 
 
 
 class Precedence:
-    """Decides among the skills one host found; what is wrong with several of them together is a finding."""
+    """Decides among the skills that one host found, and reports problems between them."""
 
     def __init__(self, host: Host, settings: Settings, filesystem: Filesystem) -> None:
         self.host, self.settings, self.filesystem = host, settings, filesystem
         self.lazy_entries = LazyEntries(host, settings, filesystem)
         self.findings: list[Finding] = []
         self.nested: dict[str, str] = {}
-        """Skills folders below the project, by path, with where they lie."""
+        """The nested skills folders by path, each with its folder relative to the project."""
         self.levels_up: dict[str, int] = {}
-        """How many folders above the working directory a skills folder belongs to, by its path."""
+        """How many folders above the working directory a skills folder belongs, by its path."""
 
     def resolve(self, found: tuple[FoundSkill, ...]) -> tuple[Entry, ...]:
-        """Return the entries of all that was found, in the order in which the host shows them."""
+        """Return the entries of the found skills, in the order in which the host shows them."""
         scan_root = None
         for item in found:
             if item.scan_root is not scan_root:
@@ -146,39 +146,40 @@ class Precedence:
             return entries
         result = list(entries)
         winners: dict[tuple[bool, str], int] = {}
-        spelt: dict[str, Entry] = {}
+        spellings: dict[str, Entry] = {}
         order = range(len(entries)) if self.host.collision != "last" else range(len(entries) - 1, -1, -1)
         for index in order:
             entry = entries[index]
             if entry.state in (State.REJECTED, State.UNTRUSTED):
                 continue
-            # What a package names never meets a bare name, also where that is written to look like it.
+            # A name with a namespace never collides with a bare name, even if that is written to look like it.
             name = normalize_name(entry.name) if self.host.compare == "folded" else entry.name
             key = (entry.namespace is not None, name)
             first = winners.setdefault(key, index)
             if first == index:
-                twin = spelt.setdefault(normalize_name(entry.name), entry)
+                twin = spellings.setdefault(normalize_name(entry.name), entry)
                 if twin is not entry:
                     names = f"{quoted(twin.name)} and {quoted(entry.name)}"
-                    words = f"the names {names} differ only in case or Unicode form"
-                    self.findings.append(finding("name-lookalike", words, path=entry.path, hint="rename one of them"))
+                    message = f"the names {names} differ only in case or Unicode form"
+                    self.findings.append(finding("name-lookalike", message, path=entry.path, hint="rename one of them"))
                 continue
             winner = entries[first]
             if entry.state is State.DEFERRED and entry.root in self.nested:
-                # A nested skill stays beside the one above it, under a name that tells where it applies.
+                # A nested skill stays available under a name with its folder.
                 result[index] = entry.with_changes(name=f"{self.nested[entry.root]}:{entry.name}")
                 continue
             result[index] = self.shadow(entry, winner)
         if self.host.collision == "undefined":
-            lost = {entry.shadowed_by for entry in result if entry.shadowed_by}
-            words = "undefined: the client reads these in no fixed order, and the last to finish wins"
+            winning = {entry.shadowed_by for entry in result if entry.shadowed_by}
+            reason = "undefined: the client reads these in no fixed order, and the last to finish wins"
             result = [
-                entry.with_changes(reason=words, rule="undefined") if entry.path in lost else entry for entry in result
+                entry.with_changes(reason=reason, rule="undefined") if entry.path in winning else entry
+                for entry in result
             ]
         return result
 
     def shadow(self, entry: Entry, winner: Entry) -> Entry:
-        """Shadow a skill by the one that wins its name, and say why."""
+        """Return a skill as shadowed by the one that wins its name, with the reason."""
         other = neutral(winner.path)
         if self.host.collision == "undefined":
             rule = "undefined"
@@ -187,22 +188,22 @@ class Precedence:
             rule = "name-shadowed"
             reason = f"{other} wins: {_precedence_reason(entry, winner)}"
         if self.are_identical(entry, winner):
-            words = f"a byte-identical copy of {other}"
-            note = finding("skill-copy", words, path=entry.path, hint="remove one of the two")
+            message = f"a byte-identical copy of {other}"
+            problem = finding("skill-copy", message, path=entry.path, hint="remove one of the two")
             reason = f"{reason}; it is a byte-identical copy"
         else:
-            words = f"{quoted(entry.name)} is hidden by {other}"
-            note = finding("name-shadowed", words, path=entry.path, hint="rename one of the two, or remove it")
+            message = f"{quoted(entry.name)} is hidden by {other}"
+            problem = finding("name-shadowed", message, path=entry.path, hint="rename one of the two, or remove it")
         return entry.with_changes(
             state=State.SHADOWED,
             reason=reason,
             rule=rule,
             shadowed_by=winner.path,
-            findings=(*entry.findings, note),
+            findings=(*entry.findings, problem),
         )
 
     def are_identical(self, entry: Entry, winner: Entry) -> bool:
-        """Say whether two skills are byte-identical; all is compared that needs no reading before any file is read."""
+        """Return whether two skills are byte-identical. Names and sizes are compared before any file is read."""
         if entry.frontmatter_name != winner.frontmatter_name:
             return False
         if self.filesystem.files(entry.path) != self.filesystem.files(winner.path):
@@ -211,7 +212,7 @@ class Precedence:
         return mine is not None and mine == self.filesystem.digest(winner.path)
 
     def add_aliases(self, entries: list[Entry]) -> list[Entry]:
-        """Give a host that goes by folders the front matter's name as an alias, where no other skill has it yet."""
+        """Add the name in the front matter as an alias for a host that uses folder names, unless it is taken."""
         rules = self.host.name_rules
         if rules.identity != "folder":
             return entries
@@ -231,7 +232,7 @@ class Precedence:
         return result
 
     def apply_max_skills(self, entries: list[Entry]) -> list[Entry]:
-        """Switch off what exceeds the number of skills the host takes."""
+        """Switch off the skills that exceed the host's limit."""
         most = self.settings.max_skills
         if not most:
             return entries
@@ -240,12 +241,12 @@ class Precedence:
             if entry.state is State.ACTIVE:
                 active += 1
                 if active > most:
-                    reason = f"only the first {most} skills are taken (`max_skills`)"
+                    reason = f"only the first {most} skills are used (`max_skills`)"
                     entry = entry.with_changes(state=State.DISABLED, reason=reason, rule="max_skills")
             result.append(entry)
         if active > most:
-            words = f"{active} skills were found, and only the first {most} are taken (`max_skills`)"
-            self.findings.append(finding("skill-limit", words, hint="raise `max_skills`, or remove some"))
+            message = f"{active} skills were found, and only the first {most} are used (`max_skills`)"
+            self.findings.append(finding("skill-limit", message, hint="raise `max_skills`, or remove some"))
         return result
 
     def sort_entries(self, entries: list[Entry]) -> list[Entry]:
@@ -257,7 +258,7 @@ class Precedence:
             return sorted(entries, key=lambda entry: (order.index(entry.scope), entry.name, entry.path))
         if self.host.sorts != "runs":
             return entries
-        # Losers are not in the client's list, so they do not part a run.
+        # Losing skills are not in the client's list, so they do not split a run.
         losers = [entry for entry in entries if entry.state in _NOT_LISTED]
         listed = [entry for entry in entries if entry.state not in _NOT_LISTED]
         runs = groupby(listed, key=lambda entry: (entry.scope, self.levels_up[entry.root] > 0))
@@ -265,13 +266,13 @@ class Precedence:
 
 
 def _all_names_differ(entries: list[Entry]) -> bool:
-    """Say whether no name of any two skills is the same, however it is written."""
+    """Return whether no two skills have the same name, whatever its case or Unicode form."""
     names = [entry.name for entry in entries if entry.state not in (State.REJECTED, State.UNTRUSTED)]
     return len(set(map(normalize_name, names))) == len(names)
 
 
 def _precedence_reason(entry: Entry, winner: Entry) -> str:
-    """Say why one of two skills with one name comes before the other."""
+    """Return why one of two skills with the same name comes first."""
     if entry.scope != winner.scope:
         return f"{winner.scope} before {entry.scope}"
     if entry.root != winner.root:

@@ -51,14 +51,8 @@ class Prompt(Frozen):
 
     def as_dict(self) -> dict[str, object]:
         """Return the prompt in the shape of `prompt --json`."""
-        return {
-            "text": self.text,
-            "shown": list(self.shown),
-            "shortened": list(self.shortened),
-            "omitted": list(self.omitted),
-            "chars": self.chars,
-            "tokens": self.tokens,
-        }
+        names = {name: list(getattr(self, name)) for name in ("shown", "shortened", "omitted")}
+        return {"text": self.text, **names, "chars": self.chars, "tokens": self.tokens}
 
 
 def estimate_tokens(text: str) -> int:
@@ -92,7 +86,7 @@ def render(
     _check_options(entries, format, budget, unit, levels)
     host_block = format is None and catalog.has_host_template
     write = _host_writer(catalog) if host_block else _WRITERS[format or "xml"]
-    ceilings = [_highest_level(levels.get(entry.name, "full")) for entry in entries]
+    ceilings = [min(LEVELS.index(levels.get(entry.name, "full")), _FULL) for entry in entries]
     pinned = [levels.get(entry.name) == "pin" for entry in entries]
     plan = _plan_levels(entries, ceilings, pinned, write, budget, estimate_tokens if unit == "tokens" else len)
     text = write(entries, plan)
@@ -152,10 +146,6 @@ def _clear_caches(host_block: bool) -> None:
 
 
 Writer = Callable[[Sequence["Entry"], Sequence[int]], str]
-
-
-def _highest_level(level: str) -> int:
-    return min(LEVELS.index(level), _FULL)
 
 
 def _plan_levels(

@@ -22,7 +22,7 @@ else:
     Listed = Read_co = object
 
     class Protocol:
-        """Stand in for `typing.Protocol`, which takes long to import."""
+        """Replace `typing.Protocol`, which takes long to import."""
 
         def __class_getitem__(cls, _: object) -> type:
             return cls

@@ -1,7 +1,7 @@
-"""Host + directory -> the directories it scans
+"""Find the directories that a host scans.
 
-Which folders a host's roots are on this machine: upwards from the working directory, below the user's home, named by
-variables, nested below the project. Nothing is read here but `.git` and the names of packages.
+They are upwards from the working directory, below the user's home, named by variables, or nested below the project.
+Only `.git` and the names of packages are read here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ScanRoot", "git_root", "find_scan_roots"]
 
 _MAX_NESTED_FOLDERS = 2000
-"""Folders below the project that are looked at for nested skills folders."""
+"""Folders below the project that are searched for nested skills folders."""
 
 
 class ScanRoot(Frozen, kw_only=False):
@@ -32,22 +32,22 @@ class ScanRoot(Frozen, kw_only=False):
     root: Root
     namespace: str | None = None
     nested: str | None = None
-    """Where a nested skills folder lies, relative to the project."""
+    """The folder of a nested skills folder, relative to the project."""
     project_folder: str | None = None
-    """The project folder it belongs to, where there is one."""
+    """The project folder it belongs to, if any."""
     level: int = 0
     """How many folders above the working directory it belongs to."""
     user_named: bool = False
-    """Whether the user named it, so that its absence is worth a word."""
+    """Whether the user named it, so that it is reported if it is missing."""
 
 
 def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | None = None) -> str | None:
-    """Return the nearest directory at or above this one that holds `.git`, be it a folder, or a worktree's file.
+    """Return the nearest directory at or above this one with a `.git` folder or a worktree's `.git` file.
 
     Args:
         directory: an absolute path.
-        marker: `exists`; `head` where a folder `.git` needs a HEAD; or `valid` where the client asks git.
-        filesystem: what was seen so far.
+        marker: `exists`; `head` if a `.git` folder needs a HEAD; or `valid` if the client asks git.
+        filesystem: what was read so far.
     """
     filesystem = filesystem or Filesystem()
     while True:
@@ -69,20 +69,20 @@ def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | No
 
 
 def _is_repository(path: str, kind: str, filesystem: Filesystem) -> bool:
-    """Say whether `.git` is a repository's folder, or a worktree's file that leads to one."""
+    """Return whether `.git` is a repository's folder, or a worktree's file that points to one."""
     if kind == "f":
         try:
-            words = filesystem.data(path, 4096).decode("utf-8", "replace")
+            text = filesystem.data(path, 4096).decode("utf-8", "replace")
         except UnreadableError:
             return False
-        target = words.removeprefix("gitdir:").strip()
-        path = os.path.join(os.path.dirname(path), target) if words.startswith("gitdir:") and target else ""
+        target = text.removeprefix("gitdir:").strip()
+        path = os.path.join(os.path.dirname(path), target) if text.startswith("gitdir:") and target else ""
         return bool(path) and filesystem.kind(os.path.join(path, "HEAD")) == "f"
     return all(filesystem.kind(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
 
 
 def _ancestors(cwd: str, top: str | None) -> list[str]:
-    """Return the folders from `cwd` up to `top`, nearest first; up to the file system's root if `top` is None."""
+    """Return the folders from `cwd` up to `top`, nearest first; up to the file system's root if `top` is `None`."""
     levels = [cwd]
     while levels[-1] != top:
         parent = os.path.dirname(levels[-1])
@@ -102,32 +102,22 @@ def find_scan_roots(
     use_home_variables: bool = True,
     filesystem: Filesystem | None = None,
 ) -> tuple[ScanRoot, ...]:
-    """Return the directories a host scans, highest precedence first, whether or not they are there.
+    """Return the directories a host scans, highest precedence first, whether or not they exist.
 
     Args:
-        host: whose.
+        host: whose roots.
         cwd: the working directory, without links.
         home: the user's home.
         skill_dirs: directories the user named.
         env: the environment.
         use_home_variables: whether variables that move a client's folders (`CODEX_HOME`, ...) count.
-        filesystem: what was seen so far; needed for nested folders and packages.
+        filesystem: what was read so far; needed for nested folders and packages.
     """
     filesystem = filesystem or Filesystem()
     top = git_root(cwd, host.git_marker, filesystem)
+    home_variables = env if use_home_variables else {}
     result: list[ScanRoot] = []
-    roots = list(host.roots)
-    if not any(root.path == "@skill-dir" for root in roots):
-        pattern = roots[0] if roots else Root(path="", scope="extra")
-        roots.append(pattern.with_changes(path="@skill-dir", scope="extra", walk="none", nested="no"))
-    at = 0
-    while at < len(roots):
-        # Neighbours that walk upwards alike are looked for together, level by level.
-        block = [roots[at]]
-        at += 1
-        while at < len(roots) and block[0].walk != "none" and _shares_walk(block[0], roots[at]):
-            block.append(roots[at])
-            at += 1
+    for block in _root_blocks(host):
         marked = git_root(cwd, block[0].git_marker, filesystem) if block[0].git_marker else top
         folders = _project_folders(block[0], cwd, marked)
         if block[0].home_stops and home in folders:
@@ -138,14 +128,28 @@ def find_scan_roots(
             pairs = [(up, level, root) for root in block for up, level in levels]
         for up, level, root in pairs:
             if not (root.not_home and level == home):
-                expanded = _expand_root(
-                    root, level, home, skill_dirs, env if use_home_variables else {}, env, filesystem
-                )
+                expanded = _expand_root(root, level, home, skill_dirs, home_variables, env, filesystem)
                 result += [scan_root.with_changes(level=up) for scan_root in expanded] if up else expanded
         for root in block:
             if root.nested != "no":
                 result += _nested_roots(root, top or cwd if root.walk == "project" else cwd, filesystem)
     return tuple(result)
+
+
+def _root_blocks(host: Host) -> Iterator[list[Root]]:
+    """Yield the host's roots. Adjacent ones that walk upwards in the same way come together, level by level."""
+    roots = list(host.roots)
+    if not any(root.path == "@skill-dir" for root in roots):
+        pattern = roots[0] if roots else Root(path="", scope="extra")
+        roots.append(pattern.with_changes(path="@skill-dir", scope="extra", walk="none", nested="no"))
+    at = 0
+    while at < len(roots):
+        block = [roots[at]]
+        at += 1
+        while at < len(roots) and block[0].walk != "none" and _shares_walk(block[0], roots[at]):
+            block.append(roots[at])
+            at += 1
+        yield block
 
 
 def _shares_walk(first: Root, other: Root) -> bool:
@@ -170,7 +174,7 @@ def _expand_root(
     env: Mapping[str, str],
     filesystem: Filesystem,
 ) -> Iterator[ScanRoot]:
-    """Turn one root's path into directories."""
+    """Yield the directories of one root."""
     path = root.path
     if path == "@skill-dir":
         own = root if root.own != "no" else root.with_changes(own="yes")
@@ -207,7 +211,7 @@ def _expand_root(
 
 
 def _nested_roots(root: Root, project: str, filesystem: Filesystem) -> Iterator[ScanRoot]:
-    """Find skills folders below the project, but not the project's own."""
+    """Yield the skills folders below the project, except the project's own."""
     first = root.path.split("/", 1)[0]
     waiting, seen = [project], 0
     while waiting and seen < _MAX_NESTED_FOLDERS:
@@ -218,7 +222,7 @@ def _nested_roots(root: Root, project: str, filesystem: Filesystem) -> Iterator[
         except OSError:
             continue
         if directory != project and root.nested == "active" and any(name == "SKILL.md" for name, _ in entries):
-            continue  # what lies inside a skill is the skill's
+            continue  # a folder inside a skill belongs to the skill
         for name, letter in entries:
             if name == first and directory != project:
                 path = os.path.join(directory, root.path)

@@ -137,9 +137,9 @@ class _Walk:
             if self.filesystem.kind(real) != "d":
                 if self.filesystem.link_kind(scan_root.path):
                     message, hint = "the skills folder is not a folder", "remove it"
-                    self.reports.add("root-not-folder", message, scan_root.path, hint)
+                    self.reports.report("root-not-folder", message, scan_root.path, hint)
                 elif scan_root.user_named:
-                    self.reports.add("root-not-folder", "no such folder", scan_root.path, "check the path")
+                    self.reports.report("root-not-folder", "no such folder", scan_root.path, "check the path")
                 return
         except (OSError, ValueError):
             return
@@ -264,7 +264,7 @@ class _RootWalk:
             entries = self.filesystem.listing(path)
         except OSError as error:
             message = f"the folder cannot be listed: {(error.strerror or 'unknown error').lower()}"
-            self.reports.add("folder-unreadable", message, path, "fix its permissions")
+            self.reports.report("folder-unreadable", message, path, "fix its permissions")
             return True
         if at_bottom:
             self.probes += 1
@@ -326,7 +326,9 @@ class _RootWalk:
         kind = self.filesystem.kind(path)
         if kind != "d":
             if not kind:
-                self.reports.add("folder-link", "the target of the link does not exist", path, "fix or remove the link")
+                self.reports.report(
+                    "folder-link", "the target of the link does not exist", path, "fix or remove the link"
+                )
             return None
         if self.root.linked_folders == "skip":
             self.reports.folder(path, "a link")

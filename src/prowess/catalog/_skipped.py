@@ -30,19 +30,19 @@ class SkipReports:
         self.host, self.filesystem = host, filesystem
         self.findings: list[Finding] = []
 
-    def add(self, code: str, message: str, path: str, hint: str) -> None:
+    def report(self, code: str, message: str, path: str, hint: str) -> None:
         """Report a problem."""
         self.findings.append(finding(code, message, path=path, hint=hint))
 
     def link_out_of_bounds(self, path: str, what: str) -> None:
         """Report a link that the host does not follow."""
         hint = f"copy the {what} here, or pass {'their' if what == 'skills' else 'its'} folder with `--skill-dir`"
-        self.add("folder-link", "the link leads out of the project and the skills folders", path, hint)
+        self.report("folder-link", "the link leads out of the project and the skills folders", path, hint)
 
     def folder_limit(self, scan_root: ScanRoot) -> None:
         """Report that the rest of a root is left out."""
         message = f"more than {scan_root.root.max_folders:,} folders: the rest of this root is not scanned"
-        self.add("folder-limit", message, scan_root.path, "move skills into fewer folders")
+        self.report("folder-limit", message, scan_root.path, "move skills into fewer folders")
 
     def folder(self, path: str, reason: str) -> None:
         """Report a folder that is not entered, if it or a folder in it contains a skill."""
@@ -57,7 +57,7 @@ class SkipReports:
         for name in names:
             if self.filesystem.kind(os.path.join(name, SKILL_FILE)) == "f":
                 message = f"{quoted(os.path.basename(path))} is skipped ({reason}), but it contains a skill"
-                self.add("folder-skipped", message, os.path.join(name, SKILL_FILE), "move the skill out of it")
+                self.report("folder-skipped", message, os.path.join(name, SKILL_FILE), "move the skill out of it")
                 return
 
     def too_deep(self, path: str, entries: Listing, root: Root) -> None:
@@ -69,17 +69,17 @@ class SkipReports:
                 if self.filesystem.kind(file) == "f":
                     levels = "1 level" if root.depth == 1 else f"{root.depth} levels"
                     message = f"the skill is deeper than {self.host.title} scans ({levels} below the skills folder)"
-                    self.add("folder-too-deep", message, file, "move its folder up")
+                    self.report("folder-too-deep", message, file, "move its folder up")
 
     def wrong_case(self, path: str, entries: Listing) -> None:
         """Report files whose name differs from SKILL.md only in upper and lower case."""
         for name, letter in entries:
             if letter == "f" and name != SKILL_FILE and name.lower() == SKILL_FILE.lower():
                 message = f"the file is named {quoted(name)}; clients look for `{SKILL_FILE}` exactly"
-                self.add("file-name-case", message, os.path.join(path, name), f"rename it to `{SKILL_FILE}`")
+                self.report("file-name-case", message, os.path.join(path, name), f"rename it to `{SKILL_FILE}`")
 
     def skill_in_root(self, path: str, entries: Listing) -> None:
         """Report a skill in the skills folder itself, if the host scans only the folders below."""
         if any(name == SKILL_FILE and letter in "fl" for name, letter in entries):
             message = f"the skill is in the skills folder itself; {self.host.title} scans the folders below it"
-            self.add("folder-skipped", message, os.path.join(path, SKILL_FILE), "give it a folder of its own")
+            self.report("folder-skipped", message, os.path.join(path, SKILL_FILE), "give it a folder of its own")
