@@ -441,7 +441,7 @@ def test_attaching_the_same_again_changes_nothing_and_another_is_refused(world: 
     agent.step("use $pdf")
     assert str(model.sent).count(PDF) == 1
     for other, catalog in ((world.session(), False), (session, True)):
-        with pytest.raises(ConfigError, match="the agent has a session already") as caught:
+        with pytest.raises(ConfigError, match="the agent already has a session") as caught:
             attach(agent, other, catalog=catalog)
         assert caught.value.hint == "call `detach(agent)` first"
 
@@ -579,7 +579,7 @@ def test_a_tool_of_the_same_name_is_not_replaced(world: World) -> None:
         return ""
 
     agent = agent_of(Script(), tools=[activate_skill])
-    with pytest.raises(ConfigError, match="the agent has a tool `activate_skill` of its own"):
+    with pytest.raises(ConfigError, match="the agent already has a tool `activate_skill`"):
         attach(agent, world.session(), catalog=True)
     attach(agent, world.session())
 
@@ -703,7 +703,7 @@ def test_a_manager_joins_providers_and_the_first_of_a_name_wins(world: World) ->
     assert messages[0].to_openai_user_message()["role"] == "user"
     with pytest.warns(SkillWarning, match="the skill `shelf` cannot be read now"):
         assert manager.build_messages(mentions[:1]) == []
-    with pytest.warns(SkillWarning, match="no skill is listed as `other`"):
+    with pytest.warns(SkillWarning, match="unknown skill `other`"):
         assert manager.build_messages([SkillMetadata("other", "Not listed.")]) == []
     assert manager.resolve_mentions("nothing named", skills) == []
     twice = SkillManager([Shelf(one="First."), Shelf(one="Second.")])

@@ -163,7 +163,7 @@ def test_what_the_home_sets_is_refused(name: str) -> None:
     """An option that would lead out of the home, or be overruled in silence."""
     with EphemeralHome(IsolationConfig()) as home, pytest.raises(ConfigError) as caught:
         isolated_options(home, **{name: "x"})
-    assert str(caught.value) == f"`{name}` is for the home to set"
+    assert str(caught.value) == f"the home sets the option `{name}`"
 
 
 @pytest.mark.parametrize("name", ["settings", "setting-sources", "--settings", "setting-sources=project"])
@@ -185,14 +185,14 @@ def test_a_program_that_is_not_there_is_named() -> None:
     """Before the SDK is asked to start it."""
     with EphemeralHome(IsolationConfig()) as home, pytest.raises(ConfigError) as caught:
         isolated_options(home, cli_path="no-such-claude")
-    assert str(caught.value) == "there is no Claude Code: no-such-claude"
+    assert str(caught.value) == "Claude Code not found: no-such-claude"
 
 
 def test_a_home_of_another_client_is_refused() -> None:
     """The SDK starts nothing but Claude Code."""
     with EphemeralHome(IsolationConfig(), host="codex") as home, pytest.raises(ConfigError) as caught:
         isolated_options(home)
-    assert str(caught.value) == "the SDK starts Claude Code, and this home is made for OpenAI Codex"
+    assert str(caught.value) == "the SDK starts Claude Code, but this home is for OpenAI Codex"
 
 
 def test_policies_are_in_the_settings_that_the_child_reads() -> None:

@@ -1,6 +1,6 @@
-"""The names of CAMEL's own design of skills: issue 3711, `Chatagent support Skill`, phase 1
+"""Provide the classes of CAMEL's own design of skills: issue 3711, `Chatagent support Skill`, phase 1.
 
-They find skills as the host `camel` does, and need no CAMEL until they build messages.
+They find skills by the rules of the host `camel`. CAMEL itself is imported only to build messages.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, normalize_name, quoted
-from prowess.adapters import missing_extra
 from prowess.catalog import Entry, State, discover
 from prowess.catalog import SkillProvider as _SkillProvider
 from prowess.errors import ActivationError, ProwessError, SkillNotFoundError
 from prowess.findings import Severity
 from prowess.session import escape_tags, find_mentions
 from prowess.skill import Requirements, Skill, load
+
+from ._extras import missing_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,21 +41,21 @@ __all__ = [
 
 
 class SkillWarning(UserWarning):
-    """A skill that was named could not be read; the turn goes on without it."""
+    """A skill that a message names cannot be read; the turn continues without it."""
 
 
 # ── the data model ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 class SkillMetadata(Frozen, kw_only=False, not_compared=("path", "scope")):
-    """What is known of a skill before its body is read."""
+    """A skill without its body."""
 
     name: str
     description: str
     short_description: str | None = None
-    """Its `metadata.short-description`."""
+    """`metadata.short-description` of the front matter."""
     path: str = ""
-    """Of its SKILL.md; empty where it has none."""
+    """The path of its SKILL.md, empty if it has no file."""
     scope: str = "external"
     """`repo`, `user`, `system` or `external`."""
 
@@ -68,7 +69,7 @@ class SkillDocument(Frozen, kw_only=False):
 
 
 class SkillError(Frozen, kw_only=False):
-    """A skill that is not listed, and why: a value, it is never raised."""
+    """The reason why a skill is not listed: a value, never raised."""
 
     source: str
     """The path of its SKILL.md."""
@@ -76,12 +77,12 @@ class SkillError(Frozen, kw_only=False):
 
 
 class SkillLoadOutcome(Frozen, kw_only=False):
-    """What was found from a directory."""
+    """The skills and errors that were found from a directory."""
 
     skills: tuple[SkillMetadata, ...] = ()
     """Highest precedence first: repo, user, system, external."""
     errors: tuple[SkillError, ...] = ()
-    """Of the skills that were skipped, but for those of the system, which its user could not mend."""
+    """Errors of skipped skills, except system skills, which the user cannot fix."""
 
 
 _CAMEL_SCOPES = {"project": "repo", "extra": "external"}
@@ -89,13 +90,13 @@ _LISTED_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 
 
 class SkillLoader:
-    """Finds skills as the host `camel` does; each call looks at the disk.
+    """Finds skills by the rules of the host `camel`; every call reads the disk.
 
     Args:
-        skill_dirs: further directories, the scope `external`, highest precedence first.
-        home: the user's home instead of `~`.
-        env: the environment; the process's by default.
-        host: whose rules find the skills.
+        skill_dirs: more directories, of the scope `external`, highest precedence first.
+        home: the user's home directory instead of `~`.
+        env: the environment; by default that of this process.
+        host: the host whose rules apply.
     """
 
     def __init__(
@@ -109,24 +110,24 @@ class SkillLoader:
         self._skill_dirs, self._home, self._env, self._host = tuple(skill_dirs), home, env, host
 
     def list(self, cwd: str | os.PathLike[str]) -> SkillLoadOutcome:
-        """Return the skills that are seen from a directory, without their bodies."""
+        """Return the skills that are found from a directory, without their bodies."""
         catalog = discover(cwd, host=self._host, home=self._home, skill_dirs=self._skill_dirs, env=self._env)
-        known = [entry for entry in catalog.skills if entry.state in _LISTED_STATES]
-        return SkillLoadOutcome(skills=tuple(map(_to_metadata, known)), errors=tuple(_catalog_errors(catalog)))
+        listed = [entry for entry in catalog.skills if entry.state in _LISTED_STATES]
+        return SkillLoadOutcome(skills=tuple(map(_to_metadata, listed)), errors=tuple(_catalog_errors(catalog)))
 
     def read(self, meta: SkillMetadata) -> SkillDocument:
-        """Read a skill's file now.
+        """Read the file of a skill.
 
         Raises:
-            SkillNotFoundError: it has no file.
-            ActivationError: the file is gone, cannot be read, or is none that can be loaded.
+            SkillNotFoundError: the skill has no file.
+            ActivationError: the file is missing, unreadable, or not a valid skill.
         """
         if not meta.path:
             raise SkillNotFoundError(f"the skill {quoted(meta.name)} has no file", hint="list the skills again")
         skill = load(meta.path)
-        wrong = next((item.message for item in skill.findings if item.severity is Severity.ERROR), None)
-        if skill.document is None or wrong is not None:
-            raise ActivationError(f"the skill {quoted(meta.name)} cannot be read now: {neutral(wrong or meta.path)}")
+        problem = next((item.message for item in skill.findings if item.severity is Severity.ERROR), None)
+        if skill.document is None or problem is not None:
+            raise ActivationError(f"the skill {quoted(meta.name)} cannot be read now: {neutral(problem or meta.path)}")
         return SkillDocument(meta=meta, body=skill.body)
 
 
@@ -149,19 +150,19 @@ def _catalog_errors(catalog: Catalog) -> Iterator[SkillError]:
             yield SkillError(source=item.path or catalog.cwd, message=item.message)
 
 
-# ── providers and their manager ───────────────────────────────────────────────────────────────────────────────────────
+# ── providers and the manager ────────────────────────────────────────────────────────────────────────────────────────
 
 
 SkillProvider = _SkillProvider[SkillMetadata, SkillDocument]
-"""`prowess.SkillProvider`, of CAMEL's own kinds of skills."""
+"""`prowess.SkillProvider` with the skill classes of this module."""
 
 
 class FilesystemSkillProvider:
-    """The skills on this machine, looked for once for each directory until `refresh`.
+    """Provides the skills on this machine. Each directory is searched once, until `refresh`.
 
     Args:
-        skill_dirs: further directories, highest precedence first.
-        loader: what finds and reads them, instead of one for `skill_dirs`.
+        skill_dirs: more directories, highest precedence first.
+        loader: used instead of a loader for `skill_dirs`.
     """
 
     def __init__(self, skill_dirs: Iterable[str | os.PathLike[str]] = (), *, loader: SkillLoader | None = None) -> None:
@@ -169,32 +170,32 @@ class FilesystemSkillProvider:
         self._outcomes: dict[str, SkillLoadOutcome] = {}
 
     def outcome(self, cwd: str | os.PathLike[str]) -> SkillLoadOutcome:
-        """Return the skills that are seen from a directory, and what is wrong with those that were skipped."""
+        """Return the skills that are found from a directory, and the errors of skipped ones."""
         key = os.path.realpath(cwd)
         if key not in self._outcomes:
             self._outcomes[key] = self._loader.list(key)
         return self._outcomes[key]
 
     def list(self, cwd: str | os.PathLike[str]) -> Sequence[SkillMetadata]:
-        """Return the skills that are seen from a directory."""
+        """Return the skills that are found from a directory."""
         return [*self.outcome(cwd).skills]
 
     def read(self, meta: SkillMetadata) -> SkillDocument:
-        """Read a skill's file now.
+        """Read the file of a skill.
 
         Raises:
-            SkillNotFoundError: it has no file.
-            ActivationError: the file is gone, cannot be read, or is none that can be loaded.
+            SkillNotFoundError: the skill has no file.
+            ActivationError: the file is missing, unreadable, or not a valid skill.
         """
         return self._loader.read(meta)
 
     def refresh(self, cwd: str | os.PathLike[str]) -> None:
-        """Look again at the next `list`."""
+        """Search again at the next `list`."""
         self._outcomes.pop(os.path.realpath(cwd), None)
 
 
 class SkillManager:
-    """The skills of several providers, listed once for each directory until `refresh`.
+    """Combines the skills of several providers. Each directory is listed once, until `refresh`.
 
     Args:
         providers: highest precedence first; the file system by default.
@@ -206,41 +207,41 @@ class SkillManager:
         self._provider_by_skill: dict[tuple[str, str], SkillProvider] = {}
 
     def list(self, cwd: str | os.PathLike[str]) -> Sequence[SkillMetadata]:
-        """Return the skills that are seen from a directory; of several with one name the first."""
+        """Return the skills that are found from a directory; if several have one name, only the first."""
         key = os.path.realpath(cwd)
         if key not in self._skills:
-            found: dict[str, SkillMetadata] = {}
+            skills_by_name: dict[str, SkillMetadata] = {}
             for provider in self.providers:
                 for meta in provider.list(key):
-                    if found.setdefault(normalize_name(meta.name), meta) is meta:
+                    if skills_by_name.setdefault(normalize_name(meta.name), meta) is meta:
                         self._provider_by_skill[meta.name, meta.path] = provider
-            self._skills[key] = found
+            self._skills[key] = skills_by_name
         return [*self._skills[key].values()]
 
     def errors(self, cwd: str | os.PathLike[str]) -> Sequence[SkillError]:
-        """Return what is wrong with the skills that were skipped."""
-        known = [provider for provider in self.providers if isinstance(provider, FilesystemSkillProvider)]
-        return [error for provider in known for error in provider.outcome(cwd).errors]
+        """Return the errors of skipped skills."""
+        providers = [provider for provider in self.providers if isinstance(provider, FilesystemSkillProvider)]
+        return [error for provider in providers for error in provider.outcome(cwd).errors]
 
     def refresh(self, cwd: str | os.PathLike[str]) -> None:
-        """Look again at the next `list`."""
+        """Search again at the next `list`."""
         key = os.path.realpath(cwd)
         self._skills.pop(key, None)
         for provider in self.providers:
             provider.refresh(key)
 
     def resolve_mentions(self, user_text: str, skills: Iterable[SkillMetadata]) -> Sequence[SkillMetadata]:
-        """Return the skills a user's text names, each once, in the order of the text."""
+        """Return the skills that a user's text names, each once, in the order of the text."""
         metas = {entry.path: meta for meta in skills for entry in (_to_entry(meta),)}
-        found = find_mentions(user_text, map(_to_entry, metas.values()))
-        named = dict.fromkeys(item.entry.path for item in found if item.entry is not None)
-        return [metas[path] for path in named]
+        mentions = find_mentions(user_text, map(_to_entry, metas.values()))
+        paths = dict.fromkeys(mention.entry.path for mention in mentions if mention.entry is not None)
+        return [metas[path] for path in paths]
 
     def build_messages(self, mentions: Iterable[SkillMetadata]) -> Sequence[Any]:
-        """Read skills, and return each as a CAMEL user message that belongs to one turn.
+        """Read skills, and return each as a CAMEL user message for one turn.
 
-        The message's `meta_dict` is `{"skill": True}`, by which an agent with a session keeps it out of its memory. A
-        skill that cannot be read is a `SkillWarning` and is left out.
+        The `meta_dict` of a message is `{"skill": True}`, so an agent with a session does not store it in its memory.
+        For a skill that cannot be read there is a `SkillWarning` and no message.
 
         Raises:
             ImportError: CAMEL is not installed.
@@ -257,23 +258,23 @@ class SkillManager:
         return messages
 
     def _read(self, meta: SkillMetadata) -> SkillDocument:
-        home = self._provider_by_skill.get((meta.name, meta.path))
-        if home is None:
-            raise SkillNotFoundError(f"no skill is listed as {quoted(meta.name)}", hint="list the skills first")
+        provider = self._provider_by_skill.get((meta.name, meta.path))
+        if provider is None:
+            raise SkillNotFoundError(f"unknown skill {quoted(meta.name)}", hint="call `list` first")
         try:
-            return home.read(meta)
+            return provider.read(meta)
         except ProwessError:
             raise
         except Exception as error:
-            words = f"the skill {quoted(meta.name)} cannot be read now: {neutral(str(error) or type(error).__name__)}"
-            raise ActivationError(words) from error
+            message = f"the skill {quoted(meta.name)} cannot be read now: {neutral(str(error) or type(error).__name__)}"
+            raise ActivationError(message) from error
 
 
 _SKILL_META = {"skill": True}
 
 
 def _to_entry(meta: SkillMetadata) -> Entry:
-    """Return a skill in the shape in which mentions are looked for."""
+    """Return a skill as a catalog entry, for `find_mentions`."""
     path = meta.path or f"{meta.scope}:{meta.name}"
     return Entry(
         name=meta.name,
@@ -292,17 +293,17 @@ def _to_entry(meta: SkillMetadata) -> Entry:
 
 
 def _render_document(document: SkillDocument) -> str:
-    """Write a skill as the design does; nothing in it can close the wrapper."""
+    """Return the text of a skill in the format of the design; its content cannot close the tags."""
     meta, body = document.meta, document.body.strip("\n")
     name, path = (escape_tags(neutral(text), "skill", "name", "path") for text in (meta.name, meta.path))
     return f"<skill>\n<name>{name}</name>\n<path>{path}</path>\n{escape_tags(body, 'skill')}\n</skill>"
 
 
 def import_camel() -> Any:
-    """Return what is needed of CAMEL.
+    """Return the classes of CAMEL that this adapter uses.
 
     Raises:
-        ImportError: it is not installed.
+        ImportError: CAMEL is not installed.
     """
     from types import SimpleNamespace
 

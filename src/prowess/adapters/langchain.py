@@ -1,7 +1,7 @@
-"""Session -> middleware of a LangChain agent
+"""Adapt a catalog to LangChain: middleware that gives an agent skills.
 
-An agent there is a graph that many conversations share, so a conversation's session is in the graph's state, as JSON,
-where a checkpointer keeps it. What is injected is written nowhere: it is rendered for each call of the model.
+A LangChain agent is a graph that many conversations share, so the session of a conversation is in the state of the
+graph, as JSON, and a checkpointer saves it. Active skills are not saved: they are added to each call of the model.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
-from prowess.adapters import missing_extra
 from prowess.errors import ConfigError
 from prowess.session import Session
+
+from ._extras import missing_extra
 
 try:
     from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse
@@ -32,7 +33,7 @@ __all__ = ["SkillsMiddleware", "SkillsState"]
 
 
 def merge_sessions(old: str, new: str) -> str:
-    """Join two records of one conversation, as tools that ran beside each other leave them."""
+    """Merge two session records of one conversation, which tools that run in parallel return."""
     try:
         first, second = json.loads(old), json.loads(new)
         rows = {row["path"]: row for row in first["ledger"] if first["version"] == second["version"]}
@@ -41,26 +42,26 @@ def merge_sessions(old: str, new: str) -> str:
             files = list(dict.fromkeys([*known["files"], *row["files"]]))
             rows[row["path"]] = {**(known if known["turn"] > row["turn"] else row), "files": files}
         return json.dumps({**second, "turn": max(first["turn"], second["turn"]), "ledger": list(rows.values())})
-    except (ValueError, TypeError, KeyError):  # the old one is none, or another version's
+    except (ValueError, TypeError, KeyError):  # the old record is missing or of another version
         return new or old
 
 
 class SkillsState(AgentState):
-    """The state of a conversation that uses skills."""
+    """The state of a conversation with skills."""
 
     skills: NotRequired[Annotated[str, merge_sessions]]  # type: ignore[valid-type]
     """What `Session.to_json` returns."""
 
 
 class SkillsMiddleware(AgentMiddleware):
-    """The skills of an agent that `create_agent` makes.
+    """Gives the skills of a catalog to an agent of `create_agent`.
 
     Args:
-        catalog: what the model chooses from.
+        catalog: the skills to choose from.
         options: as for a `Session`.
 
     Raises:
-        ConfigError: an unknown unit or format.
+        ConfigError: unknown unit or format.
     """
 
     state_schema = SkillsState
@@ -69,8 +70,8 @@ class SkillsMiddleware(AgentMiddleware):
         super().__init__()
         self.catalog = catalog
         self._options = options
-        told = Session(catalog, **options)
-        self._catalog_block = told.static_block()
+        template_session = Session(catalog, **options)
+        self._catalog_block = template_session.static_block()
         self.tools = [
             StructuredTool(
                 name=tool.name,
@@ -78,11 +79,11 @@ class SkillsMiddleware(AgentMiddleware):
                 args_schema=dict(tool.parameters),
                 func=_standalone_call(tool),
             )
-            for tool in told.tools()
+            for tool in template_session.tools()
         ]
 
     def session(self, state: Mapping[str, Any]) -> Session:
-        """Return the session of the conversation that a state is of; a new one where its record cannot be read."""
+        """Return the session of a conversation from its state, or a new session if there is no valid record."""
         try:
             return Session.from_json(state.get("skills") or "", self.catalog, **self._options)
         except ConfigError:
@@ -91,40 +92,44 @@ class SkillsMiddleware(AgentMiddleware):
     # ── the model ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        """Add the skills to one call of the model."""
+        """Add the skills to a call of the model."""
         filled, update = self._with_skills(request)
         return ExtendedModelResponse(model_response=handler(filled), command=update)
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Add the skills to one call of the model."""
+        """Add the skills to a call of the model."""
         filled, update = await asyncio.to_thread(self._with_skills, request)
         return ExtendedModelResponse(model_response=await handler(filled), command=update)
 
     def _with_skills(self, request: Any) -> tuple[Any, Any]:
         session, messages = self.session(request.state), request.messages
-        seen = [message.text for message in messages]
+        visible = [message.text for message in messages]
         added: list[str] = []
         update = None
-        if messages and isinstance(messages[-1], HumanMessage):  # a turn begins; else tools have told what was asked
-            added += [message["content"] for message in session.inject(seen[-1], visible=seen)]
+        if messages and isinstance(
+            messages[-1], HumanMessage
+        ):  # a turn begins; otherwise the last message is a tool result
+            added += [message["content"] for message in session.inject(visible[-1], visible=visible)]
             added += [f"warning: {warning}" for warning in session.warnings]
             update = Command(update={"skills": session.to_json()})
-        tail = session.tail(visible=[*seen, *added])
-        more = [HumanMessage(text) for text in (*added, tail) if text]
+        tail = session.tail(visible=[*visible, *added])
+        skill_messages = [HumanMessage(text) for text in (*added, tail) if text]
         system = _append_to_system(request.system_message, self._catalog_block)
-        return request.override(system_message=system, messages=[*messages, *more]), update
+        return request.override(system_message=system, messages=[*messages, *skill_messages]), update
 
-    # ── its tools ────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── tools ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
-        """Do what the model asks of a skill, in its conversation's session."""
-        return self._call_skill_tool(request) if self._is_ours(request) else handler(request)
+        """Run a tool of the session, in the session of the conversation; other tools as usual."""
+        return self._call_skill_tool(request) if self._is_session_tool(request) else handler(request)
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Do what the model asks of a skill, in its conversation's session."""
-        return await (asyncio.to_thread(self._call_skill_tool, request) if self._is_ours(request) else handler(request))
+        """Run a tool of the session, in the session of the conversation; other tools as usual."""
+        return await (
+            asyncio.to_thread(self._call_skill_tool, request) if self._is_session_tool(request) else handler(request)
+        )
 
-    def _is_ours(self, request: Any) -> bool:
+    def _is_session_tool(self, request: Any) -> bool:
         return any(request.tool is tool for tool in self.tools)
 
     def _call_skill_tool(self, request: Any) -> Any:
@@ -139,7 +144,7 @@ class SkillsMiddleware(AgentMiddleware):
 
 
 def _standalone_call(tool: Tool) -> Callable[..., str]:
-    """Return what a tool does where something else than this middleware calls it; LangChain reads its annotations."""
+    """Return the function of a tool for calls outside this middleware; LangChain reads its annotations."""
 
     def call(**arguments: Any) -> str:
         return tool.call(**arguments)
@@ -148,7 +153,7 @@ def _standalone_call(tool: Tool) -> Callable[..., str]:
 
 
 def _earlier_calls(call: Mapping[str, Any], messages: list[Any]) -> list[Any]:
-    """Return the calls that stand before one in the same message: each tool runs for itself and knows no other."""
+    """Return the calls before this one in the same message, because tools run separately and share no state."""
     for message in reversed(messages):
         if isinstance(message, AIMessage):
             ids = [other["id"] for other in message.tool_calls]
@@ -157,7 +162,7 @@ def _earlier_calls(call: Mapping[str, Any], messages: list[Any]) -> list[Any]:
 
 
 def _append_to_system(system: Any, block: str) -> Any:
-    """Put a text behind a system message, which may be none, a text or blocks."""
+    """Append a text to a system message, which may be missing, text, or content blocks."""
     if not block:
         return system
     if system is None:

@@ -1,7 +1,7 @@
-"""Session -> an agent of the OpenAI Agents SDK
+"""Adapt a catalog to the OpenAI Agents SDK.
 
-An `Agent` there is made once and shared, so its skills are told with its instructions and tools, and a conversation's
-session comes with each run, as its context.
+An `Agent` is created once and shared by many conversations. So the skills are part of its instructions and tools, and
+the session of a conversation is the context of each run.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import json
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from prowess.adapters import missing_extra
 from prowess.errors import ConfigError
 from prowess.session import Session
+
+from ._extras import missing_extra
 
 try:
     from agents import FunctionTool, RunConfig
@@ -29,19 +30,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Skills"]
 
-_current_session: ContextVar[tuple[Session, asyncio.Task[Any] | None] | None] = ContextVar("_outer", default=None)
-"""The session that a model was last called with here, and the task that did so."""
+_current_session: ContextVar[tuple[Session, asyncio.Task[Any] | None] | None] = ContextVar(
+    "_current_session", default=None
+)
+"""The session of the last call of a model in this context, and the task that made the call."""
 
 
 class Skills:
-    """What an agent knows of its skills, and what its runs need for them.
+    """Gives the skills of a catalog to an agent and its runs.
 
     Args:
-        catalog: what the model chooses from.
+        catalog: the skills to choose from.
         options: as for a `Session`.
 
     Raises:
-        ConfigError: an unknown unit or format.
+        ConfigError: unknown unit or format.
     """
 
     def __init__(self, catalog: Catalog, **options: Any) -> None:
@@ -50,99 +53,98 @@ class Skills:
         self._template_session = Session(catalog, **options)
 
     def instructions(self, base_instructions: str = "") -> str:
-        """Return an agent's instructions with its skills behind them: the same bytes for each run."""
+        """Return an agent's instructions followed by its skills: the same bytes for each run."""
         return "\n\n".join(text for text in (base_instructions, self._template_session.static_block()) if text)
 
     def tools(self) -> list[FunctionTool]:
-        """Return the tools with which an agent uses its skills; none where there are no skills."""
+        """Return the tools for using skills; an empty list if there are no skills."""
         return [
             FunctionTool(
                 name=tool.name,
                 description=tool.description,
                 params_json_schema=dict(tool.parameters),
                 on_invoke_tool=_invoke_tool,
-                strict_json_schema=False,  # the strict form has no arguments that may be left out
+                strict_json_schema=False,  # strict schemas do not allow optional arguments
             )
             for tool in self._template_session.tools()
         ]
 
     def session(self, text: str | None = None) -> Session:
-        """Return the session of one conversation: the context of all its runs.
+        """Return the session of a conversation, to use as the context of all its runs.
 
         Args:
-            text: what `Session.to_json` returned, where a conversation goes on; by default it begins.
+            text: the result of `Session.to_json`, to continue a conversation; by default a new one starts.
 
         Raises:
-            ConfigError: the text is not what `to_json` returned.
+            ConfigError: the text is not a result of `to_json`.
         """
         if text is None:
             return Session(self.catalog, **self._options)
         return Session.from_json(text, self.catalog, **self._options)
 
     def run_config(self, **options: Any) -> RunConfig:
-        """Return the configuration of a run, with which the model sees the skills that its user names.
+        """Return a run configuration that shows the model the skills a user names.
 
         Args:
-            options: as for `RunConfig`. A `call_model_input_filter` among them is asked first.
+            options: as for `RunConfig`. A `call_model_input_filter` is applied first.
         """
-        first = options.pop("call_model_input_filter", None)
+        own_filter = options.pop("call_model_input_filter", None)
 
-        async def both(data: CallModelData[Any]) -> ModelInputData:
-            if first is not None:
-                found = first(data)
-                model_data = await found if inspect.isawaitable(found) else found
+        async def filter_input(data: CallModelData[Any]) -> ModelInputData:
+            if own_filter is not None:
+                filtered = own_filter(data)
+                model_data = await filtered if inspect.isawaitable(filtered) else filtered
                 data = CallModelData(model_data=model_data, agent=data.agent, context=data.context)
             session, task = _session_of(data.context), asyncio.current_task()
-            last, caller = _current_session.get() or (None, None)
-            # An agent that is another's tool has that one's session, and its first message is written by a model.
-            within = last is session and caller is not None and caller is not task and not caller.done()
+            last_session, caller = _current_session.get() or (None, None)
+            # An agent that is a tool of another agent shares its session, and a model writes its first message.
+            is_nested = last_session is session and caller is not None and caller is not task and not caller.done()
             _current_session.set((session, task))
-            return await asyncio.to_thread(_with_skills, session, data.model_data, mentions=not within)
+            return await asyncio.to_thread(_with_skills, session, data.model_data, mentions=not is_nested)
 
-        return RunConfig(call_model_input_filter=both, **options)
+        return RunConfig(call_model_input_filter=filter_input, **options)
 
 
 def _session_of(context: object) -> Session:
-    found = context if isinstance(context, Session) else getattr(context, "skills", None)
-    if isinstance(found, Session):
-        return found
+    session = context if isinstance(context, Session) else getattr(context, "skills", None)
+    if isinstance(session, Session):
+        return session
     raise ConfigError(
         "this run has no session for its skills",
-        hint="give it one: `Runner.run(..., context=skills.session())`, or a context that has it as `skills`",
+        hint="use `Runner.run(..., context=skills.session())`, or a context with the session as `skills`",
     )
 
 
 async def _invoke_tool(context: Any, arguments: str) -> str:
-    """Do what a model asks of a tool; what goes wrong is told in the text."""
+    """Run a tool for the model; errors are part of the returned text."""
     tools = {tool.name: tool for tool in _session_of(context.context).tools()}
     try:
-        given = json.loads(arguments or "{}")
+        parsed = json.loads(arguments or "{}")
     except ValueError:
-        given = None
-    if not isinstance(given, dict):
+        parsed = None
+    if not isinstance(parsed, dict):
         return "error: the arguments are not a JSON object"
     if context.tool_name not in tools:
-        return "error: there are no such skills in this conversation\nhint: go on without them"
-    return await asyncio.to_thread(tools[context.tool_name].call, **given)
+        return "error: this conversation has no skills\nhint: continue without them"
+    return await asyncio.to_thread(tools[context.tool_name].call, **parsed)
 
 
 def _with_skills(session: Session, data: ModelInputData, *, mentions: bool) -> ModelInputData:
-    """Add what belongs to this call of the model alone, behind what the conversation holds."""
-    seen = [text for item in data.input for text in _item_texts(item)]
+    """Append the skills of this call to the input, without saving them in the conversation."""
+    visible = [text for item in data.input for text in _item_texts(item)]
     added: list[str] = []
-    if (
-        mentions and data.input and _get_field(data.input[-1], "role") == "user"
-    ):  # a turn begins; else tools told something
-        said = "\n".join(_item_texts(data.input[-1]))
-        added += [message["content"] for message in session.inject(said, visible=seen)]
+    # A turn begins with the user's message; otherwise the last item is a tool result.
+    if mentions and data.input and _get_field(data.input[-1], "role") == "user":
+        prompt = "\n".join(_item_texts(data.input[-1]))
+        added += [message["content"] for message in session.inject(prompt, visible=visible)]
         added += [f"warning: {warning}" for warning in session.warnings]
-    tail = session.tail(visible=[*seen, *added])
-    more = [{"role": "user", "content": text} for text in (*added, tail) if text]
-    return ModelInputData(input=[*data.input, *more], instructions=data.instructions)
+    tail = session.tail(visible=[*visible, *added])
+    skill_items = [{"role": "user", "content": text} for text in (*added, tail) if text]
+    return ModelInputData(input=[*data.input, *skill_items], instructions=data.instructions)
 
 
 def _item_texts(item: Any) -> Iterable[str]:
-    """Return the texts of an item: of a message, or of what a tool told."""
+    """Return the texts of an item: of a message or of a tool result."""
     for key in ("content", "output"):
         value = _get_field(item, key)
         if isinstance(value, str):

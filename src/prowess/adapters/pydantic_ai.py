@@ -1,7 +1,7 @@
-"""Session -> a capability of Pydantic AI
+"""Adapt skills to Pydantic AI, as a capability of an agent.
 
-What a model is told of its skills is static text, what it has activated is added to each request on its way out. So
-history holds neither, and neither is lost when history is compacted.
+The catalog is static text in the instructions, and active skills are added to each request. So the message history
+contains neither, and neither is lost when the history is compacted.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import json
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from prowess.adapters import missing_extra
 from prowess.catalog import Catalog, discover
 from prowess.session import Session, Tool
+
+from ._extras import missing_extra
 
 try:
     from pydantic_ai import RunContext, ToolDefinition
@@ -36,21 +37,21 @@ __all__ = ["Skills", "to_toolset_tools"]
 class Skills(AbstractCapability[Any]):
     """The skills of an agent: `Agent(model, capabilities=[Skills(".")])`.
 
-    Each run has a session of its own, unless it is given one: `agent.run(prompt, capabilities=[Skills(session)])` goes
-    on with a conversation, and takes the place of the agent's own `Skills`. A capability that compacts history in
-    `prepare_model_request` belongs before this one.
+    Each run has its own session. To continue a conversation, pass its session, which replaces the agent's `Skills`:
+    `agent.run(prompt, capabilities=[Skills(session)])`. A capability that compacts the history in
+    `prepare_model_request` must come before this one.
     """
 
     skills: str | os.PathLike[str] | Catalog | Session = "."
-    """The directory they are looked for from, at each run; a catalog; or the session of one conversation."""
+    """The directory to search from at each run, a catalog, or the session of one conversation."""
     _: KW_ONLY
     budget: int | None = None
-    """Characters that the catalog may take; None is no limit. A session has its own."""
+    """The most characters of the catalog, or `None` for no limit. A session has its own budget."""
     id: str | None = "prowess"
-    """An agent has one of these."""
+    """An agent has only one capability with this id."""
 
     async def for_run(self, ctx: RunContext[Any]) -> Skills:
-        """Begin a turn of the conversation with what the user says, and with the skills named in it."""
+        """Begin a turn: activate the skills that the user's prompt names."""
         session = self.skills
         if not isinstance(session, Session):
             catalog = session if isinstance(session, Catalog) else discover(session)
@@ -59,19 +60,19 @@ class Skills(AbstractCapability[Any]):
         return replace(self, skills=session)
 
     def get_instructions(self) -> str | None:
-        """Return the catalog, the same bytes at each request; nothing where there are no skills."""
+        """Return the catalog, the same bytes at each request, or `None` if there are no skills."""
         return self.skills.static_block() or None if isinstance(self.skills, Session) else None
 
     def get_toolset(self) -> AbstractToolset[Any] | None:
-        """Return the tools with which the model uses its skills; none where there are no skills."""
+        """Return the tools for using skills, or `None` before a run starts."""
         return _SessionToolset(self.skills.tools()) if isinstance(self.skills, Session) else None
 
     async def prepare_model_request(
         self,
-        ctx: RunContext[Any],  # noqa: ARG002 - the framework's signature, here and below
+        ctx: RunContext[Any],  # noqa: ARG002 - the signature of the framework, here and below
         request_context: ModelRequestContext,
     ) -> ModelRequestContext:
-        """Add the active skills that are not, or no longer, among the messages; history never sees them."""
+        """Add the active skills that the messages do not contain; the history does not change."""
         *before, last = request_context.messages
         if isinstance(self.skills, Session) and isinstance(last, ModelRequest):
             tail = self.skills.tail(visible=_visible_texts(request_context.messages))
@@ -81,11 +82,11 @@ class Skills(AbstractCapability[Any]):
 
 
 def to_toolset_tools(toolset: AbstractToolset[Any], tools: Iterable[Any]) -> dict[str, ToolsetTool[Any]]:
-    """Return tools as Pydantic AI has them.
+    """Return tools in the form of Pydantic AI.
 
     Args:
-        toolset: that calls them.
-        tools: each with `name`, `description` and `parameters`, a JSON Schema.
+        toolset: the toolset that calls them.
+        tools: objects with `name`, `description` and `parameters` (a JSON Schema).
     """
     return {
         tool.name: ToolsetTool(
@@ -102,7 +103,7 @@ def to_toolset_tools(toolset: AbstractToolset[Any], tools: Iterable[Any]) -> dic
 
 @dataclass
 class _SessionToolset(AbstractToolset[Any]):
-    """The tools of a session as they are."""
+    """The tools of a session."""
 
     tools: tuple[Tool, ...]
 
@@ -120,29 +121,29 @@ class _SessionToolset(AbstractToolset[Any]):
         ctx: RunContext[Any],  # noqa: ARG002
         tool: ToolsetTool[Any],  # noqa: ARG002
     ) -> str:
-        (chosen,) = (tool for tool in self.tools if tool.name == name)
-        return await asyncio.to_thread(chosen.call, **tool_args)
+        (session_tool,) = (tool for tool in self.tools if tool.name == name)
+        return await asyncio.to_thread(session_tool.call, **tool_args)
 
 
 class _LenientArgumentsValidator:
-    """What a model gives is judged by the tool, which tells what is wrong; a retry too many would end the run."""
+    """Accepts all arguments: the tool itself reports invalid ones, and too many retries would end the run."""
 
-    def validate_json(self, input: str | bytes | bytearray, **_: Any) -> dict[str, Any]:  # noqa: A002 - its own name
+    def validate_json(self, input: str | bytes | bytearray, **_: Any) -> dict[str, Any]:  # noqa: A002 - the name in the protocol
         try:
             return self.validate_python(json.loads(input))
         except (ValueError, RecursionError):
             return {}
 
-    def validate_python(self, input: Any, **_: Any) -> dict[str, Any]:  # noqa: A002 - its own name
+    def validate_python(self, input: Any, **_: Any) -> dict[str, Any]:  # noqa: A002 - the name in the protocol
         return input if isinstance(input, dict) else {}
 
 
 def _user_prompt(ctx: RunContext[Any]) -> str:
-    """Return what the user says in this run; a run without a prompt answers the request that history ends with."""
-    said: list[Any] = [ctx.prompt]
+    """Return the user's prompt of this run; without one, the run answers the last request of the history."""
+    contents: list[Any] = [ctx.prompt]
     if ctx.prompt is None and ctx.messages and isinstance(ctx.messages[-1], ModelRequest):
-        said = [part.content for part in ctx.messages[-1].parts if isinstance(part, UserPromptPart)]
-    items = [item for content in said for item in ([content] if isinstance(content, str) else content or ())]
+        contents = [part.content for part in ctx.messages[-1].parts if isinstance(part, UserPromptPart)]
+    items = [item for content in contents for item in ([content] if isinstance(content, str) else content or ())]
     return "\n".join(item.content if isinstance(item, TextContent) else item for item in items if _is_text(item))
 
 
@@ -151,7 +152,7 @@ def _is_text(item: object) -> bool:
 
 
 def _visible_texts(messages: list[ModelMessage]) -> list[str]:
-    """Return the texts the model has before it; what a provider has compacted is still in the list, but not sent."""
+    """Return the texts that the model gets; messages before a compaction are in the list but are not sent."""
     texts: list[str] = []
     for part in (part for message in messages for part in message.parts):
         if isinstance(part, CompactionPart):

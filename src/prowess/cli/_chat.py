@@ -21,7 +21,7 @@ try:
     from prompt_toolkit.completion import Completer, Completion
     from prompt_toolkit.patch_stdout import patch_stdout
 except ImportError as error:
-    raise ImportError(missing_extra("prompt_toolkit", "agent")) from error
+    raise ImportError(missing_extra("prompt_toolkit", "agent", "`prowess run -i`")) from error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
