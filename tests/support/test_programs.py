@@ -81,17 +81,17 @@ def test_tests_without_their_program_are_skipped_and_named_in_the_last_line(
     code, lines = run(without_bwrap, "-c", "pyproject.toml", "--rootdir", small.parent, "-n", workers, small)
     assert code == 0
     assert lines[-2].startswith("2 passed, 3 skipped")
-    told = "install it with the package manager of this system"
+    message = "install it with the package manager of this system"
     assert sorted(line[:12] for line in lines if "SKIPPED" in line) == ["SKIPPED [1] ", "SKIPPED [2] "]
-    assert lines[-1] == f"2 tests (test_small.py) were skipped because bubblewrap is missing; {told}"
+    assert lines[-1] == f"2 tests (test_small.py) were skipped because bubblewrap is missing; {message}"
 
 
 def test_with_ci_true_they_fail_with_the_same_words(small: Path, without_bwrap: str) -> None:
     code, lines = run(without_bwrap, "-c", "pyproject.toml", "--rootdir", small.parent, small, CI="true")
     assert code == 1
     assert lines[-1].startswith("2 passed, 1 skipped, 2 errors")
-    told = "Failed: bubblewrap is missing; install it with the package manager of this system"
-    assert [line.partition(" - ")[2] for line in lines if line.startswith("ERROR ")] == [told, told]
+    message = "Failed: bubblewrap is missing; install it with the package manager of this system"
+    assert [line.partition(" - ")[2] for line in lines if line.startswith("ERROR ")] == [message, message]
 
 
 def test_several_runs_share_one_line(small: Path, without_bwrap: str, tmp_path: Path) -> None:
@@ -111,16 +111,17 @@ def test_several_runs_share_one_line(small: Path, without_bwrap: str, tmp_path: 
         text=True,
         check=True,
     )
-    told = "install it with the package manager of this system"
-    assert done.stdout == f"4 tests (test_small.py) were skipped because bubblewrap is missing; {told}\n"
+    message = "install it with the package manager of this system"
+    assert done.stdout == f"4 tests (test_small.py) were skipped because bubblewrap is missing; {message}\n"
 
 
 def test_our_own_tests_of_the_sandbox_are_skipped_without_it(without_bwrap: str) -> None:
-    (file,) = TESTS.rglob("test_sandbox.py")
-    code, lines = run(without_bwrap, file, "-k", "test_exit_codes or test_no_capability_is_left")
+    files = [TESTS / "sandbox/test_profiles.py", TESTS / "sandbox/test_run.py"]
+    code, lines = run(without_bwrap, *files, "-k", "test_exit_codes or test_no_capability_is_left")
     assert code == 0
     assert lines[-2].startswith("5 passed, 6 skipped")
-    assert lines[-1].startswith(f"6 tests ({file.relative_to(TESTS)}) were skipped because bubblewrap is missing; ")
+    names = "sandbox/test_profiles.py, sandbox/test_run.py"
+    assert lines[-1].startswith(f"6 tests ({names}) were skipped because bubblewrap is missing; ")
 
 
 def test_nothing_is_added_if_nothing_is_missing(small: Path) -> None:

@@ -115,42 +115,42 @@ def test_a_user_who_would_be_asked_for_a_password_is_given_the_command(of_a_user
     """With `CI=true` a missing program is a failure."""
     of_a_user.installs("apt-get")
     of_a_user.has("sudo", "echo 'sudo: a password is required' >&2; exit 1")
-    told = "bubblewrap is missing; install it with: sudo apt-get install bubblewrap\n"
-    assert of_a_user.run("bwrap") == (0, f"make: {told}")
-    assert of_a_user.run("bwrap", CI="true") == (1, f"make: {told}")
-    assert of_a_user.run("--advice", "bwrap", CI="true") == (0, told)
+    message = "bubblewrap is missing; install it with: sudo apt-get install bubblewrap\n"
+    assert of_a_user.run("bwrap") == (0, f"make: {message}")
+    assert of_a_user.run("bwrap", CI="true") == (1, f"make: {message}")
+    assert of_a_user.run("--advice", "bwrap", CI="true") == (0, message)
     assert of_a_user.log == []
 
 
 def test_a_user_without_sudo_is_given_a_command_for_root(of_a_user: Machine) -> None:
     of_a_user.installs("dnf")
-    told = "bubblewrap and git-core are missing; install them with: su -c 'dnf install bubblewrap git-core'\n"
-    assert of_a_user.run("--advice", "bwrap", "git") == (0, told)
+    message = "bubblewrap and git-core are missing; install them with: su -c 'dnf install bubblewrap git-core'\n"
+    assert of_a_user.run("--advice", "bwrap", "git") == (0, message)
 
 
 def test_a_package_manager_that_fails_is_quoted(machine: Machine) -> None:
     """Without a network, say; the tests that need nothing else go on."""
     machine.has("apt-get", "echo E: Unable to fetch some archives >&2; exit 100")
-    told = f"""\
+    message = f"""\
 {INSTALLING.format("apt-get")}make: apt-get: E: Unable to fetch some archives
 make: bubblewrap is missing; install it with: apt-get install bubblewrap
 """
-    assert machine.run("bwrap") == (0, told)
-    assert machine.run("bwrap", CI="true") == (1, told)
+    assert machine.run("bwrap") == (0, message)
+    assert machine.run("bwrap", CI="true") == (1, message)
 
 
 def test_without_a_known_package_manager_the_packages_are_named(machine: Machine) -> None:
-    told = "make: bubblewrap, git and openssl are missing; install them with the package manager of this system\n"
-    assert machine.run("bwrap", "git", "openssl") == (0, told)
+    message = "make: bubblewrap, git and openssl are missing; install them with the package manager of this system\n"
+    assert machine.run("bwrap", "git", "openssl") == (0, message)
 
 
 def test_a_bubblewrap_that_does_not_work_is_not_installed_again(machine: Machine) -> None:
     machine.installs("apt-get")
     machine.has("bwrap", "echo 'bwrap: No permissions to create new namespace' >&2; exit 1")
-    code, told = machine.run("bwrap", CI="true")
+    code, message = machine.run("bwrap", CI="true")
     assert code == 1
-    assert told.startswith("make: bubblewrap does not work (No permissions to create new namespace); allow it ")
-    assert machine.run("bwrap") == (0, told)
+    assert message.startswith("make: bubblewrap does not work (No permissions to create new namespace); allow it ")
+    assert machine.run("bwrap") == (0, message)
     assert machine.log == []
 
 
@@ -158,8 +158,8 @@ def test_a_python_that_makes_no_environments_is_always_a_failure(machine: Machin
     """Nothing works without them; Debian has a package for each version of Python."""
     machine.has("python3", 'case "$*" in *version*) echo python3.11-venv;; *) exit 1;; esac')
     machine.has("apt-get", "exit 100")
-    code, told = machine.run("venv")
-    assert (code, told.splitlines()[-1]) == (
+    code, message = machine.run("venv")
+    assert (code, message.splitlines()[-1]) == (
         1,
         "make: python3.11-venv is missing; install it with: apt-get install python3.11-venv",
     )
