@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.session import Trust
-from support.sessions import SKILLS, write_project
+from support.sessions import SKILLS, write_project, write_skill_with_script
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -23,6 +23,15 @@ def project(tmp_path: Path) -> Path:
     skill(top / SKILLS / "manual", more="disable-model-invocation: true\n", body="Do by hand.")
     skill(top / SKILLS / "broken", description="")
     skill(tmp_path / "home/.agents/skills/pdf", body="The user's own.")
+    return top
+
+
+@pytest.fixture
+def scripts_project(tmp_path: Path) -> Path:
+    """Write a project with two skills that have scripts."""
+    top = write_project(tmp_path.resolve() / "project")
+    for name in ("pdf", "xls"):
+        write_skill_with_script(top, name)
     return top
 
 

@@ -17,7 +17,7 @@ from prowess.session import Trust
 from prowess.session._trust import ALWAYS_TRUSTED_SCOPES, needs_trust, trusted_folder
 from prowess.session._trust_record import TrustedSkill, parse_record
 from prowess.skill import integrity_digest
-from support.sessions import discover_project, entry_of, script_of, write_project, write_skill_with_script
+from support.sessions import discover_project, entry_of, script_of
 from support.skills import entry_in_folder, skill
 
 DAY = time.strftime("%Y-%m-%d", time.gmtime())
@@ -25,12 +25,8 @@ DIGEST = "trust1:" + "0" * 64
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """Write a project with two skills that have scripts."""
-    top = write_project(tmp_path.resolve() / "project")
-    for name in ("pdf", "xls"):
-        write_skill_with_script(top, name)
-    return top
+def project(scripts_project: Path) -> Path:
+    return scripts_project
 
 
 @pytest.mark.parametrize("scope", ["project", "package", "extra", "", "User", "one that does not exist yet"])

@@ -19,7 +19,7 @@ import prowess.session._trust_record
 from prowess.errors import ConfigError
 from prowess.session import Trust
 from prowess.session._trust_record import trust_file
-from support.sessions import discover_project, entry_of, write_project, write_skill_with_script
+from support.sessions import discover_project, entry_of
 from support.skills import entry_in_folder, skill
 
 if TYPE_CHECKING:
@@ -30,12 +30,8 @@ DIGEST = "trust1:" + "0" * 64
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    """Write a project with two skills that have scripts."""
-    top = write_project(tmp_path.resolve() / "project")
-    for name in ("pdf", "xls"):
-        write_skill_with_script(top, name)
-    return top
+def project(scripts_project: Path) -> Path:
+    return scripts_project
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,62 @@
+"""The skill that a mentioned name means."""
+
+from __future__ import annotations
+
+import pytest
+
+from prowess.session import find_mentions
+from support.mentions import SKILLS, mentioned_names, new_entry
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("$off", "the skill `off` is disabled: settings\\u202e say so"),
+        ("/under", "the skill `under` is shadowed by another one"),
+        ("@strange", "the skill `strange` is not trusted"),
+        ("use the broken skill", "the skill `broken` is rejected: no description"),
+        ("$dup", "`dup` means 2 skills: `a:dup`, `b:dup`"),
+        ("$docxx", "no skill is called `docxx`; did you mean `docx`?"),
+        ("/wirting", "no skill is called `wirting`; did you mean `writing`?"),
+        ("@writng", "no skill is called `writng`; did you mean `writing`?"),
+        ("$foo-bar", "no skill is called `foo-bar`"),
+        ("@foo skill", "no skill is called `foo`"),
+        ("office:charts", "no skill is called `office:charts`"),
+        ("use the pptx skill", "no skill is called `pptx`"),
+    ],
+)
+def test_an_unresolved_mention_has_a_problem(text: str, problem: str) -> None:
+    """In every form if the skill exists; else only if the name can hardly be anything but a skill."""
+    assert [item.problem for item in find_mentions(text, SKILLS)] == [problem]
+
+
+def test_skills_that_the_model_does_not_see_can_be_mentioned() -> None:
+    """Of two with one name the usable one is found."""
+    assert mentioned_names("$hidden-one $later $twice") == ["hidden-one", "later", "twice"]
+    found = find_mentions("$twice", SKILLS)
+    assert found[0].entry is SKILLS[17]
+
+
+def test_of_names_that_differ_in_case_the_exact_one_is_found() -> None:
+    """Without an exact one the mention is ambiguous."""
+    both = (new_entry("Pdf"), new_entry("pdf"))
+    found = find_mentions("$Pdf $pdf $PDF", both)
+    assert [item.entry for item in found] == [*both, None]
+    assert found[2].problem == "`PDF` means 2 skills: `Pdf`, `pdf`"
+    same = tuple(new_entry("x", path=f"/{number}/SKILL.md") for number in range(5))
+    assert find_mentions("$x", same)[0].problem == (
+        "`x` means 5 skills: `/0/SKILL.md`, `/1/SKILL.md`, `/2/SKILL.md` and 2 more"
+    )
+
+
+def test_an_amount_is_not_a_skill_and_a_package_not_a_name() -> None:
+    """Even if a skill has this name."""
+    assert find_mentions("$5, $5.00 and $5k", (new_entry("5"),)) == ()
+    found = find_mentions("$office:charts $office", (new_entry("office"), new_entry("office:slides")))
+    assert [item.problem for item in found] == ["no skill is called `office:charts`", None]
+
+
+def test_a_skill_can_be_mentioned_by_alias_and_folder() -> None:
+    """The name that the host uses comes first."""
+    skills = (new_entry("one", alias="uno", folder="eins"), new_entry("eins"))
+    assert [item.entry for item in find_mentions("$uno $eins $one", skills)] == [skills[0], skills[1], skills[0]]
