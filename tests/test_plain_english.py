@@ -43,6 +43,12 @@ IDIOMS = {
     r"sort of|kind of thing": "type",
     r"thereby|therein|thereof|henceforth|hither|whence|wherefrom|nought|naught": "modern English",
     r"(must|may|can|shall|need) needs": "must",
+    r"what (is|are) no(?! longer)": "an invalid X, another X",
+    r"(is|are|be|was|were) taken for": "is mistaken for, counts as",
+    r"in (the|its|their) place of": "instead of",
+    r"held against|holds? (it|them|a skill|a role) against": "compared with, checked against",
+    r"comes? of it": "results from it",
+    r"be it": "a X or a Y",
     r"for want of|in want of|wants mending": "without, needs a fix",
     r"somebody('s)?|nobody('s)?(?!:)": "another process, another user, no caller",
 }
