@@ -78,7 +78,7 @@ def module_list() -> str:
     for room in rooms():
         if (SOURCE / room).is_dir():
             names = ", ".join(f"`{other}`" for other in rooms() if other in imports[room])
-            lines += ["", f"### {room}/", "", _purpose(SOURCE / room / "__init__.py"), ""]
+            lines += ["", f"### {room}/", "", _docstring(SOURCE / room / "__init__.py"), ""]
             lines += [f"Imports {names or 'no other room'}.", "", *_room_lines(SOURCE / room)]
     return "\n".join([*lines, ""])
 
@@ -102,10 +102,13 @@ def _public_names(file: Path) -> list[str]:
     return [node.name for node in tree.body if isinstance(node, definitions) and not node.name.startswith("_")]
 
 
+def _docstring(file: Path) -> str:
+    return ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+
+
 def _purpose(file: Path) -> str:
     """Return the first paragraph of a module's docstring as a sentence."""
-    text = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
-    sentence = " ".join(text.split("\n\n")[0].split())
+    sentence = " ".join(_docstring(file).split("\n\n")[0].split())
     return sentence if sentence.endswith(".") else f"{sentence}."
 
 
