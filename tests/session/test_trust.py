@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import os
 import re
 import shutil
@@ -273,11 +272,3 @@ def test_the_page_shows_a_valid_record() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| .+ \| (yes|no) \|$", page, re.MULTILINE))
     assert {scope for scope, needed in rows.items() if needed == "no"} == ALWAYS_TRUSTED_SCOPES
     assert {scope for scope, needed in rows.items() if needed == "yes"} == {"project", "package", "extra"}
-
-
-def test_the_python_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a user who has trusted nothing."""
-    monkeypatch.chdir(Path(__file__).parents[2])
-    monkeypatch.setenv("PROWESS_CONFIG_DIR", str(tmp_path / "config"))
-    failed, tried = doctest.testfile("docs/trust.md", module_relative=False)
-    assert (failed, tried > 5) == (0, True)

@@ -11,11 +11,13 @@ from prowess.errors import ActivationError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from prowess.catalog import Catalog, Entry
 
     from ._ledger import ActivationRecord
 
-__all__ = ["MODEL_STATES", "find_activatable", "find_recorded"]
+__all__ = ["MODEL_STATES", "find_activatable", "find_by_name", "find_readable", "find_recorded"]
 
 MODEL_STATES = (State.ACTIVE,)
 """States of the skills that a model may activate."""
@@ -55,6 +57,21 @@ def find_recorded(catalog: Catalog, record: ActivationRecord) -> Entry:
         if entry.path == record.path:
             return _require_activatable(entry, "user")
     raise catalog.not_found_error(record.name)
+
+
+def find_readable(catalog: Catalog, name: str, ledger: Sequence[ActivationRecord]) -> Entry:
+    """Return the skill whose files a model may read: one of the ledger, or one that it may activate.
+
+    Raises:
+        SkillNotFoundError: no skill has this name.
+        AmbiguousSkillError: several skills have this name.
+        ActivationError: the model may not read the skill.
+    """
+    key, paths = normalize_name(name), {entry.path for entry in catalog.skills}
+    for record in reversed(ledger):
+        if normalize_name(record.name) == key and record.path in paths:
+            return find_recorded(catalog, record)
+    return find_activatable(catalog, name, "model")
 
 
 def find_by_name(catalog: Catalog, name: str) -> Entry:

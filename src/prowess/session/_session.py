@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 
-from prowess._internal.text import normalize_name, quoted
+from prowess._internal.text import quoted
 from prowess.catalog import estimate_tokens, render
 from prowess.errors import SkillError
 from prowess.skill import find_missing, load
@@ -17,7 +17,7 @@ from prowess.skill import find_missing, load
 from ._activation import Activation, escape_tags, render_activation
 from ._active_skills import ActiveSkillsBlock
 from ._ledger import MAX_RECORDS, ActivationRecord, ledger_from_json, ledger_to_json, text_fingerprint
-from ._lookup import MODEL_STATES, find_activatable, find_recorded
+from ._lookup import MODEL_STATES, find_activatable, find_readable, find_recorded
 from ._resources import FileText, read_text, resource_folder
 from ._safe_reader import SafeReader
 
@@ -137,7 +137,7 @@ class Session:
     def activate(self, name: str, arguments: str | None = None, *, by: str = "model") -> Activation:
         """Return the content of a skill for the model, and record it in the ledger.
 
-        A second activation in the same conversation returns one line, unless the content or the arguments changed.
+        A second activation returns one line, unless the content or the arguments changed.
 
         Args:
             name: of the skill, or another reference to it; see `Catalog.resolve`.
@@ -180,10 +180,7 @@ class Session:
             ActivationError: the model may not read the skill.
             SkillFileError: the skill has no such text file.
         """
-        key, paths = normalize_name(name), {entry.path for entry in self.catalog.skills}
-        records = [record for record in self.ledger if normalize_name(record.name) == key and record.path in paths]
-        catalog = self.catalog
-        entry = find_recorded(catalog, records[-1]) if records else find_activatable(catalog, name, "model")
+        entry = find_readable(self.catalog, name, self.ledger)
         text = read_text(self._folder(entry), path, offset=offset, limit=limit)
         with self._lock:
             record = self._ledger.get(entry.path)
@@ -327,8 +324,6 @@ class Session:
 
             self._trust = Trust()
         return self._trust
-
-    # ── across processes ─────────────────────────────────────────────────────────────────────────────────────────────
 
     def to_json(self) -> str:
         """Return the ledger as JSON: what was activated, without the texts."""
