@@ -76,7 +76,7 @@ def test_every_command_and_every_host_has_a_page() -> None:
         page = text_of(f"docs/hosts/{name}.md")
         assert page.startswith(f"# {load_host(name).title}\n")
         assert len(page.split("## Good to know\n")[1]) > 300
-        assert ("## What was asked\n" in page) is bool(load_host(name).observed)
+        assert ("## How it was observed\n" in page) is bool(load_host(name).observed)
 
 
 def options(parser: ArgumentParser) -> Iterator[str]:
