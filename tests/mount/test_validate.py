@@ -1,0 +1,204 @@
+"""Validate skills and names before mounting: WINK's `SKILLS.md`, "Validation errors"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prowess._internal.files import skill_digest
+from prowess.errors import (
+    SkillMountError,
+    SkillValidationError,
+)
+from prowess.mount import SkillConfig, SkillMount, mount
+from prowess.mount._validate import validate_skill, validate_skill_name
+from support.mounting import (
+    DESCRIPTION_HINT,
+    HOST,
+    NAME_HINT,
+    ROOT,
+    refused,
+    skill_text,
+    write_file,
+)
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("name", ["pdf-processing", "data-analysis", "code-review", "skill2", "a", "7", "a" * 64])
+def test_names_of_the_specification_are_valid(name: str) -> None:
+    """Its own examples, and the shortest and longest name."""
+    validate_skill_name(name)
+
+
+NO_NAMES: dict[str, tuple[Any, str]] = {
+    "upper case": ("PDF-Processing", "`PDF-Processing` is not a valid skill name"),
+    "a hyphen first": ("-pdf", "`-pdf` is not a valid skill name"),
+    "a hyphen last": ("pdf-", "`pdf-` is not a valid skill name"),
+    "two hyphens": ("pdf--process", "`pdf--process` is not a valid skill name"),
+    "an underscore": ("skill_v2", "`skill_v2` is not a valid skill name"),
+    "a newline": ("foo\n", "`foo\\x0a` is not a valid skill name"),
+    "a NUL": ("a\0b", "`a\\x00b` is not a valid skill name"),
+    "a way up": ("../x", "`../x` is not a valid skill name"),
+    "two dots": ("..", "`..` is not a valid skill name"),
+    "one dot": (".", "`.` is not a valid skill name"),
+    "a slash": ("a/b", "`a/b` is not a valid skill name"),
+    "a backslash": ("a\\b", "`a\\b` is not a valid skill name"),
+    "an absolute path": ("/etc", "`/etc` is not a valid skill name"),
+    "another alphabet": ("é", "`é` is not a valid skill name"),
+    "digits of another alphabet": ("٣", "`٣` is not a valid skill name"),
+    "a blank": ("a b", "`a b` is not a valid skill name"),
+    "nothing": ("", "the skill name is empty"),
+    "no text": (5, "a skill name must be a string, not int"),
+    "65 letters": ("b" * 65, f"the name `{'b' * 59}…` has 65 characters; at most 64 are allowed"),
+}
+
+
+@pytest.mark.parametrize("row", NO_NAMES)
+def test_an_invalid_name_is_refused(row: str, top: Path, home: Path) -> None:
+    """By `validate_skill_name` and by `mount`, whether it is given or comes from a path."""
+    name, words = NO_NAMES[row]
+    hints = {"no text": "pass a string", "65 letters": "shorten it"}
+    hint = hints.get(row, NAME_HINT)
+    with pytest.raises(SkillMountError) as error:
+        validate_skill_name(name)
+    assert (str(error.value), error.value.hint) == (words, hint)
+    write_file(top / "pdf.md", skill(top / "pdf").read_text())
+    for source in ("pdf", "pdf.md"):
+        expected = [("SkillMountError", f"TOP/{source}: {words}", hint)]
+        assert refused([SkillMount(top / source, name)], home) == expected
+        assert refused([SkillMount(top / source, name)], home, validate_on_mount=False) == expected
+
+
+def test_an_invalid_name_from_a_path_is_refused(top: Path, home: Path) -> None:
+    write_file(top / "My_Notes.md", skill(top / "pdf").read_text())
+    assert refused([SkillMount(top / "My_Notes.md")], home) == [
+        (
+            "SkillMountError",
+            "TOP/My_Notes.md: `My_Notes` is not a valid skill name",
+            NAME_HINT,
+        )
+    ]
+
+
+INVALID: dict[str, tuple[str, str, str]] = {
+    "no front matter": (
+        "# PDF\n",
+        "1: the file does not begin with a `---` line",
+        "begin with `---`, then `name:` and `description:`, then `---`",
+    ),
+    "front matter that does not end": (
+        "---\nname: pdf\ndescription: d\n",
+        "1: no `---` line closes the front matter",
+        "put a line that is exactly `---` after the last field",
+    ),
+    "invalid YAML": (
+        skill_text(description='"d'),
+        "3: the front matter is not valid YAML: found unexpected end of stream while scanning a quoted scalar",
+        "close every quote and bracket, or put the whole value in quotes",
+    ),
+    "no name": (skill_text(name=""), "1: missing `name`", "add `name: pdf`"),
+    "no description": (
+        skill_text(description=""),
+        "1: missing `description`",
+        DESCRIPTION_HINT,
+    ),
+    "a name that is a list": (skill_text(name="[pdf]"), "2: the name is a list, not text", "write `name: pdf`"),
+    "a description that is a map": (
+        skill_text(description="{a: b}"),
+        "3: the description is a map, not text",
+        "write it as one text",
+    ),
+    "an empty description": (
+        skill_text(description='""'),
+        "3: the description is empty",
+        "say what the skill does and when to use it",
+    ),
+    "a description too long": (
+        skill_text(description="d" * 1025),
+        "3: the description has 1,025 characters; at most 1,024 are allowed",
+        "shorten it; move details into the body",
+    ),
+    "compatibility too long": (
+        skill_text(compatibility="c" * 501),
+        "4: the compatibility note has 501 characters; at most 500 are allowed",
+        "shorten it",
+    ),
+    "metadata that is text": (
+        skill_text(metadata="x"),
+        "4: the metadata is text, not a map",
+        "write `key: value` lines below it",
+    ),
+    "metadata within metadata": (
+        skill_text(metadata="{a: {b: c}}"),
+        "4: the metadata value `a` is a map, not text",
+        "write it as one text",
+    ),
+    "a licence that is a list": (
+        skill_text(license="[MIT]"),
+        "4: the licence is a list, not text",
+        "write its SPDX name",
+    ),
+    "allowed tools that are a map": (
+        skill_text(allowed_tools="{a: b}"),
+        "4: `allowed-tools` is a map, not one line of text",
+        "write `allowed-tools: Read Grep Bash(git:*)` on one line",
+    ),
+    "another name than the folder's": (
+        skill_text(name="xls"),
+        "2: the name `xls` differs from the folder name `pdf`",
+        "rename the folder, or write `name: pdf`",
+    ),
+}
+
+
+@pytest.mark.parametrize("row", INVALID)
+def test_a_skill_that_breaks_a_rule_is_refused(row: str, top: Path, home: Path) -> None:
+    """WINK's "Validation errors": with file, line and hint; `validate_on_mount=False` allows it."""
+    text, words, hint = INVALID[row]
+    file = write_file(top / "pdf/SKILL.md", text)
+    with pytest.raises(SkillValidationError) as error:
+        validate_skill(top / "pdf")
+    assert (str(error.value), error.value.hint) == (f"{file}:{words}", hint)
+    assert [f"{item.line}: {item.message}" for item in error.value.findings] == [words]
+    assert refused([SkillMount(top / "pdf")], home) == [("SkillValidationError", f"TOP/pdf/SKILL.md:{words}", hint)]
+    (done,) = mount(SkillConfig((SkillMount(top / "pdf"),), validate_on_mount=False), home, host=HOST).skills
+    assert done.digest == skill_digest(done.destination)
+
+
+def test_a_single_file_may_have_another_name_than_its_front_matter(top: Path, home: Path) -> None:
+    """The copy gets the name of its folder."""
+    write_file(top / "helper.md", skill_text(name="something-else"))
+    validate_skill(top / "helper.md")
+    (done,) = mount([SkillMount(top / "helper.md")], home, host=HOST).skills
+    assert (done.name, done.renamed_from) == ("helper", "something-else")
+    assert (home / ROOT / "helper/SKILL.md").read_text() == skill_text(name="helper")
+
+
+def test_unknown_fields_are_allowed(top: Path, home: Path) -> None:
+    """A client may define its own fields."""
+    write_file(top / "pdf/SKILL.md", skill_text(model="opus", context="fork"))
+    validate_skill(top / "pdf")
+    mount([SkillMount(top / "pdf")], home, host=HOST)
+    assert (home / ROOT / "pdf/SKILL.md").read_text() == skill_text(model="opus", context="fork")
+
+
+@given(st.text(max_size=70) | st.text("ab-", max_size=70))
+def test_exactly_the_names_of_the_specification_are_valid(name: str) -> None:
+    """1 to 64 of `a-z`, `0-9` and `-`, no `-` at an end or beside another."""
+    fits = (
+        1 <= len(name) <= 64
+        and all(letter in "abcdefghijklmnopqrstuvwxyz0123456789-" for letter in name)
+        and not (name.startswith("-") or name.endswith("-") or "--" in name)
+    )
+    try:
+        validate_skill_name(name)
+    except SkillMountError:
+        assert not fits
+    else:
+        assert fits
