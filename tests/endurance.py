@@ -1,8 +1,8 @@
-"""Mounts that are killed, fail or meet others, and whether a home ever shows what is neither old nor new.
+"""Kill mounts, make them fail and run many at once, and check that a home only ever contains whole old or new skills.
 
-`python tests/endurance.py` kills two thousand processes at random points of a mount, of a replacement and of a removal,
-and lets sixteen processes mount into one home for two hundred rounds each. `test_transaction.py` does less of both, and
-stops a process before each single step.
+`python tests/endurance.py` kills two thousand processes at random points of a mount, a replacement and a removal, and
+runs sixteen processes that mount into one home, two hundred rounds each. `tests/mount/test_transaction.py` does the
+same with smaller numbers, and kills a process before each single step.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
-from prowess._internal import fs as renames
+from prowess._internal import fs
 from prowess.errors import SkillNotFoundError
 from prowess.mount import SkillMount, mount, skills_root, unmount
 from prowess.mount._transaction import lock_skills_folder
@@ -34,22 +34,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 Content = dict[str, tuple[str, int, bytes]]
-"""Path to kind, permissions, and bytes or target: all of a folder but its dates."""
+"""Path to type, permissions, and bytes or link target: everything in a folder except dates."""
 
 NAMES = ("ink", "pen")
-"""The skills that come, change and go."""
+"""The skills that are mounted, replaced and removed."""
 HOST = "claude-code"
 ROOT = skills_root(HOST)
 PATIENCE = 120.0
-"""Seconds after which processes that wait for each other count as deadlocked."""
+"""Seconds after which waiting processes count as deadlocked."""
 STEPS = ("open", "mkdir", "rename", "replace", "unlink", "rmdir", "write", "fchmod")
-"""What changes a home, and what is opened on the way."""
+"""The calls that change a home, and `open`."""
 FULL = ("open", "mkdir", "write")
-"""What a disk without room does not do."""
+"""The calls that fail on a full disk."""
 
 
 def content(folder: Path | str) -> Content:
-    """Read all of a folder; that of one which is not there is empty."""
+    """Read everything in a folder; a missing folder is empty."""
     found: Content = {}
     waiting = [""]
     while waiting:
@@ -74,12 +74,12 @@ def content(folder: Path | str) -> Content:
 
 
 def without_staging(found: Content) -> Content:
-    """Leave out what no client looks at, and the next mount sweeps."""
+    """Leave out staging folders, which no client looks at and the next mount removes."""
     return {path: what for path, what in found.items() if ".prowess-staging-" not in path}
 
 
 def part(found: Content, folder: str) -> Content:
-    """Return what is below a folder."""
+    """Return the content of one folder."""
     start = f"{folder}/"
     return {path.removeprefix(start): what for path, what in found.items() if path.startswith(start)}
 
@@ -89,7 +89,7 @@ def part(found: Content, folder: str) -> Content:
 
 @dataclass(frozen=True)
 class World:
-    """Skills, and the homes that a change leads from and to."""
+    """Skills, and homes before and after each change."""
 
     top: Path
 
@@ -97,26 +97,26 @@ class World:
         return [SkillMount(self.top / f"v{version}" / name) for name in NAMES]
 
     def home(self, state: str) -> Path:
-        """A home as it is meant to be: `others`, `v1`, `v2` of the skills; never touched."""
+        """A complete home, never changed: with `others`, or also with `v1` or `v2` of the skills."""
         return self.top / "homes" / state
 
     @cache  # noqa: B019 - there is one world
-    def meant(self, state: str) -> Content:
-        """What is in such a home."""
+    def expected(self, state: str) -> Content:
+        """Return the content of such a home."""
         return content(self.home(state))
 
     def fresh(self, state: str, name: str = "home") -> Path:
-        """Copy a home, to be changed."""
+        """Copy a home, so that it can be changed."""
         home = self.top / name
         shutil.rmtree(home, ignore_errors=True)
         return Path(shutil.copytree(self.home(state), home))
 
     def skill(self, version: int, name: str) -> Content:
-        return part(self.meant(f"v{version}"), f"{ROOT}/{name}")
+        return part(self.expected(f"v{version}"), f"{ROOT}/{name}")
 
 
 def world(top: Path) -> World:
-    """Write the skills, and mount them as it should be."""
+    """Write the skills, and create the homes."""
     made = World(top)
     for version in (1, 2):
         for name in NAMES:
@@ -146,65 +146,65 @@ CHANGES: dict[str, tuple[str, str, Callable[[World, Path], object]]] = {
     "a replacement": ("v1", "v2", lambda world, home: mount(world.sources(2), home, host=HOST)),
     "a removal": ("v1", "others", lambda _, home: unmount(NAMES, home, host=HOST)),
 }
-"""What is done: the home before, the home after, and how."""
+"""Each change: the home before, the home after, and the function that makes it."""
 
 
-def see_complete(world: World, home: Path, change: str, *, exchanged: bool = True) -> str:
-    """See that whatever a client sees is a whole old or a whole new skill, and what is not meant is untouched.
+def check_whole(world: World, home: Path, change: str, *, exchanged: bool = True) -> str:
+    """Check that each skill in a home is wholly old or wholly new, and that nothing else was touched.
 
     Args:
-        world: where the skills are.
-        home: what may have been left half-way.
-        change: what was going on.
-        exchanged: whether this system lets two folders change places: then an old skill is always there or replaced.
+        world: the skills and the expected homes.
+        home: a home in which a change was interrupted.
+        change: the change.
+        exchanged: whether this system can exchange two folders; otherwise a skill may be missing for a moment.
     """
     before, after, _ = CHANGES[change]
-    now, old, new = (part(one, ROOT) for one in (content(home), world.meant(before), world.meant(after)))
+    now, old, new = (part(one, ROOT) for one in (content(home), world.expected(before), world.expected(after)))
     seen = {path.partition("/")[0] for path in now}
-    told = []
+    states = []
     for name in sorted({path.partition("/")[0] for path in (*old, *new)}):
         if name not in seen:
             between = not exchanged and name in NAMES
             assert between or not part(old, name) or not part(new, name), f"{change}: {name} is lost"
-            told.append("none")
+            states.append("none")
         elif part(now, name) == part(old, name):
-            told.append("old")
+            states.append("old")
         else:
             assert part(now, name) == part(new, name), f"{change}: {name} is neither old nor new: {part(now, name)}"
-            told.append("new")
+            states.append("new")
     assert seen <= {"hand", "kept", *NAMES}, f"{change}: {seen}"
-    return " ".join(told)
+    return " ".join(states)
 
 
-def see_settled(world: World, home: Path, change: str, *, at_once: bool = False) -> str:
-    """See that what comes next finds all of a change or nothing of it, does its own work, and leaves no trace.
+def check_recovered(world: World, home: Path, change: str, *, at_once: bool = False) -> str:
+    """Check that the next process completes or undoes a change, does its own work, and leaves nothing behind.
 
     Args:
-        world: where the skills are.
-        home: what may have been left half-way.
-        change: what was going on.
-        at_once: whether the next thing is a mount; else one that only looks comes before.
+        world: the skills and the expected homes.
+        home: a home in which a change was interrupted.
+        change: the change.
+        at_once: whether the next process mounts; otherwise one that changes nothing runs before.
     """
     before, after, _ = CHANGES[change]
-    told = "mounted at once"
+    outcome = "mounted at once"
     if not at_once:
         unmount((), home, host=HOST)
         now = content(home)
-        told = "taken back" if now == world.meant(before) else "finished"
-        if told == "finished":
-            assert now == world.meant(after), f"{change}: {sorted(now)}"
+        outcome = "undone" if now == world.expected(before) else "finished"
+        if outcome == "finished":
+            assert now == world.expected(after), f"{change}: {sorted(now)}"
     mount(world.sources(2), home, host=HOST)
-    assert content(home) == world.meant("v2"), f"{change}: then a mount"
+    assert content(home) == world.expected("v2"), f"{change}: then a mount"
     unmount(NAMES, home, host=HOST)
-    assert content(home) == world.meant("others"), f"{change}: then a removal"
-    return told
+    assert content(home) == world.expected("others"), f"{change}: then a removal"
+    return outcome
 
 
 # ── one step after the other ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 class Steps:
-    """Counts what is done to the disk, and does something else instead from one step on."""
+    """Counts the steps of a change, and calls a function instead from one step on."""
 
     def __init__(
         self, at: int, instead: Callable[[str, Any], object], names: tuple[str, ...] = (*STEPS, "renameat2")
@@ -229,19 +229,19 @@ class Steps:
 
     @contextmanager
     def watched(self, *, exchanged: bool = True) -> Iterator[Steps]:
-        """Stand between Prowess and the disk."""
+        """Replace the functions of `os` while the block runs."""
         wrapped: dict[str, Any] = {name: self(name, getattr(os, name)) for name in STEPS}
-        function = renames._renameat2 if exchanged else lambda: None
+        function = fs._renameat2 if exchanged else lambda: None
         with (
             patch.multiple(os, **wrapped),
-            patch.object(renames, "_rename_with_flags", self("renameat2", renames._rename_with_flags)),
-            patch.object(renames, "_renameat2", function),
+            patch.object(fs, "_rename_with_flags", self("renameat2", fs._rename_with_flags)),
+            patch.object(fs, "_renameat2", function),
         ):
             yield self
 
 
 def killed(at: int, *, half: bool = False) -> Steps:
-    """End the process before a step; with `half`, in the middle of that which writes."""
+    """Kill the process before a step; with `half`, in the middle of writing."""
 
     def end(name: str, rest: Any) -> None:
         if half:
@@ -253,7 +253,7 @@ def killed(at: int, *, half: bool = False) -> Steps:
 
 
 def in_child(work: Callable[[], object]) -> int:
-    """Do something in a process of its own and return how that ended."""
+    """Run a function in a child process and return its exit code."""
     pid = os.fork()
     if pid:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
@@ -268,7 +268,7 @@ def in_child(work: Callable[[], object]) -> int:
 
 
 def killed_at_every_step(world: World, change: str, *, exchanged: bool = True, half: bool = False) -> Counter[str]:
-    """End a process before each step of a change, and see what is left each time."""
+    """Kill a process before each step of a change, and check what it leaves behind."""
     before, _, work = CHANGES[change]
     counts: Counter[str] = Counter()
     for at in range(1, 10_000):
@@ -283,16 +283,16 @@ def killed_at_every_step(world: World, change: str, *, exchanged: bool = True, h
             counts["steps"] = at - 1
             return counts
         assert code == 9, f"{change}, step {at}"
-        see_complete(world, home, change, exchanged=exchanged)
-        counts[see_settled(world, home, change, at_once=at % 2 == 0)] += 1
-    raise AssertionError("it never ends")
+        check_whole(world, home, change, exchanged=exchanged)
+        counts[check_recovered(world, home, change, at_once=at % 2 == 0)] += 1
+    raise AssertionError("the change never finishes")
 
 
 # ── killed at random ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def length(world: World, change: str) -> float:
-    """Return how long a change takes in a process of its own, in seconds."""
+    """Return how many seconds a change takes in a child process."""
     before, _, work = CHANGES[change]
     lengths = []
     for _ in range(7):
@@ -312,7 +312,7 @@ def length(world: World, change: str) -> float:
 
 
 def killed_at_random(world: World, points: int, seed: int) -> Counter[str]:
-    """Kill processes while they work, at points spread over the length of the work, and see what is left each time."""
+    """Kill processes at random times during a change, and check what they leave behind."""
     chance = Random(seed)  # noqa: S311 - nothing secret
     counts: Counter[str] = Counter()
     lengths = {change: length(world, change) for change in CHANGES}
@@ -335,8 +335,8 @@ def killed_at_random(world: World, points: int, seed: int) -> Counter[str]:
         os.close(ours)
         os.close(theirs)
         counts[f"{change}: {'killed' if ended == -signal.SIGKILL else 'had ended'}"] += 1
-        see_complete(world, home, change)
-        counts[f"{change}: {see_settled(world, home, change, at_once=chance.random() < 0.5)}"] += 1
+        check_whole(world, home, change)
+        counts[f"{change}: {check_recovered(world, home, change, at_once=chance.random() < 0.5)}"] += 1
     return counts
 
 
@@ -363,9 +363,9 @@ def _one_of_many(world: World, home: Path, rounds: int, chance: Random) -> None:
 
 
 def many_at_once(world: World, processes: int, rounds: int, seed: int) -> float:
-    """Let processes mount, replace and remove the same skills in one home, and return how long that took, in seconds.
+    """Run processes that mount, replace and remove the same skills in one home; return the seconds that takes.
 
-    Each sees after each of its rounds that all skills are whole, and those of the record.
+    After each round, each of them checks that all skills are whole and listed in the record.
     """
     home = world.top / "shared"
     started = time.monotonic()
@@ -400,16 +400,16 @@ def many_at_once(world: World, processes: int, rounds: int, seed: int) -> float:
     return time.monotonic() - started
 
 
-def told(counts: Counter[str]) -> str:
-    """Write what was done, a line for each kind."""
+def summary(counts: Counter[str]) -> str:
+    """Format the counts, one per line."""
     return "\n".join(f"{count:6,}  {what}" for what, count in sorted(counts.items()))
 
 
 def main() -> None:
-    """Kill many, and let many work at once."""
+    """Kill many processes, and run many at once."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--points", type=int, default=2_000, help="of time at which a process is killed")
-    parser.add_argument("--rounds", type=int, default=200, help="of each of sixteen processes")
+    parser.add_argument("--points", type=int, default=2_000, help="how many processes to kill")
+    parser.add_argument("--rounds", type=int, default=200, help="how many rounds each of sixteen processes runs")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4)))
     args = parser.parse_args()
     print(f"seed {args.seed}", flush=True)
@@ -418,13 +418,13 @@ def main() -> None:
         for change in CHANGES:
             for exchanged in (True, False):
                 counts = killed_at_every_step(made, change, exchanged=exchanged)
-                how = "" if exchanged else ", where folders cannot change places"
-                print(f"{change}, ended before each of its {counts['steps']} steps{how}: whole", flush=True)
+                how = "" if exchanged else ", without exchanging folders"
+                print(f"{change}, killed before each of its {counts['steps']} steps{how}: whole", flush=True)
         started = time.monotonic()
         counts = killed_at_random(made, args.points, args.seed)
-        print(f"{args.points:,} processes killed in {time.monotonic() - started:.0f} s\n{told(counts)}", flush=True)
+        print(f"{args.points:,} processes killed in {time.monotonic() - started:.0f} s\n{summary(counts)}", flush=True)
         seconds = many_at_once(made, 16, args.rounds, args.seed)
-        print(f"16 processes, {args.rounds} rounds each, in {seconds:.0f} s: whole trees, no deadlock")
+        print(f"16 processes, {args.rounds} rounds each, in {seconds:.0f} s: whole skills, no deadlock")
 
 
 if __name__ == "__main__":

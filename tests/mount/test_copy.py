@@ -1,4 +1,4 @@
-"""A skill's folder, measured and copied: what has changed in between is not taken, and each file costs what it must."""
+"""Copy a measured skill: only what was measured is copied, with few system calls."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HOST = "claude-code"
-SECRET = "a key that is nobody's business"
+SECRET = "a secret key"
 
 
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
-    """A skill, a folder to copy it to, and a secret outside of both."""
+    """A skill, a folder to copy it into, and a secret outside both."""
     top = tmp_path.resolve()
     skill(top / "pdf")
     for name in ("a.md", "b.md"):
@@ -55,7 +55,6 @@ def opened(folder: Path) -> Iterator[int]:
 
 
 def test_a_folder_is_measured_without_reading_a_file(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names and sizes are enough."""
     monkeypatch.setattr(os, "read", None)
     made = measure_folder(str(top / "pdf"))
     size = sum(file.stat().st_size for file in (top / "pdf").rglob("*") if file.is_file())
@@ -66,7 +65,7 @@ def test_a_folder_is_measured_without_reading_a_file(top: Path, monkeypatch: pyt
 
 
 def test_a_single_file_is_measured_under_its_new_name(top: Path) -> None:
-    """And nothing that lies beside it."""
+    """And no other file of its folder."""
     made = measure_file(str(top / "pdf/sub/a.md"), "SKILL.md")
     assert (made.source_folder, dict(made.names), made.files, made.size) == (
         str(top / "pdf/sub"),
@@ -85,19 +84,19 @@ def test_a_single_file_is_measured_under_its_new_name(top: Path) -> None:
         pytest.param("pdf/SKILL.md", "cannot be opened: not a directory", id="a file"),
     ],
 )
-def test_what_is_no_folder_is_not_measured(path: str, words: str, top: Path) -> None:
-    """Nor what a link leads to."""
+def test_only_a_folder_is_measured(path: str, words: str, top: Path) -> None:
+    """Not the target of a link."""
     (top / "link").symlink_to("pdf")
     with pytest.raises(SkillMountError) as error:
         measure_folder(str(top / path))
     assert str(error.value) == f"`{top}/{path}` {words}"
 
 
-# ── what changes meanwhile ───────────────────────────────────────────────────────────────────────────────────────────
+# ── changes after measuring ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 def swap(path: Path, make: Callable[[Path], object]) -> None:
-    """Put something else in the place of what is there."""
+    """Replace a file with something else."""
     path.rename(path.parent.parent.parent / "away")
     make(path)
 
@@ -159,7 +158,7 @@ def swapped_folder(path: Path, *, link: bool) -> None:
 
 @contextmanager
 def just_before(call: str, when: Callable[..., bool], change: Callable[[], object]) -> Iterator[None]:
-    """Change something once, just before a call of the system."""
+    """Change something once, just before a system call."""
     real = getattr(os, call)
     done: list[bool] = []
 
@@ -175,8 +174,8 @@ def just_before(call: str, when: Callable[..., bool], change: Callable[[], objec
 
 
 @pytest.mark.parametrize("row", SWAPPED)
-def test_what_was_swapped_just_before_it_is_opened_is_not_copied(row: str, top: Path) -> None:
-    """Whatever has taken its place: nothing of it is read, and the home is not made."""
+def test_a_file_replaced_just_before_it_is_opened_is_not_copied(row: str, top: Path) -> None:
+    """Nothing of the replacement is read, and the home is not created."""
     name, change, words = SWAPPED[row]
     path = top / "pdf/sub" if name == "sub" else top / "pdf/sub" / name
     opens = [0]
@@ -202,8 +201,8 @@ GROWING: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("row", GROWING)
-def test_what_changes_while_it_is_read_is_not_copied(row: str, top: Path) -> None:
-    """However long it becomes: no more is read than a byte beyond what was measured."""
+def test_a_file_that_changes_while_it_is_read_is_not_copied(row: str, top: Path) -> None:
+    """No more than one byte beyond the measured size is read."""
     path = top / "pdf/sub/a.md"
     made = measure_folder(str(top / "pdf"))
     sizes: list[int] = []
@@ -228,8 +227,7 @@ def test_what_changes_while_it_is_read_is_not_copied(row: str, top: Path) -> Non
     assert sizes[-1] <= 41
 
 
-def test_what_changes_after_it_was_read_is_not_copied(top: Path) -> None:
-    """A copy is of one moment, or it is none."""
+def test_a_file_that_changes_after_it_was_read_is_not_copied(top: Path) -> None:
     path = top / "pdf/sub/a.md"
     made = measure_folder(str(top / "pdf"))
 
@@ -246,8 +244,8 @@ def test_what_changes_after_it_was_read_is_not_copied(top: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_a_system_that_reads_and_writes_little_at_a_time_makes_the_same_copy(size: int, top: Path) -> None:
-    """A short write goes on where it ended, and a short read is no end of a file whose size is known."""
+def test_short_reads_and_writes_make_the_same_copy(size: int, top: Path) -> None:
+    """A short write is continued, and a short read is not the end of a file."""
     made = measure_folder(str(top / "pdf"))
     little: dict[str, Any] = {
         "read": lambda fd, most, read=os.read: read(fd, min(most, size)),
@@ -259,8 +257,8 @@ def test_a_system_that_reads_and_writes_little_at_a_time_makes_the_same_copy(siz
     assert copied.integrity == integrity_digest(str(top / "into/pdf"))
 
 
-def test_a_place_that_is_taken_is_not_written_into(top: Path) -> None:
-    """Whatever stands there."""
+def test_an_existing_target_is_not_written_to(top: Path) -> None:
+    """Not even if it is a link."""
     made = measure_folder(str(top / "pdf"))
     (top / "into/pdf").symlink_to("../outside")
     before = content(top / "outside")
@@ -289,7 +287,7 @@ def test_no_descriptor_is_left_open(top: Path) -> None:
 
 
 def calls(top: Path, count: int) -> Counter[str]:
-    """Mount a skill with so many files, and count what is asked of the system by name."""
+    """Mount a skill with this many files, and count the system calls by name."""
     folder = skill(top / str(count) / "pdf").parent
     for number in range(count):
         (folder / f"{number}.txt").write_bytes(bytes(4096))
@@ -322,8 +320,8 @@ def calls(top: Path, count: int) -> Counter[str]:
     return counted
 
 
-def test_a_file_more_costs_two_opens_one_read_and_one_write(top: Path) -> None:
-    """And nothing else that grows with the files: each is opened, read and looked at before and after, and written."""
+def test_each_file_costs_two_opens_one_read_and_one_write(top: Path) -> None:
+    """And two calls of `fstat`, before and after reading."""
     calls(top, 1)
     more = calls(top, 110)
     more.subtract(calls(top, 10))
@@ -337,6 +335,5 @@ def test_a_file_more_costs_two_opens_one_read_and_one_write(top: Path) -> None:
     }
 
 
-def test_the_limits_are_those_that_are_written_down() -> None:
-    """2,000 files."""
+def test_the_limit_of_files_is_the_documented_one() -> None:
     assert MAX_MOUNTED_FILES == 2_000

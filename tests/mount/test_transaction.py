@@ -1,4 +1,4 @@
-"""All or nothing: whatever happens at any step, a home is as it was or as it should be, and nothing else is touched."""
+"""Change a skills folder in one transaction: all changes or none, at whatever step it fails or is killed."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from endurance import (
     ROOT,
     Steps,
     World,
+    check_recovered,
+    check_whole,
     content,
     in_child,
     killed_at_every_step,
     killed_at_random,
     many_at_once,
-    see_complete,
-    see_settled,
-    told,
+    summary,
     without_staging,
     world,
 )
-from prowess._internal import fs as renames
+from prowess._internal import fs
 from prowess._internal.fs import remove_tree
 from prowess.errors import SkillError, SkillMountError, SkillNotFoundError
 from prowess.mount import SkillMount, apply, mount, plan, unmount
@@ -52,13 +52,13 @@ if TYPE_CHECKING:
 
 RECORD = ".claude/.prowess-skills.json"
 STAGING = ".claude/.prowess-staging-x"
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs the administrator")
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 EVERY_WAY = pytest.mark.parametrize(
     ("change", "exchanged"),
     [
         *(pytest.param(change, True, id=change) for change in CHANGES),
-        pytest.param("a replacement", False, id="a replacement where folders cannot change places"),
+        pytest.param("a replacement", False, id="a replacement without exchange"),
     ],
 )
 
@@ -74,45 +74,45 @@ def top(tmp_path: Path) -> Path:
     return tmp_path.resolve()
 
 
-# ── ended at any point ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── killed at any point ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @EVERY_WAY
-def test_a_process_that_ends_before_any_step_leaves_whole_skills(change: str, exchanged: bool, made: World) -> None:
-    """Each visible one is old or new, none is lost; what comes next finds all of it or nothing and sweeps the rest."""
+def test_a_process_killed_before_any_step_leaves_whole_skills(change: str, exchanged: bool, made: World) -> None:
+    """Each skill is old or new, and none is lost. The next process finds all changes or none, and removes the rest."""
     counts = killed_at_every_step(made, change, exchanged=exchanged)
     assert counts["steps"] > 50
-    assert counts["taken back"] > 10
+    assert counts["undone"] > 10
     assert counts["finished"] > 1
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_process_that_ends_in_the_middle_of_writing_leaves_whole_skills(change: str, made: World) -> None:
-    """Half a file, half a journal, half a record: none of them is ever seen or believed."""
+def test_a_process_killed_while_it_writes_leaves_whole_skills(change: str, made: World) -> None:
+    """Half a file, half a journal or half a record is never used."""
     assert killed_at_every_step(made, change, half=True)["steps"] > 1
 
 
 def test_processes_killed_at_random_leave_whole_skills(made: World) -> None:
-    """Two hundred, while they mount, replace and remove; `make endurance` kills two thousand."""
+    """Two hundred that mount, replace and remove; `make endurance` kills two thousand."""
     seed = int.from_bytes(os.urandom(4))
     print(f"seed {seed}")
     counts = killed_at_random(made, 200, seed)
-    print(told(counts))
+    print(summary(counts))
     assert sum(count for what, count in counts.items() if what.endswith(": killed")) > 50
 
 
-def test_sixteen_processes_at_once_see_whole_skills_and_end(made: World) -> None:
-    """Thirteen rounds each, some two hundred in all; `make endurance` has two hundred of each."""
+def test_sixteen_processes_at_once_see_whole_skills_and_finish(made: World) -> None:
+    """Thirteen rounds each; `make endurance` has two hundred."""
     seed = int.from_bytes(os.urandom(4))
     print(f"seed {seed}")
     assert many_at_once(made, 16, 13, seed) < PATIENCE
 
 
-# ── what fails at any point ──────────────────────────────────────────────────────────────────────────────────────────
+# ── errors at any point ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def raises(error: BaseException, at: int, *, once: bool) -> Steps:
-    """Raise at a step, or from one step on at each that needs room."""
+def failing(error: BaseException, at: int, *, once: bool) -> Steps:
+    """Raise an error at one step, or from there on at every step that needs disk space."""
 
     def instead(name: str, rest: Any) -> None:
         if rest[0] == 0 if once else name in FULL and not (name == "open" and not rest[1][1] & os.O_CREAT):
@@ -122,7 +122,7 @@ def raises(error: BaseException, at: int, *, once: bool) -> Steps:
 
 
 def every_step(made: World, change: str, steps: Callable[[int], Steps], **how: bool) -> Iterator[tuple[Path, bool]]:
-    """Do a change with something that fails at each step in turn, and yield the home and whether that was told."""
+    """Make a change that fails at each step in turn, and yield the home and whether an error was raised."""
     before, _, work = CHANGES[change]
     for at in range(1, 10_000):
         home = made.fresh(before)
@@ -138,47 +138,45 @@ def every_step(made: World, change: str, steps: Callable[[int], Steps], **how: b
 
 
 @EVERY_WAY
-def test_a_step_that_fails_is_told_and_the_home_is_as_it_was(change: str, exchanged: bool, made: World) -> None:
-    """Or the step did not matter, and the home is as it should be; whatever is left, the next mount sweeps."""
-    before, after = (made.meant(state) for state in CHANGES[change][:2])
+def test_a_failing_step_is_reported_and_leaves_the_home_unchanged(change: str, exchanged: bool, made: World) -> None:
+    """Or the step did not matter, and the change is complete. The next mount removes what is left."""
+    before, after = (made.expected(state) for state in CHANGES[change][:2])
     error = OSError(errno.EIO, "Input/output error")
-    for home, failed in every_step(made, change, lambda at: raises(error, at, once=True), exchanged=exchanged):
+    for home, failed in every_step(made, change, lambda at: failing(error, at, once=True), exchanged=exchanged):
         now = content(home)
         assert without_staging(now) == (before if failed else after)
         if now not in (before, after):
-            see_settled(made, home, change, at_once=True)
+            check_recovered(made, home, change, at_once=True)
 
 
 @EVERY_WAY
-def test_a_disk_that_is_full_from_any_step_on_leaves_the_home_as_it_was(
-    change: str, exchanged: bool, made: World
-) -> None:
-    """Nothing is left behind, not even for the next mount."""
-    before, after = (made.meant(state) for state in CHANGES[change][:2])
+def test_a_disk_that_fills_up_at_any_step_leaves_the_home_unchanged(change: str, exchanged: bool, made: World) -> None:
+    """Nothing is left behind."""
+    before, after = (made.expected(state) for state in CHANGES[change][:2])
     error = OSError(errno.ENOSPC, "No space left on device")
     ways = {True: 0, False: 0}
-    for home, failed in every_step(made, change, lambda at: raises(error, at, once=False), exchanged=exchanged):
+    for home, failed in every_step(made, change, lambda at: failing(error, at, once=False), exchanged=exchanged):
         assert content(home) == (before if failed else after)
         ways[failed] += 1
     assert ways[True] > 10
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_an_interruption_at_any_step_leaves_the_home_as_it_was_or_as_it_should_be(change: str, made: World) -> None:
-    """All of it or nothing, at once or as soon as the next process comes."""
-    before, after = (made.meant(state) for state in CHANGES[change][:2])
-    for home, failed in every_step(made, change, lambda at: raises(KeyboardInterrupt(), at, once=True)):
+def test_an_interrupt_at_any_step_leaves_all_changes_or_none(change: str, made: World) -> None:
+    """At once, or as soon as the next process comes."""
+    before, after = (made.expected(state) for state in CHANGES[change][:2])
+    for home, failed in every_step(made, change, lambda at: failing(KeyboardInterrupt(), at, once=True)):
         assert failed
-        see_complete(made, home, change)
+        check_whole(made, home, change)
         unmount((), home, host=HOST)
         assert content(home) in (before, after)
 
 
-def test_a_disk_that_is_full_from_any_step_on_leaves_no_home_where_there_was_none(made: World) -> None:
-    """Nor any folder on the way to it."""
+def test_a_disk_that_fills_up_at_any_step_leaves_no_new_home(made: World) -> None:
+    """Nor any of its parent folders."""
     home = made.top / "deep/in/home"
     for at in range(1, 10_000):
-        with raises(OSError(errno.ENOSPC, "No space left on device"), at, once=False).watched() as watch:
+        with failing(OSError(errno.ENOSPC, "No space left on device"), at, once=False).watched() as watch:
             try:
                 mount(made.sources(1), home, host=HOST)
             except SkillMountError:
@@ -188,33 +186,31 @@ def test_a_disk_that_is_full_from_any_step_on_leaves_no_home_where_there_was_non
             return
 
 
-def test_a_skill_that_cannot_be_put_in_its_place_takes_the_others_with_it(
-    made: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its user made a folder of that name at the last moment: it stays, and none of the skills is there."""
+def test_no_skill_is_mounted_if_one_cannot_be_renamed_into_place(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its user created a folder of that name at the last moment; it stays."""
     home = made.fresh("others")
-    real = renames.rename_no_replace
+    real = fs.rename_no_replace
 
-    def late(source: int, old: str, target: int, new: str) -> None:
+    def create_first(source: int, old: str, target: int, new: str) -> None:
         if new == "pen":
             skill(home / ROOT / "pen", body="mine")
         real(source, old, target, new)
 
-    monkeypatch.setattr(sys.modules["prowess.mount._transaction"], "rename_no_replace", late)
+    monkeypatch.setattr(sys.modules["prowess.mount._transaction"], "rename_no_replace", create_first)
     with pytest.raises(SkillMountError) as error:
         mount(made.sources(1), home, host=HOST)
     assert str(error.value) == f"nothing was changed in {home}/{ROOT}: file exists"
     assert (home / ROOT / "pen/SKILL.md").read_text().endswith("mine\n")
     shutil.rmtree(home / ROOT / "pen")
-    assert content(home) == made.meant("others")
+    assert content(home) == made.expected("others")
 
 
-@pytest.mark.parametrize("exchanged", [True, False], ids=["exchanged", "one after the other"])
+@pytest.mark.parametrize("exchanged", [True, False], ids=["exchanged", "without exchange"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_record_that_cannot_be_written_takes_everything_back(
+def test_all_changes_are_undone_if_the_record_cannot_be_written(
     change: str, exchanged: bool, made: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By then all skills are in their place: each goes back where it was."""
+    """By then all skills have been renamed into place."""
     before, _, work = CHANGES[change]
     home = made.fresh(before)
     real = os.replace
@@ -226,24 +222,24 @@ def test_a_record_that_cannot_be_written_takes_everything_back(
 
     monkeypatch.setattr(os, "replace", no_record)
     if not exchanged:
-        monkeypatch.setattr(renames, "_renameat2", lambda: None)
+        monkeypatch.setattr(fs, "_renameat2", lambda: None)
     with pytest.raises(SkillMountError) as error:
         work(made, home)
     assert str(error.value) == f"nothing was changed in {home}/{ROOT}: disk quota exceeded"
-    assert content(home) == made.meant(before)
+    assert content(home) == made.expected(before)
 
 
-# ── disks and permissions that are real ──────────────────────────────────────────────────────────────────────────────
+# ── real file systems and permissions ────────────────────────────────────────────────────────────────────────────────
 
 
 @as_root
-def test_a_disk_without_room_leaves_the_home_as_it_was(made: World, top: Path) -> None:
-    """A small one, made for this; a mount and a replacement, and what fits is mounted."""
+def test_a_full_disk_leaves_the_home_unchanged(made: World, top: Path) -> None:
+    """A small file system made for this test: a mount and a replacement."""
     filesystem = top / "disk"
     filesystem.mkdir()
     mounted = ["mount", "-t", "tmpfs", "-o", "size=256k", "none", str(filesystem)]
     if subprocess.run(mounted, capture_output=True, check=False).returncode:
-        pytest.skip("this system does not let us mount")
+        pytest.skip("no file system can be mounted here")
     try:
         home = filesystem / "home"
         skill(top / "big/ink")
@@ -267,8 +263,8 @@ def test_a_disk_without_room_leaves_the_home_as_it_was(made: World, top: Path) -
         subprocess.run(["umount", "-l", str(filesystem)], check=True)
 
 
-def test_a_limit_on_the_size_of_files_leaves_the_home_as_it_was(made: World, top: Path) -> None:
-    """As some machines set for a user."""
+def test_a_limit_on_file_size_leaves_the_home_unchanged(made: World, top: Path) -> None:
+    """Some machines set one for a user."""
     home = made.fresh("v1")
     skill(top / "pdf")
     (top / "pdf/raw").write_bytes(bytes(100_000))
@@ -280,13 +276,13 @@ def test_a_limit_on_the_size_of_files_leaves_the_home_as_it_was(made: World, top
             mount([*made.sources(2), SkillMount(top / "pdf")], home, host=HOST)
 
     assert in_child(limited) == 0
-    assert content(home) == made.meant("v1")
+    assert content(home) == made.expected("v1")
 
 
 @as_root
 @pytest.mark.parametrize("what", ["a file", "a folder", "the home", "the folder above the skills", "the skills folder"])
-def test_what_may_not_be_read_or_written_is_told_and_nothing_is_done(what: str, made: World) -> None:
-    """By a user who is not the administrator."""
+def test_missing_permissions_are_reported_and_nothing_is_changed(what: str, made: World) -> None:
+    """For an ordinary user."""
     with tempfile.TemporaryDirectory() as name:
         top = Path(name).resolve()
         top.chmod(0o755)
@@ -318,19 +314,19 @@ def test_what_may_not_be_read_or_written_is_told_and_nothing_is_done(what: str, 
             os.chown(home / ROOT, 0, 0)
         before = content(top)
 
-        def as_nobody() -> None:
+        def as_other_user() -> None:
             os.setgid(65534)
             os.setuid(65534)
             with pytest.raises(SkillMountError) as error:
                 mount([SkillMount(top / one) for one in NAMES], home, host=HOST)
             assert str(error.value) == words, str(error.value)
 
-        mount([SkillMount(top / "ink")], made.top / "warm", host=HOST)  # loads what a user may not be let to read
-        assert in_child(as_nobody) == 0
+        mount([SkillMount(top / "ink")], made.top / "warm", host=HOST)  # imports modules that another user may not read
+        assert in_child(as_other_user) == 0
         assert content(top) == before
 
 
-# ── a record that cannot be believed ─────────────────────────────────────────────────────────────────────────────────
+# ── invalid records ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 ROW: dict[str, Any] = {"name": "ink", "source": "/x", "seal": "trust1:0"}
 NO_NAMES: tuple[Any, ...] = (None, 1, "", "..", ".", "../x", "a/b", "a\0", "\ud800")
@@ -370,7 +366,7 @@ DAMAGED: dict[str, tuple[bytes, str]] = {
 
 
 @pytest.mark.parametrize("row", DAMAGED)
-def test_a_record_that_is_damaged_is_not_believed(row: str, made: World) -> None:
+def test_a_damaged_record_is_invalid(row: str, made: World) -> None:
     """Nothing is mounted, replaced or removed on its word, and it stays as it is."""
     data, why = DAMAGED[row]
     home = made.fresh("v1")
@@ -392,8 +388,8 @@ def test_a_record_that_is_damaged_is_not_believed(row: str, made: World) -> None
 
 
 @pytest.mark.parametrize("kind", ["a link to one", "a link to itself", "a folder", "a FIFO"])
-def test_a_record_that_is_no_file_is_not_believed(kind: str, made: World, top: Path) -> None:
-    """What a link leads to is neither read nor written."""
+def test_a_record_that_is_not_a_regular_file_is_invalid(kind: str, made: World, top: Path) -> None:
+    """The target of a link is neither read nor written."""
     home = made.fresh("v1")
     record = home / RECORD
     record.rename(top / "record")
@@ -410,7 +406,7 @@ def test_a_record_that_is_no_file_is_not_believed(kind: str, made: World, top: P
         assert (content(home), content(top)) == before
 
 
-def test_without_a_record_what_was_mounted_counts_as_made_by_hand(made: World) -> None:
+def test_without_a_record_mounted_skills_are_left_alone(made: World) -> None:
     """As the hint says."""
     home = made.fresh("v1")
     (home / RECORD).unlink()
@@ -421,8 +417,8 @@ def test_without_a_record_what_was_mounted_counts_as_made_by_hand(made: World) -
     assert content(home) == before
 
 
-def test_a_record_takes_away_no_folder_but_those_on_the_way(made: World, top: Path) -> None:
-    """An empty folder of the user's stays, and so does one behind a link, whatever a planted record says."""
+def test_a_record_removes_only_folders_on_the_way_to_the_skills(made: World, top: Path) -> None:
+    """Not another empty folder of the user, and not one behind a link, if a forged record lists them."""
     home = top / "home"
     outside = top / "outside/empty"
     outside.mkdir(parents=True)
@@ -436,13 +432,13 @@ def test_a_record_takes_away_no_folder_but_those_on_the_way(made: World, top: Pa
     assert sorted(content(top)) == ["", "home", "home/mine", "home/way", "outside", "outside/empty"]
 
 
-# ── a home that somebody prepared ────────────────────────────────────────────────────────────────────────────────────
+# ── a home that an attacker prepared ─────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("folder", [".claude", ROOT])
 @pytest.mark.parametrize("target", ["elsewhere", "nothing", "itself", "a file"])
-def test_behind_a_link_nothing_is_mounted(folder: str, target: str, made: World, top: Path) -> None:
-    """Wherever it leads: the plan says so, and where the link comes after the plan its application does."""
+def test_skills_are_not_mounted_through_a_link(folder: str, target: str, made: World, top: Path) -> None:
+    """Wherever it leads. If the link is created after the plan, applying the plan fails."""
     home, path = top / "home", top / "home" / folder
     path.parent.mkdir(parents=True)
     ready = plan(made.sources(1), home, host=HOST)
@@ -460,8 +456,7 @@ def test_behind_a_link_nothing_is_mounted(folder: str, target: str, made: World,
 
 
 @pytest.mark.parametrize("place", ["", ".claude", ROOT])
-def test_a_file_in_the_way_is_told(place: str, made: World, top: Path) -> None:
-    """As what it is not."""
+def test_a_file_in_place_of_a_folder_is_reported(place: str, made: World, top: Path) -> None:
     path = top / "home" / place
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("")
@@ -471,8 +466,8 @@ def test_a_file_in_the_way_is_told(place: str, made: World, top: Path) -> None:
     assert path.read_text() == ""
 
 
-def test_a_home_that_is_a_link_is_its_users_own(made: World, top: Path) -> None:
-    """Only what is inside of it is asked about."""
+def test_the_home_may_be_a_link(made: World, top: Path) -> None:
+    """Only the folders inside it may not."""
     (top / "real").mkdir()
     (top / "home").symlink_to("real")
     mount(made.sources(1), top / "home", host=HOST)
@@ -500,7 +495,7 @@ JOURNALS: dict[str, bytes] = {
     "a change with more": journal({"name": "kept", "new": None, "old": None, "x": 1}),
     "an inode that is text": journal({"name": "kept", "new": "1", "old": None}),
     "an inode that is true": journal({"name": "kept", "new": True, "old": None}),
-    "a record that is none": journal(record=[]),
+    "an invalid record": journal(record=[]),
     "a record that leads out": journal(record={"version": 1, "made": ["../.."], "skills": []}),
     **{
         f"the name {name!r}": journal({"name": name, "new": 1, "old": None})
@@ -510,8 +505,8 @@ JOURNALS: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("row", JOURNALS)
-def test_a_planted_journal_moves_nothing(row: str, made: World, top: Path) -> None:
-    """It is swept away with its folder, and what it names stays where it is, in the home and outside."""
+def test_an_invalid_journal_changes_nothing(row: str, made: World, top: Path) -> None:
+    """It is removed with its staging folder; the folders that it names stay, in the home and outside."""
     home = made.fresh("others", "planted/home")
     for folder in ("new", "old"):
         skill(home / STAGING / folder / "kept", body="planted")
@@ -519,23 +514,23 @@ def test_a_planted_journal_moves_nothing(row: str, made: World, top: Path) -> No
     skill(home.parent / "outside")
     outside = content(home.parent / "outside")
     mount(made.sources(1), home, host=HOST)
-    assert content(home) == made.meant("v1")
+    assert content(home) == made.expected("v1")
     assert content(home.parent / "outside") == outside
 
 
-def test_a_planted_journal_that_guesses_takes_nothing_away(made: World) -> None:
-    """Numbers of folders are small: whoever writes all of them down has the right one."""
+def test_a_forged_journal_with_the_right_inode_removes_nothing(made: World) -> None:
+    """Inode numbers are small: an attacker can list all of them."""
     home = made.fresh("others", "guessed/home")
     number = (home / ROOT / "kept").stat().st_ino
     guesses = [{"name": "kept", "new": one, "old": None} for one in range(number - 100, number + 100)]
     (home / STAGING).mkdir(parents=True)
     (home / STAGING / "journal.json").write_bytes(journal(*guesses))
     mount(made.sources(1), home, host=HOST)
-    assert content(home) == made.meant("v1")
+    assert content(home) == made.expected("v1")
 
 
-def test_a_home_that_is_very_deep_is_made(made: World, top: Path) -> None:
-    """Deeper than Python calls itself; what is longer than a path may be is told."""
+def test_a_very_deep_home_is_created(made: World, top: Path) -> None:
+    """Deeper than Python's recursion limit. A path that is too long is an error."""
     with pytest.raises(SkillMountError, match="cannot be created: file name too long"):
         mount(made.sources(1), top.joinpath(*["x"] * 2_100), host=HOST)
     assert not (top / "x").exists()
@@ -546,17 +541,17 @@ def test_a_home_that_is_very_deep_is_made(made: World, top: Path) -> None:
     remove_tree(str(top / "x"))  # pytest could not
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
-def test_where_no_folder_can_be_made_that_is_soon_told(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There the system says that the folder is not there in which one is to be made."""
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+def test_a_folder_that_can_never_be_created_is_reported_soon(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In `/proc` the system reports that the parent does not exist."""
     monkeypatch.setattr(lock, "_CREATE_TIMEOUT", 0.05)
     with pytest.raises(SkillMountError, match=r"`/proc/.claude/skills` cannot be created: no such file or directory"):
         mount(made.sources(1), "/proc", host=HOST)
 
 
 @pytest.mark.parametrize("row", ["5 MiB", "a FIFO", "a folder", "a link"])
-def test_a_planted_journal_that_cannot_be_read_is_told(row: str, made: World, top: Path) -> None:
-    """Nothing is mounted until it is gone: it might be that of a mount that was begun."""
+def test_a_journal_that_cannot_be_read_stops_the_mount(row: str, made: World, top: Path) -> None:
+    """It might be that of an interrupted mount. Nothing is mounted until it is removed."""
     home = made.fresh("others")
     (home / STAGING).mkdir()
     path = home / STAGING / "journal.json"
@@ -575,8 +570,8 @@ def test_a_planted_journal_that_cannot_be_read_is_told(row: str, made: World, to
     assert {path: what for path, what in content(home).items() if path in before} == before
 
 
-def test_planted_links_lead_nowhere(made: World, top: Path) -> None:
-    """A staging folder that is a link, or holds some: what they lead to is as it was."""
+def test_links_in_staging_folders_are_not_followed(made: World, top: Path) -> None:
+    """Nor is a staging folder that is a link."""
     outside = top / "outside"
     skill(outside / "ink")
     before = content(outside)
@@ -588,13 +583,13 @@ def test_planted_links_lead_nowhere(made: World, top: Path) -> None:
     (home / STAGING / "file").symlink_to(outside / "ink/SKILL.md")
     mount(made.sources(1), home, host=HOST)
     (home / ".claude/.prowess-staging-link").unlink()
-    assert content(home) == made.meant("v1")
+    assert content(home) == made.expected("v1")
     assert content(outside) == before
 
 
 @pytest.mark.parametrize("folder", ["new", "old"])
-def test_a_staging_folder_that_leads_out_is_not_followed(folder: str, made: World, top: Path) -> None:
-    """With a journal that could be believed it is told, without one it is swept."""
+def test_links_inside_a_staging_folder_stop_recovery(folder: str, made: World, top: Path) -> None:
+    """If there is a valid journal; without one the staging folder is removed."""
     home = made.fresh("others")
     (home / STAGING).mkdir()
     skill(top / "outside/ink")
@@ -606,12 +601,11 @@ def test_a_staging_folder_that_leads_out_is_not_followed(folder: str, made: Worl
     assert (without_staging(content(home)), content(top)) == (without_staging(before[0]), before[1])
     (home / STAGING / "journal.json").unlink()
     mount(made.sources(1), home, host=HOST)
-    assert (content(home), content(top)) == (made.meant("v1"), before[1])
+    assert (content(home), content(top)) == (made.expected("v1"), before[1])
 
 
 @as_root
-def test_what_another_user_left_is_not_swept(made: World) -> None:
-    """It is theirs."""
+def test_the_staging_folder_of_another_user_is_left_alone(made: World) -> None:
     home = made.fresh("others")
     skill(home / STAGING / "new/ink")
     os.chown(home / STAGING, 65534, 65534)
@@ -623,8 +617,10 @@ def test_what_another_user_left_is_not_swept(made: World) -> None:
 # ── the lock ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_who_does_not_let_go_is_waited_for_and_then_told(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some time, not for ever; the home is as it was."""
+def test_a_lock_that_is_never_released_is_reported_after_the_timeout(
+    made: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The home is unchanged."""
     monkeypatch.setattr(lock, "LOCK_TIMEOUT", 0.05)
     home = made.fresh("v1")
     with lock_skills_folder(str(home), ROOT):
@@ -632,12 +628,12 @@ def test_who_does_not_let_go_is_waited_for_and_then_told(made: World, monkeypatc
             mount(made.sources(2), home, host=HOST)
         assert str(error.value) == f"another process is mounting into {home}/.claude"
         assert error.value.hint == "wait until it has finished, or stop it"
-    assert content(home) == made.meant("v1")
+    assert content(home) == made.expected("v1")
     mount(made.sources(2), home, host=HOST)
 
 
-def test_a_process_that_was_forked_meanwhile_holds_nobody_up(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has the descriptor still, but not the lock."""
+def test_a_forked_process_does_not_keep_the_lock(made: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although it inherits the descriptor."""
     monkeypatch.setattr(lock, "LOCK_TIMEOUT", 5.0)
     home = made.fresh("v1")
     with lock_skills_folder(str(home), ROOT):
@@ -650,14 +646,14 @@ def test_a_process_that_was_forked_meanwhile_holds_nobody_up(made: World, monkey
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    assert content(home) == made.meant("v2")
+    assert content(home) == made.expected("v2")
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_is_done_but_not_written_down_is_taken_back_where_there_is_no_room(
+def test_recovery_undoes_the_changes_if_the_record_cannot_be_written(
     change: str, made: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever comes after a process that was killed then cannot finish its work: a record must go with it."""
+    """Without a record the skills would not count as mounted."""
     before, _, work = CHANGES[change]
     home = made.fresh(before)
 
@@ -673,15 +669,15 @@ def test_what_is_done_but_not_written_down_is_taken_back_where_there_is_no_room(
         work(made, home)
 
     assert in_child(killed_late) == 9
-    assert without_staging(content(home)) != made.meant(before)
+    assert without_staging(content(home)) != made.expected(before)
     full = OSError(errno.ENOSPC, "No space left on device")
-    with raises(full, 1, once=False).watched():
+    with failing(full, 1, once=False).watched():
         unmount((), home, host=HOST)
-    assert content(home) == made.meant(before)
+    assert content(home) == made.expected(before)
 
 
-def test_a_plan_waits_for_a_mount_that_is_under_way(made: World) -> None:
-    """What another process has put there, but not yet written down, is not taken for made by hand."""
+def test_a_plan_waits_for_a_mount_in_progress(made: World) -> None:
+    """Skills that another process has renamed into place but not recorded are not an error."""
     home = made.fresh("others")
     ready, go = os.pipe()
     pid = os.fork()
@@ -706,11 +702,10 @@ def test_a_plan_waits_for_a_mount_that_is_under_way(made: World) -> None:
     os.waitpid(pid, 0)
     os.close(ready)
     os.close(go)
-    assert content(home) == made.meant("v1")
+    assert content(home) == made.expected("v1")
 
 
-def test_threads_of_one_process_wait_for_each_other(made: World) -> None:
-    """As processes do."""
+def test_threads_wait_for_each_other_like_processes(made: World) -> None:
     home = made.fresh("others")
 
     def work(number: int) -> None:
@@ -718,11 +713,10 @@ def test_threads_of_one_process_wait_for_each_other(made: World) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(32)))
-    assert content(home) in (made.meant("v1"), made.meant("v2"))
+    assert content(home) in (made.expected("v1"), made.expected("v2"))
 
 
-def test_nothing_is_mounted_where_there_is_nothing(top: Path) -> None:
-    """Whoever does not want it made is told."""
+def test_a_missing_skills_folder_is_not_created_for_reading(top: Path) -> None:
     with pytest.raises(SkillNotFoundError) as error, lock_skills_folder(str(top / "home"), ROOT, make=False):
         pass
     assert str(error.value) == f"nothing is mounted in {top}/home/{ROOT}"
