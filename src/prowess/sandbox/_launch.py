@@ -1,4 +1,4 @@
-"""Start the program of a command: in a session of its own, with its limits, and with bwrap behind a gate.
+"""Start the program of a command: in its own session, with its limits, and with bwrap behind a gate.
 
 bwrap reports its first process and waits before it starts the command, so that the limits are set on that process
 first, and everything that comes from it has them.
@@ -125,7 +125,7 @@ class Launch:
 
 
 def _spawn(path: bytes, argv: list[bytes], env: dict[bytes, bytes], descriptors: Mapping[int, int]) -> int:
-    """Start a program in a session of its own.
+    """Start a program in its own session.
 
     Args:
         path: of the program.
@@ -162,7 +162,7 @@ def _set_limits(pid: int, limits: Mapping[int, int]) -> None:
 
 
 def _effective_limit(name: str, value: int, hard_limit: int) -> int:
-    """Return the limit to set: no higher than allowed."""
+    """Return the limit to set: not above the hard limit."""
     if name == "processes":
         # The system counts all tasks of the user, here and elsewhere: at most as many as are running now.
         running = count_tasks()

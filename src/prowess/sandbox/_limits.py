@@ -36,7 +36,7 @@ def system_limits(limits: Limits) -> dict[str, int]:
     """Return the limits that the system enforces.
 
     Raises:
-        SandboxError: one of all limits is not a number, or out of range.
+        SandboxError: a limit is not a number, or is out of range.
     """
     timeout: object = limits.timeout
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout < _MAX_TIMEOUT:

@@ -71,13 +71,13 @@ def send_message(fd: int, message: Mapping[str, object]) -> None:
 
 
 def decode_request(data: bytes) -> Request:
-    """Return the request behind a length."""
+    """Decode the bytes of a request."""
     request: Request = _decode(data)
     return request
 
 
 def decode_reply(data: memoryview) -> Reply:
-    """Return the reply behind a length."""
+    """Decode the bytes of a reply."""
     reply: Reply = _decode(data)
     return reply
 

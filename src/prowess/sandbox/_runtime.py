@@ -33,7 +33,7 @@ _HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
 
 
 def runtime_folder() -> str:
-    """Return the folder of this process, without links.
+    """Return the folder with the runtime files of this process, without links.
 
     Raises:
         SandboxError: it cannot be made, or cannot be on `PATH`.

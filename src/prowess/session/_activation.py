@@ -152,14 +152,14 @@ _TAG_PATTERN = _tag_pattern(*_TAGS)
 
 
 class _LookalikeTable(dict[int, str]):
-    """Maps characters to the ones they look like: full-width and other forms of a letter to that letter."""
+    """Map characters to the ones they look like: full-width and other forms of a letter to that letter."""
 
     def __missing__(self, number: int) -> str:
         import unicodedata
 
-        plain = unicodedata.normalize("NFKC", chr(number)).lower()
+        folded = unicodedata.normalize("NFKC", chr(number)).lower()
         # One character for one, so that positions stay the same.
-        self[number] = plain if len(plain) == 1 else chr(number)
+        self[number] = folded if len(folded) == 1 else chr(number)
         return self[number]
 
 
@@ -175,14 +175,14 @@ def escape_tags(text: str, *tags: str) -> str:
         text: the text.
         tags: further tags to escape.
     """
-    plain = text if text.isascii() else text.translate(_LOOKALIKES)
-    if "<" not in plain:
+    folded = text if text.isascii() else text.translate(_LOOKALIKES)
+    if "<" not in folded:
         return text
-    parts, last = [], 0
-    for match in re.finditer(_tag_pattern(*_TAGS, *tags) if tags else _TAG_PATTERN, plain, flags=re.IGNORECASE):
-        parts += [text[last : match.start()], "&lt;"]
-        last = match.end()
-    return "".join([*parts, text[last:]])
+    parts, position = [], 0
+    for match in re.finditer(_tag_pattern(*_TAGS, *tags) if tags else _TAG_PATTERN, folded, flags=re.IGNORECASE):
+        parts += [text[position : match.start()], "&lt;"]
+        position = match.end()
+    return "".join([*parts, text[position:]])
 
 
 def _escape_attribute(text: str) -> str:

@@ -83,7 +83,7 @@ def _code_spans(text: str) -> Iterator[Span]:
 
 
 class _BacktickSpans:
-    """Finds where code spans of a text close, each run of backticks looked at once."""
+    """Find where the code spans of a text close; each run of back-ticks is read once."""
 
     def __init__(self, text: str) -> None:
         self._text = text

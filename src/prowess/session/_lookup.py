@@ -25,7 +25,7 @@ _USER_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 
 
 def find_activatable(catalog: Catalog, name: str, by: str) -> Entry:
-    """Return the skill of a name, if it may be activated.
+    """Return the skill with a name, if it may be activated.
 
     Args:
         catalog: where to look.

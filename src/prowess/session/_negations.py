@@ -23,20 +23,23 @@ __all__ = ["drop_negated"]
 _NOT_SUFFIX = r"(?:n['’ʼ]?t|[ \t]{1,4}not)\b"
 _BLANK = r"[ \t]{1,4}"
 _NEGATIONS = re.compile(
-    # What only looks like a negation.
+    # Not a negation, though it looks like one.
     rf"(?P<idle>\bwhy{_BLANK}(?:not\b|(?:do|ca|could|wo|would){_NOT_SUFFIX}(?:{_BLANK}(?:you|we|i)\b)?)"
     rf"|\b(?:ca|could|wo|would){_NOT_SUFFIX}{_BLANK}(?:you|we|i)\b|\b(?:if|or){_BLANK}not\b|\b(?:e\.g|i\.e)\."
     rf"|\b(?:do{_NOT_SUFFIX}|never)(?:{_BLANK}(?:you|we|ever|please))?{_BLANK}"
     r"(?:forget|hesitate|fail|neglect|mind|worry|miss|omit|just|only|merely|simply|be[ \t]{1,4}(?:afraid|shy))\b"
     rf"|\bnot{_BLANK}(?:only|just|merely|simply|sure|to{_BLANK}mention)\b"
     rf"|\bno{_BLANK}(?:problem|worries|matter|doubt|idea|wonder)\b)"
-    # Where a clause ends.
+    # The end of a clause.
     r"|(?P<end>[.!?]+(?=[ \t\n\x02)\"'”’]|\Z)|[;\n。！？；]"
     r"|\b(?:but|so|then|however|otherwise)\b|\binstead\b(?![ \t]{1,4}of\b)"
     r"|(?:[,:(，：—–]|[ \t]-+)[ \t]{0,4}(?:(?:please|just|and|now|only|rather|better|always)[ \t]{1,4}){0,3}"
     rf"(?:{VERB_PATTERN})\b)"
+    # A negation of the rest of its clause.
     rf"|(?P<reach>\b(?:do|must|should|shall|may|need|will|would){_NOT_SUFFIX}|\bnever\b)"
+    # A negation of the names right after it.
     rf"|(?P<near>\b(?:does|did|ca|could|has|have|is|are|was|were|can|could){_NOT_SUFFIX}|\bcannot\b|\bno(?:t|r)?\b|\bneither\b)"
+    # The same, and inside a negated clause its end.
     rf"|(?P<flip>\bwithout\b|\binstead{_BLANK}of\b|\b(?:rather|other){_BLANK}than\b|\bexcept\b(?:{_BLANK}for\b)?|\bunlike\b"
     r"|\b(?:avoid|stop|quit|skip|ignor|disabl|exclud|ceas)(?:e|ing|p?ping|ting)?\b)",
     re.IGNORECASE,

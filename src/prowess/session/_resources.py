@@ -151,7 +151,7 @@ def _read_part(folder: str, parts: list[str], path: str, offset: int, limit: int
 
 
 def _without_cut_character(data: bytes) -> bytes:
-    """Return UTF-8 bytes without a character at the end of which only a part is there."""
+    """Return UTF-8 bytes without an incomplete character at the end."""
     if len(data) <= 4:
         return data
     start = next((n for n in range(1, 4) if data[-n] & 0xC0 != 0x80), 0)
