@@ -1,20 +1,49 @@
-"""Role + model -> answers
+"""Run a role: an agent in one YAML file, with its model, its skills and its tools.
 
-A role is an agent in one YAML file: its model, its skills, its tools. What it is made of is read and joined without any
-framework; `build` makes an agent of Pydantic AI of it, and what speaks to people or programs lies above that.
+Front door: `assemble` reads a role and everything it names, `explain_assembly` shows where each part comes from, and
+`Conversation` talks to it. `prowess.agent.role` reads role files, `prowess.agent.tools` makes tools and
+`prowess.agent.server` serves a role over HTTP. Only `Conversation`, `make_model` and the server need Pydantic AI.
+Nothing here knows the command line.
 """
 
 from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._explained import explain_assembly, format_explanation
     from ._threads import wait_for_threads
+    from ._turn import ToolCall, Turn
+    from .assembly import Assembly, assemble
+    from .conversation import Confirm, Conversation
+    from .explain import dry_run, explain_assembly, format_explanation
+    from .models import make_model, model_findings
+    from .reload import RoleReloader
 
-__all__ = ["explain_assembly", "format_explanation", "wait_for_threads"]
+__all__ = [
+    "Assembly",
+    "Confirm",
+    "Conversation",
+    "RoleReloader",
+    "ToolCall",
+    "Turn",
+    "assemble",
+    "dry_run",
+    "explain_assembly",
+    "format_explanation",
+    "make_model",
+    "model_findings",
+    "wait_for_threads",
+]
 
 if not TYPE_CHECKING:  # or else every misspelt name would have a type
     __getattr__ = lazy_exports(
         __name__,
-        {"_explained": ("explain_assembly", "format_explanation"), "_threads": ("wait_for_threads",)},
+        {
+            "_threads": ("wait_for_threads",),
+            "_turn": ("ToolCall", "Turn"),
+            "assembly": ("Assembly", "assemble"),
+            "conversation": ("Confirm", "Conversation"),
+            "explain": ("dry_run", "explain_assembly", "format_explanation"),
+            "models": ("make_model", "model_findings"),
+            "reload": ("RoleReloader",),
+        },
     )

@@ -1,13 +1,14 @@
-"""a call that blocks -> its result, awaited
+"""Run blocking calls in threads that nothing waits for.
 
-Nobody has to wait for the end of a call that was given up: its thread ends with the process. `asyncio.to_thread` would
-keep Ctrl-C, and a run whose time is up, waiting for as long as a tool may take.
+`asyncio.to_thread` would keep Ctrl-C, and a run that has reached its time limit, waiting for as long as a tool takes.
+Here the thread of a cancelled call ends with the process.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import threading
 from contextlib import suppress
 from time import monotonic
@@ -24,40 +25,40 @@ T = TypeVar("T")
 
 
 async def run_in_thread(call: Callable[..., T], **arguments: Any) -> T:
-    """Run a call in a thread of its own and return what it does, or raise what it raises."""
+    """Run a call in a new thread and return its result, or raise its exception."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
-    def tell(result: T | None, error: BaseException | None) -> None:
-        if done.done():
-            return
-        if error is not None:
+    def set_result(result: T) -> None:
+        if not done.done():
+            done.set_result(result)
+
+    def set_exception(error: BaseException) -> None:
+        if not done.done():
             done.set_exception(error)
-        else:
-            done.set_result(result)  # type: ignore[arg-type]
 
     def work() -> None:
-        result: T | None = None
-        error: BaseException | None = None
         try:
             result = call(**arguments)
-        except StopIteration:  # which no future takes
-            error = RuntimeError("the call has raised StopIteration")
-        except BaseException as problem:  # noqa: BLE001 - whoever awaits it gets it
-            error = problem
-        with suppress(RuntimeError):  # the loop is closed, and nobody awaits it any more
-            loop.call_soon_threadsafe(tell, result, error)
+        except StopIteration:  # a future does not accept it
+            finish = functools.partial(set_exception, RuntimeError("the call raised StopIteration"))
+        except BaseException as error:  # noqa: BLE001 - it is raised where the call is awaited
+            finish = functools.partial(set_exception, error)
+        else:
+            finish = functools.partial(set_result, result)
+        with suppress(RuntimeError):  # the loop is closed: the call was cancelled
+            loop.call_soon_threadsafe(finish)
         _RUNNING_THREADS.discard(thread)
 
     run = contextvars.copy_context().run
-    thread = threading.Thread(target=run, args=(work,), name="prowess-aside", daemon=True)
+    thread = threading.Thread(target=run, args=(work,), name="prowess-call", daemon=True)
     _RUNNING_THREADS.add(thread)
     thread.start()
     return await done
 
 
 def wait_for_threads(seconds: float = 2.0) -> None:
-    """Wait for calls that were given up, so that they put away what they made; but no longer than this."""
-    until = monotonic() + seconds
+    """Wait until the threads of cancelled calls have cleaned up, but at most this long."""
+    end = monotonic() + seconds
     for thread in tuple(_RUNNING_THREADS):
-        thread.join(max(0.0, until - monotonic()))
+        thread.join(max(0.0, end - monotonic()))

@@ -1,47 +1,44 @@
-"""a role + its skills + this machine -> what an agent is made of, each part with where it comes from
+"""Assemble an agent from a role: its prompt, its skills and its tools, each with where it comes from.
 
-Nothing of a framework yet: this is what `validate` judges, `show` explains and `run --dry-run` prints.
+No framework is needed: `validate` checks an assembly, `show` explains it and `run --dry-run` prints it.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import quoted
-from prowess.agent.role import load_explicit_skills, read_skill_tools, skill_dirs
 from prowess.catalog import State, discover
 from prowess.errors import ConfigError, ProwessError
 from prowess.findings import finding
 from prowess.session import Trust
 from prowess.skill import load
 
-from .policy import AgentTool, Policy, ToolContext
-from .role import ROLE_INVALID, load_role
-from .tools import make_tools
+from ._toolbox import Toolbox
+from .policy import Policy, ToolContext
+from .role import ROLE_INVALID, load_explicit_skills, load_role, read_skill_tools, skill_dirs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from prowess.agent.role import LoadedSkill
     from prowess.catalog import Catalog, Entry
     from prowess.findings import Finding
 
-    from .role import Role, ToolConfig
+    from .role import LoadedSkill, Role, ToolConfig
 
-__all__ = ["Assembly", "InstructionPart", "Toolbox", "assemble"]
+__all__ = ["Assembly", "InstructionPart", "assemble"]
 
-_RESERVED_NAMES = ("activate_skill", "read_skill_file", "search_skills")
-"""Names of a session's own tools: nothing that a role or a skill brings can be taken for them."""
+_LOADABLE_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 
 
 class DeclaredTools(Frozen):
-    """What a discovered skill asks for."""
+    """The tools that a discovered skill declares."""
 
     tools: tuple[ToolConfig, ...]
     env_variables: tuple[str, ...]
-    """Those it says it requires."""
+    """The variables that the skill says it requires."""
     problems: tuple[Finding, ...]
 
 
@@ -52,137 +49,36 @@ def _read_declared_tools(entry: Entry) -> DeclaredTools:
 
 
 class InstructionPart(Frozen):
-    """One part of what the model is told first."""
+    """One part of the model's instructions."""
 
     origin: str
     """`role`, or the name of the skill it comes from."""
     text: str
 
 
-class Toolbox:
-    """The tools of an agent, under the role's policy: each configuration once, each name once.
-
-    Args:
-        role: whose policy it is.
-        context: what tools are made with; `skill` and `trusted` are set for each.
-    """
-
-    def __init__(self, role: Role, context: ToolContext) -> None:
-        self.role, self.context = role, context
-        self.tools: list[AgentTool] = []
-        self.mcp_servers: list[tuple[str, ToolConfig, ToolContext]] = []
-        """Servers of MCP, each with its origin and what it is made with: what they offer is known once they run."""
-        self.notes: list[str] = []
-        """What was left out, and why."""
-        self._origins: dict[str, str] = {}
-        self._has_writing_tool = False
-
-    @property
-    def can_write_files(self) -> bool:
-        """Whether a tool could change files in the role's folder."""
-        kinds = {tool.kind for tool in self.tools}
-        return bool(self.mcp_servers) or bool(kinds & {"shell", "python", "script"}) or self._has_writing_tool
-
-    def copy(self) -> Toolbox:
-        """Return one to which more can be added."""
-        other = Toolbox(self.role, self.context)
-        other.tools, other.mcp_servers, other.notes = [*self.tools], [*self.mcp_servers], []
-        other._origins, other._has_writing_tool = dict(self._origins), self._has_writing_tool
-        return other
-
-    def add(
-        self,
-        configs: Iterable[ToolConfig],
-        origin: str,
-        folder: str | None,
-        *,
-        trusted: bool,
-        env_variables: Iterable[str] | None = None,
-    ) -> None:
-        """Add the tools of the role or of a skill; what is there already under an equal configuration stays.
-
-        Args:
-            configs: of the tools.
-            origin: `role`, or the skill's name.
-            folder: the skill's.
-            trusted: whether its processes may run where nothing contains them.
-            env_variables: the only ones that a configuration may name as `${NAME}`, beside PATH: a skill gets what it
-                says it requires, or it could send any key of its user's elsewhere. None is all.
-
-        Raises:
-            ConfigError: a configuration cannot be used on this machine.
-        """
-        env = self.context.env
-        if env_variables is not None:
-            env = {name: env[name] for name in ("PATH", *env_variables) if name in env}
-        context = self.context.with_changes(skill=folder, trusted=trusted, env=env)
-        for config in configs:
-            # A script lies in its skill's folder, so the same words elsewhere are another tool.
-            key = config.key if config.kind != "script" else f"{config.key} {folder}"
-            if key in self._origins:
-                continue
-            self._origins[key] = origin
-            self._has_writing_tool = self._has_writing_tool or not config.options.get("read_only", True)
-            if context.policy.permission(config.kind, "") == "deny":
-                self.notes.append(f"the role denies tools of the type `{config.kind}`, which {quoted(origin)} asks for")
-                continue
-            if config.kind == "mcp":
-                _check_mcp_server(config, context)
-                self.mcp_servers.append((origin, config, context))
-                continue
-            for tool in make_tools(config.kind, config.options, context):
-                named = tool.with_changes(origin=origin).with_unique_name(
-                    (*_RESERVED_NAMES, *(one.name for one in self.tools))
-                )
-                # What the role says of a name holds for the tool whatever it is called now.
-                words = {context.policy.permission(config.kind, name, ask=tool.ask) for name in (tool.name, named.name)}
-                if "deny" in words:
-                    self.notes.append(f"the role denies the tool `{tool.name}`, which {quoted(origin)} asks for")
-                else:
-                    self.tools.append(named.with_changes(ask="ask" in words))
-
-
-def _check_mcp_server(config: ToolConfig, context: ToolContext) -> None:
-    """See to it that a server of MCP could be started, without starting it.
-
-    Raises:
-        ConfigError: it could not.
-    """
-    needed = "command" if config.options["transport"] == "stdio" else "url"
-    if not config.options[needed]:
-        words = f"an `mcp` tool of the transport `{config.options['transport']}` needs `{needed}`"
-        raise ConfigError(words, hint=f"add `{needed}: ...`")
-    try:
-        from prowess.agent.tools.mcp import make_toolset
-    except ImportError:
-        return  # where its client is not installed, it is not started either
-    made: Any = make_toolset(config.options, context)
-    if made.log is not None:
-        made.log.close()
-
-
 class Assembly(Frozen):
-    """What an agent is made of."""
+    """An agent's parts."""
 
     role: Role
     parts: tuple[InstructionPart, ...]
-    """What the model is told first, in order; the catalog comes after it."""
+    """The instructions, in order; the catalog follows them."""
     toolbox: Toolbox
     """The role's own tools and those of the skills it names."""
     catalog: Catalog | None
-    """The skills that were discovered, without those the role names; None where none are."""
+    """The discovered skills, without those the role names; `None` if discovery is off or failed."""
     explicit: tuple[LoadedSkill, ...] = ()
+    """The skills the role names."""
     findings: tuple[Finding, ...] = ()
-    """All that is wrong; where it is not empty the agent must not run."""
+    """Everything that is wrong; with any finding the agent must not run."""
     notes: tuple[str, ...] = ()
-    """What its user should know: skills that were left out, names that are shadowed."""
+    """Notes for the user: skills that are left out or shadowed, tools that the role denies."""
     env: Mapping[str, str] = EMPTY
     declared_tools: Mapping[str, DeclaredTools] = EMPTY
-    """By path, what the discovered skills in the role's own folder declared when it was read: the agent itself may be
-    able to write there, and must not give itself tools."""
+    """The tools that discovered skills in the role's own folder declared when the role was read, by path. The agent
+    itself may be able to write there, and must not give itself tools."""
 
     def with_policy_of(self, old: Assembly) -> Assembly:
-        """Return it with the policy and the tools of another, where that one's tools may have written this one."""
+        """Return this assembly with the policy and tools of `old` if tools of `old` may have written this role."""
         if not old.toolbox.can_write_files:
             return self
         role = self.role.with_changes(tools=old.role.tools, guardrails=old.role.guardrails, security=old.role.security)
@@ -190,37 +86,35 @@ class Assembly(Frozen):
 
     @property
     def instructions(self) -> str:
-        """What the model is told first, as one text."""
+        """All parts as one text."""
         return "\n\n".join(part.text for part in self.parts)
 
     def add_discovered_tools(self, entry: Entry, toolbox: Toolbox) -> None:
-        """Add the tools of a discovered skill that was activated, if its user trusts it.
+        """Add the tools of an activated skill to a toolbox, if the user trusts the skill.
 
-        What lies in the role's own folder shares the role's trust: InitRunner, "Trust Model".
-
-        What cannot be offered is told in the toolbox's notes.
+        A skill in the role's own folder shares the role's trust (InitRunner, "Trust Model"). The toolbox's notes say
+        which tools are not offered, and why.
         """
-        own = self.is_in_role_folder(entry)
-        declared_tools = self.declared_tools.get(entry.path) if own else _read_declared_tools(entry)
-        if declared_tools is None or not (declared_tools.tools or declared_tools.problems):
+        in_role_folder = self.is_in_role_folder(entry)
+        declared = self.declared_tools.get(entry.path) if in_role_folder else _read_declared_tools(entry)
+        if declared is None or not (declared.tools or declared.problems):
             return
-        configs, found = declared_tools.tools, declared_tools.problems
-        why = None if own else Trust().denial_reason(entry)
-        if why is not None:
-            toolbox.notes.append(f"the tools of {quoted(entry.name)} are not offered: {why}")
-        elif found:
-            toolbox.notes.append(f"the tools of {quoted(entry.name)} are not offered: {found[0].message}")
-        else:
-            for config in configs:
-                try:
-                    folder, env_variables = os.path.dirname(entry.path), declared_tools.env_variables
-                    toolbox.add((config,), entry.name, folder, trusted=True, env_variables=env_variables)
-                except (ProwessError, ImportError) as error:
-                    words = f"a tool of {quoted(entry.name)} is not offered: `{config.where}`: {_error_message(error)}"
-                    toolbox.notes.append(words)
+        denial = None if in_role_folder else Trust().denial_reason(entry)
+        if denial is None and declared.problems:
+            denial = declared.problems[0].message
+        if denial is not None:
+            toolbox.notes.append(f"the tools of {quoted(entry.name)} are not offered: {denial}")
+            return
+        folder = os.path.dirname(entry.path)
+        for config in declared.tools:
+            try:
+                toolbox.add(config, entry.name, folder, trusted=True, env_variables=declared.env_variables)
+            except (ProwessError, ImportError) as error:
+                message = f"a tool of {quoted(entry.name)} is not offered: `{config.where}`: {_error_message(error)}"
+                toolbox.notes.append(message)
 
     def is_in_role_folder(self, entry: Entry) -> bool:
-        """Say whether a skill lies in the role's own folder, and no link leads out of it."""
+        """Return whether a skill is in the role's own folder, after resolving links."""
         top = os.path.realpath(self.role.folder)
         return os.path.realpath(entry.real).startswith(top.rstrip(os.sep) + os.sep)
 
@@ -233,88 +127,112 @@ def assemble(
     env: Mapping[str, str] | None = None,
     sandbox: str = "auto",
 ) -> tuple[Assembly | None, tuple[Finding, ...]]:
-    """Read a role and all it names.
+    """Read a role and everything it names.
 
     Args:
-        path: of the role's file.
-        dirs: folders of skills that the user named, before those of the environment.
+        path: the role's file.
+        dirs: folders of skills from the command line; they come before those of the environment.
         home: the user's home instead of `~`.
-        env: the environment; the process's by default.
-        sandbox: what contains processes.
+        env: the environment instead of the process's.
+        sandbox: one of `sandbox.CHOICES`.
 
     Returns:
-        What the agent is made of, None where the role cannot be read; and all that is wrong.
+        The assembly, or `None` if the role cannot be read; and everything that is wrong.
     """
     env = os.environ if env is None else env
     home = os.path.expanduser("~") if home is None else os.path.abspath(home)
-    role, found = load_role(path)
+    role, problems = load_role(path)
     if role is None:
-        return None, found
-    findings = [*found]
+        return None, problems
     dirs = tuple(dirs)
-    for given in dirs:
-        if not os.path.isdir(os.path.expanduser(given)):
-            words = f"the folder of skills {quoted(given, 200)} is not there"
-            findings.append(finding(ROLE_INVALID, words, path=role.path, hint="check what `--skill-dir` names"))
-    named = skill_dirs(dirs, env)
-    explicit, problems = load_explicit_skills(role, dirs=named, home=home, env=env)
-    findings += problems
-    policy = Policy(
-        deny=frozenset(role.security.deny),
-        ask=frozenset(role.security.ask),
-        allowed_hosts=role.security.allowed_hosts,
-        allow_private=role.security.allow_private,
-        roots=tuple(
-            os.path.abspath(os.path.join(role.folder, os.path.expanduser(root))) for root in role.security.roots
-        ),
-    )
-    toolbox = Toolbox(role, ToolContext(folder=role.folder, policy=policy, env=env, sandbox=sandbox))
-    # The role's own come first, so that none of them loses its name to a skill's.
-    for configs, origin, folder, at, env_variables in [
-        (role.tools, "role", None, role.path, None),
-        *((skill.tools, skill.name, skill.folder, skill.path, skill.env_variables) for skill in explicit),
-    ]:
-        for config in configs:
-            try:
-                toolbox.add((config,), origin, folder, trusted=True, env_variables=env_variables)
-            except (ProwessError, ImportError) as error:
-                words = f"`{config.where}`: {_error_message(error)}"
-                findings.append(finding(ROLE_INVALID, words, path=at, line=config.line, hint=_error_hint(error)))
-    absent = [path for path in named if not os.path.isdir(path)]
-    catalog, notes = _discover_skills(role, explicit, tuple(path for path in named if path not in absent), home, env)
-    by_variable = [path for path in absent if path not in skill_dirs(dirs, {})]
-    notes += [f"the folder of skills {quoted(path, 200)}, which a variable names, is not there" for path in by_variable]
-    parts = (
-        InstructionPart(origin="role", text=role.prompt.strip()),
-        *(
-            InstructionPart(origin=skill.name, text=f"## Skill: {skill.name}\n\n{skill.body.strip()}")
-            for skill in explicit
-        ),
-    )
+    all_dirs = skill_dirs(dirs, env)
+    existing_dirs = tuple(folder for folder in all_dirs if os.path.isdir(folder))
+    explicit, skill_problems = load_explicit_skills(role, dirs=all_dirs, home=home, env=env)
+    context = ToolContext(folder=role.folder, policy=_make_policy(role), env=env, sandbox=sandbox)
+    toolbox, tool_problems = _make_toolbox(role, explicit, context)
+    catalog, notes = _discover_skills(role, explicit, existing_dirs, home, env)
+    findings = (*problems, *_missing_dir_findings(role, dirs), *skill_problems, *tool_problems)
+    missing_dirs = set(all_dirs) - set(existing_dirs) - set(skill_dirs(dirs, {}))
+    notes += [
+        f"skill directory {quoted(folder, 200)}, named by an environment variable, does not exist"
+        for folder in all_dirs
+        if folder in missing_dirs
+    ]
     assembly = Assembly(
         role=role,
-        parts=parts,
+        parts=tuple(_instruction_parts(role, explicit)),
         toolbox=toolbox,
         catalog=catalog,
         explicit=explicit,
-        findings=tuple(findings),
+        findings=findings,
         notes=(*notes, *toolbox.notes),
         env=env,
     )
-    if catalog is not None:
-        own = (
-            entry for entry in catalog.skills if entry.state in _LOADABLE_STATES and assembly.is_in_role_folder(entry)
-        )
-        assembly = assembly.with_changes(declared_tools={entry.path: _read_declared_tools(entry) for entry in own})
-    return assembly, tuple(findings)
+    own_skills = (
+        entry
+        for entry in (() if catalog is None else catalog.skills)
+        if entry.state in _LOADABLE_STATES and assembly.is_in_role_folder(entry)
+    )
+    declared_tools = {entry.path: _read_declared_tools(entry) for entry in own_skills}
+    return assembly.with_changes(declared_tools=declared_tools), findings
 
 
-_LOADABLE_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
+def _missing_dir_findings(role: Role, dirs: Sequence[str]) -> Iterator[Finding]:
+    for folder in dirs:
+        if not os.path.isdir(os.path.expanduser(folder)):
+            message = f"skill directory {quoted(folder, 200)} does not exist"
+            yield finding(ROLE_INVALID, message, path=role.path, hint="check the path given to `--skill-dir`")
+
+
+def _make_policy(role: Role) -> Policy:
+    security = role.security
+    roots = (os.path.abspath(os.path.join(role.folder, os.path.expanduser(root))) for root in security.roots)
+    return Policy(
+        deny=frozenset(security.deny),
+        ask=frozenset(security.ask),
+        allowed_hosts=security.allowed_hosts,
+        allow_private=security.allow_private,
+        roots=tuple(roots),
+    )
+
+
+def _instruction_parts(role: Role, explicit: Iterable[LoadedSkill]) -> Iterator[InstructionPart]:
+    yield InstructionPart(origin="role", text=role.prompt.strip())
+    for skill in explicit:
+        yield InstructionPart(origin=skill.name, text=f"## Skill: {skill.name}\n\n{skill.body.strip()}")
+
+
+def _make_toolbox(
+    role: Role, explicit: Iterable[LoadedSkill], context: ToolContext
+) -> tuple[Toolbox, list[Finding]]:
+    """Return the tools of a role and of the skills it names, and what is wrong with their configurations."""
+    toolbox = Toolbox(role, context)
+    findings: list[Finding] = []
+
+    def add(
+        configs: Iterable[ToolConfig],
+        origin: str,
+        folder: str | None,
+        path: str,
+        env_variables: Iterable[str] | None = None,
+    ) -> None:
+        for config in configs:
+            try:
+                toolbox.add(config, origin, folder, trusted=True, env_variables=env_variables)
+            except (ProwessError, ImportError) as error:
+                message = f"`{config.where}`: {_error_message(error)}"
+                findings.append(finding(ROLE_INVALID, message, path=path, line=config.line, hint=_error_hint(error)))
+
+    # The role's own tools come first, so that none of them loses its name to a skill's tool.
+    add(role.tools, "role", None, role.path)
+    for skill in explicit:
+        add(skill.tools, skill.name, skill.folder, skill.path, skill.env_variables)
+    return toolbox, findings
 
 
 def _error_message(error: Exception) -> str:
     if isinstance(error, ImportError):
-        return f"the tool needs a package that is not installed: {quoted(error.name or str(error))}"
+        return f"the package {quoted(error.name or str(error))} is not installed"
     return str(error)
 
 
@@ -325,16 +243,16 @@ def _error_hint(error: Exception) -> str | None:
 def _discover_skills(
     role: Role, explicit: tuple[LoadedSkill, ...], dirs: tuple[str, ...], home: str, env: Mapping[str, str]
 ) -> tuple[Catalog | None, list[str]]:
-    """Return the skills that are found without being named, and what the user should know of them."""
+    """Return the skills that the role does not name, and notes for the user."""
     if not role.auto_skills_enabled:
         return None, []
     try:
         catalog = discover(role.folder, host="initrunner", home=home, skill_dirs=dirs, env=env, role=role.path)
     except ConfigError as error:
         return None, [str(error)]
-    taken = {os.path.realpath(skill.path) for skill in explicit}
+    explicit_paths = {os.path.realpath(skill.path) for skill in explicit}
     skills = _fill_free_slots(
-        [entry for entry in catalog.skills if os.path.realpath(entry.real) not in taken], role.max_skills
+        [entry for entry in catalog.skills if os.path.realpath(entry.real) not in explicit_paths], role.max_skills
     )
     notes = [f"{quoted(entry.name)} is left out: {entry.reason}" for entry in skills if entry.state is State.DISABLED]
     notes += [
@@ -342,13 +260,12 @@ def _discover_skills(
         for entry in skills
         if entry.state is State.SHADOWED
     ]
-    kept: Any = catalog.with_changes(skills=skills)
-    return kept, notes
+    return catalog.with_changes(skills=skills), notes
 
 
-def _fill_free_slots(skills: list[Entry], most: int) -> tuple[Entry, ...]:
-    """Give the places of skills that are loaded anyway to those that had none."""
-    free = most - sum(entry.state is State.ACTIVE for entry in skills)
+def _fill_free_slots(skills: list[Entry], max_skills: int) -> tuple[Entry, ...]:
+    """Activate skills over the limit in place of those that the role names."""
+    free = max_skills - sum(entry.state is State.ACTIVE for entry in skills)
     filled = []
     for entry in skills:
         if free > 0 and entry.state is State.DISABLED and entry.rule == "max_skills":

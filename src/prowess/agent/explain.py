@@ -1,32 +1,44 @@
-"""an assembly -> what its model would be sent first, without asking it"""
+"""Explain an agent before it runs: what its model gets, and where each part comes from.
+
+`dry_run` is `prowess run --dry-run`, `explain_assembly` is `prowess show ROLE`. Neither calls a model nor needs a
+framework.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.text import neutral
+from prowess.catalog import State, estimate_tokens
 from prowess.session import Session
 
 from .models import model_name, resolve_model
 
 if TYPE_CHECKING:
-    from .assembly import Assembly
+    from collections.abc import Iterator
 
-__all__ = ["dry_run"]
+    from .assembly import Assembly
+    from .policy import AgentTool
+
+__all__ = ["dry_run", "explain_assembly", "format_explanation"]
+
+_GUARDRAIL_NAMES = ("max_tokens_per_run", "max_tool_calls", "max_requests", "timeout_seconds")
+_SECURITY_NAMES = ("deny", "ask", "allowed_hosts", "allow_private", "roots")
 
 
 def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
-    """Return it in the shape of `run --dry-run --json`.
+    """Return what the model would get in its first request, in the shape of `run --dry-run --json`.
 
     Args:
-        assembly: of the role.
-        model: what the user names instead of the role's.
+        assembly: the role's.
+        model: the model of `--model`, instead of the role's.
 
     Raises:
-        ConfigError: what the user names cannot be a model.
+        ConfigError: `model` is invalid.
     """
     if model is not None:
         resolve_model(assembly.role.model, model)
-    session = None if assembly.catalog is None else Session(assembly.catalog, env=assembly.env)
+    session = _session(assembly)
     block = "" if session is None else session.static_block().strip()
     tools = [
         {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters), "origin": tool.origin}
@@ -35,22 +47,16 @@ def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
     tools += [
         {
             "name": f"mcp:{config.options['tool_prefix'] or config.options['command'] or config.options['url']}",
-            "description": "a server of MCP: its tools are known once it runs",
+            "description": "an MCP server; its tools are known once it runs",
             "parameters": {},
             "origin": origin,
         }
         for origin, config, _ in assembly.toolbox.mcp_servers
     ]
-    if session is not None:
-        tools += [
-            {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": dict(tool.parameters),
-                "origin": "prowess",
-            }
-            for tool in session.tools()
-        ]
+    tools += [
+        {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters), "origin": "prowess"}
+        for tool in (() if session is None else session.tools())
+    ]
     skills = [{"name": skill.name, "path": skill.path, "loaded": "whole"} for skill in assembly.explicit]
     if assembly.catalog is not None:
         skills += [{"name": entry.name, "path": entry.path, "loaded": "listed"} for entry in assembly.catalog.active]
@@ -61,3 +67,140 @@ def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
         "skills": skills,
         "findings": [item.as_dict() for item in assembly.findings],
     }
+
+
+def _session(assembly: Assembly) -> Session | None:
+    return None if assembly.catalog is None else Session(assembly.catalog, env=assembly.env)
+
+
+def explain_assembly(assembly: Assembly) -> dict[str, Any]:
+    """Return where each part of an agent comes from, in the shape of `show ROLE --json`."""
+    role, session = assembly.role, _session(assembly)
+    skills, notes = _explain_skills(assembly)
+    return {
+        "name": role.name,
+        "description": role.description,
+        "path": role.path,
+        "model": model_name(role.model) if role.model.name else None,
+        "parts": _explain_prompt(assembly, session),
+        "tools": _explain_tools(assembly, session),
+        "skills": skills,
+        "guardrails": {name: getattr(role.guardrails, name) for name in _GUARDRAIL_NAMES},
+        "security": {
+            name: [*value] if isinstance(value := getattr(role.security, name), tuple) else value
+            for name in _SECURITY_NAMES
+        },
+        "findings": [item.as_dict() for item in assembly.findings],
+        "notes": [*assembly.notes, *notes],
+    }
+
+
+def _explain_prompt(assembly: Assembly, session: Session | None) -> list[dict[str, Any]]:
+    texts = [(part.origin, part.text) for part in assembly.parts]
+    if session is not None and (block := session.static_block().strip()):
+        texts.append(("catalog", block))
+    return [{"origin": origin, "text": text, "tokens": estimate_tokens(text)} for origin, text in texts]
+
+
+def _explain_tools(assembly: Assembly, session: Session | None) -> list[dict[str, Any]]:
+    toolbox = assembly.toolbox
+    policy = toolbox.context.policy
+    tools = [
+        {"name": tool.name, "type": tool.kind, "origin": tool.origin, "asks": _asks_user(assembly, tool)}
+        for tool in toolbox.tools
+    ]
+    tools += [
+        {
+            "name": f"mcp:{config.options['command'] or config.options['url']}",
+            "type": "mcp",
+            "origin": origin,
+            "asks": policy.permission("mcp", "", ask=config.options["require_confirmation"]) == "ask",
+        }
+        for origin, config, _ in toolbox.mcp_servers
+    ]
+    tools += [
+        {"name": tool.name, "type": "session", "origin": "prowess", "asks": False}
+        for tool in (() if session is None else session.tools())
+    ]
+    return tools
+
+
+def _asks_user(assembly: Assembly, tool: AgentTool) -> bool:
+    return assembly.toolbox.context.policy.permission(tool.kind, tool.name, ask=tool.ask) == "ask"
+
+
+def _explain_skills(assembly: Assembly) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the skills with the tools each adds, and notes on tools that are not offered."""
+    toolbox = assembly.toolbox
+    skills: list[dict[str, Any]] = [
+        {
+            "name": skill.name,
+            "path": skill.path,
+            "state": "whole",
+            "reason": None,
+            "tools": [tool.name for tool in toolbox.tools if tool.origin == skill.name],
+        }
+        for skill in assembly.explicit
+    ]
+    notes = []
+    for entry in () if assembly.catalog is None else assembly.catalog.skills:
+        extended = toolbox.copy()
+        if entry.state is State.ACTIVE:
+            assembly.add_discovered_tools(entry, extended)
+        notes += extended.notes
+        skills.append(
+            {
+                "name": entry.name,
+                "path": entry.path,
+                "state": "listed" if entry.state is State.ACTIVE else str(entry.state),
+                "reason": entry.reason,
+                "tools": [tool.name for tool in extended.tools[len(toolbox.tools) :]],
+            }
+        )
+    return skills, notes
+
+
+def format_explanation(explanation: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of `show ROLE` as text."""
+    yield neutral(explanation["name"])
+    if explanation["description"]:
+        yield f"  {neutral(explanation['description'])}"
+    yield f"  path   {neutral(explanation['path'])}"
+    yield f"  model  {neutral(explanation['model'] or 'not set')}"
+    yield from (
+        "",
+        f"prompt (about {sum(part['tokens'] for part in explanation['parts']):,} tokens: bytes divided by four)",
+    )
+    for part in explanation["parts"]:
+        first_line = next(iter(part["text"].strip().splitlines()), "")
+        yield f"  {part['tokens']:>6,}  {neutral(part['origin'])}: {neutral(first_line[:80])}"
+    yield from ("", "tools")
+    width = max([len(tool["name"]) for tool in explanation["tools"]], default=0)
+    for tool in explanation["tools"]:
+        asks = ", asks first" if tool["asks"] else ""
+        yield f"  {neutral(tool['name']):<{width}}  {neutral(tool['type'])}, from {neutral(tool['origin'])}{asks}"
+    yield from ("", "skills")
+    for skill in explanation["skills"]:
+        reason = f": {neutral(skill['reason'])}" if skill["reason"] else ""
+        yield f"  {neutral(skill['name'])}  {_STATE_WORDS.get(skill['state'], skill['state'])}{reason}"
+        yield f"      {neutral(skill['path'])}"
+        if skill["tools"]:
+            yield f"      adds {neutral(', '.join(skill['tools']))}"
+    for title in ("guardrails", "security"):
+        yield from ("", title)
+        for name, value in explanation[title].items():
+            yield f"  {name:<20}{_format_value(value)}"
+
+
+_STATE_WORDS = {
+    "whole": "loaded whole, because the role names it",
+    "listed": "listed; loaded when the model activates it",
+}
+
+
+def _format_value(value: object) -> str:
+    if isinstance(value, list):
+        return neutral(", ".join(value)) or "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else f"{value:,}"

@@ -1,14 +1,14 @@
-"""a role's guardrails and security -> whether a tool may be called, and within what bounds
+"""Decide whether a tool may be called, and within what limits.
 
-One policy holds for all tools of an agent, whoever brought them: what the role's `security` says, a skill cannot
-loosen. A tool's own configuration can only make it tighter.
+One policy, the role's `security`, applies to every tool of an agent. A skill, or a tool's own configuration, can only
+be stricter.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import quoted
@@ -23,80 +23,80 @@ _VARIABLE_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class ToolFailedError(ProwessError, RuntimeError):
-    """A tool cannot do what it was asked; the model is told in these words, and the run goes on."""
+    """A tool call fails; the model reads the message and the run goes on."""
 
 
 class RefusedError(ToolFailedError):
-    """The policy, or the user, does not let a tool do what it was asked."""
+    """The policy or the user refuses a tool call."""
 
 
 class Policy(Frozen):
-    """What tools may do, whoever brought them."""
+    """What tools may do."""
 
     deny: frozenset[str] = frozenset()
-    """Types or names of tools that are not offered at all."""
+    """Types or names of tools that are not offered."""
     ask: frozenset[str] = frozenset()
-    """Types or names of tools before each call of which the user is asked."""
+    """Types or names of tools that need the user's confirmation before each call."""
     allowed_hosts: tuple[str, ...] = ()
-    """Domains, each with all below it, that tools may speak to; none is all that are public."""
+    """Domains, with their subdomains, that tools may connect to; empty allows every public host."""
     allow_private: bool = False
-    """Whether tools may speak to addresses of this machine or network, where their configuration says so too."""
+    """Whether tools may connect to this machine or its network, if their configuration allows it too."""
     roots: tuple[str, ...] = ()
-    """Folders, absolute, outside which no tool reads or writes; none is the role's folder."""
+    """Absolute folders; no tool reads or writes outside them. Empty means the role's folder."""
     max_result_bytes: int = 200_000
-    """Bytes of what one call returns to the model."""
+    """Bytes of one result that the model gets."""
 
-    def permission(self, kind: str, name: str, *, ask: bool = False) -> str:
-        """Return `allow`, `ask` or `deny` for a tool.
+    def permission(self, kind: str, name: str, *, ask: bool = False) -> Literal["allow", "ask", "deny"]:
+        """Return whether a tool may be called, always or after confirmation.
 
         Args:
-            kind: its type, as in `shell`.
-            name: its own.
-            ask: whether its configuration wants the user to be asked.
+            kind: its type, such as `shell`.
+            name: its name.
+            ask: whether its configuration requires confirmation.
         """
         if self.deny & {kind, name}:
             return "deny"
         return "ask" if ask or self.ask & {kind, name} else "allow"
 
     def resolve_in_roots(self, path: str) -> str:
-        """Return a path without links that lies in one of the roots.
+        """Return a path without links, inside one of the roots.
 
         Raises:
-            RefusedError: it does not.
+            RefusedError: the path is outside all roots.
         """
         real = os.path.realpath(path)
         for root in self.roots:
             top = os.path.realpath(root)
             if real == top or real.startswith(top.rstrip(os.sep) + os.sep):
                 return real
-        raise RefusedError(f"{quoted(path, 200)} is outside of what the role's policy opens")
+        raise RefusedError(f"{quoted(path, 200)} is outside the folders that the role allows")
 
 
 class ToolContext(Frozen):
-    """What a tool is made with, beside its configuration."""
+    """What a tool is made with, besides its configuration."""
 
     folder: str
-    """The role's folder, absolute: relative paths of a configuration begin here."""
+    """The role's folder, absolute; relative paths in a configuration start here."""
     policy: Policy
     skill: str | None = None
-    """The folder of the skill that brought the tool; None for one of the role's own."""
+    """The folder of the skill that the tool comes from; `None` for the role's own tools."""
     env: Mapping[str, str] = EMPTY
-    """The environment whose variables a configuration may name as `${NAME}`."""
+    """The variables that a configuration may name as `${NAME}`."""
     sandbox: str = "auto"
-    """What contains processes: one of `sandbox.CHOICES`."""
+    """How processes are contained: one of `sandbox.CHOICES`."""
     trusted: bool = False
-    """Whether processes may run where nothing contains them: the user has said so."""
+    """Whether the user allows processes to run without a sandbox."""
 
     def absolute_path(self, text: str) -> str:
-        """Return a path of a configuration, absolute."""
+        """Return the absolute path for a path in a configuration."""
         return os.path.abspath(os.path.join(self.folder, os.path.expanduser(text)))
 
     def expand_variables(self, text: str, where: str) -> tuple[str, tuple[str, ...]]:
-        """Return a text of a configuration with the value of each `${NAME}` in its place, and those values.
+        """Replace each `${NAME}` in a text of a configuration; return the text and the inserted values.
 
         Args:
-            text: from the configuration.
-            where: what it is, for the error.
+            text: the text.
+            where: what the text is, for the error message.
 
         Raises:
             ConfigError: a variable is not set, or is empty.
@@ -104,13 +104,12 @@ class ToolContext(Frozen):
         values = []
 
         def value(match: re.Match[str]) -> str:
-            found = self.env.get(match[1], "")
-            if not found:
-                words = f"{where} needs the variable `{match[1]}`, which is not set"
+            setting = self.env.get(match[1], "")
+            if not setting:
                 skill = ", and name it in the skill's `requires.env`" if self.skill is not None else ""
-                raise ConfigError(words, hint=f"set `{match[1]}`{skill}")
-            values.append(found)
-            return found
+                raise ConfigError(f"{where} needs `{match[1]}`, which is not set", hint=f"set `{match[1]}`{skill}")
+            values.append(setting)
+            return setting
 
         return _VARIABLE_REFERENCE.sub(value, text), tuple(values)
 
@@ -119,25 +118,25 @@ class AgentTool(Frozen):
     """A tool as a model sees it."""
 
     kind: str
-    """Its type, as in `shell`."""
+    """Its type, such as `shell`."""
     name: str
     description: str
     parameters: Mapping[str, Any]
-    """JSON Schema of its arguments: an object."""
+    """The JSON Schema of its arguments, an object."""
     call: Callable[..., str]
-    """Takes the arguments by name and returns text.
+    """Called with the arguments by name; returns text.
 
     Raises:
-        ToolFailedError: it cannot be done; the message is for the model.
+        ToolFailedError: the call fails; the message is for the model.
     """
     ask: bool = False
-    """Whether its configuration wants the user to be asked before each call."""
+    """Whether its configuration requires the user's confirmation before each call."""
     origin: str = "role"
-    """`role`, or the name of the skill that brought it."""
+    """`role`, or the name of the skill that the tool comes from."""
 
     def with_unique_name(self, taken: Iterable[str]) -> AgentTool:
-        """Return the tool under a name that is not taken yet: its own, with its origin before it, or with a number."""
+        """Return the tool under the first free name: its own, with its origin as a prefix, or with a number."""
         used = set(taken)
-        first = self.name if self.origin == "role" else f"{self.origin.replace('-', '_')}_{self.name}"
-        names = (self.name, first[:60], *(f"{first[:56]}_{number}" for number in range(2, 1000)))
+        prefixed = self.name if self.origin == "role" else f"{self.origin.replace('-', '_')}_{self.name}"
+        names = (self.name, prefixed[:60], *(f"{prefixed[:56]}_{number}" for number in range(2, 1000)))
         return self.with_changes(name=next(name for name in names if name not in used))

@@ -1,34 +1,18 @@
-"""a tool's configuration -> the tools a model sees
+"""Make the tools that a role or a skill configures.
 
-Each file is one type. `BUILDERS` says where each is made; only those that a role or a skill asks for are imported.
+Front door: `make_tools` makes the tools of a configuration, `make_mcp_toolset` connects an MCP server. Each module
+without an underscore is one type of tool. Nothing here knows roles, conversations or the server; tools know the policy
+they run under (`prowess.agent.policy`).
 """
 
-from __future__ import annotations
+from prowess._internal.lazy import lazy_exports
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from ._make_tools import make_tools
+    from .mcp import make_mcp_toolset
 
-    from prowess.agent.policy import AgentTool, ToolContext
+__all__ = ["make_mcp_toolset", "make_tools"]
 
-__all__ = ["TOOL_TYPES", "make_tools"]
-
-TOOL_TYPES = ("filesystem", "git", "http", "mcp", "python", "script", "shell", "web_reader")
-"""Types of tools, each a module of this package with a function `tools(options, around)`."""
-
-
-def make_tools(kind: str, options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, ...]:
-    """Make the tools of one configuration.
-
-    Args:
-        kind: one of `BUILDERS`.
-        options: as `tool_table` says, with its defaults.
-        context: what else they are made with.
-
-    Raises:
-        ConfigError: the configuration cannot be used on this machine.
-    """
-    made: tuple[AgentTool, ...] = import_module(f".{kind}", __name__).tools(options, context)
-    return made
+if not TYPE_CHECKING:  # or else every misspelt name would have a type
+    __getattr__ = lazy_exports(__name__, {"_make_tools": ("make_tools",), "mcp": ("make_mcp_toolset",)})

@@ -1,80 +1,229 @@
-"""a request -> an answer, within what may be reached, in the time and size it was given
+"""Decide which hosts a tool may connect to, and connect to nothing else.
 
-One request, one connection, one answer. httpx2 is httpx as its users maintain it now: Pydantic AI, its MCP client and
-OpenAI's client all bring it.
+The role's policy and a tool's own lists say which hosts are allowed. A name is looked up once, and the connection goes
+to the addresses that were checked: a name that resolves to another address a moment later (DNS rebinding) gains
+nothing. `_fetch` sends requests this way.
 """
 
 from __future__ import annotations
 
 import asyncio
-import zlib
+import ipaddress
+import re
+import socket
+import threading
 from typing import TYPE_CHECKING, Any
 
 import httpx2
 
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import neutral, quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
-
-from ._reach import NetworkAccess, origin, parse_url
+from prowess.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterable, Mapping
+    from typing import Self
 
-__all__ = ["HttpResponse", "GuardedTransport", "fetch"]
+    from prowess.agent.policy import ToolContext
 
-USER_AGENT = "Prowess"
-_MAX_REDIRECTS = 5
-_REDIRECT_STATUSES = (301, 302, 303, 307, 308)
+__all__ = ["GuardedTransport", "NetworkAccess", "is_public", "parse_url", "url_origin"]
+
+_MAX_URL_CHARS = 8000
 _MAX_ADDRESSES = 4
+"""Addresses of one name that are tried."""
+_FORBIDDEN_CHARS = re.compile(r"[\x00-\x20\x7f\\]")
+_match_numeric_label = re.compile(r"0x[0-9a-f]*|[0-9]+").fullmatch
+"""The last label of a name that some libraries read as a number: an address in disguise."""
+_NAT64_NETWORK = ipaddress.ip_network("64:ff9b::/96")
+_HINT = "the user can allow it with `allow_private: true` for the tool"
+_SKILL_HINT = f"{_HINT} and `security.allow_private: true` in the role"
 
 
-class HttpResponse(Frozen):
-    """What a server said."""
+def parse_url(text: str) -> httpx2.URL:
+    """Parse an absolute `http` or `https` URL.
 
-    status: int
-    reason: str
-    url: str
-    """Where the answer is from, after redirects."""
-    headers: httpx2.Headers
-    body: bytes
-    is_complete: bool
-    """False where there was more than was to be read."""
+    Raises:
+        RefusedError: it is invalid, has another scheme, or contains a user name.
+    """
+    try:
+        url = httpx2.URL("" if len(text) > _MAX_URL_CHARS or _FORBIDDEN_CHARS.search(text) else text)
+        is_web_url = url.scheme in ("http", "https") and bool(url.host) and 0 < url_origin(url)[2] < 65536
+    except (httpx2.InvalidURL, ValueError):
+        raise RefusedError(f"invalid URL: {quoted(text, PATH_LIMIT)}") from None
+    if not is_web_url:
+        raise RefusedError(f"invalid URL: {quoted(text, PATH_LIMIT)}; give one like `https://example.com/page`")
+    if url.userinfo:
+        raise RefusedError("URLs with a user name or password are not allowed; leave them out")
+    return url
 
-    @property
-    def media_type(self) -> str:
-        """The type of the body without its parameters, as in `text/html`; empty where the server says none."""
-        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
-    def text(self) -> str:
-        """Return the body as text: by the server's word, else as UTF-8; what cannot be read is replaced."""
-        _, _, rest = self.headers.get("content-type", "").lower().partition("charset=")
-        charset = rest.partition(";")[0].strip(" \"'")
-        for mark, name in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
-            charset = name if self.body.startswith(mark) else charset
+def url_origin(url: httpx2.URL) -> tuple[str, str, int]:
+    """Return the scheme, host and port of a URL."""
+    port = (443 if url.scheme == "https" else 80) if url.port is None else url.port
+    return url.scheme, url.host, port
+
+
+def is_public(address: str) -> bool:
+    """Return whether an IP address is public, rather than of this machine or its network."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if ip.version == 6:
+        # Each of these contains an IPv4 address, and a gateway connects to that.
+        embedded = [ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())]
+        if ip in _NAT64_NETWORK:
+            embedded.append(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
+        ipv4_addresses = [str(address) for address in embedded if address is not None]
+        if ipv4_addresses:
+            return all(is_public(address) for address in ipv4_addresses)
+        if ip.is_site_local:
+            return False
+    return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_link_local or ip.is_unspecified)
+
+
+class NetworkAccess(Frozen):
+    """The hosts that a tool may connect to."""
+
+    allowed: tuple[tuple[str, ...], ...] = ()
+    """Lists of domains: a host must match a domain of each list, or be a subdomain of one."""
+    blocked: tuple[str, ...] = ()
+    allow_private_addresses: bool = False
+    """Whether addresses of this machine and its network are allowed."""
+    hint: str = _HINT
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any], context: ToolContext) -> Self:
+        """Return what a tool's configuration and the role's policy both allow.
+
+        Raises:
+            ConfigError: a domain is invalid.
+        """
+        policy = context.policy
+        allow_private_addresses = bool(options.get("allow_private", policy.allow_private))
+        lists = [policy.allowed_hosts, options.get("allowed_domains", ())]
+        return cls(
+            allowed=tuple(_normalized_domains(domains) for domains in lists if domains),
+            blocked=_normalized_domains(options.get("blocked_domains", ())),
+            allow_private_addresses=allow_private_addresses and (context.skill is None or policy.allow_private),
+            hint=_HINT if context.skill is None else _SKILL_HINT,
+        )
+
+    def check(self, url: httpx2.URL) -> None:
+        """Check a URL without looking up its host.
+
+        Raises:
+            RefusedError: the URL is not allowed.
+        """
+        host = _host_name(url)
+        address = _ip_literal(host)
+        if address is None and _match_numeric_label(host.rpartition(".")[2]):
+            raise RefusedError(f"invalid host: {quoted(host)} is neither a name nor a standard IP address")
+        for domains in self.allowed:
+            if not any(_is_in_domain(host, domain) for domain in domains):
+                raise RefusedError(f"{quoted(host)} is not an allowed host: allowed are {', '.join(domains)[:500]}")
+        if any(_is_in_domain(host, domain) for domain in self.blocked):
+            raise RefusedError(f"{quoted(host)} is a blocked host")
+        if not self.allow_private_addresses and (
+            _is_in_domain(host, "localhost") or (address is not None and not is_public(address))
+        ):
+            raise self._private_address_error(host)
+
+    async def addresses(self, url: httpx2.URL) -> tuple[str, ...]:
+        """Look up the host of a URL, once, and return its IP addresses.
+
+        Raises:
+            RefusedError: the host, or one of its addresses, is not allowed.
+            ToolFailedError: the host does not exist.
+        """
+        self.check(url)
+        host = _host_name(url)
+        literal = _ip_literal(host)
+        addresses = (literal,) if literal is not None else await _resolve_host(host, url_origin(url)[2])
+        # A single private address is enough to refuse: a name with both kinds is a trap.
+        if not self.allow_private_addresses and not all(is_public(address) for address in addresses):
+            raise self._private_address_error(host)
+        return addresses
+
+    def _private_address_error(self, host: str) -> RefusedError:
+        return RefusedError(
+            f"{quoted(host)} is an address of this machine or its network, which is not allowed", hint=self.hint
+        )
+
+
+def _host_name(url: httpx2.URL) -> str:
+    """Return the host of a URL in the form that is looked up."""
+    return url.raw_host.decode("ascii", "replace").lower().strip("[]").rstrip(".")
+
+
+def _ip_literal(host: str) -> str | None:
+    try:
+        return str(ipaddress.ip_address(host))
+    except ValueError:
+        return None
+
+
+def _is_in_domain(host: str, domain: str) -> bool:
+    return host == domain or host.endswith(f".{domain}")
+
+
+def _normalized_domains(domains: Iterable[str]) -> tuple[str, ...]:
+    """Return domains of a configuration in the form that hosts have.
+
+    Raises:
+        ConfigError: a domain is invalid.
+    """
+    normalized = []
+    for domain in domains:
+        host = domain.strip().removeprefix("*.").strip(".")
+        host = f"[{host}]" if ":" in host and not host.startswith("[") else host
         try:
-            if charset not in _IGNORED_CODECS:
-                return self.body.decode(charset or "utf-8", "replace")
-        except (LookupError, ValueError):
-            pass
-        return self.body.decode("utf-8", "replace")
+            url = parse_url(f"http://{host}/")
+        except RefusedError:
+            url = None
+        if url is None or url.port is not None or url.path != "/" or url.query:
+            raise ConfigError(f"invalid domain: {quoted(domain)}", hint="write only the name, as in `example.com`")
+        normalized.append(_ip_literal(_host_name(url)) or _host_name(url))
+    return tuple(normalized)
 
 
-_IGNORED_CODECS = ("idna", "punycode", "unicode_escape", "unicode-escape", "raw_unicode_escape", "raw-unicode-escape")
-"""Codecs of Python that no page is written in, and that take long or fail."""
+async def _resolve_host(host: str, port: int) -> tuple[str, ...]:
+    """Return the IP addresses of a name.
+
+    Raises:
+        ToolFailedError: the name does not exist.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[tuple[str, ...]] = loop.create_future()
+
+    def look_up() -> None:
+        try:
+            entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))
+        except (OSError, UnicodeError):
+            addresses = ()
+        try:
+            loop.call_soon_threadsafe(lambda: None if done.done() else done.set_result(addresses))
+        except RuntimeError:
+            return  # the loop is closed: the request was cancelled
+
+    # In a thread of its own: the loop waits for its own threads at its end, however long a look-up takes.
+    threading.Thread(target=look_up, daemon=True).start()
+    addresses = await done
+    if not addresses:
+        raise ToolFailedError(f"host not found: {quoted(host, PATH_LIMIT)}")
+    return addresses
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """Connects to the addresses that were checked, and to nothing else; the host's name stays in `Host` and TLS.
+    """Connects only to addresses that were checked; `Host` and TLS still use the host's name.
 
     Args:
-        access: who may be spoken to.
-        only: the one URL whose origin is open; None is each that `reach` opens.
+        access: the allowed hosts.
+        only: a URL whose origin is the only one allowed.
     """
 
     def __init__(self, access: NetworkAccess, *, only: httpx2.URL | None = None) -> None:
         self._access, self._only = access, only
-        # A connection that is kept would be known by its address alone, and serve another name at the same address.
+        # The pool knows a kept connection by its address alone, and would use it for another name at that address.
         limits = httpx2.Limits(max_keepalive_connections=0)
         self._inner = httpx2.AsyncHTTPTransport(limits=limits)
 
@@ -82,13 +231,13 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         """Send a request.
 
         Raises:
-            RefusedError: it must not be sent there.
-            ToolFailedError: nobody knows the host.
+            RefusedError: the URL is not allowed.
+            ToolFailedError: the host does not exist.
         """
         url = request.url
-        if self._only is not None and origin(url) != origin(self._only):
-            raise RefusedError(f"the server sends on to {quoted(str(url), 200)}, which is another host")
-        failed: httpx2.TransportError = httpx2.ConnectError("no address")
+        if self._only is not None and url_origin(url) != url_origin(self._only):
+            raise RefusedError(f"the server redirects to {quoted(str(url), PATH_LIMIT)}, which is another host")
+        failure: httpx2.TransportError = httpx2.ConnectError("no address")
         for address in (await self._access.addresses(url))[:_MAX_ADDRESSES]:
             try:
                 return await self._inner.handle_async_request(
@@ -101,134 +250,9 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                     )
                 )
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-                failed = error
-        raise failed
+                failure = error
+        raise failure
 
     async def aclose(self) -> None:
-        """Close what is open."""
+        """Close the connections."""
         await self._inner.aclose()
-
-
-def fetch(
-    method: str,
-    url: str,
-    *,
-    access: NetworkAccess,
-    timeout: float,
-    limit: int,
-    headers: Mapping[str, str] | None = None,
-    content: bytes | None = None,
-    redirect_allowed: Callable[[httpx2.URL], bool] | None = None,
-) -> HttpResponse:
-    """Send a request and read the answer; to be called where no event loop runs.
-
-    Redirects of GET and HEAD are followed, each checked as the first URL was. Headers go to the first origin only.
-
-    Args:
-        method: in capitals.
-        url: absolute.
-        access: who may be spoken to.
-        timeout: seconds for all of it, from the look-up to the last byte.
-        limit: bytes of the answer that are read, after unpacking.
-        headers: sent beside the client's own.
-        content: the body.
-        redirect_allowed: says whether a redirect may lead to a URL, beside what `reach` says.
-
-    Raises:
-        RefusedError: the URL, or one it leads to, must not be opened.
-        ToolFailedError: there is no answer, or none that can be read.
-    """
-    request = _request_following_redirects(
-        method, parse_url(url), access, limit, dict(headers or {}), content, redirect_allowed
-    )
-    try:
-        return asyncio.run(_with_timeout(request, timeout))
-    except (TimeoutError, httpx2.TimeoutException):
-        raise ToolFailedError(f"there was no whole answer within {timeout:g} seconds") from None
-    except zlib.error:
-        raise ToolFailedError("the answer is packed in a way that cannot be unpacked") from None
-    except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
-        words = neutral(str(error))[:300] or type(error).__name__
-        raise ToolFailedError(f"the request failed: {words}") from error
-
-
-async def _with_timeout(request: Any, timeout: float) -> HttpResponse:
-    answer: HttpResponse = await asyncio.wait_for(request, timeout)
-    return answer
-
-
-async def _request_following_redirects(
-    method: str,
-    url: httpx2.URL,
-    access: NetworkAccess,
-    limit: int,
-    headers: dict[str, str],
-    content: bytes | None,
-    redirect_allowed: Callable[[httpx2.URL], bool] | None,
-) -> HttpResponse:
-    """Ask, and go where the answer leads.
-
-    Raises:
-        RefusedError: it leads to where nothing may be asked.
-        ToolFailedError: it leads nowhere.
-    """
-    # The whole has a limit of time, which one for each read could not keep.
-    async with httpx2.AsyncClient(
-        transport=GuardedTransport(access),
-        timeout=None,
-        trust_env=False,
-        headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip"},
-    ) as client:
-        for _ in range(_MAX_REDIRECTS + 1):
-            async with client.stream(method, url, headers=headers, content=content) as response:
-                to = response.headers.get("location")
-                if to is None or response.status_code not in _REDIRECT_STATUSES or method not in ("GET", "HEAD"):
-                    return await _read_response(response, limit)
-            target = parse_url(str(url.join(_checked_location(to))))
-            if redirect_allowed is not None and not redirect_allowed(target):
-                raise RefusedError(f"the server sends on to {quoted(str(target), 200)}, which is not open")
-            if origin(target) != origin(url):
-                if headers and target.scheme == "http" and url.scheme == "https":
-                    raise RefusedError(f"the server sends on to {quoted(str(target), 200)}, which is not encrypted")
-                headers = {}
-            client.cookies.clear()
-            url = target
-    raise ToolFailedError(f"the server sends on more than {_MAX_REDIRECTS} times")
-
-
-def _checked_location(text: str) -> str:
-    """Return where a redirect leads; an answer's headers may hold anything.
-
-    Raises:
-        RefusedError: nowhere.
-    """
-    try:
-        httpx2.URL(text)
-    except httpx2.InvalidURL:
-        raise RefusedError(f"the server sends on to {quoted(text, 200)}, which is no URL") from None
-    return text
-
-
-async def _read_response(response: httpx2.Response, limit: int) -> HttpResponse:
-    """Read at most so many bytes; what is packed grows no further either.
-
-    Raises:
-        ToolFailedError: it is packed in a way that was not asked for.
-    """
-    packed = response.headers.get("content-encoding", "").strip().lower()
-    if packed not in ("", "identity", "gzip", "x-gzip"):
-        raise ToolFailedError(f"the answer is packed as {quoted(packed)}, which was not asked for")
-    unpack = zlib.decompressobj(16 + zlib.MAX_WBITS) if packed.endswith("gzip") else None
-    body = bytearray()
-    async for chunk in response.aiter_raw():
-        body += chunk if unpack is None else unpack.decompress(chunk, limit + 1 - len(body))
-        if len(body) > limit:
-            break
-    return HttpResponse(
-        status=response.status_code,
-        reason=response.reason_phrase,
-        url=str(response.request.url),
-        headers=response.headers,
-        body=bytes(body[:limit]),
-        is_complete=len(body) <= limit and not (unpack is not None and unpack.unused_data),
-    )

@@ -1,0 +1,125 @@
+"""Collect the tools of an agent under the role's policy: each configuration once, each name once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prowess._internal.text import quoted
+from prowess.errors import ConfigError
+
+from .tools import make_tools
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .policy import AgentTool, ToolContext
+    from .role import Role, ToolConfig
+
+__all__ = ["Toolbox"]
+
+_RESERVED_NAMES = ("activate_skill", "read_skill_file", "search_skills")
+"""Names of a session's own tools, which no tool of a role or a skill may have."""
+
+
+class Toolbox:
+    """The tools of an agent, under the role's policy.
+
+    Args:
+        role: its policy applies.
+        context: what every tool is made with; `add` sets `skill`, `trusted` and `env`.
+    """
+
+    def __init__(self, role: Role, context: ToolContext) -> None:
+        self.role, self.context = role, context
+        self.tools: list[AgentTool] = []
+        self.mcp_servers: list[tuple[str, ToolConfig, ToolContext]] = []
+        """MCP servers: origin, configuration, context. Their tools are known once they run."""
+        self.notes: list[str] = []
+        """What is not offered, and why."""
+        self._origins: dict[str, str] = {}
+        self._has_writing_tool = False
+
+    @property
+    def can_write_files(self) -> bool:
+        """Whether a tool could change files in the role's folder."""
+        kinds = {tool.kind for tool in self.tools}
+        return bool(self.mcp_servers) or bool(kinds & {"shell", "python", "script"}) or self._has_writing_tool
+
+    def copy(self) -> Toolbox:
+        """Return a copy to add more tools to; it starts without notes."""
+        other = Toolbox(self.role, self.context)
+        other.tools, other.mcp_servers = [*self.tools], [*self.mcp_servers]
+        other._origins, other._has_writing_tool = dict(self._origins), self._has_writing_tool
+        return other
+
+    def add(
+        self,
+        config: ToolConfig,
+        origin: str,
+        folder: str | None,
+        *,
+        trusted: bool,
+        env_variables: Iterable[str] | None = None,
+    ) -> None:
+        """Add the tools of one configuration, unless an equal configuration was added before.
+
+        Args:
+            config: the configuration.
+            origin: `role`, or the skill's name.
+            folder: the skill's folder.
+            trusted: whether its processes may run without a sandbox.
+            env_variables: the only variables, besides PATH, that the configuration may name as `${NAME}`; `None` allows
+                all. A skill gets those it says it requires, or it could send any of its user's keys anywhere.
+
+        Raises:
+            ConfigError: the configuration cannot be used on this machine.
+        """
+        # A script is in its skill's folder, so the same configuration in another folder is another tool.
+        key = config.key if config.kind != "script" else f"{config.key} {folder}"
+        if key in self._origins:
+            return
+        self._origins[key] = origin
+        self._has_writing_tool = self._has_writing_tool or not config.options.get("read_only", True)
+        context = self.context.with_changes(skill=folder, trusted=trusted, env=self._visible_env(env_variables))
+        if context.policy.permission(config.kind, "") == "deny":
+            self.notes.append(f"the role denies tools of type `{config.kind}`, requested by {quoted(origin)}")
+        elif config.kind == "mcp":
+            _check_mcp_server(config, context)
+            self.mcp_servers.append((origin, config, context))
+        else:
+            for tool in make_tools(config.kind, config.options, context):
+                self._add_tool(tool.with_changes(origin=origin))
+
+    def _visible_env(self, variables: Iterable[str] | None) -> Mapping[str, str]:
+        env = self.context.env
+        return env if variables is None else {name: env[name] for name in ("PATH", *variables) if name in env}
+
+    def _add_tool(self, tool: AgentTool) -> None:
+        policy = self.context.policy
+        renamed = tool.with_unique_name((*_RESERVED_NAMES, *(other.name for other in self.tools)))
+        # The policy applies to the tool's own name and to the name it has here.
+        permissions = {policy.permission(tool.kind, name, ask=tool.ask) for name in (tool.name, renamed.name)}
+        if "deny" in permissions:
+            self.notes.append(f"the role denies the tool `{tool.name}`, requested by {quoted(tool.origin)}")
+        else:
+            self.tools.append(renamed.with_changes(ask="ask" in permissions))
+
+
+def _check_mcp_server(config: ToolConfig, context: ToolContext) -> None:
+    """Check that an MCP server could be started, without starting it.
+
+    Raises:
+        ConfigError: it could not.
+    """
+    needed = "command" if config.options["transport"] == "stdio" else "url"
+    if not config.options[needed]:
+        message = f"`{needed}` is missing: an `mcp` tool with the transport `{config.options['transport']}` needs it"
+        raise ConfigError(message, hint=f"add `{needed}: ...`")
+    try:
+        from .tools import make_mcp_toolset
+
+        toolset = make_mcp_toolset(config.options, context)
+    except ImportError:
+        return  # the MCP client is not installed, so nothing will start the server
+    if toolset.log is not None:
+        toolset.log.close()
