@@ -202,9 +202,7 @@ def _instruction_parts(role: Role, explicit: Iterable[LoadedSkill]) -> Iterator[
         yield InstructionPart(origin=skill.name, text=f"## Skill: {skill.name}\n\n{skill.body.strip()}")
 
 
-def _make_toolbox(
-    role: Role, explicit: Iterable[LoadedSkill], context: ToolContext
-) -> tuple[Toolbox, list[Finding]]:
+def _make_toolbox(role: Role, explicit: Iterable[LoadedSkill], context: ToolContext) -> tuple[Toolbox, list[Finding]]:
     """Return the tools of a role and of the skills it names, and what is wrong with their configurations."""
     toolbox = Toolbox(role, context)
     findings: list[Finding] = []

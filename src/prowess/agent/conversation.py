@@ -225,9 +225,7 @@ class _RunningTurn:
         return Turn(
             output=output,
             error=error,
-            activations=tuple(
-                {"name": record.name, "digest": record.digest, "turn": record.turn} for record in ledger
-            ),
+            activations=tuple({"name": record.name, "digest": record.digest, "turn": record.turn} for record in ledger),
             tool_calls=tuple(self.calls.values()),
             usage=usage_counts(self.usage),
             notes=tuple(self.notes),

@@ -1,8 +1,8 @@
-"""a role's model, or another -> a model of Pydantic AI, with its key
+"""Make the model of a role, or of `--model`, for Pydantic AI.
 
-provider:name         whom Pydantic AI knows; `openai` where none is named
-openai:NAME@URL       a server that speaks OpenAI's API, with a key or without one
-script:FILE           a script, without any server
+provider:name         a provider that Pydantic AI knows; by default `openai`
+openai:NAME@URL       a server with OpenAI's API, with or without an API key
+script:FILE           a scripted model, without a server
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from prowess._internal.text import nearest_names, neutral, quoted
+from prowess._internal.text import PATH_LIMIT, did_you_mean, neutral, quoted
 from prowess.errors import ConfigError
 from prowess.findings import finding
 from prowess.testing import ScriptedModel
@@ -41,7 +41,7 @@ _API_KEY_VARIABLES = {
     "openrouter": ("OPENROUTER_API_KEY",),
     "xai": ("XAI_API_KEY",),
 }
-"""Providers that need a key, and the variables they look for it in."""
+"""Providers that need an API key, and the variables that may contain it."""
 PROVIDERS = (
     "alibaba", "anthropic", "azure", "azure-responses", "bedrock", "bedrock-mantle", "cerebras", "cohere", "crusoe",
     "deepseek", "fireworks", "github", "github-copilot", "google", "google-cloud", "google-decisions", "groq", "heroku",
@@ -49,27 +49,27 @@ PROVIDERS = (
     "openai-chatgpt", "openai-codex", "openai-decisions", "openai-responses", "openrouter", "ovhcloud", "sambanova",
     "snowflake", "system-one", "together", "typesafe", "vercel", "vllm", "xai", "zai",
 )  # fmt: skip
-"""Whom Pydantic AI 2.68 asks for a model that talks; besides, `gateway/` before one of them."""
+"""The providers of chat models in Pydantic AI 2.68; `gateway/` may come before a name."""
 
 
 def model_name(config: ModelConfig) -> str:
-    """Return what a model is called in reports."""
+    """Return a model's name for reports: `provider:name`, with its URL if it has one."""
     at = f"@{config.base_url}" if config.base_url else ""
     return f"{config.provider}:{config.name or '?'}{at}"
 
 
 def resolve_model(config: ModelConfig, override: str | None) -> ModelConfig | None:
-    """Return the model that will be asked, as far as that can be said without a framework or a key.
+    """Return the model to use, without a framework or an API key.
 
     Args:
-        config: of the role.
-        override: what the user names instead; settings such as `temperature` stay the role's.
+        config: the role's model.
+        override: the model of `--model`; settings such as `temperature` stay the role's.
 
     Returns:
-        None where it is a script.
+        The model, or `None` for a scripted model.
 
     Raises:
-        ConfigError: no model is named, or it cannot be one.
+        ConfigError: no model is given, or it is invalid.
     """
     if override is not None:
         if override.startswith("script:"):
@@ -80,28 +80,27 @@ def resolve_model(config: ModelConfig, override: str | None) -> ModelConfig | No
         )
     if not (config.name or "").strip():
         raise ConfigError(
-            "no model is named", hint="write `model: provider:name` in the role, or give `--model provider:name`"
+            "no model given", hint="write `model: provider:name` in the role, or use `--model provider:name`"
         )
     if config.provider == "script":
-        raise ConfigError("a role does not bring a script", hint="give it as `--model script:FILE`")
+        raise ConfigError("a role cannot name a scripted model", hint="use `--model script:FILE`")
     if config.provider.removeprefix("gateway/") not in PROVIDERS:
-        near = nearest_names(config.provider, PROVIDERS)
-        hint = f"did you mean {quoted(near[0])}?" if near else "name it as `provider:name`, as in `openai:gpt-4o-mini`"
-        raise ConfigError(f"there is no provider of models {quoted(config.provider)}", hint=hint)
+        hint = did_you_mean(config.provider, PROVIDERS, "write `provider:name`, for example `openai:gpt-4o-mini`")
+        raise ConfigError(f"unknown model provider {quoted(config.provider)}", hint=hint)
     if config.base_url and config.provider != "openai":
         raise ConfigError(
-            f"`base_url` is for servers that speak OpenAI's API, not for {quoted(config.provider)}",
-            hint="write `provider: openai`",
+            f"`base_url` needs the provider `openai`, not {quoted(config.provider)}",
+            hint="write `provider: openai`, which is for every server with OpenAI's API",
         )
     if config.base_url and not _match_url(config.base_url):
         raise ConfigError(
-            f"{quoted(config.base_url, 200)} is no address of a server", hint="write it as `http://HOST:PORT/v1`"
+            f"invalid server URL {quoted(config.base_url, PATH_LIMIT)}", hint="write it as `http://HOST:PORT/v1`"
         )
     return config
 
 
 def model_findings(role: Role, override: str | None) -> tuple[Finding, ...]:
-    """Return what keeps a role's model, or the one that is given instead, from being asked."""
+    """Return what is wrong with a role's model, or with that of `--model`."""
     try:
         if resolve_model(role.model, override) is None:
             _scripted_model(str(override))
@@ -118,16 +117,16 @@ _match_url = re.compile(r"https?://[^\s/]+(/\S*)?").fullmatch
 
 
 def make_model(config: ModelConfig, override: str | None, env: Mapping[str, str] | None = None) -> tuple[Any, str]:
-    """Return a model of Pydantic AI, and what it is called.
+    """Return a model of Pydantic AI, and its name for reports.
 
     Args:
-        config: of the role.
-        override: what the user names instead.
-        env: the environment that keys are taken from; the process's by default.
+        config: the role's model.
+        override: the model of `--model`.
+        env: the environment that contains API keys, instead of the process's.
 
     Raises:
-        ConfigError: no model is named, there is no key for it, or it is not known.
-        ImportError: Pydantic AI, or what a provider needs, is not installed.
+        ConfigError: no model is given, it is invalid, or its API key is missing.
+        ImportError: Pydantic AI is not installed.
     """
     env = os.environ if env is None else env
     chosen = resolve_model(config, override)
@@ -139,18 +138,18 @@ def make_model(config: ModelConfig, override: str | None, env: Mapping[str, str]
 
 
 def _api_key(config: ModelConfig, env: Mapping[str, str]) -> str | None:
-    """Return the key of a provider, None for one that needs none.
+    """Return a provider's API key, or `None` if it does not need one.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: the key is missing.
     """
-    names = (config.api_key_env,) if config.api_key_env else _API_KEY_VARIABLES.get(config.provider, ())
-    if not names:
+    variables = (config.api_key_env,) if config.api_key_env else _API_KEY_VARIABLES.get(config.provider, ())
+    if not variables:
         return None
-    variable, key = names[0], next((env[name].strip() for name in names if env.get(name, "").strip()), None)
+    key = next((env[name].strip() for name in variables if env.get(name, "").strip()), None)
     if not key:
-        words = f"there is no key for {quoted(config.provider)}: the variable {variable} is not set"
-        raise ConfigError(words, hint=f"set {variable}, {_NO_KEY_HINT}")
+        message = f"no API key for {quoted(config.provider)}: {variables[0]} is not set"
+        raise ConfigError(message, hint=f"set {variables[0]}, {_NO_KEY_HINT}")
     return key
 
 
@@ -164,9 +163,9 @@ def _openai_model(config: ModelConfig, env: Mapping[str, str]) -> Any:
     except ImportError as error:
         raise ImportError(missing_extra("pydantic-ai-slim[openai]", "agent")) from error
     url = config.base_url or env.get("OPENAI_BASE_URL") or None
-    # A server of one's own often wants no key; the client wants one of any kind.
+    # Many local servers need no key, but the client does.
     key = env.get(config.api_key_env or "OPENAI_API_KEY", "").strip() or "none" if url else _api_key(config, env)
-    # Without a reason at its end an answer has broken off, however well its connection was closed.
+    # An answer without a finish reason is incomplete, even if the connection was closed properly.
     profile = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
     return OpenAIChatModel(str(config.name), provider=OpenAIProvider(base_url=url, api_key=key), profile=profile)
 
@@ -181,17 +180,17 @@ def _provider_model(config: ModelConfig, key: str | None) -> Any:
         raise ImportError(missing_extra("pydantic-ai-slim", "agent")) from error
 
     def with_key(name: str) -> Any:
-        made: Any = infer_provider_class(name)
-        return made(api_key=key)
+        provider: Any = infer_provider_class(name)
+        return provider(api_key=key)
 
-    # Only a key from a variable of one's own must be handed on: the provider finds its own by itself.
-    own = config.api_key_env is not None and not config.provider.startswith("gateway/")
+    # Only a key from `api_key_env` is passed on: a provider reads its usual variable itself.
+    has_own_key = config.api_key_env is not None and not config.provider.startswith("gateway/")
     try:
-        return infer_model(f"{config.provider}:{config.name}", with_key if own else infer_provider)
+        return infer_model(f"{config.provider}:{config.name}", with_key if has_own_key else infer_provider)
     except ImportError as error:
         hint = f"`pip install 'pydantic-ai-slim[{config.provider}]'`"
         raise ConfigError(f"the provider {quoted(config.provider)} is not installed: {error}", hint=hint) from None
-    except Exception as error:  # noqa: BLE001 - each provider has its own way of saying that it is not set up
-        said = neutral(" ".join(str(error).split()))[:500]
-        words = f"the model {quoted(f'{config.provider}:{config.name}')} cannot be used: {said}"
-        raise ConfigError(words, hint=f"set what it asks for, {_NO_KEY_HINT}") from None
+    except Exception as error:  # noqa: BLE001 - each provider raises its own exception if it is not set up
+        detail = neutral(" ".join(str(error).split()))[:500]
+        message = f"cannot use the model {quoted(f'{config.provider}:{config.name}')}: {detail}"
+        raise ConfigError(message, hint=f"set up the provider, {_NO_KEY_HINT}") from None

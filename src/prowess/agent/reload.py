@@ -1,7 +1,7 @@
-"""a role's file -> its assembly as it is now
+"""Reload a role when its files change.
 
-With `watch` it is read again at the beginning of a turn whenever the role, a skill it names or a folder of skills has
-changed. A turn that has begun keeps what it began with, and what is wrong does not take the place of what was right.
+With `watch`, each turn starts by comparing the files of the role and of its skills with what was read before. A running
+turn keeps its assembly, and an invalid change does not replace a valid role.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from prowess._internal.files import stat_fingerprint
 from prowess.errors import ConfigError
 from prowess.findings import format_findings
 
@@ -25,19 +26,19 @@ __all__ = ["RoleReloader"]
 
 
 class RoleReloader:
-    """A role that may change while it is used.
+    """A role that may change while it is in use.
 
     Args:
-        path: of its file.
-        dirs: folders of skills that the user named.
+        path: the role's file.
+        dirs: skill directories from the command line.
         env: the environment.
         home: the user's home instead of `~`.
-        sandbox: what contains processes.
-        watch: whether changes count.
-        notify: told what happens, for the user.
+        sandbox: one of `sandbox.CHOICES`.
+        watch: whether to reload after changes.
+        notify: called with each note for the user.
 
     Raises:
-        ConfigError: the role, or a skill it names, cannot be used; the message tells all that is wrong.
+        ConfigError: the role, or a skill it names, is invalid; the message lists everything that is wrong.
     """
 
     def __init__(
@@ -53,64 +54,65 @@ class RoleReloader:
     ) -> None:
         self._path, self._dirs, self._env, self._home = os.path.abspath(path), tuple(dirs), env, home
         self._sandbox, self._watch, self._notify = sandbox, watch, notify or (lambda _: None)
-        self._assembly: Assembly | None = None
         self._failure: str | None = None
         self._fingerprints: dict[str, Fingerprint] = {}
-        assembly, failure = self._load()
+        assembly, failure = self._load(None)
         if assembly is None:
-            raise ConfigError(failure, hint="`prowess validate` says the same without running it")
+            raise ConfigError(failure, hint="`prowess validate` reports the same without running the role")
         self._assembly = assembly
         for note in assembly.notes:
             self._notify(note)
 
     def current(self) -> Assembly:
-        """Return the assembly for a turn that begins now."""
-        # What was wrong may be mended in a file that nothing led to yet, so it is tried again each time.
-        if self._watch and (self._failure is not None or self._current_fingerprints() != self._fingerprints):
-            before, old = self._failure, self._assembly
-            assembly, failure = self._load()
-            if assembly is None:
-                if failure != before:
-                    self._notify(f"the change is not taken over: {failure}")
-            else:
-                kept = assembly if old is None else assembly.with_policy_of(old)
-                self._assembly = kept
-                words = "" if kept is assembly else "; its policy and its tools stay, since they may have changed it"
-                self._notify(f"the role was read again, because it or a skill has changed{words}")
-                for note in assembly.notes:
-                    if old is None or note not in old.notes:
-                        self._notify(note)
-        assert self._assembly is not None  # noqa: S101 - it was there at the beginning, and only another replaces it
+        """Return the assembly for a turn that begins now, reloaded if anything changed."""
+        # After a failure, the fix may be in a file that is not watched yet, so every turn tries again.
+        if self._watch and (self._failure is not None or self._take_fingerprints(self._assembly) != self._fingerprints):
+            self._reload()
         return self._assembly
 
-    def _load(self) -> tuple[Assembly | None, str]:
-        """Read the role; return its assembly, or why there is none."""
-        before = self._current_fingerprints()
-        made, findings = assemble(self._path, dirs=self._dirs, env=self._env, home=self._home, sandbox=self._sandbox)
-        usable = made if made is not None and not findings else None
+    def _reload(self) -> None:
+        old, old_failure = self._assembly, self._failure
+        assembly, failure = self._load(old)
+        if assembly is None:
+            if failure != old_failure:
+                self._notify(f"the change is not loaded: {failure}")
+            return
+        self._assembly = assembly.with_policy_of(old)
+        kept = (
+            "" if self._assembly is assembly else "; its policy and tools stay, because its tools can write its files"
+        )
+        self._notify(f"reloaded the role after a change{kept}")
+        for note in assembly.notes:
+            if note not in old.notes:
+                self._notify(note)
+
+    def _load(self, old: Assembly | None) -> tuple[Assembly | None, str]:
+        """Read the role; return its assembly, or `None` and what is wrong."""
+        before = self._take_fingerprints(old)
+        assembly, findings = assemble(
+            self._path, dirs=self._dirs, env=self._env, home=self._home, sandbox=self._sandbox
+        )
+        usable = None if findings else assembly
         self._failure = None if usable else format_findings(findings) or "it cannot be read"
-        # A file that has changed while it was read counts as it was before.
-        self._fingerprints = {path: before.get(path, mark) for path, mark in self._current_fingerprints(usable).items()}
+        # A file that changed while it was read keeps the fingerprint from before, so the next turn reads it again.
+        after = self._take_fingerprints(usable or old)
+        self._fingerprints = {path: before.get(path, fingerprint) for path, fingerprint in after.items()}
         return usable, self._failure or ""
 
-    def _watched_paths(self, assembly: Assembly | None) -> list[str]:
-        """Return the paths that tell whether anything has changed."""
+    def _take_fingerprints(self, assembly: Assembly | None) -> dict[str, Fingerprint]:
+        """Return the fingerprint of each file and folder that the role depends on."""
         paths = [self._path]
         if assembly is not None:
             paths += [skill.path for skill in assembly.explicit]
             if assembly.catalog is not None:
-                # A new skill changes the folder it is put into, a changed one its own file.
-                places = [place.path for place in assembly.catalog.scan_roots]
-                paths += [*places, *(entry.path for entry in assembly.catalog.skills)]
-        return paths
-
-    def _current_fingerprints(self, assembly: Assembly | None = None) -> dict[str, Fingerprint]:
-        return {path: _fingerprint(path) for path in self._watched_paths(assembly or self._assembly)}
+                # A new skill changes the folder it is in, a changed skill its own file.
+                paths += [root.path for root in assembly.catalog.scan_roots]
+                paths += [entry.path for entry in assembly.catalog.skills]
+        return {path: _fingerprint(path) for path in paths}
 
 
 def _fingerprint(path: str) -> Fingerprint:
     try:
-        status = os.stat(path)
+        return stat_fingerprint(os.stat(path))
     except (OSError, ValueError):
         return None
-    return status.st_ino, status.st_size, status.st_mtime_ns

@@ -1,7 +1,7 @@
-"""a role's file -> Role, and all that is wrong with it
+"""Read role files, and load the skills that a role names.
 
-Two forms mean the same: InitRunner's (`apiVersion`, `kind`, `metadata`, `spec`), as it stands in its documents, and the
-flat one (`name`, `prompt`, `model` ...). Tables say what each may hold; `schema` publishes them.
+Front door: `load_role` reads a role's file, `load_explicit_skills` loads the skills it names, and `schema` is the JSON
+Schema for editors. Nothing here knows Pydantic AI, the rest of `prowess.agent`, or the catalog.
 """
 
 from prowess._internal.lazy import lazy_exports

@@ -1,7 +1,7 @@
-"""a role's file -> Role, and all that is wrong with it
+"""Read a role's file, and report everything that is wrong with it.
 
-Two forms mean the same: InitRunner's (`apiVersion`, `kind`, `metadata`, `spec`), as it stands in its documents, and the
-flat one (`name`, `prompt`, `model` ...). Tables say what each may hold; `schema` publishes them.
+Two forms mean the same: InitRunner's (`apiVersion`, `kind`, `metadata`, `spec`) and the flat one (`name`, `prompt`,
+`model`, ...). Tables say what each key may contain; `schema` publishes them as a JSON Schema.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import nearest_names, quoted
+from prowess._internal.text import did_you_mean, quoted
 from prowess.skill import MAX_BYTES, FindingCollector, MappingReader, read_yaml_mapping
 
 from ._schema import FieldSpec, map_items, read_fields
@@ -40,26 +40,26 @@ __all__ = [
 ]
 
 ROLE_INVALID = "role-invalid"
-"""The code of all that is wrong with a role."""
+"""The code of every finding about a role."""
 API_VERSION = "initrunner/v1"
 MAX_SKILLS = 200
 """InitRunner, "Configuration": `max_skills: 50   # default: 50, max: 200`."""
 
 
 class ToolConfig(Frozen):
-    """A tool that a role or a skill asks for."""
+    """One entry of `tools:` in a role or a skill."""
 
     kind: str
-    """Its type, as in `shell`."""
+    """Its type, such as `shell`."""
     options: Mapping[str, Any]
-    """All of `tool_table`'s keys."""
+    """All keys of `TOOL_FIELDS` for the type, with defaults filled in."""
     where: str
-    """Its path inside the file, as in `spec.tools[0]`."""
+    """Its path inside the file, such as `spec.tools[0]`."""
     line: int | None = None
 
     @property
     def key(self) -> str:
-        """What two configurations have in common that are one tool: type and options."""
+        """The type and options as one text: equal keys are the same tool."""
         return json.dumps([self.kind, self.options], sort_keys=True, default=list)
 
 
@@ -69,20 +69,20 @@ class ModelConfig(Frozen):
     provider: str = "openai"
     name: str | None = None
     base_url: str | None = None
-    """Of a server that speaks OpenAI's API."""
+    """The URL of a server with OpenAI's API."""
     api_key_env: str | None = None
-    """The variable that holds its key, where it is not the provider's own."""
+    """The environment variable that contains the API key, instead of the provider's usual one."""
     temperature: float | None = None
     top_p: float | None = None
     max_tokens: int | None = None
-    """Tokens of one answer."""
+    """The most tokens of one answer."""
 
 
 class Guardrails(Frozen):
-    """What one run may use."""
+    """The limits of one run."""
 
     max_tokens_per_run: int | None = 50_000
-    """Tokens of all requests and answers together."""
+    """Tokens of all requests and answers."""
     max_tool_calls: int | None = 20
     max_requests: int | None = 50
     """Requests to the model."""
@@ -90,31 +90,31 @@ class Guardrails(Frozen):
 
 
 class Security(Frozen):
-    """What no tool may do, whoever brought it."""
+    """The policy for every tool, the role's own and those of skills."""
 
     deny: tuple[str, ...] = ()
     """Types or names of tools that are not offered."""
     ask: tuple[str, ...] = ()
-    """Types or names of tools before each call of which the user is asked."""
+    """Types or names of tools that need the user's confirmation before each call."""
     allowed_hosts: tuple[str, ...] = ()
     allow_private: bool = False
     roots: tuple[str, ...] = (".",)
-    """Folders, relative to the role's, outside which no tool reads or writes."""
+    """Folders, relative to the role's folder; no tool reads or writes outside them."""
 
 
 class Role(Frozen):
     """An agent in one file."""
 
     path: str
-    """Of the file, absolute."""
+    """The absolute path of the file."""
     name: str
     prompt: str
     description: str = ""
     model: ModelConfig = ModelConfig()
     skills: tuple[str, ...] = ()
-    """Explicit references, in their order."""
+    """Names or paths of skills to load whole, in order."""
     skill_lines: tuple[int | None, ...] = ()
-    """Where each stands."""
+    """The line of each."""
     auto_skills_enabled: bool = True
     max_skills: int = 50
     tools: tuple[ToolConfig, ...] = ()
@@ -123,47 +123,51 @@ class Role(Frozen):
 
     @property
     def folder(self) -> str:
-        """The file's folder, in which relative paths begin."""
+        """The file's folder; relative paths start here."""
         return os.path.dirname(self.path)
 
 
 # ── the tables ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 MODEL_FIELDS: FieldTable = {
-    "provider": FieldSpec(kind="text", doc="who serves it, as in `openai` or `anthropic`", default="openai"),
-    "name": FieldSpec(kind="text", doc="what the provider calls it", needed=True),
-    "base_url": FieldSpec(kind="text", doc="of a server that speaks OpenAI's API"),
-    "api_key_env": FieldSpec(kind="text", doc="the variable that holds its key, where it is not the provider's own"),
-    "temperature": FieldSpec(kind="number", doc="how freely it answers", inclusive=True, maximum=2),
-    "top_p": FieldSpec(kind="number", doc="of how many likely words it chooses", maximum=1),
-    "max_tokens": FieldSpec(kind="integer", doc="tokens of one answer", minimum=1),
+    "provider": FieldSpec(kind="text", doc="the provider, such as `openai` or `anthropic`", default="openai"),
+    "name": FieldSpec(kind="text", doc="the provider's name of the model", needed=True),
+    "base_url": FieldSpec(kind="text", doc="the URL of a server with OpenAI's API"),
+    "api_key_env": FieldSpec(
+        kind="text", doc="the environment variable with the API key, instead of the provider's usual one"
+    ),
+    "temperature": FieldSpec(kind="number", doc="the sampling temperature", inclusive=True, maximum=2),
+    "top_p": FieldSpec(kind="number", doc="nucleus sampling: the share of likely words to choose from", maximum=1),
+    "max_tokens": FieldSpec(kind="integer", doc="the most tokens of one answer", minimum=1),
 }
 _GUARDRAIL_FIELDS: FieldTable = {
     "max_tokens_per_run": FieldSpec(
-        kind="integer", doc="tokens of all requests and answers of a run", default=50_000, minimum=1
+        kind="integer", doc="the most tokens of all requests and answers in a run", default=50_000, minimum=1
     ),
-    "max_tool_calls": FieldSpec(kind="integer", doc="calls of tools in a run", default=20, minimum=0),
-    "max_requests": FieldSpec(kind="integer", doc="requests to the model in a run", default=50, minimum=1),
-    "timeout_seconds": FieldSpec(kind="number", doc="seconds a run may take", default=300.0, maximum=86_400),
+    "max_tool_calls": FieldSpec(kind="integer", doc="the most tool calls in a run", default=20, minimum=0),
+    "max_requests": FieldSpec(kind="integer", doc="the most requests to the model in a run", default=50, minimum=1),
+    "timeout_seconds": FieldSpec(
+        kind="number", doc="the time limit of a run, in seconds", default=300.0, maximum=86_400
+    ),
 }
 _SECURITY_FIELDS: FieldTable = {
-    "deny": FieldSpec(
-        kind="texts", doc="types or names of tools that are not offered, whoever brings them", default=()
-    ),
+    "deny": FieldSpec(kind="texts", doc="types or names of tools that are not offered", default=()),
     "ask": FieldSpec(
-        kind="texts", doc="types or names of tools before each call of which the user is asked", default=()
+        kind="texts", doc="types or names of tools that need the user's confirmation before each call", default=()
     ),
     "allowed_hosts": FieldSpec(
-        kind="texts", doc="domains tools may speak to, with all below them; none is all", default=()
+        kind="texts", doc="domains that tools may connect to, with their subdomains; empty allows all", default=()
     ),
     "allow_private": FieldSpec(
-        kind="truth", doc="whether a skill's tools may speak to this machine or network", default=False
+        kind="truth", doc="whether a skill's tools may connect to this machine and its network", default=False
     ),
-    "roots": FieldSpec(kind="texts", doc="folders outside which no tool reads or writes", default=(".",)),
+    "roots": FieldSpec(kind="texts", doc="the folders that tools may read and write", default=(".",)),
 }
 _AUTO_SKILLS_FIELDS: FieldTable = {
-    "enabled": FieldSpec(kind="truth", doc="whether skills are discovered", default=True),
-    "max_skills": FieldSpec(kind="integer", doc="discovered skills at most", default=50, minimum=1, maximum=MAX_SKILLS),
+    "enabled": FieldSpec(kind="truth", doc="whether to discover skills", default=True),
+    "max_skills": FieldSpec(
+        kind="integer", doc="the most skills to discover", default=50, minimum=1, maximum=MAX_SKILLS
+    ),
 }
 _MODEL_SCHEMA = {
     "anyOf": [
@@ -186,27 +190,32 @@ _TOOLS_SCHEMA = {
     },
 }
 _COMMON_FIELDS: FieldTable = {
-    "model": FieldSpec(kind="model", doc="the model: a map, or one text", schema=_MODEL_SCHEMA),
-    "skills": FieldSpec(kind="texts", doc="skills that are loaded whole: names or paths", default=()),
-    "auto_skills": FieldSpec(kind="map", doc="skills that are discovered", keys=_AUTO_SKILLS_FIELDS, default=EMPTY),
+    "model": FieldSpec(kind="model", doc="the model, as a map or as `provider:name`", schema=_MODEL_SCHEMA),
+    "skills": FieldSpec(kind="texts", doc="names or paths of skills to load whole", default=()),
+    "auto_skills": FieldSpec(kind="map", doc="settings for discovered skills", keys=_AUTO_SKILLS_FIELDS, default=EMPTY),
     "tools": FieldSpec(kind="tools", doc="the role's own tools", schema=_TOOLS_SCHEMA, default=()),
-    "guardrails": FieldSpec(kind="map", doc="what one run may use", keys=_GUARDRAIL_FIELDS, default=EMPTY),
+    "guardrails": FieldSpec(kind="map", doc="the limits of one run", keys=_GUARDRAIL_FIELDS, default=EMPTY),
     "security": FieldSpec(
-        kind="map", doc="what no tool may do, whoever brings it", keys=_SECURITY_FIELDS, default=EMPTY
+        kind="map",
+        doc="the policy for every tool, the role's own and those of skills",
+        keys=_SECURITY_FIELDS,
+        default=EMPTY,
     ),
 }
 _METADATA_FIELDS: FieldTable = {
-    "name": FieldSpec(kind="text", doc="what the agent is called", needed=True),
-    "description": FieldSpec(kind="text", doc="what it is for", default=""),
-    "tags": FieldSpec(kind="texts", doc="words to find it by", default=()),
-    "author": FieldSpec(kind="text", doc="who wrote it", default=""),
-    "version": FieldSpec(kind="text", doc="of the role", default=""),
+    "name": FieldSpec(kind="text", doc="the agent's name", needed=True),
+    "description": FieldSpec(kind="text", doc="what the agent is for", default=""),
+    "tags": FieldSpec(kind="texts", doc="words to find the role by", default=()),
+    "author": FieldSpec(kind="text", doc="the role's author", default=""),
+    "version": FieldSpec(kind="text", doc="the role's version", default=""),
 }
-_PROMPT_FIELD = FieldSpec(kind="text", doc="what the model is told first", needed=True)
+_PROMPT_FIELD = FieldSpec(kind="text", doc="the system prompt", needed=True)
 INITRUNNER_FIELDS: FieldTable = {
-    "apiVersion": FieldSpec(kind="text", doc="of the form", needed=True, choices=(API_VERSION,)),
-    "kind": FieldSpec(kind="text", doc="of the file", needed=True, choices=("Agent",)),
-    "metadata": FieldSpec(kind="map", doc="about the role", keys=_METADATA_FIELDS, needed=True, default=EMPTY),
+    "apiVersion": FieldSpec(kind="text", doc="the version of the format", needed=True, choices=(API_VERSION,)),
+    "kind": FieldSpec(kind="text", doc="the kind of file", needed=True, choices=("Agent",)),
+    "metadata": FieldSpec(
+        kind="map", doc="information about the role", keys=_METADATA_FIELDS, needed=True, default=EMPTY
+    ),
     "spec": FieldSpec(
         kind="map", doc="the role", keys={"role": _PROMPT_FIELD, **_COMMON_FIELDS}, needed=True, default=EMPTY
     ),
@@ -215,7 +224,7 @@ FLAT_FIELDS: FieldTable = {**_METADATA_FIELDS, "prompt": _PROMPT_FIELD, **_COMMO
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a role's file, both forms."""
+    """Return the JSON Schema of a role's file, with both forms."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A role of Prowess",
@@ -230,10 +239,11 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
     """Read a role.
 
     Args:
-        path: of its file.
+        path: the role's file.
 
     Returns:
-        The role, None where it cannot be read, and all that is wrong with it: where anything is, it must not run.
+        The role, or `None` if the file cannot be read; and everything that is wrong. With any finding the role must not
+        run.
     """
     file = os.path.abspath(os.fspath(path))
     report = FindingCollector(file, ROLE_INVALID)
@@ -248,26 +258,27 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
     flat = form.get("apiVersion") is None and form.get("spec") is None and form.get("kind") is None
     table = FLAT_FIELDS if flat else INITRUNNER_FIELDS
     values = read_fields(form, table, {"model": _read_model, "tools": read_tools})
-    about, said = (values, values) if flat else (values["metadata"] or {}, values["spec"] or {})
+    metadata, spec = (values, values) if flat else (values["metadata"] or {}, values["spec"] or {})
+    auto_skills = spec.get("auto_skills") or {}
     role = Role(
         path=file,
-        name=about.get("name") or "",
-        description=about.get("description") or "",
-        prompt=said.get("prompt" if flat else "role") or "",
-        model=said.get("model") or ModelConfig(),
-        skills=tuple(said.get("skills") or ()),
+        name=metadata.get("name") or "",
+        description=metadata.get("description") or "",
+        prompt=spec.get("prompt" if flat else "role") or "",
+        model=spec.get("model") or ModelConfig(),
+        skills=tuple(spec.get("skills") or ()),
         skill_lines=_item_lines(form if flat else form.get("spec"), "skills"),
-        auto_skills_enabled=(said.get("auto_skills") or {}).get("enabled", True),
-        max_skills=(said.get("auto_skills") or {}).get("max_skills", 50),
-        tools=tuple(said.get("tools") or ()),
-        guardrails=Guardrails(**(said.get("guardrails") or {})),
-        security=Security(**(said.get("security") or {})),
+        auto_skills_enabled=auto_skills.get("enabled", True),
+        max_skills=auto_skills.get("max_skills", 50),
+        tools=tuple(spec.get("tools") or ()),
+        guardrails=Guardrails(**(spec.get("guardrails") or {})),
+        security=Security(**(spec.get("security") or {})),
     )
     return role, tuple(report.findings)
 
 
 def _item_lines(form: MappingReader | Node | None, name: str) -> tuple[int | None, ...]:
-    """Return where each text of a list stands; what is wrong with it was told before."""
+    """Return the line of each text in a list; other items are reported elsewhere."""
     top = form.node if isinstance(form, MappingReader) else form
     if top is None or top.kind != "map":
         return ()
@@ -276,7 +287,7 @@ def _item_lines(form: MappingReader | Node | None, name: str) -> tuple[int | Non
 
 
 def _read_model(form: MappingReader, name: str) -> ModelConfig | None:
-    """Read a model: a map, or `provider:name`."""
+    """Read a model: a map or `provider:name`."""
     node = form.get(name)
     if node is None:
         return None
@@ -291,7 +302,7 @@ def _read_model(form: MappingReader, name: str) -> ModelConfig | None:
 
 
 def parse_model(text: str) -> ModelConfig:
-    """Return the model that one text means: `provider:name`, `openai:NAME@URL`; without a provider it is `openai`."""
+    """Parse `provider:name` or `openai:NAME@URL`; the default provider is `openai`."""
     provider, colon, name = text.partition(":")
     if not colon:
         provider, name = "openai", text
@@ -300,22 +311,21 @@ def parse_model(text: str) -> ModelConfig:
 
 
 def read_tools(form: MappingReader, name: str) -> tuple[ToolConfig, ...]:
-    """Read a list of tools' configurations, a role's or a skill's; those that are wrong are left out and reported."""
-    found = []
+    """Read `tools:` of a role or a skill; invalid entries are reported and left out."""
+    tools = []
     for inner in map_items(form, name):
         kind = inner.get_text("type", required=True)
         if kind is None:
             continue
         if kind not in TOOL_FIELDS:
-            near = nearest_names(kind, TOOL_FIELDS)
-            hint = f"did you mean {quoted(near[0])}?" if near else f"the types are {', '.join(TOOL_FIELDS)}"
-            inner.report.add(f"there is no tool of the type {quoted(kind)}", inner.get("type"), hint)
+            hint = did_you_mean(kind, TOOL_FIELDS, f"the types are {', '.join(TOOL_FIELDS)}")
+            inner.report.add(f"unknown tool type {quoted(kind)}", inner.get("type"), hint)
             continue
         table = {"type": FieldSpec(kind="text", doc="", needed=True), **TOOL_FIELDS[kind]}
         before = len(inner.report.findings)
         options = {key: value for key, value in read_fields(inner, table).items() if key != "type"}
-        # One that is wrong is not made: what it needs may be missing.
+        # An invalid entry may lack required keys.
         if len(inner.report.findings) > before or inner.report.is_full:
             continue
-        found.append(ToolConfig(kind=kind, options=options, where=inner.prefix, line=inner.node.line))
-    return tuple(found)
+        tools.append(ToolConfig(kind=kind, options=options, where=inner.prefix, line=inner.node.line))
+    return tuple(tools)

@@ -1,7 +1,7 @@
-"""a role's explicit skills -> what they bring, and all that is missing
+"""Load the skills that a role names, with their tools and everything they lack.
 
-The order in which a bare name is looked for is InitRunner's: beside the role, in the folders that the user named, in
-`~/.initrunner/skills`. What a role names shares the role's trust: who runs the one runs the other.
+A bare name is looked up in InitRunner's order: beside the role, in the user's skill directories, in
+`~/.initrunner/skills`. A skill that a role names shares the role's trust.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import nearest_names, neutral, quoted
+from prowess._internal.text import PATH_LIMIT, did_you_mean, neutral, quoted
 from prowess.findings import Severity, finding
 from prowess.skill import FindingCollector, MappingReader, YamlSyntaxError, find_missing, load, parse_yaml_node
 
@@ -34,37 +34,37 @@ class LoadedSkill(Frozen):
     name: str
     reference: str
     path: str
-    """Of its file, absolute."""
+    """The absolute path of its file."""
     body: str
     tools: tuple[ToolConfig, ...] = ()
     env_variables: tuple[str, ...] = ()
-    """Those it says it requires."""
+    """The variables that the skill says it requires."""
 
     @property
     def folder(self) -> str | None:
-        """Its folder; None for a flat file, which has no files of its own."""
+        """The skill's folder; `None` for a flat file, which has no other files."""
         folder, file = os.path.split(self.path)
         return folder if file == SKILL_FILE else None
 
 
-def skill_dirs(given: Iterable[str], env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the folders that the user named: `--skill-dir`, `INITRUNNER_SKILL_DIR`, `PROWESS_SKILL_DIR`."""
-    listed = (
+def skill_dirs(dirs: Iterable[str], env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the user's skill directories: `--skill-dir`, `INITRUNNER_SKILL_DIR`, `PROWESS_SKILL_DIR`."""
+    from_env = (
         part for name in ("INITRUNNER_SKILL_DIR", "PROWESS_SKILL_DIR") for part in env.get(name, "").split(os.pathsep)
     )
-    return tuple(dict.fromkeys(os.path.abspath(os.path.expanduser(path)) for path in (*given, *listed) if path))
+    return tuple(dict.fromkeys(os.path.abspath(os.path.expanduser(path)) for path in (*dirs, *from_env) if path))
 
 
 def load_explicit_skills(
     role: Role, *, dirs: Iterable[str], home: str, env: Mapping[str, str]
 ) -> tuple[tuple[LoadedSkill, ...], tuple[Finding, ...]]:
-    """Return the skills a role names, in its order, and all that keeps it from running.
+    """Return the skills that a role names, in its order, and everything that prevents it from running.
 
     Args:
-        role: whose.
+        role: the role.
         dirs: what `skill_dirs` returns.
         home: the user's home.
-        env: the environment that requirements are held against.
+        env: the environment to check requirements against.
     """
     loaded: dict[str, LoadedSkill] = {}
     findings: list[Finding] = []
@@ -72,12 +72,12 @@ def load_explicit_skills(
     for reference in role.skills:
         path = _resolve_reference(reference, role.folder, tuple(dirs), home)
         if path is None:
-            places = ", ".join(neutral(place) for place in _candidate_paths(reference, role.folder, tuple(dirs), home))
-            words = f"there is no skill {quoted(reference, 200)}: looked for {places}"
+            candidates = ", ".join(map(neutral, _candidate_paths(reference, role.folder, tuple(dirs), home)))
+            message = f"skill not found: {quoted(reference, PATH_LIMIT)} (looked for {candidates})"
             findings.append(
                 finding(
                     ROLE_INVALID,
-                    words,
+                    message,
                     path=role.path,
                     line=lines[reference],
                     hint=_reference_hint(reference, role.folder),
@@ -86,8 +86,8 @@ def load_explicit_skills(
             continue
         real = os.path.realpath(path)
         if real not in loaded:
-            skill, found = load_skill(path, reference=reference, env=env)
-            findings += found
+            skill, problems = load_skill(path, reference=reference, env=env)
+            findings += problems
             if skill is not None:
                 loaded[real] = skill
     return tuple(loaded.values()), tuple(findings)
@@ -98,7 +98,7 @@ def _is_path(reference: str) -> bool:
 
 
 def _candidate_paths(reference: str, folder: str, dirs: tuple[str, ...], home: str) -> Iterator[str]:
-    """Yield where a reference may lead, in order."""
+    """Yield the paths that a reference may mean, in order."""
     if _is_path(reference):
         path = os.path.abspath(os.path.join(folder, os.path.expanduser(reference)))
         yield path
@@ -122,43 +122,44 @@ def _reference_hint(reference: str, folder: str) -> str:
         names = [name.removesuffix(".md") for name in os.listdir(top)]
     except OSError:
         names = []
-    near = nearest_names(os.path.basename(reference.rstrip("/")), names)
-    return f"did you mean {quoted(near[0])}?" if near else "write its path relative to the role, or use `--skill-dir`"
+    otherwise = "write its path relative to the role, or use `--skill-dir`"
+    return did_you_mean(os.path.basename(reference.rstrip("/")), names, otherwise)
 
 
 def load_skill(path: str, *, reference: str, env: Mapping[str, str]) -> tuple[LoadedSkill | None, list[Finding]]:
-    """Read one skill as a role does that names it: its fields, its tools, and whether all it requires is there.
+    """Load a skill as a role that names it does: check its fields, its tools and its requirements.
 
     Args:
-        path: of its file, absolute.
-        reference: how it is named.
-        env: the environment that requirements are held against.
+        path: the absolute path of its file.
+        reference: the name or path that the role uses.
+        env: the environment to check requirements against.
 
     Returns:
-        The skill, None where anything is wrong; and all that is.
+        The skill, or `None` if anything is wrong; and everything that is wrong.
     """
     skill = load(path, real=os.path.realpath(path))
-    found = [item for item in skill.findings if item.severity is Severity.ERROR]
+    findings = [item for item in skill.findings if item.severity is Severity.ERROR]
     for field in ("name", "description"):
-        if not found and not (getattr(skill, field) or "").strip():
-            found.append(
+        if not findings and not (getattr(skill, field) or "").strip():
+            findings.append(
                 finding(ROLE_INVALID, f"the skill has no `{field}`", path=path, line=1, hint=f"add `{field}:`")
             )
-    tools, more = read_skill_tools(skill)
-    found += more
+    tools, problems = read_skill_tools(skill)
+    findings += problems
     name = skill.name or os.path.basename(os.path.dirname(path))
-    for one in find_missing(skill.requirements, env=env):
-        words = f"the skill {quoted(name)} cannot be used: {one.message}"
-        found.append(finding(ROLE_INVALID, words, path=path, line=_field_line(skill, "requires"), hint=one.hint))
-    if found:
-        return None, found
+    for missing in find_missing(skill.requirements, env=env):
+        message = f"the skill {quoted(name)} cannot be used: {missing.message}"
+        line = _field_line(skill, "requires")
+        findings.append(finding(ROLE_INVALID, message, path=path, line=line, hint=missing.hint))
+    if findings:
+        return None, findings
     return LoadedSkill(
         name=name, reference=reference, path=path, body=skill.body, tools=tools, env_variables=skill.requirements.env
     ), []
 
 
 def _field_line(skill: Skill, key: str) -> int | None:
-    """Return the line of a field, None where it is not there."""
+    """Return the line of a field, or `None` if it is missing."""
     entry = skill.fields.get(key)
     return None if entry is None else entry.line
 
@@ -166,15 +167,15 @@ def _field_line(skill: Skill, key: str) -> int | None:
 def read_skill_tools(skill: Skill) -> tuple[tuple[ToolConfig, ...], list[Finding]]:
     """Return the tools that a skill declares, and what is wrong with them.
 
-    `tools: Read, Grep`, one line of text as Claude Code's agents have it, declares none.
+    `tools: Read, Grep`, one line of text as in Claude Code's agents, is ignored.
     """
     report = FindingCollector(skill.path or "", ROLE_INVALID)
-    front = None if skill.document is None else skill.document.frontmatter
-    if front is None or "tools" not in skill.fields or isinstance(skill.tools, str):
+    frontmatter = None if skill.document is None else skill.document.frontmatter
+    if frontmatter is None or "tools" not in skill.fields or isinstance(skill.tools, str):
         return (), []
     try:
-        # Its fence stands before the first line.
-        node = parse_yaml_node("\n" + front)
+        # The added line replaces the opening fence, so that line numbers are right.
+        node = parse_yaml_node("\n" + frontmatter)
     except YamlSyntaxError as error:
         report.add(error.message)
         return (), report.findings

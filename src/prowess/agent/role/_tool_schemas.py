@@ -1,6 +1,6 @@
-"""tool type -> what its configuration may say
+"""The keys of each tool type's configuration, in a role's `tools:` and in a skill's.
 
-Types and keys are InitRunner's. A skill's `tools:` and a role's are the same.
+Types and keys are InitRunner's.
 """
 
 from __future__ import annotations
@@ -16,130 +16,140 @@ if TYPE_CHECKING:
 
 __all__ = ["TOOL_FIELDS"]
 
-_TIMEOUT_FIELD = FieldSpec(kind="number", doc="seconds one call may take", default=30.0, maximum=3600)
+_TIMEOUT_FIELD = FieldSpec(kind="number", doc="time limit of one call, in seconds", default=30.0, maximum=3600)
 _OUTPUT_FIELD = FieldSpec(
-    kind="integer", doc="bytes of output a call may return", default=100_000, minimum=1, maximum=10_000_000
+    kind="integer", doc="the most bytes of output that one call returns", default=100_000, minimum=1, maximum=10_000_000
 )
-_CONFIRMATION_DOC = "whether the user is asked before each call"
+_CONFIRMATION_DOC = "whether the user must confirm each call"
 
 TOOL_FIELDS: Mapping[str, FieldTable] = {
     "filesystem": {
-        "root_path": FieldSpec(kind="text", doc="the folder that is open to it, relative to the role's", default="."),
-        "read_only": FieldSpec(kind="truth", doc="whether nothing may be written", default=True),
+        "root_path": FieldSpec(
+            kind="text", doc="the folder that the tools may use, relative to the role's folder", default="."
+        ),
+        "read_only": FieldSpec(kind="truth", doc="whether the tools only read", default=True),
         "allowed_extensions": FieldSpec(
-            kind="texts", doc="endings of files that may be opened, as in `.md`; none is all", default=()
+            kind="texts", doc="allowed file extensions, such as `.md`; empty allows all", default=()
         ),
         "max_bytes": FieldSpec(
-            kind="integer", doc="bytes of a file that are read or written", default=1_000_000, minimum=1
+            kind="integer", doc="the most bytes of a file to read or write", default=1_000_000, minimum=1
         ),
-        "require_confirmation": FieldSpec(
-            kind="truth", doc="whether the user is asked before a file is written", default=False
-        ),
+        "require_confirmation": FieldSpec(kind="truth", doc="whether the user must confirm each write", default=False),
     },
     "git": {
-        "repo_path": FieldSpec(kind="text", doc="the repository, relative to the role's folder", default="."),
-        "read_only": FieldSpec(kind="truth", doc="whether nothing may be changed", default=True),
+        "repo_path": FieldSpec(kind="text", doc="the repository's folder, relative to the role's folder", default="."),
+        "read_only": FieldSpec(kind="truth", doc="whether the tools only read", default=True),
         "timeout_seconds": _TIMEOUT_FIELD,
         "max_output_bytes": _OUTPUT_FIELD,
     },
     "shell": {
-        "allowed_commands": FieldSpec(kind="texts", doc="programs that may be started; none is all", default=()),
-        "blocked_commands": FieldSpec(kind="texts", doc="programs that may not", default=()),
+        "allowed_commands": FieldSpec(kind="texts", doc="allowed programs; empty allows all", default=()),
+        "blocked_commands": FieldSpec(kind="texts", doc="blocked programs", default=()),
         "require_confirmation": FieldSpec(kind="truth", doc=_CONFIRMATION_DOC, default=True),
         "timeout_seconds": _TIMEOUT_FIELD,
-        "working_dir": FieldSpec(kind="text", doc="where they start, relative to the role's folder", default="."),
+        "working_dir": FieldSpec(kind="text", doc="the working directory, relative to the role's folder", default="."),
         "max_output_bytes": _OUTPUT_FIELD,
     },
     "http": {
-        "base_url": FieldSpec(kind="text", doc="where all requests go: `https://HOST/PATH`", needed=True),
+        "base_url": FieldSpec(
+            kind="text", doc="the URL that all requests stay below: `https://HOST/PATH`", needed=True
+        ),
         "allowed_methods": FieldSpec(
             kind="texts",
-            doc="methods that may be used",
+            doc="allowed methods",
             default=("GET",),
             choices=("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),
         ),
         "headers": FieldSpec(
-            kind="text-map", doc="headers of each request; `${NAME}` is a variable's value", default={}
+            kind="text-map", doc="headers of each request; `${NAME}` inserts an environment variable", default={}
         ),
         "timeout_seconds": _TIMEOUT_FIELD,
-        "max_bytes": FieldSpec(kind="integer", doc="bytes of an answer that are read", default=1_000_000, minimum=1),
+        "max_bytes": FieldSpec(
+            kind="integer", doc="the most bytes of a response to read", default=1_000_000, minimum=1
+        ),
         "allow_private": FieldSpec(
-            kind="truth", doc="whether addresses of this machine or network may be asked", default=False
+            kind="truth", doc="whether addresses of this machine and its network are allowed", default=False
         ),
     },
     "web_reader": {
         "allowed_domains": FieldSpec(
-            kind="texts", doc="domains that may be read, with all below them; none is all", default=()
+            kind="texts", doc="allowed domains, with their subdomains; empty allows all", default=()
         ),
-        "blocked_domains": FieldSpec(kind="texts", doc="domains that may not", default=()),
+        "blocked_domains": FieldSpec(kind="texts", doc="blocked domains, with their subdomains", default=()),
         "timeout_seconds": _TIMEOUT_FIELD,
         "max_content_bytes": FieldSpec(
-            kind="integer", doc="bytes of a page that are read", default=1_000_000, minimum=1
+            kind="integer", doc="the most bytes of a page to read", default=1_000_000, minimum=1
         ),
         "allow_private": FieldSpec(
-            kind="truth", doc="whether addresses of this machine or network may be asked", default=False
+            kind="truth", doc="whether addresses of this machine and its network are allowed", default=False
         ),
     },
     "mcp": {
         "transport": FieldSpec(
-            kind="text", doc="how the server is spoken to", default="stdio", choices=("stdio", "sse", "streamable-http")
+            kind="text",
+            doc="how to connect to the server",
+            default="stdio",
+            choices=("stdio", "sse", "streamable-http"),
         ),
-        "command": FieldSpec(kind="text", doc="the program that is the server, for `stdio`"),
-        "args": FieldSpec(kind="texts", doc="its arguments", default=()),
-        "env": FieldSpec(kind="text-map", doc="variables for it; `${NAME}` is a variable's value", default={}),
-        "cwd": FieldSpec(kind="text", doc="where it starts, relative to the role's folder"),
-        "url": FieldSpec(kind="text", doc="where the server is, for the others"),
+        "command": FieldSpec(kind="text", doc="the server's program, for `stdio`"),
+        "args": FieldSpec(kind="texts", doc="the program's arguments", default=()),
+        "env": FieldSpec(
+            kind="text-map", doc="the program's environment variables; `${NAME}` inserts one of the user's", default={}
+        ),
+        "cwd": FieldSpec(kind="text", doc="the program's working directory, relative to the role's folder"),
+        "url": FieldSpec(kind="text", doc="the server's URL, for `sse` and `streamable-http`"),
         "headers": FieldSpec(
-            kind="text-map", doc="headers of each request; `${NAME}` is a variable's value", default={}
+            kind="text-map", doc="headers of each request; `${NAME}` inserts an environment variable", default={}
         ),
-        "tool_filter": FieldSpec(kind="texts", doc="tools of the server that are offered; none is all", default=()),
-        "tool_exclude": FieldSpec(kind="texts", doc="tools of the server that are not", default=()),
-        "tool_prefix": FieldSpec(kind="text", doc="put before the names of its tools, with `_`"),
+        "tool_filter": FieldSpec(kind="texts", doc="the server's tools to offer; empty offers all", default=()),
+        "tool_exclude": FieldSpec(kind="texts", doc="the server's tools to leave out", default=()),
+        "tool_prefix": FieldSpec(kind="text", doc="a prefix for the names of the server's tools, joined with `_`"),
         "timeout_seconds": _TIMEOUT_FIELD,
         "require_confirmation": FieldSpec(kind="truth", doc=_CONFIRMATION_DOC, default=False),
     },
     "python": {
         "timeout_seconds": _TIMEOUT_FIELD,
         "max_output_bytes": _OUTPUT_FIELD,
-        "working_dir": FieldSpec(kind="text", doc="what the code can read, relative to the role's folder"),
-        "network": FieldSpec(kind="truth", doc="whether the code has a network", default=False),
+        "working_dir": FieldSpec(kind="text", doc="the folder that the code can read, relative to the role's folder"),
+        "network": FieldSpec(kind="truth", doc="whether the code has network access", default=False),
         "require_confirmation": FieldSpec(kind="truth", doc=_CONFIRMATION_DOC, default=True),
     },
     "script": {
         "scripts": FieldSpec(
             kind="maps",
-            doc="the scripts, each a tool of its own",
+            doc="the scripts; each becomes a tool",
             needed=True,
             default=(),
             keys={
-                "name": FieldSpec(kind="text", doc="of the tool", needed=True),
-                "description": FieldSpec(kind="text", doc="what it does, for the model", default=""),
-                "path": FieldSpec(kind="text", doc="of the script, relative to the skill's or the role's folder"),
-                "body": FieldSpec(kind="text", doc="the script itself, instead of `path`"),
+                "name": FieldSpec(kind="text", doc="the tool's name", needed=True),
+                "description": FieldSpec(kind="text", doc="what the tool does, for the model", default=""),
+                "path": FieldSpec(kind="text", doc="the script's file, relative to the skill's or the role's folder"),
+                "body": FieldSpec(kind="text", doc="the script's text, instead of `path`"),
                 "interpreter": FieldSpec(
-                    kind="text", doc="the program that runs it; by default as its first line says"
+                    kind="text", doc="the program that runs the script; by default its first line decides"
                 ),
                 "parameters": FieldSpec(
                     kind="maps",
-                    doc="what the model gives it; the script finds each as a variable, in capitals",
+                    doc="the tool's arguments; the script gets each as an environment variable in capitals",
                     default=(),
                     keys={
-                        "name": FieldSpec(kind="text", doc="of the parameter", needed=True),
-                        "description": FieldSpec(kind="text", doc="what it means, for the model", default=""),
-                        "required": FieldSpec(kind="truth", doc="whether it must be given", default=False),
-                        "default": FieldSpec(kind="text", doc="what it is otherwise", default=""),
+                        "name": FieldSpec(kind="text", doc="the argument's name", needed=True),
+                        "description": FieldSpec(kind="text", doc="what the argument means, for the model", default=""),
+                        "required": FieldSpec(kind="truth", doc="whether the model must give it", default=False),
+                        "default": FieldSpec(kind="text", doc="the value if the model leaves it out", default=""),
                     },
                 ),
-                "timeout_seconds": FieldSpec(kind="number", doc="seconds it may take", maximum=3600),
+                "timeout_seconds": FieldSpec(kind="number", doc="the script's time limit, in seconds", maximum=3600),
             },
         ),
-        "interpreter": FieldSpec(kind="text", doc="the program that runs those that name none of their own"),
+        "interpreter": FieldSpec(kind="text", doc="the program that runs scripts without their own `interpreter`"),
         "working_dir": FieldSpec(
-            kind="text", doc="where they start, relative to the role's folder; by default the skill's or the role's"
+            kind="text",
+            doc="the working directory, relative to the role's folder; by default the skill's or the role's folder",
         ),
         "timeout_seconds": _TIMEOUT_FIELD,
         "max_output_bytes": _OUTPUT_FIELD,
-        "network": FieldSpec(kind="truth", doc="whether the scripts have a network", default=False),
+        "network": FieldSpec(kind="truth", doc="whether the scripts have network access", default=False),
         "require_confirmation": FieldSpec(kind="truth", doc=_CONFIRMATION_DOC, default=False),
     },
 }

@@ -1,148 +1,94 @@
-"""a role + a model -> who answers at an endpoint: each conversation has its own session and history
+"""Find a conversation again by its ID or by its messages.
 
-A conversation that is not known (a restart, a client that changed what was said) is begun anew with the messages that
-the client sends; the skills that were active in it are then chosen again.
+OpenAI's API has no conversations: each request contains all messages. So a conversation is identified by its messages,
+unless the client sends an ID in `X-Conversation-Id` or `metadata.conversation_id`. The field `user` is not used: it
+identifies a person, who may have many conversations at the same time.
 """
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Any
+import hashlib
+import json
+from collections import OrderedDict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from pydantic_ai.messages import ModelRequest, ModelResponse, SystemPromptPart, TextPart, UserPromptPart
-
-from prowess.agent.conversation import Conversation
-
-from ._requests import ChatAnswer, ConversationStore, RequestError, first_new_index
+from ._requests import Message
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from prowess.agent.conversation import Turn
-    from prowess.agent.reload import RoleReloader
+__all__ = ["ConversationStore", "first_new_index"]
 
-    from ._requests import Message
-
-__all__ = ["RoleBackend"]
+_T = TypeVar("_T")
 
 
-class RoleBackend:
-    """Answers as a role does. Nobody can be asked here: a call that wants its user's word is refused.
+class ConversationStore(Generic[_T]):
+    """The state of conversations, by their IDs or messages.
 
     Args:
-        reloader: the role.
-        model: of Pydantic AI.
-        yes: whether such calls are allowed all the same.
-        instrument: whether Pydantic AI reports to OpenTelemetry.
-        notify: told once what the user who serves it should know of a turn, as of tools that are not offered.
+        max_size: the number of conversations to keep; the least recently used goes first.
     """
 
-    def __init__(
-        self,
-        reloader: RoleReloader,
-        model: Any,
-        *,
-        yes: bool = False,
-        instrument: bool = False,
-        notify: Callable[[str], None] | None = None,
-    ) -> None:
-        self._reloader, self._model, self._yes, self._instrument = reloader, model, yes, instrument
-        self._notify, self._reported_notes = notify, set[str]()
-        self._conversations: ConversationStore[Conversation] = ConversationStore()
+    def __init__(self, max_size: int = 1000) -> None:
+        self._max_size = max_size
+        self._conversations: OrderedDict[str, tuple[str, _T]] = OrderedDict()
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The role's name, as what clients know for a model."""
-        return (self._reloader.current().role.name,)
+    @contextmanager
+    def checkout(self, messages: Sequence[Message], conversation_id: str | None) -> Iterator[_T | None]:
+        """Take the state of a conversation, so that no other request can use it; an error puts it back unchanged.
 
-    async def answer(self, messages: Sequence[Message], *, model: str, conversation: str | None) -> ChatAnswer:  # noqa: ARG002
-        """Answer the last message.
+        Args:
+            messages: all messages, or with an ID perhaps only the new ones.
+            conversation_id: the client's ID.
 
-        Raises:
-            RequestError: there is no answer; it says why.
+        Yields:
+            The state, or `None` if the conversation is unknown, in use, or does not match the messages; then start a
+            new one with these messages.
         """
-        with self._conversations.checkout(messages, conversation) as known:
-            held = self._current_conversation(known, messages)
-            return self._finish_turn(held, await held.ask(_new_user_text(messages)), messages, conversation)
+        earlier = messages[: first_new_index(messages)]
+        key = _key(earlier, conversation_id)
+        stored = None if key is None else self._conversations.get(key)
+        if key is None or stored is None or (earlier and stored[0] != _digest(earlier)):
+            yield None
+            return
+        del self._conversations[key]
+        try:
+            yield stored[1]
+        except BaseException:
+            self._conversations.setdefault(key, stored)
+            raise
 
-    async def stream(
-        self,
-        messages: Sequence[Message],
-        *,
-        model: str,  # noqa: ARG002 - there is one
-        conversation: str | None,
-    ) -> AsyncGenerator[str | ChatAnswer, None]:
-        """Answer in parts, then with all of it.
+    def save(self, messages: Sequence[Message], answer: str, conversation_id: str | None, state: _T) -> None:
+        """Keep the state of a conversation until its next message.
 
-        Raises:
-            RequestError: there is no answer, or only a part of one; it says why.
+        Args:
+            messages: the messages that were answered.
+            answer: the answer.
+            conversation_id: the client's ID.
+            state: the state.
         """
-        with self._conversations.checkout(messages, conversation) as known:
-            held = self._current_conversation(known, messages)
-            parts: asyncio.Queue[str | None] = asyncio.Queue()
-            task = asyncio.create_task(held.ask(_new_user_text(messages), on_text=parts.put_nowait))
-            task.add_done_callback(lambda _: parts.put_nowait(None))
-            try:
-                while (part := await parts.get()) is not None:
-                    yield part
-                answer = self._finish_turn(held, await task, messages, conversation)
-            finally:
-                # It must have ended before anyone else is given the conversation.
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-        # Kept by now: a client that goes with the last part in its hands takes nothing back.
-        yield answer
-
-    def _current_conversation(self, known: Conversation | None, messages: Sequence[Message]) -> Conversation:
-        """Return the conversation that messages belong to, as this turn finds the role; begin it if it is not known."""
-        assembly = self._reloader.current()
-        if known is not None:
-            known.update_assembly(assembly)
-            return known
-        confirm = _allow_every_call if self._yes else None
-        held = Conversation(assembly, self._model, confirm=confirm, instrument=self._instrument)
-        held.history = _history(messages)
-        return held
-
-    def _finish_turn(self, held: Conversation, turn: Turn, messages: Sequence[Message], name: str | None) -> ChatAnswer:
-        """Return what came of a turn as an answer, and keep its conversation.
-
-        Raises:
-            RequestError: there is none.
-        """
-        for note in turn.notes:
-            if self._notify is not None and note not in self._reported_notes:
-                self._reported_notes.add(note)
-                self._notify(note)
-        if turn.output is None:
-            raise RequestError(turn.error or "there is no answer", status=502, code="no_answer")
-        self._conversations.save(messages, turn.output, name, held)
-        used = turn.usage
-        return ChatAnswer(
-            text=turn.output,
-            input_tokens=used.get("input_tokens", 0),
-            output_tokens=used.get("output_tokens", 0),
-        )
+        all_messages = (*messages, Message(role="assistant", text=answer))
+        key = _key(all_messages, conversation_id)
+        if key is not None:
+            self._conversations[key] = (_digest(all_messages), state)
+            self._conversations.move_to_end(key)
+        while len(self._conversations) > self._max_size:
+            self._conversations.popitem(last=False)
 
 
-async def _allow_every_call(_tool: str, _arguments: Any) -> bool:
-    return True
+def first_new_index(messages: Sequence[Message]) -> int:
+    """Return the index of the first message after the last answer."""
+    return 1 + max((index for index, message in enumerate(messages) if message.role == "assistant"), default=-1)
 
 
-def _new_user_text(messages: Sequence[Message]) -> str:
-    """Return what the user says now."""
-    return "\n\n".join(message.text for message in messages[first_new_index(messages) :] if message.role == "user")
+def _key(messages: Sequence[Message], conversation_id: str | None) -> str | None:
+    if conversation_id is not None:
+        return f"id {conversation_id}"
+    return f"messages {_digest(messages)}" if messages else None
 
 
-def _history(messages: Sequence[Message]) -> list[Any]:
-    """Return what was said before, and what the client tells the model, as Pydantic AI has it."""
-    new = first_new_index(messages)
-    history: list[Any] = []
-    for at, message in enumerate(messages):
-        if message.role == "assistant":
-            history.append(ModelResponse(parts=[TextPart(message.text)]))
-        elif message.role == "system":
-            history.append(ModelRequest(parts=[SystemPromptPart(message.text)]))
-        elif at < new:
-            history.append(ModelRequest(parts=[UserPromptPart(message.text)]))
-    return history
+def _digest(messages: Sequence[Message]) -> str:
+    # Clients may trim the texts that they show, and send those.
+    data = json.dumps([(message.role, message.text.strip()) for message in messages])
+    return hashlib.sha256(data.encode()).hexdigest()

@@ -1,6 +1,6 @@
-"""an answer -> what OpenAI's clients read: one object, or events as it comes
+"""Send answers and errors in OpenAI's format: as one object, or as a stream of events.
 
-What goes wrong is an object too, with the status it has. A client that goes away ends what was done for it.
+When a client disconnects, the work for it is cancelled.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ if TYPE_CHECKING:
 
     from ._requests import ChatAnswer, ChatBackend, ChatRequest
 
-__all__ = ["error_response", "model_not_found_error", "streaming_response", "cancel_on_disconnect", "full_response"]
+__all__ = ["error_response", "full_response", "model_not_found_error", "streaming_response"]
 
 _T = TypeVar("_T")
 
 
-async def cancel_on_disconnect(receive: Receive, work: Coroutine[Any, Any, _T]) -> _T:
-    """Do something as long as the client waits for it; its request must have been read.
+async def _cancel_on_disconnect(receive: Receive, work: Coroutine[Any, Any, _T]) -> _T:
+    """Await work, but cancel it if the client disconnects; its request must have been read before.
 
     Raises:
-        ClientDisconnect: it went.
+        ClientDisconnect: the client disconnected.
     """
 
-    async def gone() -> None:
+    async def disconnected() -> None:
         while (await receive())["type"] != "http.disconnect":
             pass
 
-    doing, leaving = asyncio.ensure_future(work), asyncio.ensure_future(gone())
+    working, waiting = asyncio.ensure_future(work), asyncio.ensure_future(disconnected())
     try:
-        await asyncio.wait((doing, leaving), return_when=asyncio.FIRST_COMPLETED)
-        if not doing.done():
+        await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
             raise ClientDisconnect
-        return doing.result()
+        return working.result()
     finally:
-        for task in (doing, leaving):
+        for task in (working, waiting):
             task.cancel()
-        await asyncio.gather(doing, leaving, return_exceptions=True)
+        await asyncio.gather(working, waiting, return_exceptions=True)
 
 
 async def full_response(request: Request, backend: ChatBackend, chat: ChatRequest, name: str) -> Response:
-    """Answer at once."""
+    """Answer a request with one object."""
     work = backend.answer(chat.messages, model=name, conversation=chat.conversation)
-    answer = await cancel_on_disconnect(request.receive, work)
+    answer = await _cancel_on_disconnect(request.receive, work)
     message = {"role": "assistant", "content": answer.text, "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": answer.finish_reason}
     head = {"id": _completion_id(), "object": "chat.completion", "created": int(time.time()), "model": name}
@@ -67,10 +67,10 @@ async def full_response(request: Request, backend: ChatBackend, chat: ChatReques
 
 
 async def streaming_response(request: Request, backend: ChatBackend, chat: ChatRequest, name: str) -> Response:
-    """Begin to answer: what goes wrong before the first word still has a status of its own."""
+    """Answer a request with a stream of events; an error before the first part still has its own status."""
     items = backend.stream(chat.messages, model=name, conversation=chat.conversation)
     try:
-        first = await cancel_on_disconnect(request.receive, _first_item(items))
+        first = await _cancel_on_disconnect(request.receive, _first_item(items))
     except BaseException:
         await items.aclose()
         raise
@@ -84,7 +84,7 @@ async def _first_item(items: AsyncGenerator[str | ChatAnswer, None]) -> str | Ch
 async def _chunks(
     items: AsyncGenerator[str | ChatAnswer, None], first: str | ChatAnswer | None, name: str, *, usage: bool
 ) -> AsyncGenerator[str, None]:
-    """Return the events of an answer, as OpenAI's clients read them."""
+    """Yield the events of an answer in OpenAI's format."""
     head = {"id": _completion_id(), "object": "chat.completion.chunk", "created": int(time.time()), "model": name}
 
     def chunk(delta: dict[str, str], reason: str | None = None) -> str:
@@ -101,8 +101,8 @@ async def _chunks(
                 else:
                     last = item
                 item = await anext(items, None)
-        except Exception as problem:  # noqa: BLE001 - whatever fails, the client is told in words
-            yield json.dumps(_status_and_body(problem)[1])
+        except Exception as error:  # noqa: BLE001 - the client gets every error as an event
+            yield json.dumps(_status_and_body(error)[1])
             return
         yield chunk({}, "stop" if last is None else last.finish_reason)
         if usage and last is not None:
@@ -111,7 +111,7 @@ async def _chunks(
 
 
 class _EventStreamResponse(Response):
-    """Sends events as they come; a client that goes ends what makes them."""
+    """Sends events as they arrive, until the client disconnects."""
 
     media_type = "text/event-stream"
 
@@ -122,7 +122,7 @@ class _EventStreamResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         try:
-            await cancel_on_disconnect(receive, self._send(send))
+            await _cancel_on_disconnect(receive, self._send(send))
         except (ClientDisconnect, OSError):
             return
 
@@ -139,27 +139,27 @@ def _completion_id() -> str:
 
 
 def model_not_found_error(name: str, backend: ChatBackend) -> RequestError:
-    """Return the error for a model that is not there."""
-    there = ", ".join(f"`{one}`" for one in backend.names)
-    words = f"there is no model {quoted(name)}; there is {there}"
-    return RequestError(words, status=404, param="model", code="model_not_found")
+    """Return the error for an unknown model."""
+    available = ", ".join(f"`{model}`" for model in backend.names)
+    message = f"unknown model {quoted(name)}; available: {available}"
+    return RequestError(message, status=404, param="model", code="model_not_found")
 
 
-def _status_and_body(problem: Exception) -> tuple[int, dict[str, Any]]:
-    """Return the status and the body that tell what went wrong."""
-    if isinstance(problem, RequestError):
-        status, words, param, code = problem.status, str(problem), problem.param, problem.code
+def _status_and_body(error: Exception) -> tuple[int, dict[str, Any]]:
+    """Return the HTTP status and the body for an error."""
+    status, param, code = 500, None, None
+    if isinstance(error, RequestError):
+        status, message, param, code = error.status, str(error), error.param, error.code
+    elif isinstance(error, ProwessError):
+        message = f"{error} ({error.hint})" if error.hint else str(error)
     else:
-        told = f"{problem} ({problem.hint})" if isinstance(problem, ProwessError) and problem.hint else str(problem)
-        known = isinstance(problem, ProwessError)
-        words = told if known else f"the agent failed: {type(problem).__name__}: {neutral(told)[:300]}"
-        status, param, code = 500, None, None
+        message = f"the agent failed: {type(error).__name__}: {neutral(str(error))[:300]}"
     kinds = {401: "authentication_error", 403: "permission_error"}
     kind = "server_error" if status >= 500 else kinds.get(status, "invalid_request_error")
-    return status, {"error": {"message": words, "type": kind, "param": param, "code": code}}
+    return status, {"error": {"message": message, "type": kind, "param": param, "code": code}}
 
 
-def error_response(problem: Exception) -> Response:
-    """Return the answer that tells what went wrong."""
-    status, body = _status_and_body(problem)
+def error_response(error: Exception) -> Response:
+    """Return the response for an error."""
+    status, body = _status_and_body(error)
     return JSONResponse(body, status_code=status, headers={"www-authenticate": "Bearer"} if status == 401 else None)

@@ -1,8 +1,8 @@
-"""conversations over HTTP, as OpenAI's API has them
+"""Serve a chat backend over HTTP with OpenAI's API.
 
-`POST /v1/chat/completions`, with streaming, `GET /v1/models` and `GET /healthz`. Who answers is an `Answerer`. Any page
-in a browser can send requests to this machine, so a request must name this machine as its host, come from no other
-site, and be JSON, which a page may not send elsewhere unasked.
+`POST /v1/chat/completions`, with streaming, `GET /v1/models` and `GET /healthz`. Any page in a browser can send
+requests to this machine. So a request must name this machine as its host, must not come from another site, and must be
+JSON, which a page cannot send to another site without permission.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from prowess._internal.text import quoted
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.adapters import missing_extra
 from prowess.errors import ConfigError
 
@@ -41,37 +41,40 @@ if TYPE_CHECKING:
 
     from ._requests import ChatBackend
 
-__all__ = ["make_app", "listen", "serve", "make_server"]
+__all__ = ["listen", "make_app", "make_server", "serve"]
 
 MAX_BODY_BYTES = 1_000_000
-"""Bytes of a request."""
+"""The most bytes of a request."""
 _MAX_BODY_SECONDS = 30.0
-"""Within which a request must have come."""
+"""The time limit for receiving a request."""
 _CLIENT_CLOSED_REQUEST = 499
-"""The status of an answer that nobody waits for any more."""
+"""nginx's status for a client that disconnected."""
 
 
 def make_app(backend: ChatBackend, *, token: str | None = None, loopback: bool = True) -> ASGIApp:
-    """Make the application.
+    """Make the ASGI application.
 
     Args:
-        backend: who answers.
-        token: what a client must send as its key; None is no key.
-        loopback: whether it listens on the loopback address only, so that no other host may be named.
+        backend: answers the requests.
+        token: the key that clients must send; `None` requires no key.
+        loopback: whether it listens on the loopback address only; then requests must name that as their host.
     """
+    start_time = int(time.time())
+
+    def describe_model(name: str) -> dict[str, object]:
+        return {"id": name, "object": "model", "created": start_time, "owned_by": "prowess"}
 
     async def healthz(_: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
     async def models(_: Request) -> Response:
-        rows = [{"id": name, "object": "model", "created": begun, "owned_by": "prowess"} for name in backend.names]
-        return JSONResponse({"object": "list", "data": rows})
+        return JSONResponse({"object": "list", "data": [describe_model(name) for name in backend.names]})
 
     async def model(request: Request) -> Response:
         name = request.path_params["name"]
         if name not in backend.names:
             return error_response(model_not_found_error(name, backend))
-        return JSONResponse({"id": name, "object": "model", "created": begun, "owned_by": "prowess"})
+        return JSONResponse(describe_model(name))
 
     async def completions(request: Request) -> Response:
         try:
@@ -84,33 +87,32 @@ def make_app(backend: ChatBackend, *, token: str | None = None, loopback: bool =
             return await full_response(request, backend, chat, name)
         except ClientDisconnect:
             return Response(status_code=_CLIENT_CLOSED_REQUEST)
-        except Exception as problem:  # noqa: BLE001 - whatever fails, the client is told in words
-            return error_response(problem)
+        except Exception as error:  # noqa: BLE001 - the client gets every error as a response
+            return error_response(error)
 
-    begun = int(time.time())
     routes = [
         Route("/healthz", healthz),
         Route("/v1/models", models),
         Route("/v1/models/{name:path}", model),
         Route("/v1/chat/completions", completions, methods=["POST"]),
     ]
-    made = Starlette(routes=routes, exception_handlers={HTTPException: _http_error_response})
-    return _RequestGuard(made, token=token, loopback=loopback)
+    app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error_response})
+    return _RequestGuard(app, token=token, loopback=loopback)
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take an address; port 0 is one that is free.
+    """Listen on an address; port 0 chooses a free port.
 
     Raises:
-        ConfigError: it cannot be had.
+        ConfigError: the address is invalid or in use.
     """
-    if not 0 <= port < 65536:  # the system's own look-up takes what is left of larger ones
-        raise ConfigError(f"{port} is no address of this machine: ports end at 65535")
+    if not 0 <= port < 65536:  # `getaddrinfo` would use the remainder of a larger number
+        raise ConfigError(f"invalid port {port}", hint="use a port from 0 to 65535")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
     except (OSError, OverflowError, UnicodeError):
-        raise ConfigError(f"{quoted(host)} with the port {port} is no address of this machine") from None
+        raise ConfigError(f"cannot listen on {quoted(host)}, port {port}: not an address of this machine") from None
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
@@ -118,11 +120,11 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
-            hint = "choose another with `--port`, or `--port 0` for one that is free; or end what listens there"
+            hint = "use another with `--port`, or a free one with `--port 0`; or stop the program that uses it"
             raise ConfigError(f"port {port} is in use", hint=hint) from None
         if error.errno == errno.EACCES:
-            raise ConfigError(f"port {port} is not yours to take", hint="choose one above 1023") from None
-        raise ConfigError(f"{quoted(host)} is no address of this machine: {error.strerror}") from None
+            raise ConfigError(f"no permission to use port {port}", hint="use a port above 1023") from None
+        raise ConfigError(f"cannot listen on {quoted(host)}: {describe_os_error(error)}") from None
     return listener
 
 
@@ -134,30 +136,30 @@ def serve(
     token: str | None = None,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Answer until the process is told to end.
+    """Serve until a signal ends the process.
 
     Args:
-        backend: who answers.
-        host: the address that is listened on.
-        port: 0 is one that is free.
-        token: what a client must send as its key; None is no key.
-        ready: given the base URL for clients, once they may come.
+        backend: answers the requests.
+        host: the address to listen on.
+        port: the port; 0 chooses a free one.
+        token: the key that clients must send; `None` requires no key.
+        ready: called with the base URL once the server listens.
 
     Raises:
-        ConfigError: the address cannot be had.
+        ConfigError: the address is invalid or in use.
     """
     with listen(host, port) as listener:
-        at, port = listener.getsockname()[:2]
+        address, port = listener.getsockname()[:2]
         if ready is not None:
-            ready(f"http://{f'[{at}]' if ':' in at else at}:{port}/v1")
+            ready(f"http://{f'[{address}]' if ':' in address else address}:{port}/v1")
         make_server(backend, listener, token=token).run(sockets=[listener])
 
 
 def make_server(backend: ChatBackend, listener: socket.socket, *, token: str | None = None) -> uvicorn.Server:
-    """Make the server of an address that was taken; `run` runs it, `should_exit` ends it."""
-    at = str(listener.getsockname()[0]).partition("%")[0]
+    """Make the server for a listening socket; `run` starts it, `should_exit` stops it."""
+    address = str(listener.getsockname()[0]).partition("%")[0]
     config = uvicorn.Config(
-        make_app(backend, token=token, loopback=ipaddress.ip_address(at).is_loopback),
+        make_app(backend, token=token, loopback=ipaddress.ip_address(address).is_loopback),
         log_level="critical",
         access_log=False,
         server_header=False,
@@ -169,7 +171,7 @@ def make_server(backend: ChatBackend, listener: socket.socket, *, token: str | N
 
 
 class _RequestGuard:
-    """Lets in who may ask."""
+    """Refuses requests from other sites, for other hosts, or without the key."""
 
     def __init__(self, inner: ASGIApp, *, token: str | None, loopback: bool) -> None:
         self._inner, self._token, self._loopback = inner, token, loopback
@@ -177,22 +179,22 @@ class _RequestGuard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        problem = self._rejection(Request(scope))
-        await (self._inner if problem is None else error_response(problem))(scope, receive, send)
+        error = self._rejection(Request(scope))
+        await (self._inner if error is None else error_response(error))(scope, receive, send)
 
     def _rejection(self, request: Request) -> RequestError | None:
         headers = request.headers
         host = _host_of_url(f"//{headers.get('host', '')}")
         if self._loopback and not _is_loopback_host(host):
-            # A name of another's that means this machine: the page that asks is another's too.
-            return RequestError(f"this endpoint is not {quoted(host)}; use `http://127.0.0.1:PORT/v1`", status=403)
+            # A foreign name that resolves to this machine (DNS rebinding): the page is foreign too.
+            return RequestError(f"wrong host {quoted(host)}; use `http://127.0.0.1:PORT/v1`", status=403)
         origin = headers.get("origin")
         if headers.get("sec-fetch-site") == "cross-site" or (origin is not None and _host_of_url(origin) != host):
-            return RequestError("a page of another site may not ask here", status=403)
+            return RequestError("requests from pages of other sites are not allowed", status=403)
         if self._token is not None and request.url.path != "/healthz":
-            kind, _, given = headers.get("authorization", "").partition(" ")
-            if kind.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token.encode()):
-                return RequestError("the key is not right", status=401, code="invalid_api_key")
+            scheme, _, key = headers.get("authorization", "").partition(" ")
+            if scheme.lower() != "bearer" or not hmac.compare_digest(key.strip().encode(), self._token.encode()):
+                return RequestError("invalid API key", status=401, code="invalid_api_key")
         return None
 
 
@@ -213,13 +215,13 @@ def _is_loopback_host(host: str) -> bool:
 
 
 async def _read_body(request: Request) -> bytes:
-    """Read a request, which must be JSON by its type.
+    """Read the body of a request, which must have a JSON content type.
 
     Raises:
-        RequestError: it is too large, too slow or of another type.
+        RequestError: it is too large, too slow or has another type.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
         raise RequestError("send the header `Content-Type: application/json`", status=415)
     body = bytearray()
     try:
@@ -229,13 +231,12 @@ async def _read_body(request: Request) -> bytes:
                 if len(body) > MAX_BODY_BYTES:
                     raise RequestError(f"the request is larger than {MAX_BODY_BYTES} bytes", status=413)
     except TimeoutError:
-        raise RequestError(f"the request did not come within {_MAX_BODY_SECONDS:g} seconds", status=408) from None
+        raise RequestError(f"the request did not arrive within {_MAX_BODY_SECONDS:g} seconds", status=408) from None
     return bytes(body)
 
 
-async def _http_error_response(request: Request, problem: Exception) -> Response:
-    status = problem.status_code if isinstance(problem, HTTPException) else 500
-    words = (
-        f"there is no {quoted(request.url.path, 200)} here" if status == 404 else f"{request.method} is not for this"
-    )
-    return error_response(RequestError(words, status=status))
+async def _http_error_response(request: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    path = quoted(request.url.path, PATH_LIMIT)
+    message = f"unknown path {path}" if status == 404 else f"{path} does not support {request.method}"
+    return error_response(RequestError(message, status=status))

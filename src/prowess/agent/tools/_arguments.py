@@ -1,7 +1,7 @@
-"""what a model gave -> a call of a tool's function, or words on what is wrong with it
+"""Make a tool from a function, and check the arguments that a model gives it.
 
-A model may give anything: other names, other types, text that no program can be handed. Whatever comes of it, the
-caller sees text or a `ToolFailedError`.
+A model may give anything: unknown names, wrong types, text that no program accepts. The caller gets text or a
+`ToolFailedError`, and nothing else.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = ["Argument", "make_agent_tool"]
 
 
 class Argument(Frozen, kw_only=False):
-    """What a tool is given by one name."""
+    """One argument of a tool."""
 
     kind: str
-    """`string`, `integer`, `object`, or `any`: whatever JSON has."""
+    """`string`, `integer`, `object`, or `any` for any JSON value."""
     doc: str
     default: Any = None
-    """What it is where the model leaves it out, or gives null."""
+    """The value if the model leaves it out or gives null."""
     needed: bool = False
     choices: tuple[str, ...] = ()
-    """What the model is told that a `string` may be; whether it is one, the function sees."""
+    """The values of a `string` that the model may choose from; the function checks them."""
 
 
 def make_agent_tool(
@@ -41,15 +41,15 @@ def make_agent_tool(
     *,
     ask: bool = False,
 ) -> AgentTool:
-    """Make a tool of a function.
+    """Make a tool from a function.
 
     Args:
         kind: its type.
-        name: its own.
+        name: its name.
         description: what it does, for the model.
-        arguments: what the function is given, each by its name.
-        function: given arguments of the right types; may raise any `ProwessError`, and `OSError`.
-        ask: whether its configuration wants the user to be asked.
+        arguments: the function's arguments, by name.
+        function: called with arguments of the right types; may raise any `ProwessError`, and `OSError`.
+        ask: whether its configuration requires confirmation.
     """
 
     def call(**given: Any) -> str:
@@ -69,7 +69,7 @@ def make_agent_tool(
 
 
 def _message_with_hint(error: ProwessError) -> str:
-    """Return what an error says and what to do: the model reads nothing else."""
+    """Return an error's message with its hint: the model sees nothing else."""
     return f"{error}; {error.hint}" if error.hint else str(error)
 
 
@@ -87,30 +87,30 @@ def _arguments_schema(arguments: Mapping[str, Argument]) -> dict[str, Any]:
 
 
 def _checked_arguments(tool: str, arguments: Mapping[str, Argument], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all arguments of a function.
+    """Return all arguments of a function, with defaults filled in.
 
     Raises:
-        ToolFailedError: what was given does not fit.
+        ToolFailedError: an argument is missing, unknown or has the wrong type.
     """
-    takes = f"{tool} takes {', '.join(f'`{name}`' for name in arguments) or 'no arguments'}"
+    usage = f"{tool} takes {', '.join(f'`{name}`' for name in arguments) or 'no arguments'}"
     for name in given:
         if name not in arguments:
-            raise ToolFailedError(f"there is no argument {quoted(name)}; {takes}")
+            raise ToolFailedError(f"unknown argument {quoted(name)}; {usage}")
     values = {}
     for name, argument in arguments.items():
         value = given.get(name)
         if value is None and argument.needed:
-            raise ToolFailedError(f"`{name}` is missing; {takes}")
+            raise ToolFailedError(f"`{name}` is missing; {usage}")
         values[name] = argument.default if value is None else _checked_value(name, argument.kind, value)
     return values
 
 
 def _checked_value(name: str, kind: str, value: Any) -> Any:
-    """Return what a function is given for one argument.
+    """Return the value of one argument.
 
     Raises:
-        ToolFailedError: it is of another kind.
-        RefusedError: it holds what no program can be handed.
+        ToolFailedError: it has the wrong type.
+        RefusedError: it contains a NUL character, which no program accepts.
     """
     if kind == "any":
         return value
@@ -122,14 +122,14 @@ def _checked_value(name: str, kind: str, value: Any) -> Any:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise ToolFailedError(f"`{name}` must be a whole number, not {type(value).__name__}")
+            raise ToolFailedError(f"`{name}` must be an integer, not {type(value).__name__}")
         return value
     if not isinstance(value, str):
-        raise ToolFailedError(f"`{name}` must be text, not {type(value).__name__}")
+        raise ToolFailedError(f"`{name}` must be a string, not {type(value).__name__}")
     if "\0" in value:
-        raise RefusedError(f"`{name}` holds a NUL character; leave it out")
+        raise RefusedError(f"`{name}` contains a NUL character; leave it out")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ToolFailedError(f"`{name}` holds half a character; remove the lone surrogate") from None
+        raise ToolFailedError(f"`{name}` is not valid Unicode; remove the lone surrogate") from None
     return value

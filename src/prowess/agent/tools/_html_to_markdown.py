@@ -1,10 +1,10 @@
-"""HTML on standard input -> Markdown on standard output, in a process of its own
+"""Convert HTML on standard input to Markdown on standard output, in a process of its own.
 
-A page is written by whoever wants to, and its parser is C. A process can be ended at its time, and takes nobody with it
-when it falls. It is started by its path and knows nothing of Prowess.
+Anyone can write a page, and its parser is written in C. A separate process can be stopped in time, and a crash stays in
+it. `web_reader` starts this file by its path; it knows nothing else of Prowess.
 
-The arguments are the URL of the page, the character set the server named, which may be empty, and the folders whose
-modules may be imported.
+The arguments are the URL of the page, the character set that the server names (may be empty), and the folders to import
+modules from.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LINK_SCHEMES = ("http://", "https://", "mailto:")
 
 
 def main(page: bytes, url: str, charset: str) -> str:
-    """Return a page as Markdown, its title first."""
+    """Convert a page to Markdown, with its title first."""
     from bs4 import BeautifulSoup, Comment, Tag
     from bs4.dammit import UnicodeDammit
     from markdownify import MarkdownConverter
@@ -44,7 +44,7 @@ def main(page: bytes, url: str, charset: str) -> str:
         tag.decompose()
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
-    # What is hidden is not what a reader of the page sees, and where instructions for a model would stand.
+    # A reader of the page does not see hidden elements, so instructions for a model are often in them.
     for tag in soup.find_all(lambda tag: tag.has_attr("hidden") or tag.get("aria-hidden") == "true"):
         if not tag.decomposed:
             tag.decompose()
@@ -68,7 +68,7 @@ def main(page: bytes, url: str, charset: str) -> str:
 
 
 def limit_memory() -> None:
-    """See to it that no page takes all memory."""
+    """Limit the memory of this process."""
     try:
         import resource
     except ImportError:

@@ -20,7 +20,7 @@ def make_tools(kind: str, options: Mapping[str, Any], context: ToolContext) -> t
         kind: the type, as in `TOOL_FIELDS`: the name of a module of this package with a function
             `tools(options, context)`. For `mcp` call `make_mcp_toolset`.
         options: all keys of the type, with defaults filled in.
-        context: what else the tools are made with.
+        context: the rest that the tools are made with: folders, policy, environment.
 
     Raises:
         ConfigError: the configuration cannot be used on this machine.

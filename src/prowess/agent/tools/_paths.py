@@ -1,8 +1,7 @@
-"""a folder + a path that a model gave -> a descriptor inside the folder
+"""Open the paths that a model gives, inside one folder and never through a link.
 
-Each part is opened from the one before it, from the root of the system on, and no link is followed: not those that
-lead out, and not those that lead to another place inside, for who can make one can make the other meanwhile. What is
-neither a file nor a folder is never opened.
+Each part of a path is opened from the descriptor of the one above, starting at the system's root. No link is followed,
+wherever it leads: a link could change its target at any moment. Only regular files and folders are opened.
 """
 
 from __future__ import annotations
@@ -13,7 +12,9 @@ import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from prowess._internal.text import describe_os_error, quoted
+from prowess._internal.files import describe_file_type
+from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, SUPPORTS_DIR_FD
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError
 
@@ -22,62 +23,64 @@ if TYPE_CHECKING:
 
     from prowess.agent.policy import ToolContext
 
-__all__ = ["open_folder", "describe_file_type", "open_regular_file", "split_path", "resolve_folder"]
+__all__ = ["open_error", "open_folder", "open_regular_file", "resolve_folder", "split_path"]
 
-_MAX_PATH = 4096
-_MAX_SHOWN_CHARS = 200
-_NO_FOLLOW_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_FOLDER_FLAGS = _NO_FOLLOW_FLAGS | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_PATH", os.O_RDONLY)
-_FILE_FLAGS = os.O_RDONLY | _NO_FOLLOW_FLAGS | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
-_SUPPORTS_DIR_FD = {os.open, os.stat} <= os.supports_dir_fd and hasattr(os, "O_NOFOLLOW")
+_MAX_PATH_CHARS = 4096
+_TRAVERSE_FLAGS = FOLDER_FLAGS | getattr(os, "O_PATH", 0)
+"""Open a folder only to reach what is in it, which needs no permission to list it."""
 
 
 def resolve_folder(context: ToolContext, text: str, option: str) -> str:
-    """Return a folder that a configuration names, without links.
+    """Resolve a folder in a tool's configuration.
 
-    A skill's tool without roots in the policy has the role's folder: what a stranger wrote opens nothing else.
+    Without roots in the policy, a skill's tool is limited to the role's folder.
 
     Args:
         context: what the tool is made with.
         text: the path.
-        option: the key it stands at.
+        option: the key that contains the path.
+
+    Returns:
+        The absolute path, without links.
 
     Raises:
-        ConfigError: there is no such folder, or the policy does not open it.
+        ConfigError: the folder does not exist, or the policy does not allow it.
     """
-    if not _SUPPORTS_DIR_FD:
+    if not SUPPORTS_DIR_FD:
         raise ConfigError("this tool does not work on Windows yet", hint="run Prowess in WSL")
     if "\0" in text:
-        raise ConfigError(f"`{option}` holds a NUL character", hint="name a folder")
+        raise ConfigError(f"`{option}` contains a NUL character", hint="give the path of a folder")
     path, policy = context.absolute_path(text), context.policy
     if not policy.roots and context.skill is not None:
         policy = policy.with_changes(roots=(context.folder,))
     try:
         real = policy.resolve_in_roots(path) if policy.roots else os.path.realpath(path)
     except RefusedError as error:
-        raise ConfigError(f"`{option}`: {error}", hint="name a folder inside, or open it in the role itself") from None
+        raise ConfigError(
+            f"`{option}`: {error}", hint="name a folder inside them, or add it to `security.roots`"
+        ) from None
     if not os.path.isdir(real):
         raise ConfigError(
-            f"`{option}` is {quoted(path, _MAX_SHOWN_CHARS)}, which is no folder", hint="name a folder that is there"
+            f"`{option}` is {quoted(path, PATH_LIMIT)}, which is not a folder", hint="name an existing folder"
         )
     return real
 
 
 def split_path(path: str, root: str) -> list[str]:
-    """Take a path apart; an absolute one may begin with the folder itself.
+    """Split a path into its parts below `root`; an absolute path must begin with `root`.
 
     Raises:
-        RefusedError: it does not lie in the folder.
-        ToolFailedError: it is no path.
+        RefusedError: the path leads out of the folder.
+        ToolFailedError: the path is empty or too long.
     """
-    if not path or len(path) > _MAX_PATH:
-        words = f"{len(path):,} characters long" if path else "empty"
-        raise ToolFailedError(f"the path is {words}; give one like `docs/notes.md`")
+    if not path or len(path) > _MAX_PATH_CHARS:
+        problem = f"{len(path):,} characters long" if path else "empty"
+        raise ToolFailedError(f"the path is {problem}; give one like `docs/notes.md`")
     inner = path[len(root) :] if path == root or path.startswith(root.rstrip("/") + "/") else path
     parts = [part for part in inner.split("/") if part not in ("", ".")]
     if (inner is path and path.startswith("/")) or ".." in parts:
         raise RefusedError(
-            f"{quoted(path, _MAX_SHOWN_CHARS)} is outside of the folder that is open to this tool; "
+            f"{quoted(path, PATH_LIMIT)} is outside the folder that this tool may use; "
             "give a path relative to that folder, without `..`"
         )
     return parts
@@ -85,19 +88,19 @@ def split_path(path: str, root: str) -> list[str]:
 
 @contextmanager
 def open_folder(root: str, parts: Sequence[str], *, create: bool = False) -> Iterator[int]:
-    """Open a folder, to open or name things in it; where the system can, only that.
+    """Open a folder, to reach what is in it; on Linux the descriptor cannot list it.
 
     Args:
-        root: the folder that is open to the tool, absolute and without links.
-        parts: the way from there.
-        create: whether folders that are missing below `root` are made.
+        root: the folder that the tool may use, absolute and without links.
+        parts: the path from there.
+        create: whether to create missing folders below `root`.
 
     Raises:
-        ToolFailedError: there is none.
-        RefusedError: a link is on the way.
+        ToolFailedError: the folder does not exist.
+        RefusedError: a part of the path is a link.
     """
     above = [part for part in root.split("/") if part]
-    fd = os.open("/", _FOLDER_FLAGS)
+    fd = os.open("/", _TRAVERSE_FLAGS)
     try:
         for number, part in enumerate((*above, *parts)):
             display_path = "/".join(parts[: number - len(above) + 1]) or "."
@@ -111,7 +114,7 @@ def open_folder(root: str, parts: Sequence[str], *, create: bool = False) -> Ite
 
 def _open_child_folder(fd: int, part: str, display_path: str, *, create: bool) -> int:
     try:
-        return os.open(part, _FOLDER_FLAGS, dir_fd=fd)
+        return os.open(part, _TRAVERSE_FLAGS, dir_fd=fd)
     except OSError as error:
         if error.errno != errno.ENOENT or not create:
             raise open_error(fd, part, display_path, error) from None
@@ -121,27 +124,27 @@ def _open_child_folder(fd: int, part: str, display_path: str, *, create: bool) -
         pass
     except OSError as error:
         raise ToolFailedError(
-            f"the folder {quoted(display_path, _MAX_SHOWN_CHARS)} cannot be made: {describe_os_error(error)}"
+            f"cannot create the folder {quoted(display_path, PATH_LIMIT)}: {describe_os_error(error)}"
         ) from None
     try:
-        return os.open(part, _FOLDER_FLAGS, dir_fd=fd)
+        return os.open(part, _TRAVERSE_FLAGS, dir_fd=fd)
     except OSError as error:
         raise open_error(fd, part, display_path, error) from None
 
 
 @contextmanager
 def open_regular_file(fd: int, name: str, display_path: str) -> Iterator[tuple[int, os.stat_result]]:
-    """Open a regular file of a folder for reading.
+    """Open a regular file in a folder for reading; yield its descriptor and status.
 
     Raises:
-        ToolFailedError: there is none, or it is something else.
+        ToolFailedError: the file does not exist, or is not a regular file.
         RefusedError: it is a link.
     """
     try:
-        seen = os.stat(name, dir_fd=fd, follow_symlinks=False)
-        if not stat.S_ISREG(seen.st_mode):
-            raise _not_a_file_error(display_path, seen)
-        inner = os.open(name, _FILE_FLAGS, dir_fd=fd)
+        status = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        if not stat.S_ISREG(status.st_mode):
+            raise _not_a_file_error(display_path, status)
+        inner = os.open(name, READ_FLAGS, dir_fd=fd)
     except OSError as error:
         raise open_error(fd, name, display_path, error) from None
     try:
@@ -153,28 +156,22 @@ def open_regular_file(fd: int, name: str, display_path: str) -> Iterator[tuple[i
         os.close(inner)
 
 
-def describe_file_type(status: os.stat_result) -> str:
-    """Say what something is."""
-    kinds = {stat.S_IFREG: "a file", stat.S_IFDIR: "a folder", stat.S_IFLNK: "a link", stat.S_IFIFO: "a FIFO"}
-    return kinds.get(stat.S_IFMT(status.st_mode), "a device or socket")
-
-
 def _not_a_file_error(display_path: str, status: os.stat_result) -> ToolFailedError:
     if stat.S_ISLNK(status.st_mode):
         return _link_error(display_path)
-    todo = "list it with `list_directory`" if stat.S_ISDIR(status.st_mode) else "only regular files can be opened"
-    return ToolFailedError(f"{quoted(display_path, _MAX_SHOWN_CHARS)} is {describe_file_type(status)}; {todo}")
+    advice = "list it with `list_directory`" if stat.S_ISDIR(status.st_mode) else "only regular files can be opened"
+    return ToolFailedError(f"{quoted(display_path, PATH_LIMIT)} is {describe_file_type(status.st_mode)}; {advice}")
 
 
 def _link_error(display_path: str) -> RefusedError:
     return RefusedError(
-        f"{quoted(display_path, _MAX_SHOWN_CHARS)} is a link, and links are not followed, wherever they lead; "
-        "name the file itself, if it lies in the folder that is open to this tool"
+        f"{quoted(display_path, PATH_LIMIT)} is a link, and links are not followed; "
+        "give the path of its target, if that is in the folder that this tool may use"
     )
 
 
 def open_error(fd: int, name: str, display_path: str, error: OSError) -> ToolFailedError:
-    """Say why something in a folder was not opened."""
+    """Return the error for a file or folder that cannot be opened."""
     try:
         status = os.stat(name, dir_fd=fd, follow_symlinks=False)
     except (OSError, ValueError):
@@ -182,14 +179,12 @@ def open_error(fd: int, name: str, display_path: str, error: OSError) -> ToolFai
     if status is not None and stat.S_ISLNK(status.st_mode):
         return _link_error(display_path)
     if error.errno == errno.ENOENT:
-        return ToolFailedError(
-            f"there is no {quoted(display_path, _MAX_SHOWN_CHARS)}; `list_directory` shows what there is"
-        )
+        return ToolFailedError(f"{quoted(display_path, PATH_LIMIT)} does not exist; `list_directory` shows what does")
     if error.errno == errno.ENOTDIR and status is not None:
-        shown = quoted(display_path, _MAX_SHOWN_CHARS)
-        return ToolFailedError(f"{shown} is {describe_file_type(status)}, not a folder; see `list_directory`")
+        shown = quoted(display_path, PATH_LIMIT)
+        return ToolFailedError(f"{shown} is {describe_file_type(status.st_mode)}, not a folder; see `list_directory`")
     if error.errno == errno.ENAMETOOLONG:
-        return ToolFailedError(f"{quoted(display_path, _MAX_SHOWN_CHARS)} is too long for a name; give a shorter one")
+        return ToolFailedError(f"{quoted(display_path, PATH_LIMIT)} is too long; give a shorter path")
     return ToolFailedError(
-        f"{quoted(display_path, _MAX_SHOWN_CHARS)} cannot be opened: {describe_os_error(error)}; go on without it"
+        f"cannot open {quoted(display_path, PATH_LIMIT)}: {describe_os_error(error)}; go on without it"
     )

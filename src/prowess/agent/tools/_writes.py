@@ -1,24 +1,22 @@
-"""bytes -> a file in its place, in one step"""
+"""Write a file in one step, for tools that may write."""
 
 from __future__ import annotations
 
 import os
 import stat
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from prowess._internal.text import describe_os_error, quoted
+from prowess._internal.files import describe_file_type
+from prowess._internal.fs import replacement_file, write_all
+from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 
-from ._paths import describe_file_type, open_error, open_folder
+from ._paths import open_error, open_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = ["replace_file"]
-
-_MAX_SHOWN_CHARS = 200
-_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def replace_file(
@@ -31,58 +29,47 @@ def replace_file(
     *,
     expected: os.stat_result | None = None,
 ) -> os.stat_result | None:
-    """Put a file in place and return what stood there; folders that are missing are made.
+    """Write a file, create missing folders, and return the status of the file it replaced.
 
     Args:
-        root: the folder that is open, absolute and without links.
-        folder: the way to the file's folder.
-        name: the file's.
-        path: as the model gave it.
-        data: all of the file.
-        max_bytes: bytes that may be written.
-        expected: what must stand there still, if that matters.
+        root: the folder that the tool may use, absolute and without links.
+        folder: the path of the file's folder below `root`.
+        name: the file's name.
+        path: the path that the model gave, for messages.
+        data: the content.
+        max_bytes: the limit.
+        expected: the status that an unchanged file still has.
 
     Raises:
-        ToolFailedError: it cannot be written, or has changed.
-        RefusedError: it may not be.
+        ToolFailedError: the file cannot be written, or has changed.
+        RefusedError: the file must not be written.
     """
     if len(data) > max_bytes:
-        raise ToolFailedError(f"{len(data):,} bytes are too many: at most {max_bytes:,} are written; write less")
+        raise ToolFailedError(f"{len(data):,} bytes are too many: the limit is {max_bytes:,}; write less")
     if any(part.lower() == ".git" for part in (*folder, name)):
-        # What git finds there it runs, and nobody would be asked.
-        raise RefusedError(f"{quoted(path, _MAX_SHOWN_CHARS)} is git's own; nothing is written there, use git's tools")
+        # Git runs programs that files there name, without asking the user.
+        raise RefusedError(f"{quoted(path, PATH_LIMIT)} is in `.git`, which is read-only; use the git tools")
     with open_folder(root, folder, create=True) as fd:
         old = _existing_file(fd, name, path)
         if expected is not None and (
             old is None or not os.path.samestat(old, expected) or old.st_mtime_ns != expected.st_mtime_ns
         ):
-            raise ToolFailedError(f"{quoted(path, _MAX_SHOWN_CHARS)} changed meanwhile; read it again")
-        staged = f".prowess-{os.urandom(8).hex()}"
+            raise ToolFailedError(f"{quoted(path, PATH_LIMIT)} has changed since it was read; read it again")
         try:
-            inner = os.open(staged, _CREATE_FLAGS, 0o666, dir_fd=fd)
-            try:
+            with replacement_file(name, mode=0o666, dir_fd=fd) as replacement:
                 if old is not None:
-                    os.fchmod(inner, stat.S_IMODE(old.st_mode) & 0o777)
-                left = memoryview(data)
-                while left:
-                    left = left[os.write(inner, left) :]
-            finally:
-                os.close(inner)
-            os.replace(staged, name, src_dir_fd=fd, dst_dir_fd=fd)
+                    os.fchmod(replacement, stat.S_IMODE(old.st_mode) & 0o777)
+                write_all(replacement, data)
         except OSError as error:
-            with suppress(OSError):
-                os.unlink(staged, dir_fd=fd)
-            raise ToolFailedError(
-                f"{quoted(path, _MAX_SHOWN_CHARS)} cannot be written: {describe_os_error(error)}"
-            ) from None
+            raise ToolFailedError(f"cannot write {quoted(path, PATH_LIMIT)}: {describe_os_error(error)}") from None
     return old
 
 
 def _existing_file(fd: int, name: str, path: str) -> os.stat_result | None:
-    """Return what stands in the place of a file that is to be written.
+    """Return the status of a file that will be replaced, or `None` if the file is new.
 
     Raises:
-        ToolFailedError: it is none that may be replaced.
+        RefusedError: it is not a regular file, or is write-protected.
     """
     try:
         old = os.stat(name, dir_fd=fd, follow_symlinks=False)
@@ -91,9 +78,7 @@ def _existing_file(fd: int, name: str, path: str) -> os.stat_result | None:
     except OSError as error:
         raise open_error(fd, name, path, error) from None
     if not stat.S_ISREG(old.st_mode):
-        raise RefusedError(
-            f"{quoted(path, _MAX_SHOWN_CHARS)} is {describe_file_type(old)}, which is not replaced; choose another name"
-        )
+        raise RefusedError(f"{quoted(path, PATH_LIMIT)} is {describe_file_type(old.st_mode)}; choose another name")
     if not old.st_mode & 0o222:
-        raise RefusedError(f"{quoted(path, _MAX_SHOWN_CHARS)} is write-protected; choose another name")
+        raise RefusedError(f"{quoted(path, PATH_LIMIT)} is write-protected; choose another name")
     return old

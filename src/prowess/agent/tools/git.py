@@ -1,7 +1,7 @@
-"""a repository -> tools that tell what is in it, and add and commit where that is allowed
+"""`git`: tools that show a repository and, if allowed, add and commit.
 
-A repository's own files decide what git runs (see `git_repository`), so all of that is switched off. Nothing that a
-model gives is an option: references and paths stand behind `--end-of-options` and `--`, and paths mean themselves.
+`_git_repository` switches off everything in a repository's own files that makes git run programs. Nothing that a model
+gives can become an option: references and paths follow `--end-of-options` and `--`, and paths are literal.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ _CONTROL_CHARS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, ...]:
-    """Make the tools of a repository.
+    """Make the tools for a repository.
 
     Raises:
-        ConfigError: there is no such folder, or the policy does not open it.
+        ConfigError: the folder does not exist, or the policy does not allow it.
     """
     repository = GitRepository.from_options(options, context)
-    path = Argument("string", "of a file or folder in the repository; all of it if left out")
-    ref = Argument("string", "a commit, branch or range, as in `HEAD~3..HEAD`; what is not committed if left out")
+    path = Argument("string", "a file or folder in the repository; by default all of it")
+    ref = Argument("string", "a commit, branch or range such as `HEAD~3..HEAD`; by default the uncommitted changes")
     commit = Argument("string", "a commit, tag, or `COMMIT:FILE`", needed=True)
-    count = Argument("integer", f"commits at most, up to {_MAX_COMMITS:,}", 20)
-    file = Argument("string", "of a file in the repository", needed=True)
+    count = Argument("integer", f"the number of commits, at most {_MAX_COMMITS:,}", 20)
+    file = Argument("string", "a file in the repository", needed=True)
     made: list[tuple[str, str, dict[str, Argument], Callable[..., str]]] = [
-        ("git_status", "Show the branch and what is changed, staged and untracked.", {}, _status),
+        ("git_status", "Show the branch and the changed, staged and untracked files.", {}, _status),
         (
             "git_diff",
-            "Show what is changed, or differs from a commit or in a range.",
+            "Show uncommitted changes, or the changes since a commit or in a range.",
             {"ref": ref, "path": path},
             _diff,
         ),
@@ -55,21 +55,21 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
         ("git_show", "Show a commit with its changes, or a file as it was in one.", {"ref": commit}, _show),
         (
             "git_changed_files",
-            "Name the files that are changed, or that differ in a range.",
+            "List the changed files, or those that differ since a commit or in a range.",
             {"ref": ref},
             _changed_files,
         ),
-        ("git_blame", "Show which commit each line of a committed file comes from.", {"path": file}, _blame),
+        ("git_blame", "Show the commit that each line of a committed file comes from.", {"path": file}, _blame),
     ]
     if not options["read_only"]:
-        message = Argument("string", "what the commit does", needed=True)
+        message = Argument("string", "the commit message", needed=True)
         made += [
             ("git_add", "Stage a file or folder.", {"path": path.with_changes(needed=True)}, _add),
-            ("git_commit", "Commit what is staged. No hooks are run.", {"message": message}, _commit),
+            ("git_commit", "Commit the staged changes, without running hooks.", {"message": message}, _commit),
         ]
     return tuple(
-        make_agent_tool("git", name, words, arguments, partial(function, repository))
-        for name, words, arguments, function in made
+        make_agent_tool("git", name, description, arguments, partial(function, repository))
+        for name, description, arguments, function in made
     )
 
 
@@ -78,7 +78,7 @@ def _status(repository: GitRepository) -> str:
 
 
 def _diff(repository: GitRepository, ref: str | None, path: str | None) -> str:
-    # With nothing but two names git would compare files anywhere: so there is always a path.
+    # With two names and no path, git would compare files anywhere on the machine.
     return (
         repository.git("diff", *_DIFF_OPTIONS, *_ref_arguments(ref), "--", _path_argument(repository, path))
         or "no differences"
@@ -94,32 +94,32 @@ def _log(repository: GitRepository, count: int, path: str | None) -> str:
 
 def _show(repository: GitRepository, ref: str) -> str:
     words = ("show", *_DIFF_OPTIONS, "--no-show-signature", "--date=iso-strict", _LOG_FORMAT)
-    return repository.git(*words, *_ref_arguments(ref), "--") or "it is empty"
+    return repository.git(*words, *_ref_arguments(ref), "--") or "no output"
 
 
 def _changed_files(repository: GitRepository, ref: str | None) -> str:
     if ref is None:
-        said = repository.git("status", "--short", "--ignore-submodules=dirty", "--untracked-files=all", "--", ".")
+        output = repository.git("status", "--short", "--ignore-submodules=dirty", "--untracked-files=all", "--", ".")
     else:
-        said = repository.git("diff", *_DIFF_OPTIONS, "--name-status", *_ref_arguments(ref), "--", ".")
-    return said or "no files are changed"
+        output = repository.git("diff", *_DIFF_OPTIONS, "--name-status", *_ref_arguments(ref), "--", ".")
+    return output or "no changed files"
 
 
 def _blame(repository: GitRepository, path: str) -> str:
-    # What is committed: git would read a file of the working tree through a folder that is a link.
+    # HEAD, because git would read a file of the working tree through a link.
     return (
         repository.git("blame", "--no-textconv", "--date=short", "HEAD", "--", _path_argument(repository, path))
-        or "it is empty"
+        or "no output"
     )
 
 
 def _add(repository: GitRepository, path: str) -> str:
-    named = _path_argument(repository, path)
-    repository.refuse_filters(named)
-    repository.git("add", "--", named, writes=True)
+    argument = _path_argument(repository, path)
+    repository.refuse_filters(argument)
+    repository.git("add", "--", argument, writes=True)
     return (
-        repository.git("status", "--short", "--ignore-submodules=dirty", "--", named)
-        or f"{quoted(path)} is as committed"
+        repository.git("status", "--short", "--ignore-submodules=dirty", "--", argument)
+        or f"{quoted(path)} has no changes"
     )
 
 
@@ -129,25 +129,25 @@ def _commit(repository: GitRepository, message: str) -> str:
 
 
 def _ref_arguments(ref: str | None) -> tuple[str, ...]:
-    """Return what names a commit or a range, as git is given it.
+    """Return the arguments for a commit or a range.
 
     Raises:
-        RefusedError: it would be something else to git.
+        RefusedError: git could read it as something else.
     """
     if ref is None:
         return ()
     parts = re.split(r"\.{2,3}", ref)
     if not ref or len(ref) > _MAX_REF_CHARS or not any(parts) or len(parts) > 2 or _CONTROL_CHARS.search(ref):
-        raise RefusedError(f"{quoted(ref)} names no commit; give one like `HEAD~2`, `main` or `v1..v2`")
+        raise RefusedError(f"invalid commit {quoted(ref)}; give one like `HEAD~2`, `main` or `v1..v2`")
     for part in parts:
-        # `/etc/passwd` and `a/../..` would be files to `git diff`, and `^a` and `-a` other things to all.
+        # `git diff` would read `/etc/passwd` and `a/../..` as files; `^a` and `-a` have other meanings.
         if part.startswith(("-", "/", ".", "^")) or part.endswith("/"):
-            raise RefusedError(f"{quoted(ref)} names no commit; give one like `HEAD~2`, `main` or `v1..v2`")
+            raise RefusedError(f"invalid commit {quoted(ref)}; give one like `HEAD~2`, `main` or `v1..v2`")
     return "--end-of-options", ref
 
 
 def _path_argument(repository: GitRepository, path: str | None) -> str:
-    """Return a path in the repository, as git is given it: relative to the folder it starts in."""
+    """Return a path as an argument for git, relative to the folder it runs in."""
     if path is None:
         return "."
     return "/".join(split_path(path, repository.folder)) or "."

@@ -1,7 +1,7 @@
-"""`http` -> one tool: requests below one URL
+"""`http`: the tool `http_request`, for requests below one base URL.
 
-The path is the model's, so it is read as the most careless server would read it: nothing that could lead above the
-base URL is sent. A header of the configuration is the user's word, and no word of the model takes its place.
+The model chooses the path, so it is read as the most careless server would read it: a path that could lead above the
+base URL is refused. The model cannot replace a header of the configuration.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlencode
 
-from prowess._internal.text import neutral, quoted
+from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError
 
 from ._arguments import Argument, make_agent_tool
-from ._network import fetch
-from ._reach import NetworkAccess, origin, parse_url
+from ._fetch import fetch
+from ._network import NetworkAccess, parse_url, url_origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
     from prowess.agent.policy import AgentTool, ToolContext
 
-    from ._network import HttpResponse
+    from ._fetch import HttpResponse
 
 __all__ = ["tools"]
 
 _match_header_name = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}").fullmatch
 _CONTROL_CHARS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _match_reserved_header = re.compile(
-    # Who asks, on whose behalf and through whom; how the message is framed; and what some servers obey
-    # in place of the method or the path.
+    # Headers about the client, its credentials and proxies, about the framing of the message, and those that some
+    # servers obey instead of the method or the path.
     r"(host|authorization|cookie2?|origin|referer|user-agent|connection|keep-alive|te|trailer|upgrade|expect|via"
     r"|forwarded|content-length|content-encoding|accept-encoding|transfer-encoding|x-http-method.*|x-method.*"
     r"|x-original-.*|x-rewrite-.*|x-forwarded.*|x-real-ip|x-host|proxy.*|sec-.*|:.*)",
@@ -46,56 +46,62 @@ _match_text_type = re.compile(
     r"text/.*|application/(.*\+)?(json|xml|yaml|x-yaml|javascript|x-ndjson|x-www-form-urlencoded)|"
 ).fullmatch
 _MIN_SECRET_CHARS = 6
-"""Characters of a variable's value from which on it is not shown to the model: shorter ones are all over a text."""
+"""The length from which a variable's value is hidden from the model: shorter ones occur in any text."""
 
 
 class _BaseUrl:
-    """The URL below which all requests go."""
+    """The URL that all requests stay below."""
 
     def __init__(self, text: str, access: NetworkAccess) -> None:
         try:
             self.url = parse_url(text)
             access.check(self.url)
         except RefusedError as error:
-            raise ConfigError(f"`base_url` cannot be used: {error}", hint=error.hint) from None
+            raise ConfigError(f"invalid `base_url`: {error}", hint=error.hint) from None
         if self.url.query or self.url.fragment or _may_leave_base(self.url.path):
-            raise ConfigError("`base_url` must be `https://HOST/PATH`, with no `?`, `#` or `..`")
+            raise ConfigError(
+                f"invalid `base_url` {quoted(text, PATH_LIMIT)}: it contains `?`, `#` or `..`",
+                hint="write it as `https://HOST/PATH`",
+            )
         self.prefix = self.url.raw_path.decode("ascii").rstrip("/")
 
     def url_for(self, path: str, query: Mapping[str, Any] | None) -> str:
-        """Return the URL of a path.
+        """Return the URL for a path.
 
         Raises:
-            RefusedError: it may lead elsewhere.
+            RefusedError: the path could lead out of the base URL.
         """
-        path, _, rest = path.partition("?")
-        absolute = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path)
+        path, _, path_query = path.partition("?")
+        has_scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path)
         if (
             path.startswith("//")
-            or absolute
-            or "#" in path + rest
-            or _CONTROL_CHARS.search(path + rest)
+            or has_scheme
+            or "#" in path + path_query
+            or _CONTROL_CHARS.search(path + path_query)
             or _may_leave_base(path)
         ):
-            raise RefusedError(f"{quoted(path, 200)} is no path below the base URL, as in `/items/1`")
-        scheme, host, port = origin(self.url)
-        asked = "&".join(filter(None, [quote(rest, safe="%=&+,;:@/?!$'()*~-._[]"), _query_string(query or {})]))
-        way = quote(path.lstrip("/"), safe="%/:@!$&'()*+,;=~-._")
+            raise RefusedError(f"{quoted(path, PATH_LIMIT)} is not a path below the base URL; give one like `/items/1`")
+        scheme, host, port = url_origin(self.url)
+        query_text = "&".join(
+            filter(None, [quote(path_query, safe="%=&+,;:@/?!$'()*~-._[]"), _query_string(query or {})])
+        )
+        encoded_path = quote(path.lstrip("/"), safe="%/:@!$&'()*+,;=~-._")
         host = f"[{host}]" if ":" in host else host
-        text = f"{scheme}://{host}:{port}{self.prefix}{'/' if way else ''}{way}" + (f"?{asked}" if asked else "")
-        if not self.contains(parse_url(text)):
-            raise RefusedError(f"{quoted(path, 200)} leads out of the base URL")
-        return text
+        url = f"{scheme}://{host}:{port}{self.prefix}{'/' if encoded_path else ''}{encoded_path}"
+        url += f"?{query_text}" if query_text else ""
+        if not self.contains(parse_url(url)):
+            raise RefusedError(f"{quoted(path, PATH_LIMIT)} leads out of the base URL")
+        return url
 
     def contains(self, url: httpx2.URL) -> bool:
-        """Say whether a URL is the base or one below it."""
+        """Return whether a URL is the base URL or below it."""
         path = url.raw_path.decode("ascii").partition("?")[0]
         inside = path.rstrip("/") == self.prefix or path.startswith(f"{self.prefix}/")
-        return origin(url) == origin(self.url) and inside and not _may_leave_base(path)
+        return url_origin(url) == url_origin(self.url) and inside and not _may_leave_base(path)
 
 
 def _may_leave_base(path: str) -> bool:
-    """Say whether some server may read a path as one that leads up, or to another host."""
+    """Return whether a server might read a path as one that leads up, or to another host."""
     for _ in range(4):
         if "\\" in path or "\0" in path or any(part.partition(";")[0] in (".", "..") for part in path.split("/")):
             return True
@@ -109,27 +115,27 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     """Make `http_request`.
 
     Raises:
-        ConfigError: the base URL or a header cannot be used.
+        ConfigError: the base URL or a header is invalid.
     """
     access = NetworkAccess.from_options(options, context)
     base = _BaseUrl(options["base_url"], access)
     fixed, secrets = _configured_headers(options["headers"], context)
     methods = tuple(options["allowed_methods"]) or ("GET",)
     arguments = {
-        "method": Argument("string", "of HTTP", needed=True, choices=methods),
-        "path": Argument("string", "below the base URL, as in `/items/1`", needed=True),
-        "query": Argument("object", "what is asked for after `?`: names with their values"),
-        "json": Argument("any", "a body that is sent as JSON"),
-        "body": Argument("string", "a body that is sent as it is, instead of `json`"),
-        "headers": Argument("object", "more headers: names with texts"),
+        "method": Argument("string", "the HTTP method", needed=True, choices=methods),
+        "path": Argument("string", "the path below the base URL, such as `/items/1`", needed=True),
+        "query": Argument("object", "query parameters: names and values"),
+        "json": Argument("any", "the body, sent as JSON"),
+        "body": Argument("string", "the body as text, instead of `json`"),
+        "headers": Argument("object", "more headers: names and texts"),
     }
 
     def http_request(method: str, path: str, query: Mapping[str, Any] | None, **body: Any) -> str:
         method = method.upper()
         if method not in methods:
-            raise RefusedError(f"the method {quoted(method)} is not open; these are: {', '.join(methods)}")
+            raise RefusedError(f"the method {quoted(method)} is not allowed; allowed are {', '.join(methods)}")
         headers, content = _headers_and_body(body, fixed)
-        answer = fetch(
+        response = fetch(
             method,
             base.url_for(path, query),
             access=access,
@@ -139,97 +145,92 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
             content=content,
             redirect_allowed=base.contains,
         )
-        text = _format_response(answer)
+        text = _format_response(response)
         for name, value in secrets:
             text = text.replace(value, f"[{name}]")
         return text
 
-    words = f"Send an HTTP request below {base.url} and read the answer. Methods: {', '.join(methods)}."
-    return (make_agent_tool("http", "http_request", words, arguments, http_request),)
+    description = f"Send an HTTP request below {base.url} and return the response. Methods: {', '.join(methods)}."
+    return (make_agent_tool("http", "http_request", description, arguments, http_request),)
 
 
 def _configured_headers(
     headers: Mapping[str, str], context: ToolContext
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the headers of the configuration, and what of them the model must not see, with the header's name.
+    """Return the headers of the configuration, and the values to hide from the model with the names of their headers.
 
     Raises:
-        ConfigError: a variable is not set, or a header cannot be sent.
+        ConfigError: a variable is not set, or a header is invalid.
     """
     fixed, secrets = {}, []
     for name, text in headers.items():
         value, values = context.expand_variables(text, f"the header {quoted(name)}")
         if not _match_header_name(name) or _CONTROL_CHARS.search(value) or not value.isascii():
-            raise ConfigError(f"the header {quoted(name)} holds what no header can hold")
+            raise ConfigError(f"invalid header {quoted(name)}", hint="use ASCII text without line breaks")
         fixed[name.lower()] = value.strip()
-        secrets += [(name, one) for one in values if len(one) >= _MIN_SECRET_CHARS]
+        secrets += [(name, secret) for secret in values if len(secret) >= _MIN_SECRET_CHARS]
     return fixed, secrets
 
 
-def _headers_and_body(
-    request_arguments: Mapping[str, Any], fixed: Mapping[str, str]
-) -> tuple[dict[str, str], bytes | None]:
+def _headers_and_body(arguments: Mapping[str, Any], fixed: Mapping[str, str]) -> tuple[dict[str, str], bytes | None]:
     """Return the headers and the body of a request.
 
     Raises:
-        RefusedError: a header is none of the model's.
-        ToolFailedError: a header or the body is none.
+        RefusedError: the model must not set a header.
+        ToolFailedError: a header or the body is invalid.
     """
-    headers = {}
-    for name, value in (request_arguments["headers"] or {}).items():
+    headers, json_value, body = {}, arguments["json"], arguments["body"]
+    for name, value in (arguments["headers"] or {}).items():
         if name.lower() in fixed or _match_reserved_header(name):
-            raise RefusedError(f"the header {quoted(name)} is not yours to set")
-        if (
-            not isinstance(value, str)
-            or not value.isascii()
-            or not _match_header_name(name)
-            or _CONTROL_CHARS.search(value)
-        ):
-            raise ToolFailedError(f"the header {quoted(name)} holds what no header can hold")
+            raise RefusedError(f"the header {quoted(name)} is reserved; leave it out")
+        is_text = isinstance(value, str) and value.isascii() and not _CONTROL_CHARS.search(value)
+        if not is_text or not _match_header_name(name):
+            raise ToolFailedError(f"invalid header {quoted(name)}; use ASCII text without line breaks")
         headers[name.lower()] = value.strip()
-    if request_arguments["json"] is not None and request_arguments["body"] is not None:
+    if json_value is not None and body is not None:
         raise ToolFailedError("give `json` or `body`, not both")
-    if request_arguments["json"] is not None:
-        return {"content-type": "application/json", **headers, **fixed}, _json_body(request_arguments["json"])
-    return {**headers, **fixed}, None if request_arguments["body"] is None else request_arguments["body"].encode()
+    if json_value is not None:
+        return {"content-type": "application/json", **headers, **fixed}, _json_body(json_value)
+    return {**headers, **fixed}, None if body is None else body.encode()
 
 
 def _json_body(value: Any) -> bytes:
-    """Return a value as JSON.
+    """Encode a value as JSON.
 
     Raises:
-        ToolFailedError: it cannot be written.
+        ToolFailedError: it has no JSON form.
     """
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, TypeError, RecursionError):
-        raise ToolFailedError("`json` cannot be written as JSON") from None
+        raise ToolFailedError("`json` has no JSON form, for example NaN; give another value") from None
 
 
 def _query_string(query: Mapping[str, Any]) -> str:
-    """Return names and values as they stand after `?`.
+    """Encode query parameters for a URL.
 
     Raises:
-        ToolFailedError: a value is neither a text, a number, a truth nor a list of them.
+        ToolFailedError: a value is not a string, a number, a boolean or a list of them.
     """
     pairs = []
     for name, value in query.items():
-        for one in value if isinstance(value, list) else [value]:
-            if one is not None and not isinstance(one, (str, int, float)):
-                raise ToolFailedError(f"{quoted(name)} of `query` must be a text, a number or a list of them")
-            if one is not None:
-                pairs.append((name, str(one).lower() if isinstance(one, bool) else str(one)))
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None and not isinstance(item, (str, int, float)):
+                raise ToolFailedError(f"{quoted(name)} in `query` must be a string, a number or a list of them")
+            if item is not None:
+                pairs.append((name, str(item).lower() if isinstance(item, bool) else str(item)))
     return urlencode(pairs, errors="replace")
 
 
-def _format_response(answer: HttpResponse) -> str:
-    """Return an answer as the model reads it."""
-    known = answer.status in {status.value for status in HTTPStatus}
-    lines = [f"HTTP {answer.status} {HTTPStatus(answer.status).phrase if known else neutral(answer.reason)}".rstrip()]
-    lines += [f"{name}: {neutral(answer.headers[name])[:500]}" for name in _SHOWN_HEADERS if name in answer.headers]
-    if not answer.body:
+def _format_response(response: HttpResponse) -> str:
+    """Return a response as text for the model."""
+    status, headers = response.status, response.headers
+    is_standard = status in {standard.value for standard in HTTPStatus}
+    lines = [f"HTTP {status} {HTTPStatus(status).phrase if is_standard else neutral(response.reason)}".rstrip()]
+    lines += [f"{name}: {neutral(headers[name])[:500]}" for name in _SHOWN_HEADERS if name in headers]
+    if not response.body:
         return "\n".join(lines)
-    if not _match_text_type(answer.media_type) or b"\0" in answer.body[:1000]:
-        return "\n".join([*lines, "", f"[{len(answer.body)} bytes that are no text]"])
-    cut = [] if answer.is_complete else [f"[cut after {len(answer.body)} bytes]"]
-    return "\n".join([*lines, "", answer.text(), *cut])
+    if not _match_text_type(response.media_type) or b"\0" in response.body[:1000]:
+        return "\n".join([*lines, "", f"[{len(response.body)} bytes of binary data]"])
+    cut = [] if response.is_complete else [f"[cut after {len(response.body)} bytes]"]
+    return "\n".join([*lines, "", response.text(), *cut])

@@ -29,7 +29,7 @@ try:
     from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
     from pydantic_ai.exceptions import ModelRetry
     from pydantic_ai.mcp import MCPToolset
-    from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
+    from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 except ImportError as error:
     raise ImportError(missing_extra("pydantic-ai-slim[mcp]", "mcp").replace("adapter", "tool")) from error
 
@@ -63,7 +63,7 @@ def make_mcp_toolset(
 
     Args:
         options: the keys of the type `mcp`, with defaults filled in.
-        context: what else the toolset is made with.
+        context: the rest that the toolset is made with: folders, policy, environment.
         permit: awaited before each call with the tool's name, whether it needs confirmation, and the arguments. A
             `ToolFailedError` becomes the call's result; any other exception ends the run. Without `permit`, calls that
             need confirmation are refused.

@@ -1,4 +1,4 @@
-"""code -> what it prints, run by this Python in a process of its own"""
+"""`python`: the tool `run_python`, which runs code in a sandboxed process of this Python."""
 
 from __future__ import annotations
 
@@ -20,29 +20,30 @@ if TYPE_CHECKING:
 __all__ = ["tools"]
 
 _MAX_CODE_BYTES = 1_000_000
-"""Bytes of code."""
 
 
 def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, ...]:
     """Make the tool that runs Python code.
 
     Raises:
-        ConfigError: there is no such working directory, or the policy does not open it.
+        ConfigError: the working directory does not exist, or the policy does not allow it.
     """
-    named = options["working_dir"]
-    folder = None if named is None else resolve_folder(context, named, "working_dir")
+    working_dir = options["working_dir"]
+    folder = None if working_dir is None else resolve_folder(context, working_dir, "working_dir")
     timeout = options["timeout_seconds"]
 
     def run_python(code: str) -> str:
         data = code.encode()
         if len(data) > _MAX_CODE_BYTES:
-            raise ToolFailedError(f"{len(data):,} bytes of code are too many: at most {_MAX_CODE_BYTES:,}; write less")
+            raise ToolFailedError(
+                f"{len(data):,} bytes of code are too many: the limit is {_MAX_CODE_BYTES:,}; write less"
+            )
         with scratch_folder() as scratch:
-            # A folder of its own: the code's files cannot stand in for it.
+            # In a folder of its own, so that files which the code writes cannot replace it.
             file = os.path.join(scratch, "code", "main.py")
             os.mkdir(os.path.dirname(file))
-            with open(file, "wb") as there:
-                there.write(data)
+            with open(file, "wb") as code_file:
+                code_file.write(data)
             done = run_command(
                 [sys.executable, "-I", file],
                 context,
@@ -54,12 +55,12 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
             )
         return describe_result(done, timeout)
 
-    where = "It starts in a folder it can read; only its home folder can be written. " if folder else ""
+    access = "It can read the folder it starts in, and write only to its home folder. " if folder else ""
     network = "" if options["network"] else " There is no network."
-    words = (
-        f"Run Python code and return what it prints; an expression alone prints nothing. {where}"
-        f"Nothing is kept from one call to the next.{network}"
+    description = (
+        f"Run Python code and return what it prints; the value of an expression is not printed. {access}"
+        f"Each call starts without the state of earlier calls.{network}"
     )
-    argument = Argument("string", "all of the code", needed=True)
+    argument = Argument("string", "the whole code", needed=True)
     ask = options["require_confirmation"]
-    return (make_agent_tool("python", "run_python", words, {"code": argument}, run_python, ask=ask),)
+    return (make_agent_tool("python", "run_python", description, {"code": argument}, run_python, ask=ask),)

@@ -1,6 +1,6 @@
-"""scripts of a role or a skill -> tools, one each
+"""`script`: one tool for each script of a role or a skill.
 
-What the model gives a script is in its environment, never in its text or on its command line.
+A script gets the model's arguments as environment variables, never in its text or on its command line.
 """
 
 from __future__ import annotations
@@ -33,60 +33,60 @@ _RESERVED_VARIABLES = re.compile(
     r"PATH|HOME|TMPDIR|LANG|LC_\w+|ENV|IFS|PS4|SHELLOPTS|CDPATH|BASH\w*|(LD|DYLD)_\w+|(PYTHON|PERL5|RUBY|NODE_|GIT_)\w+",
     re.ASCII,
 )
-"""Variables that decide what a program runs: no model sets them."""
+"""Variables that decide what a program runs; a model must not set them."""
 _MAX_VALUE_BYTES = 100_000
-"""Bytes of one value: what the system takes."""
+"""Bytes of one value; the system accepts no more."""
 _MAX_FIRST_LINE_BYTES = 1024
-"""Bytes of a first line."""
+"""Bytes of a script's first line, which may name its interpreter."""
 
 
 class _Script(Frozen):
-    """One script."""
+    """One script of a configuration."""
 
     name: str
     folder: str
-    """Where its path begins; absolute, without links."""
+    """The folder that `path` is relative to; absolute, without links."""
     cwd: str
     path: str | None
     body: str | None
     interpreter: tuple[str, ...]
-    """The words before its path; none is as its first line says."""
+    """The command before its path; empty if the script's first line decides."""
     timeout: float
     max_output_bytes: int
     network: bool
 
 
 def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, ...]:
-    """Make a tool of each script.
+    """Make a tool for each script.
 
     Raises:
-        ConfigError: a name cannot be one, a script is not there, or lies elsewhere.
+        ConfigError: a name is invalid, or a script does not exist in its folder.
     """
     folder = os.path.realpath(context.skill or context.folder)
-    named = options["working_dir"]
-    cwd = folder if named is None else resolve_folder(context, named, "working_dir")
+    working_dir = options["working_dir"]
+    cwd = folder if working_dir is None else resolve_folder(context, working_dir, "working_dir")
     made: list[AgentTool] = []
-    for script in options["scripts"]:
-        name = script["name"]
+    for config in options["scripts"]:
+        name = config["name"]
         if not _TOOL_NAME.fullmatch(name):
-            hint = "use at most 64 letters, digits, `_` and `-`, a letter first"
-            raise ConfigError(f"the script's name {quoted(name)} cannot be that of a tool", hint=hint)
+            hint = "use at most 64 letters, digits, `_` and `-`, starting with a letter"
+            raise ConfigError(f"invalid script name: {quoted(name)}", hint=hint)
         if name in {tool.name for tool in made}:
-            raise ConfigError(f"two scripts are called {quoted(name)}", hint="rename one of them")
-        about = _Script(
+            raise ConfigError(f"two scripts have the name {quoted(name)}", hint="rename one of them")
+        script = _Script(
             name=name,
             folder=folder,
             cwd=cwd,
-            path=script["path"],
-            body=script["body"],
-            interpreter=_split_interpreter(name, script["interpreter"] or options["interpreter"]),
-            timeout=script["timeout_seconds"] or options["timeout_seconds"],
+            path=config["path"],
+            body=config["body"],
+            interpreter=_split_interpreter(name, config["interpreter"] or options["interpreter"]),
+            timeout=config["timeout_seconds"] or options["timeout_seconds"],
             max_output_bytes=options["max_output_bytes"],
             network=options["network"],
         )
-        _check_script(about)
+        _check_script(script)
         arguments: dict[str, Argument] = {}
-        for parameter in script["parameters"]:
+        for parameter in config["parameters"]:
             arguments[_checked_parameter(name, parameter["name"], arguments)] = Argument(
                 "string", parameter["description"], parameter["default"], needed=parameter["required"]
             )
@@ -94,9 +94,9 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
             make_agent_tool(
                 "script",
                 name,
-                script["description"] or f"Run the script {name}.",
+                config["description"] or f"Run the script {name}.",
                 arguments,
-                _make_function(about, context),
+                _make_function(script, context),
                 ask=options["require_confirmation"],
             )
         )
@@ -108,93 +108,95 @@ def _split_interpreter(name: str, interpreter: str | None) -> tuple[str, ...]:
         return tuple(shlex.split(interpreter or ""))
     except ValueError:
         raise ConfigError(
-            f"the interpreter of the script {quoted(name)} cannot be read", hint="close its quotes"
+            f"invalid interpreter of the script {quoted(name)}: a quote is not closed", hint="close it"
         ) from None
 
 
 def _checked_parameter(script: str, name: str, others: Mapping[str, Argument]) -> str:
-    """Return the name of a parameter that can be a variable.
+    """Return the name of a parameter if an environment variable can have it.
 
     Raises:
-        ConfigError: it cannot.
+        ConfigError: the name is invalid, reserved or used twice.
     """
-    of = f"the parameter {quoted(name)} of the script {quoted(script)}"
+    subject = f"the parameter {quoted(name)} of the script {quoted(script)}"
     if not _PARAMETER_NAME.fullmatch(name):
-        raise ConfigError(f"{of} cannot be a variable", hint="use letters, digits and `_`, a letter first")
+        raise ConfigError(f"{subject} has an invalid name", hint="use letters, digits and `_`, starting with a letter")
     if _RESERVED_VARIABLES.fullmatch(name.upper()):
-        hint = f"call it otherwise, as in `input_{name.lower()}`"
-        raise ConfigError(f"{of} would be the variable `{name.upper()}`, which decides what programs do", hint=hint)
+        hint = f"rename it, for example to `input_{name.lower()}`"
+        raise ConfigError(f"{subject} would set the reserved variable `{name.upper()}`", hint=hint)
     if name.upper() in {other.upper() for other in others}:
-        raise ConfigError(f"{of} is there twice", hint="rename one of them")
+        raise ConfigError(f"{subject} is defined twice", hint="rename one of them")
     return name
 
 
 def _check_script(script: _Script) -> None:
-    """See to it that a script can be found.
+    """Check that a script has either a body or an existing file.
 
     Raises:
-        ConfigError: it cannot.
+        ConfigError: it does not.
     """
-    of = f"the script {quoted(script.name)}"
+    subject = f"the script {quoted(script.name)}"
     if (script.path is None) == (script.body is None):
-        words = "has neither a path nor a body" if script.path is None else "has both a path and a body"
-        raise ConfigError(f"{of} {words}", hint="give it one of them")
+        problem = "has neither `path` nor `body`" if script.path is None else "has both `path` and `body`"
+        raise ConfigError(f"{subject} {problem}", hint="set one of them")
     if script.path is not None:
         if "\0" in script.path:
-            raise ConfigError(f"{of} has a NUL character in its path", hint="leave it out")
+            raise ConfigError(f"{subject} has a NUL character in its path", hint="leave it out")
         try:
             _path_and_first_bytes(script.folder, script.path)
         except ToolFailedError as error:
-            hint = "name a file in the skill's folder, or in the role's, that is no link"
-            raise ConfigError(f"{of}: {error}", hint=hint) from None
+            hint = "give the path of a regular file in the skill's or the role's folder"
+            raise ConfigError(f"{subject}: {error}", hint=hint) from None
 
 
 def _path_and_first_bytes(folder: str, path: str) -> tuple[str, bytes]:
-    """Return where a script lies, and how it begins.
+    """Return a script's absolute path and its first bytes.
 
     Raises:
-        ToolFailedError: it is not there, or elsewhere.
+        ToolFailedError: the file does not exist in the folder.
     """
     parts = split_path(path, folder)
     if not parts:
-        raise ToolFailedError(f"{quoted(path)} is no file")
+        raise ToolFailedError(f"{quoted(path)} is not a file")
     with open_folder(folder, parts[:-1]) as fd, open_regular_file(fd, parts[-1], path) as (inner, _):
         return os.path.join(folder, *parts), os.read(inner, _MAX_FIRST_LINE_BYTES)
 
 
-def _interpreter_of(script: _Script, path: str, begins: bytes) -> Sequence[str]:
+def _interpreter(script: _Script, path: str, first_bytes: bytes) -> Sequence[str]:
     if script.interpreter:
         return script.interpreter
-    line = begins.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
-    # The system gives all that follows as one argument.
+    line = first_bytes.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    # Like the system, pass everything after the program as one argument.
     words = line[2:].split(None, 1) if line.startswith("#!") else ()
     return words or (("python3",) if path.endswith(".py") else ("/bin/sh",))
 
 
 def _make_function(script: _Script, context: ToolContext) -> Any:
-    def run_script(**given: str | None) -> str:
-        env = {name.upper(): value or "" for name, value in given.items()}
+    def run_script(**arguments: str | None) -> str:
+        env = {name.upper(): value or "" for name, value in arguments.items()}
         for name, value in env.items():
             if len(value.encode()) > _MAX_VALUE_BYTES:
-                raise ToolFailedError(f"`{name.lower()}` is longer than {_MAX_VALUE_BYTES:,} bytes; give less")
+                raise ToolFailedError(
+                    f"`{name.lower()}` is longer than {_MAX_VALUE_BYTES:,} bytes; give a shorter value"
+                )
         with scratch_folder() as scratch:
             if script.path is not None:
-                path, begins = _path_and_first_bytes(script.folder, script.path)
+                path, first_bytes = _path_and_first_bytes(script.folder, script.path)
             else:
                 body = (script.body or "").encode("utf-8", "replace")
-                path, begins = os.path.join(scratch, script.name), body[:_MAX_FIRST_LINE_BYTES]
+                path, first_bytes = os.path.join(scratch, script.name), body[:_MAX_FIRST_LINE_BYTES]
                 with open(path, "wb") as file:
                     file.write(body)
-            first, *others = _interpreter_of(script, path, begins)
-            program, needed = (first, ()) if "/" in first else find_program(first, context.env)
-            folders = f"{SYSTEM_PATH}:{os.path.dirname(program)}" if needed else SYSTEM_PATH
+            name, *options = _interpreter(script, path, first_bytes)
+            program, needed = (name, ()) if "/" in name else find_program(name, context.env)
+            search_path = f"{SYSTEM_PATH}:{os.path.dirname(program)}" if needed else SYSTEM_PATH
             done = run_command(
-                [program, *others, path],
+                [program, *options, path],
                 context,
                 cwd=script.cwd,
                 timeout=script.timeout,
                 max_output_bytes=script.max_output_bytes,
-                env={"PATH": folders, **env},
+                env={"PATH": search_path, **env},
                 readable=(script.folder, *needed),
                 network=script.network,
                 scratch=scratch,

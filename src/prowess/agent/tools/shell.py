@@ -1,7 +1,7 @@
-"""a command line -> what a program wrote, without a shell
+"""`shell`: the tool `run_shell`, which runs one program without a shell.
 
-The line is taken apart as a shell would, and then a program is started: nothing is expanded, joined or redirected. What
-a shell would do more with is refused, so that a model learns it at once.
+The command line is split as a shell would split it; nothing is expanded, piped or redirected. A line that needs a shell
+is refused, so that the model learns it at once.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from prowess._internal.text import quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.sandbox import SYSTEM_PATH
 
@@ -27,22 +27,21 @@ __all__ = ["tools"]
 
 _SHELL_CHARS = ";|&<>$()`\n\r"
 _MAX_COMMAND_CHARS = 100_000
-"""Characters of a command line."""
 
 
 def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, ...]:
     """Make the tool that runs programs.
 
     Raises:
-        ConfigError: there is no such working directory, or the policy does not open it.
+        ConfigError: the working directory does not exist, or the policy does not allow it.
     """
     folder = resolve_folder(context, options["working_dir"], "working_dir")
     timeout, allowed = options["timeout_seconds"], options["allowed_commands"]
 
     def run_shell(command: str) -> str:
         words = _split_command(command)
-        named = _allowed_program(words[0], allowed, options["blocked_commands"])
-        program, needed = (named, ()) if "/" in named else find_program(named, context.env)
+        name = _allowed_program(words[0], allowed, options["blocked_commands"])
+        program, needed = (name, ()) if "/" in name else find_program(name, context.env)
         path = f"{SYSTEM_PATH}:{os.path.dirname(program)}" if needed else SYSTEM_PATH
         done = run_command(
             [program, *words[1:]],
@@ -56,75 +55,78 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
         )
         return describe_result(done, timeout)
 
-    which = f" Programs that may be run: {', '.join(allowed)}." if allowed else ""
-    words = (
-        "Run a program with its arguments. There is no shell: no pipes, no redirection, no variables, no wildcards; "
-        f"one program a call.{which}"
+    programs = f" Allowed programs: {', '.join(allowed)}." if allowed else ""
+    description = (
+        "Run one program with arguments. There is no shell: no pipes, no redirection, no variables, no wildcards."
+        f"{programs}"
     )
     argument = Argument("string", "the program and its arguments, quoted as for a shell", needed=True)
     ask = options["require_confirmation"]
-    return (make_agent_tool("shell", "run_shell", words, {"command": argument}, run_shell, ask=ask),)
+    return (make_agent_tool("shell", "run_shell", description, {"command": argument}, run_shell, ask=ask),)
 
 
 def _split_command(line: str) -> list[str]:
-    """Take a command line apart.
+    """Split a command line into words.
 
     Raises:
-        ToolFailedError: it is none, or wants a shell.
+        ToolFailedError: it is empty, too long or not closed.
+        RefusedError: it needs a shell.
     """
     if len(line) > _MAX_COMMAND_CHARS:
-        raise ToolFailedError(f"a command line of {len(line):,} characters is too long; put what is long into a file")
+        raise ToolFailedError(
+            f"the command has {len(line):,} characters: the limit is {_MAX_COMMAND_CHARS:,}; put long input into a file"
+        )
     line = line.strip()
     if special := _first_shell_char(line):
         raise RefusedError(
-            f"{quoted(special)} is for a shell, and there is none: run one program a call, without pipes, redirection "
-            "or variables; put single quotes around it if the program is to see it as it stands"
+            f"{quoted(special)} needs a shell, which is not available: run one program, without pipes, redirection or "
+            "variables; to pass the character to the program, put it in single quotes"
         )
     try:
         words = shlex.split(line)
     except ValueError:
-        raise ToolFailedError("a quotation mark or a backslash has no end; close it") from None
+        raise ToolFailedError("the command ends inside quotes or after a backslash; close them") from None
     if not words or not words[0]:
-        raise ToolFailedError("there is no command; name a program and its arguments")
+        raise ToolFailedError("the command is empty; give a program and its arguments")
     return words
 
 
 def _first_shell_char(line: str) -> str | None:
-    """Return the first character outside of quotes that a shell would do something with."""
-    quote, at = "", 0
-    while at < len(line):
-        here = line[at]
-        if here == "\\" and quote != "'":
-            # A line that goes on in the next is still two.
-            if line[at + 1 : at + 2] in ("\n", "\r"):
-                return line[at + 1]
-            at += 1
+    """Return the first character outside quotes that means something to a shell."""
+    quote, position = "", 0
+    while position < len(line):
+        character = line[position]
+        if character == "\\" and quote != "'":
+            # A shell would join two lines here.
+            if line[position + 1 : position + 2] in ("\n", "\r"):
+                return line[position + 1]
+            position += 1
         elif quote:
-            quote = "" if here == quote else quote
-        elif here in "'\"":
-            quote = here
-        elif here in _SHELL_CHARS:
-            return here
-        at += 1
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character in _SHELL_CHARS:
+            return character
+        position += 1
     return None
 
 
 def _allowed_program(word: str, allowed: tuple[str, ...], blocked: tuple[str, ...]) -> str:
-    """Return the program a word stands for.
+    """Return the program to run for the first word of a command.
 
     Raises:
-        RefusedError: it may not be started.
+        RefusedError: the program is not allowed.
     """
     if os.path.basename(word) in {os.path.basename(name) for name in blocked}:
-        raise RefusedError(f"{quoted(word)} may not be started; do without it")
+        raise RefusedError(f"the program {quoted(word)} is blocked; go on without it")
     if word in allowed:
         return word
-    which = f"programs that may be are {', '.join(map(quoted, allowed))}" if allowed else "name it without its folder"
+    advice = f"allowed are {', '.join(map(quoted, allowed))}" if allowed else "give its name without the folder"
     if "/" in word:
-        raise RefusedError(f"{quoted(word, 200)} may not be started by its path; {which}")
+        raise RefusedError(f"{quoted(word, PATH_LIMIT)} is a path, and programs are run by name; {advice}")
     if "=" in word:
-        raise RefusedError(f"{quoted(word, 200)} would set a variable, which only a shell does; begin with the program")
+        raise RefusedError(f"{quoted(word, PATH_LIMIT)} sets a variable, which needs a shell; start with the program")
     paths = [name for name in allowed if "/" in name and os.path.basename(name) == word]
     if allowed and not paths:
-        raise RefusedError(f"{quoted(word, 200)} may not be started; {which}")
+        raise RefusedError(f"the program {quoted(word, PATH_LIMIT)} is not allowed; {advice}")
     return paths[0] if paths else word
