@@ -110,7 +110,7 @@ def talk(tmp_path: Path) -> Iterator[Talk]:
     made.close()
 
 
-def test_a_skill_is_completed_and_what_is_active_stands_below_the_line(talk: Talk) -> None:
+def test_skill_names_are_completed_and_active_skills_are_shown(talk: Talk) -> None:
     """InitRunner: `run role.yaml -i`; tokens and skills in the status line, and Ctrl-D ends it well."""
     skill(talk.top / "skills/tides")
     talk.begin({"call": "activate_skill", "with": {"name": "tides"}}, {"say": "It is high."}, {"say": "Low."})
@@ -125,8 +125,8 @@ def test_a_skill_is_completed_and_what_is_active_stands_below_the_line(talk: Tal
     assert talk.ends() == 0
 
 
-def test_ctrl_c_ends_an_answer_and_not_the_talk(talk: Talk) -> None:
-    """The server sees that nobody waits; the next answer comes."""
+def test_ctrl_c_ends_an_answer_and_not_the_chat(talk: Talk) -> None:
+    """The request to the server is cancelled, and the next prompt is answered."""
     with ModelServer(SLOW, "Calm.") as server:
         talk.begin(model=server.model)
         talk.says("How is the sea?\r")
@@ -142,8 +142,8 @@ def test_ctrl_c_ends_an_answer_and_not_the_talk(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False)])
-def test_the_user_is_asked_before_a_call(talk: Talk, answer: str, written: bool) -> None:
-    """With the tool and its arguments."""
+def test_the_user_confirms_a_call(talk: Talk, answer: str, written: bool) -> None:
+    """The question shows the tool and its arguments."""
     talk.role(ASKS)
     talk.begin({"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."})
     talk.says("Write it.\r")
@@ -157,8 +157,8 @@ def test_the_user_is_asked_before_a_call(talk: Talk, answer: str, written: bool)
     assert (talk.top / "new.txt").exists() is written
 
 
-def test_what_goes_wrong_is_told_and_the_talk_goes_on(talk: Talk) -> None:
-    """Why there is no answer, and which tools are not offered."""
+def test_the_chat_goes_on_after_an_error(talk: Talk) -> None:
+    """It shows the error, and which tools are not offered."""
     tools = "tools:\n- type: filesystem\n  root_path: ../..\n"
     skill(talk.top / "skills/tides", more=tools)
     with ModelServer([("activate_skill", {"name": "tides"})], 401, "Calm.") as server:

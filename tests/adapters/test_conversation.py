@@ -64,8 +64,8 @@ def calls(turn: Turn) -> list[tuple[str, str | None, str | None]]:
 # ── a turn ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_skill_is_chosen_read_and_used(top: Path) -> None:
-    """Catalog, activation, a file of the skill, a tool of the skill, an answer: each in the transcript."""
+def test_the_transcript_shows_a_skill_being_activated_and_used(top: Path) -> None:
+    """Activation, a file of the skill, a tool of the skill, the answer."""
     folder = skill(
         top / "skills/tides", more="tools:\n- type: script\n  scripts: [{name: tide, body: echo high}]\n"
     ).parent
@@ -91,8 +91,8 @@ def test_a_skill_is_chosen_read_and_used(top: Path) -> None:
     assert list(turn.as_dict()) == ["output", "error", "activations", "tool_calls", "usage", "notes"]
 
 
-def test_a_skill_that_is_not_there_is_an_error_in_the_transcript(top: Path) -> None:
-    """Also of a tool that is not the role's; the run goes on."""
+def test_activating_a_missing_skill_is_an_error_in_the_transcript(top: Path) -> None:
+    """Tools of the session have no error of their own; the run goes on."""
     skill(top / "skills/tides")
     script = [{"call": "activate_skill", "with": {"name": "tidse"}}, {"say": "There is none."}]
     turn = asked(talk(top, script))
@@ -123,8 +123,8 @@ def test_a_dry_run_shows_exactly_what_is_sent(top: Path) -> None:
     assert sent == [(tool["name"], tool["description"], tool["parameters"]) for tool in shown["tools"]]
 
 
-def test_tools_of_a_discovered_skill_are_there_after_its_activation(top: Path) -> None:
-    """And not before: a model that asks for one too early is told so, and may go on."""
+def test_a_discovered_skill_s_tools_are_offered_after_its_activation(top: Path) -> None:
+    """And not before."""
     offered: list[list[str]] = []
 
     async def stream(messages: list[Any], info: Any) -> Any:
@@ -145,10 +145,10 @@ def test_tools_of_a_discovered_skill_are_there_after_its_activation(top: Path) -
     assert "read_file" in offered[2]
 
 
-def test_an_untrusted_skill_s_tools_are_not_offered_and_the_user_is_told(
+def test_an_untrusted_skill_s_tools_are_not_offered(
     top: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its text may be read; trusted, it brings its tools."""
+    """A note says why; its text can be read, and once it is trusted its tools are offered."""
     extra = tmp_path_factory.mktemp("extra")
     monkeypatch.setenv("PROWESS_CONFIG_DIR", str(top / "config"))
     skill(extra / "files", more=FILES)
@@ -172,8 +172,8 @@ def test_an_untrusted_skill_s_tools_are_not_offered_and_the_user_is_told(
     assert "The sea is calm." in (turn.tool_calls[1].result or "")
 
 
-def test_a_conversation_goes_on(top: Path) -> None:
-    """The second turn knows the first; what is active stays so."""
+def test_a_second_turn_knows_the_first(top: Path) -> None:
+    """Active skills stay active."""
     skill(top / "skills/tides")
     script = [{"call": "activate_skill", "with": {"name": "tides"}}, {"say": "One."}, {"say": "Two."}]
     conversation = talk(top, script)
@@ -183,8 +183,7 @@ def test_a_conversation_goes_on(top: Path) -> None:
     assert [row["name"] for row in turn.activations] == ["tides"]
 
 
-def test_an_answer_is_told_as_it_comes(top: Path) -> None:
-    """In parts, which together are the answer."""
+def test_an_answer_arrives_in_parts(top: Path) -> None:
     parts: list[str] = []
     with ModelServer("The sea is calm.") as server:
         turn = asked(talk(top, server.model), on_text=parts.append)
@@ -195,8 +194,8 @@ def test_an_answer_is_told_as_it_comes(top: Path) -> None:
     assert server.keys == ["none"]
 
 
-def test_a_real_server_has_tools_called(top: Path) -> None:
-    """Two at once, their results in the next request; the role's settings in each."""
+def test_a_real_server_can_call_tools(top: Path) -> None:
+    """Two at the same time, with their results in the next request."""
     with ModelServer([("read_file", {"path": "notes.txt"}), ("read_file", {"path": "none.txt"})], "Calm.") as server:
         turn = asked(talk(top, server.model, FILES.replace("tools", "guardrails: {}\ntools")))
     assert turn.output == "Calm."
@@ -211,8 +210,8 @@ def test_a_real_server_has_tools_called(top: Path) -> None:
     assert turn.usage["total_tokens"] == 2 * USAGE["total_tokens"]
 
 
-def test_the_role_s_settings_are_sent(top: Path) -> None:
-    """Temperature, top_p and the tokens of an answer; nothing where the role says nothing."""
+def test_the_role_s_model_settings_are_sent(top: Path) -> None:
+    """Settings that the role does not have are left out."""
     with ModelServer("Yes.") as server:
         more = f"model: {{name: local, base_url: '{server.url}', temperature: 0, top_p: 0.5, max_tokens: 7}}\n"
         (top / "role.yaml").write_text(ROLE.replace("model: openai:m\n", more))
@@ -234,24 +233,26 @@ def test_the_role_s_settings_are_sent(top: Path) -> None:
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (401, "the model's server answered 401: it does not take the key: see whether it is right; it says: "),
-        (403, "the model's server answered 403: it does not take the key for this model; it says: "),
-        (404, "the model's server answered 404: it does not know the model: see how it is spelt; it says: "),
+        (401, "the model server answered 401: the API key is invalid: check it; its message: "),
+        (403, "the model server answered 403: the API key has no access to this model; its message: "),
+        (404, "the model server answered 404: the model does not exist: check its name; its message: "),
         (
             429,
-            "the model's server answered 429: it is asked too often, or what was paid for is used up: try again later",
+            "the model server answered 429: too many requests, or no credit left: try again later",
         ),
-        (500, "the model's server answered 500: try again later; it says: "),
-        (418, "the model's server answered 418: see what it says; it says: "),
-        (HALF, "the model cannot be asked: "),
-        (TRUNCATED, "the model cannot be asked: Streamed response ended without a `finish_reason`"),
-        (NOTHING, "the model cannot be asked: "),
-        (GARBAGE, "the model did what cannot be gone on with: "),
+        (500, "the model server answered 500: try again later; its message: "),
+        (418, "the model server answered 418: see its message; its message: "),
+        (HALF, "no answer from the model: "),
+        (TRUNCATED, "no answer from the model: Streamed response ended without a `finish_reason`"),
+        (NOTHING, "no answer from the model: "),
+        (GARBAGE, "the model returned an invalid response: "),
     ],
     ids=["401", "403", "404", "429", "500", "418", "half", "cut", "nothing", "garbage"],
 )
-def test_a_server_that_fails_is_told_of(top: Path, answer: Any, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the turn, in words that say what to do; nothing is raised, and the conversation can go on."""
+def test_an_error_of_the_model_server_is_the_turn_s_error(
+    top: Path, answer: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what to do; nothing is raised, and the conversation can go on."""
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     with ModelServer(answer) as server:
         conversation = talk(top, server.model)
@@ -264,16 +265,16 @@ def test_a_server_that_fails_is_told_of(top: Path, answer: Any, words: str, monk
 
 
 @pytest.mark.filterwarnings("ignore:Some responses omitted usage")
-def test_a_server_that_does_not_count_is_told_of(top: Path) -> None:
-    """In a note: a limit of tokens cannot be kept."""
+def test_a_server_without_token_usage_is_noted(top: Path) -> None:
+    """The token limit cannot be enforced."""
     with ModelServer(UNCOUNTED) as server:
         turn = asked(talk(top, server.model))
     assert turn.error is None
-    assert "`max_tokens_per_run` cannot be kept" in turn.notes[0]
+    assert "`max_tokens_per_run` is not enforced" in turn.notes[0]
 
 
-def test_half_a_stream_after_a_call_keeps_what_happened(top: Path) -> None:
-    """The transcript has the call that was made, and what was used."""
+def test_a_turn_that_fails_after_a_call_keeps_the_call(top: Path) -> None:
+    """And the usage."""
     with ModelServer([("read_file", {"path": "notes.txt"})], 500) as server:
         turn = asked(talk(top, server.model, FILES))
     assert turn.output is None
@@ -288,17 +289,16 @@ def test_a_server_that_never_answers_is_given_up(top: Path) -> None:
         begun = time.monotonic()
         turn = asked(talk(top, server.model, "guardrails: {timeout_seconds: 0.5}\n"))
     assert time.monotonic() - begun < 5
-    assert turn.error == "the time of a run is up: 0.5 seconds (`guardrails.timeout_seconds`)"
+    assert turn.error == "the run took longer than 0.5 seconds (`guardrails.timeout_seconds`)"
 
 
-def test_a_port_where_nobody_listens_is_told_of(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a server that is not there."""
+def test_an_unreachable_server_is_named_in_the_error(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     with ModelServer("") as server:
         gone = server.model
     turn = asked(talk(top, gone))
-    assert (turn.error or "").startswith("the model cannot be asked: ")
-    assert f"see whether `{server.url.removesuffix('/v1')}` is the right address and runs" in (turn.error or "")
+    assert (turn.error or "").startswith("no answer from the model: ")
+    assert f"check that `{server.url.removesuffix('/v1')}` is right and running" in (turn.error or "")
 
 
 # ── guardrails ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -307,7 +307,7 @@ def test_a_port_where_nobody_listens_is_told_of(top: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize("tool", ["read_file", "activate_skill", "no_such_tool"])
 def test_a_model_that_calls_a_tool_ten_thousand_times_is_stopped(top: Path, tool: str, at_once: bool) -> None:
-    """InitRunner: `max_tool_calls`; whichever tool, in one answer or one after the other."""
+    """InitRunner: `max_tool_calls`; for any tool, in one answer or in many."""
     skill(top / "skills/tides")
     given = {"read_file": {"path": "notes.txt"}, "activate_skill": {"name": "tides"}}.get(tool, {})
     one = {"call": tool, "with": given}
@@ -323,8 +323,8 @@ def test_a_model_that_calls_a_tool_ten_thousand_times_is_stopped(top: Path, tool
     assert turn.usage["tool_calls"] <= 3
 
 
-def test_tokens_of_a_run_are_limited(top: Path) -> None:
-    """InitRunner: `max_tokens_per_run`: of all its requests and answers."""
+def test_the_tokens_of_a_run_are_limited(top: Path) -> None:
+    """InitRunner: `max_tokens_per_run`, for all its requests and answers."""
     with ModelServer([("read_file", {"path": "notes.txt"})]) as server:
         turn = asked(talk(top, server.model, FILES + "guardrails: {max_tokens_per_run: 200}\n"))
     assert turn.output is None
@@ -332,19 +332,19 @@ def test_tokens_of_a_run_are_limited(top: Path) -> None:
     assert len(server.requests) == 2
 
 
-def test_requests_of_a_run_are_limited(top: Path) -> None:
-    """So that a model which never answers is not asked for ever."""
+def test_the_requests_of_a_run_are_limited(top: Path) -> None:
+    """A model may never answer."""
     more = FILES + "guardrails: {max_requests: 2, max_tool_calls: 100}\n"
     turn = asked(talk(top, [{"call": "read_file", "with": {"path": "notes.txt"}}] * 9 + [{"say": "Done."}], more))
     assert "`guardrails.max_requests` of 2" in (turn.error or "")
 
 
-def test_time_of_a_run_is_limited(top: Path) -> None:
-    """InitRunner: `timeout_seconds`; a tool that hangs does not make it longer."""
+def test_the_time_of_a_run_is_limited(top: Path) -> None:
+    """InitRunner: `timeout_seconds`; a tool that hangs cannot extend it."""
     begun = time.monotonic()
     turn = asked(talk(top, [{"call": "slow"}, {"say": "Done."}], SLOW + "guardrails: {timeout_seconds: 0.5}\n"))
     assert time.monotonic() - begun < 5
-    assert turn.error == "the time of a run is up: 0.5 seconds (`guardrails.timeout_seconds`)"
+    assert turn.error == "the run took longer than 0.5 seconds (`guardrails.timeout_seconds`)"
     assert [call.tool for call in turn.tool_calls] == ["slow"]
     from prowess.sandbox import stop
 
@@ -359,8 +359,8 @@ ASKS = "tools:\n- type: filesystem\n  read_only: false\n  require_confirmation: 
 
 @pytest.mark.parametrize("more", [ASKS, FILES + "  read_only: false\nsecurity: {ask: [filesystem]}\n"])
 @pytest.mark.parametrize("answer", [True, False, None])
-def test_the_user_is_asked_before_a_call(top: Path, answer: bool | None, more: str) -> None:
-    """Where the tool's configuration says so, or the role; a call nobody can be asked about is refused."""
+def test_the_user_confirms_a_call(top: Path, answer: bool | None, more: str) -> None:
+    """If the tool's configuration or the role requires it; without `confirm` the call is refused."""
     seen: list[Any] = []
 
     async def confirm(tool: str, arguments: Mapping[str, Any]) -> bool:
@@ -373,13 +373,16 @@ def test_the_user_is_asked_before_a_call(top: Path, answer: bool | None, more: s
     assert seen == ([] if answer is None else [("write_file", {"path": "new.txt", "content": "x"})])
     assert (top / "new.txt").exists() is (answer is True)
     if answer is None:
-        assert call.error == "`write_file` wants its user's word, and nobody can be asked here (go on without it)"
+        assert (
+            call.error
+            == "`write_file` needs the user's confirmation, and the user cannot be asked here (go on without it)"
+        )
     elif answer is False:
-        assert call.error == "the user does not want `write_file` to be called so (ask what to do)"
+        assert call.error == "the user refused this call of `write_file` (ask what to do)"
 
 
-def test_the_user_is_asked_of_one_call_after_the_other(top: Path) -> None:
-    """A word for one call is not taken for another that is made at the same time."""
+def test_the_user_confirms_one_call_after_the_other(top: Path) -> None:
+    """An answer for one call must not count for another at the same time."""
     waiting = 0
 
     async def confirm(_tool: str, arguments: Mapping[str, Any]) -> bool:
@@ -396,8 +399,8 @@ def test_the_user_is_asked_of_one_call_after_the_other(top: Path) -> None:
     assert sorted(path.name for path in top.glob("?.txt")) == ["b.txt"]
 
 
-def test_reading_is_not_asked_about_where_only_writing_is(top: Path) -> None:
-    """`require_confirmation` of `filesystem` is about what is written."""
+def test_reading_needs_no_confirmation(top: Path) -> None:
+    """`require_confirmation` of `filesystem` is about writing."""
     turn = asked(talk(top, [{"call": "read_file", "with": {"path": "notes.txt"}}, {"say": "Done."}], ASKS))
     assert turn.tool_calls[0].error is None
 
@@ -415,8 +418,8 @@ def test_reading_is_not_asked_about_where_only_writing_is(top: Path) -> None:
         ("read_file", {"path": "notes.txt", "mode": "w"}, "mode"),
     ],
 )
-def test_what_a_model_may_not_have_it_does_not_get(top: Path, tool: str, given: Any, words: str) -> None:
-    """It is told why, and the conversation goes on."""
+def test_a_refused_call_gives_the_reason(top: Path, tool: str, given: Any, words: str) -> None:
+    """The conversation goes on."""
     skill(top / "skills/tides")
     (top / "link").symlink_to("/etc/passwd")
     turn = asked(talk(top, [{"call": tool, "with": given}, {"say": "Done."}], FILES))
@@ -428,16 +431,16 @@ def test_what_a_model_may_not_have_it_does_not_get(top: Path, tool: str, given: 
 
 
 @pytest.mark.parametrize("given", ["", "{", "[1]", "null", '"x"', "{}" * 2, "[" * 100_000])
-def test_arguments_that_are_no_object_are_told_of(top: Path, given: str) -> None:
-    """By the tool; one answer that is wrong does not end the run."""
+def test_arguments_that_are_not_an_object_are_an_error(top: Path, given: str) -> None:
+    """They do not end the run."""
     with ModelServer([("read_file", given)], "Done.") as server:
         turn = asked(talk(top, server.model, FILES))
     assert (turn.output, turn.error) == ("Done.", None)
     assert "path" in (turn.tool_calls[0].error or "")
 
 
-def test_a_tool_that_fails_in_its_own_way_ends_nothing(top: Path) -> None:
-    """The model is told, whatever it was."""
+def test_an_exception_in_a_tool_does_not_end_the_run(top: Path) -> None:
+    """The model gets it as an error."""
     conversation = talk(top, [{"call": "read_file", "with": {"path": "notes.txt"}}, {"say": "Done."}], FILES)
 
     def broken(**_: Any) -> str:
@@ -450,8 +453,7 @@ def test_a_tool_that_fails_in_its_own_way_ends_nothing(top: Path) -> None:
     assert turn.tool_calls[0].error == "the tool failed: OSError: the disk is gone\\x1b[2J"
 
 
-def test_a_result_is_no_longer_than_the_policy_lets_it_be(top: Path) -> None:
-    """A tool that floods does not flood the model."""
+def test_a_result_is_limited_by_the_policy(top: Path) -> None:
     more = (
         "tools:\n- type: script\n  max_output_bytes: 9000000\n  scripts: [{name: flood, body: yes | head -c 5000000}]\n"
     )
@@ -463,8 +465,8 @@ def test_a_result_is_no_longer_than_the_policy_lets_it_be(top: Path) -> None:
 # ── a role that changes, and many at once ────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_turn_takes_the_role_as_it_is_then(top: Path) -> None:
-    """What was active stays active, and its new text is read."""
+def test_a_changed_assembly_is_used_from_the_next_turn_on(top: Path) -> None:
+    """With new skills, and new descriptions of known ones."""
     seen: list[str] = []
 
     async def stream(messages: list[Any], info: Any) -> Any:
@@ -485,8 +487,8 @@ def test_a_turn_takes_the_role_as_it_is_then(top: Path) -> None:
     assert "Other words." in seen[1]
 
 
-def test_many_conversations_at_once_do_not_touch_each_other(top: Path) -> None:
-    """Each has its own history, its own skills, its own answers."""
+def test_conversations_at_the_same_time_do_not_mix(top: Path) -> None:
+    """Each has its own history, skills and answers."""
     for number in range(10):
         skill(top / f"skills/skill-{number}")
     first = talk(top, [{"say": ""}])
@@ -508,8 +510,8 @@ def test_many_conversations_at_once_do_not_touch_each_other(top: Path) -> None:
     assert [[row["name"] for row in turn.activations] for turn in turns] == [[f"skill-{n}"] for n in range(10)]
 
 
-def test_a_turn_that_is_cancelled_is_over_at_once(top: Path) -> None:
-    """Also while a tool runs; only this is raised."""
+def test_a_cancelled_turn_ends_at_once(top: Path) -> None:
+    """Also while a tool runs; only a cancellation is raised."""
     conversation = talk(top, [{"call": "slow"}, {"say": "Done."}], SLOW)
 
     async def cancelled() -> None:
@@ -527,8 +529,7 @@ def test_a_turn_that_is_cancelled_is_over_at_once(top: Path) -> None:
     stop()
 
 
-def test_a_call_aside_returns_and_raises_what_the_call_does() -> None:
-    """In a thread of its own, that nobody has to wait for."""
+def test_a_call_in_a_thread_returns_its_result_or_raises() -> None:
 
     async def both() -> tuple[str, str]:
         name = await run_in_thread(lambda: threading.current_thread().name)
@@ -538,7 +539,7 @@ def test_a_call_aside_returns_and_raises_what_the_call_does() -> None:
             return name, str(error)
         return name, ""
 
-    assert asyncio.run(both()) == ("prowess-aside", "division by zero")
+    assert asyncio.run(both()) == ("prowess-call", "division by zero")
 
     def stops() -> None:
         raise StopIteration
@@ -550,8 +551,8 @@ def test_a_call_aside_returns_and_raises_what_the_call_does() -> None:
 # ── models ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_providers_are_those_of_the_framework() -> None:
-    """A name that is spelt wrong is found without it; what it asks for models that talk is all here."""
+def test_the_providers_are_those_of_pydantic_ai() -> None:
+    """So that an unknown provider is an error without the framework."""
     from pydantic_ai.providers import infer_provider_class
 
     for name in PROVIDERS:
@@ -572,20 +573,20 @@ def test_the_providers_are_those_of_the_framework() -> None:
         (ModelConfig(provider="google", name="m"), "GOOGLE_API_KEY"),
     ],
 )
-def test_a_missing_key_says_which_variable_and_how_to_go_without(config: ModelConfig, variable: str) -> None:
-    """A script, a server of one's own, or a dry run."""
+def test_a_missing_key_names_the_variable_and_the_alternatives(config: ModelConfig, variable: str) -> None:
+    """A script, a local server, or a dry run."""
     for env in ({}, {variable: "  "}):
         with pytest.raises(ConfigError) as caught:
             make_model(config, None, env)
-        assert str(caught.value).endswith(f": the variable {variable} is not set")
+        assert str(caught.value).endswith(f": {variable} is not set")
         assert caught.value.hint == (
             f"set {variable}, or run without a key: `--model script:FILE`, "
             "`--model openai:NAME@http://localhost:PORT/v1`, or `--dry-run`"
         )
 
 
-def test_a_server_is_taken_from_the_role_or_from_the_variable(top: Path) -> None:
-    """`base_url` before `OPENAI_BASE_URL`; with the key that is there, from the role's own variable first."""
+def test_the_server_comes_from_the_role_or_from_the_environment(top: Path) -> None:
+    """`base_url` before `OPENAI_BASE_URL`; `api_key_env` before `OPENAI_API_KEY`."""
     with ModelServer("Yes.") as server:
         for config, env, key in (
             (ModelConfig(name="m", base_url=server.url), {"OPENAI_BASE_URL": "http://nowhere/v1"}, "none"),
@@ -597,8 +598,8 @@ def test_a_server_is_taken_from_the_role_or_from_the_variable(top: Path) -> None
             assert server.keys.pop() == key
 
 
-def test_a_model_that_is_not_set_up_is_an_error_of_its_user() -> None:
-    """Whatever its provider raises."""
+def test_a_provider_that_is_not_set_up_is_a_configuration_error() -> None:
+    """For any exception of the provider."""
     for provider in ("azure", "bedrock", "groq", "mistral", "ollama", "gateway/openai"):
         config = ModelConfig(provider=provider, name="m")
         try:
@@ -621,8 +622,8 @@ server.run()
 """
 
 
-def test_tools_of_a_server_come_under_the_role_s_policy(top: Path) -> None:
-    """It is started for the turn; its tools are called like all others, and asked about where the role says so."""
+def test_the_role_s_policy_applies_to_mcp_tools(top: Path) -> None:
+    """The server is started for the turn."""
     (top / "server.py").write_text(SERVER)
     more = f"tools:\n- {{type: mcp, command: {sys.executable}, args: [server.py]}}\n"
     script = [{"call": "hello", "with": {"name": "Ada"}}, {"say": "Done."}]
@@ -631,11 +632,11 @@ def test_tools_of_a_server_come_under_the_role_s_policy(top: Path) -> None:
     assert calls(turn) == [("hello", "hello Ada", None)]
     turn = asked(talk(top, script, more + "security: {ask: [hello]}\n"))
     assert turn.output == "Done."
-    assert "nobody can be asked here" in (turn.tool_calls[0].result or turn.tool_calls[0].error or "")
+    assert "the user cannot be asked here" in (turn.tool_calls[0].result or turn.tool_calls[0].error or "")
 
 
-def test_a_server_whose_tool_has_a_taken_name_is_told_of(top: Path) -> None:
-    """In words, with what to do; no tool takes the place of another."""
+def test_an_mcp_tool_with_a_taken_name_is_an_error(top: Path) -> None:
+    """With a hint; a prefix solves it."""
     (top / "server.py").write_text(SERVER)
     more = (
         "tools:\n- {type: script, scripts: [{name: hello, body: 'true'}]}\n"
@@ -643,28 +644,30 @@ def test_a_server_whose_tool_has_a_taken_name_is_told_of(top: Path) -> None:
     )
     turn = asked(talk(top, [{"say": "Done."}], more))
     assert turn.output is None
-    assert (turn.error or "").startswith("the role and its tools do not fit together: ")
+    assert (turn.error or "").startswith("the role's tools cannot be used together: ")
     assert "hello" in (turn.error or "")
     fine = more.replace("[server.py]", "[server.py], tool_prefix: other")
     turn = asked(talk(top, [{"call": "other_hello", "with": {"name": "Ada"}}, {"say": "Done."}], fine))
     assert calls(turn) == [("other_hello", "hello Ada", None)]
 
 
-def test_a_server_that_cannot_be_started_is_told_of(top: Path) -> None:
-    """In the turn; nothing is raised."""
+def test_an_mcp_server_that_does_not_start_is_the_turn_s_error(top: Path) -> None:
+    """Nothing is raised."""
     (top / "server.py").write_text("raise SystemExit('no such luck')\n")
     more = f"tools:\n- {{type: mcp, command: {sys.executable}, args: [server.py]}}\n"
     turn = asked(talk(top, [{"say": "Done."}], more))
     assert (turn.output, turn.tool_calls) == (None, ())
-    assert "cannot be started" in (turn.error or "")
+    assert "did not start" in (turn.error or "")
 
 
-def test_a_server_with_a_tool_that_is_there_already_is_told_of(top: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """With what to write; and what it logs does not reach the terminal."""
+def test_the_error_about_a_taken_name_suggests_a_prefix(top: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The server's log does not reach the terminal."""
     (top / "server.py").write_text(LOUD)
     more = f"{FILES}- {{type: mcp, command: {sys.executable}, args: [server.py]"
     turn = asked(talk(top, [{"say": "Done."}], more + "}\n"))
-    assert "conflicts with existing tool from the role: 'read_file'. Give the server a `tool_prefix`" in str(turn.error)
+    assert "conflicts with existing tool from the role: 'read_file'. Set `tool_prefix` for the server" in str(
+        turn.error
+    )
     turn = asked(talk(top, [{"call": "b_read_file"}, {"say": "Done."}], more + ", tool_prefix: b}\n"))
     assert (turn.output, calls(turn)) == ("Done.", [("b_read_file", "its own", None)])
     assert capfd.readouterr() == ("", "")

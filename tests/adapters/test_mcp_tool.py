@@ -18,7 +18,7 @@ from pydantic_ai.models.function import FunctionModel
 
 from prowess.agent.policy import Policy, RefusedError, ToolContext, ToolFailedError
 from prowess.agent.role._tool_schemas import TOOL_FIELDS
-from prowess.agent.tools.mcp import make_toolset
+from prowess.agent.tools import make_mcp_toolset
 from prowess.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -133,13 +133,13 @@ def run(
         name, arguments = left.pop(0)
         return ModelResponse(parts=[ToolCallPart(name, dict(arguments))])
 
-    made = make_toolset({**DEFAULTS, **options}, around or globals()["around"](), permit=permit)
+    made = make_mcp_toolset({**DEFAULTS, **options}, around or globals()["around"](), permit=permit)
     asyncio.run(Agent(FunctionModel(model), toolsets=[made]).run("go"))
     return offered, told
 
 
-def test_a_process_is_a_server_whose_tools_can_be_called(program: Path) -> None:
-    """What goes wrong in them is text, and the next call works."""
+def test_tools_of_a_process_can_be_called(program: Path) -> None:
+    """An error in a tool is text, and the next call works."""
     calls: list[tuple[str, dict[str, Any]]] = [
         ("add", {"a": 1, "b": 2}),
         ("fail", {}),
@@ -153,23 +153,23 @@ def test_a_process_is_a_server_whose_tools_can_be_called(program: Path) -> None:
     assert told[2].startswith("error: ")
 
 
-def test_a_server_on_the_network_is_one_too(remote: dict[str, Any]) -> None:
-    """By either transport."""
+def test_tools_of_a_server_on_the_network_can_be_called(remote: dict[str, Any]) -> None:
+    """With either transport."""
     offered, told = run({**remote, "tool_prefix": "my", "tool_filter": ("add",)}, ("my_add", {"a": 1, "b": 2}))
     assert (offered, told) == (["my_add"], ["3"])
 
 
-def test_tools_are_filtered_left_out_and_given_a_prefix(program: Path) -> None:
-    """By the names the server gives them; the policy goes by those the model sees."""
+def test_tools_can_be_filtered_excluded_and_prefixed(program: Path) -> None:
+    """The filters use the server's names; the policy uses the prefixed ones."""
     options = stdio(program, tool_filter=("add", "fail", "hang"), tool_exclude=("hang",), tool_prefix="small")
     assert run(options)[0] == ["small_add", "small_fail"]
     assert run(options, around=around(policy=Policy(deny=frozenset({"small_fail"}))))[0] == ["small_add"]
 
 
-def test_a_process_has_few_variables_and_those_of_its_configuration(
+def test_a_process_gets_few_variables_and_those_of_its_configuration(
     program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No secret of its user's environment that was not named."""
+    """No other secret of the user's environment."""
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     env = {"PATH": os.environ["PATH"], "HOME": "/h", "SECRET": "s", "TOKEN": "t"}
     _, told = run(stdio(program, env={"MINE": "${TOKEN}"}), ("variables", {}), around=around(env=env))
@@ -177,16 +177,16 @@ def test_a_process_has_few_variables_and_those_of_its_configuration(
     assert not {"SECRET", "TOKEN", "OPENAI_API_KEY"} & set(told[0].split())
 
 
-def test_nothing_a_process_says_reaches_the_terminal(program: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """It may hold what terminals obey."""
+def test_a_process_s_output_does_not_reach_the_terminal(program: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It could contain control sequences."""
     run(stdio(program), ("add", {"a": 1, "b": 2}))
     assert "terminal" not in "".join(capfd.readouterr())
 
 
-def test_a_call_that_hangs_floods_or_kills_its_server_is_told(program: Path) -> None:
-    """And the run goes on."""
+def test_a_call_that_hangs_floods_or_kills_its_server_is_an_error(program: Path) -> None:
+    """The run goes on."""
     begun = time.monotonic()
-    assert run(stdio(program, timeout_seconds=1.0), ("hang", {}))[1] == ["error: there was no answer within 1 seconds"]
+    assert run(stdio(program, timeout_seconds=1.0), ("hang", {}))[1] == ["error: no answer within 1 seconds"]
     assert time.monotonic() - begun < 15
     (text,) = run(stdio(program), ("flood", {}), around=around(policy=Policy(max_result_bytes=100)))[1]
     assert text == "x" * 100 + "\n[cut after 100 bytes]"
@@ -195,8 +195,8 @@ def test_a_call_that_hangs_floods_or_kills_its_server_is_told(program: Path) -> 
     assert after
 
 
-def test_a_call_is_permitted_before_it_is_made(program: Path) -> None:
-    """With its name, whether the user must be asked, and its arguments; a refusal is told."""
+def test_permit_is_asked_before_each_call(program: Path) -> None:
+    """With the name, whether it needs confirmation, and the arguments; a refusal becomes the result."""
     asked: list[Any] = []
 
     async def permit(name: str, ask: bool, arguments: Mapping[str, Any]) -> None:
@@ -211,16 +211,16 @@ def test_a_call_is_permitted_before_it_is_made(program: Path) -> None:
     assert asked == [("add", True, {"a": 1, "b": 2}), ("fail", True, {})]
 
 
-def test_a_call_that_needs_the_users_word_is_refused_where_nobody_can_be_asked(program: Path) -> None:
-    """Whether the configuration wants it or the policy."""
-    words = "error: `add` needs the user's word, and nobody can be asked"
+def test_without_permit_a_call_that_needs_confirmation_is_refused(program: Path) -> None:
+    """The configuration or the policy may require it."""
+    words = "error: `add` needs the user's confirmation, and the user cannot be asked here"
     assert run(stdio(program, require_confirmation=True), ("add", {"a": 1, "b": 2}))[1] == [words]
     policy = Policy(ask=frozenset({"mcp"}))
     assert run(stdio(program), ("add", {"a": 1, "b": 2}), around=around(policy=policy))[1] == [words]
 
 
-def test_what_ends_the_run_in_permit_ends_it(program: Path) -> None:
-    """As the user's interruption does."""
+def test_an_exception_in_permit_ends_the_run(program: Path) -> None:
+    """Such as the user's Ctrl-C."""
 
     class EnoughError(Exception):
         pass
@@ -236,58 +236,56 @@ def test_what_ends_the_run_in_permit_ends_it(program: Path) -> None:
     ("code", "words"),
     [
         ("import sys; sys.exit('no such \\x1b[31mmodule')", "no such"),
-        ("print('hello')", "cannot be started"),
-        ("import time; print('{}', flush=True); time.sleep(0.2)", "cannot be started"),
+        ("print('hello')", "did not start"),
+        ("import time; print('{}', flush=True); time.sleep(0.2)", "did not start"),
     ],
 )
-def test_a_server_that_does_not_start_is_told_in_its_own_last_words(code: str, words: str) -> None:
-    """Harmless ones."""
+def test_a_server_that_does_not_start_is_an_error_with_its_last_output(code: str, words: str) -> None:
+    """Without control characters."""
     with pytest.raises(ConfigError, match=words) as caught:
         run({"command": sys.executable, "args": ("-c", code)})
     assert "\x1b" not in str(caught.value)
 
 
-def test_a_program_that_is_not_there_is_told() -> None:
-    """By its name."""
-    with pytest.raises(ConfigError, match="the server of MCP `no-such-program-here` cannot be started"):
+def test_a_missing_program_is_named() -> None:
+    with pytest.raises(ConfigError, match="the MCP server `no-such-program-here` did not start"):
         run({"command": "no-such-program-here"})
 
 
 @pytest.mark.parametrize("transport", ["sse", "streamable-http"])
-def test_a_server_that_is_not_there_is_told(transport: str) -> None:
-    """By its URL."""
+def test_an_unreachable_server_is_named(transport: str) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/mcp"
-        with pytest.raises(ConfigError, match="cannot be started"):
+        with pytest.raises(ConfigError, match="did not start"):
             run({"transport": transport, "url": url, "allow_private": True})
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "needs `command`"),
-        ({"transport": "sse"}, "needs `url`"),
-        ({"transport": "sse", "url": "ftp://x"}, "`url` cannot be used"),
-        ({"transport": "sse", "url": "http://127.0.0.1/"}, "`url` cannot be used"),
+        ({}, "`command` is missing"),
+        ({"transport": "sse"}, "`url` is missing"),
+        ({"transport": "sse", "url": "ftp://x"}, "invalid `url`"),
+        ({"transport": "sse", "url": "http://127.0.0.1/"}, "invalid `url`"),
         ({"transport": "sse", "url": "https://x.example", "headers": {"A": "${NOT_SET_HERE}"}}, "NOT_SET_HERE"),
         ({"command": "x", "env": {"A": "${NOT_SET_HERE}"}}, "NOT_SET_HERE"),
     ],
 )
-def test_a_configuration_that_cannot_be_used_is_told_before_anything_runs(options: dict[str, Any], words: str) -> None:
-    """With what is missing."""
+def test_an_invalid_configuration_is_an_error(options: dict[str, Any], words: str) -> None:
+    """Before anything runs."""
     with pytest.raises(ConfigError, match=words):
-        make_toolset({**DEFAULTS, **options}, around())
+        make_mcp_toolset({**DEFAULTS, **options}, around())
 
 
-def test_a_skills_process_is_not_started_without_its_users_word(tmp_path: Path) -> None:
-    """Nothing contains it."""
-    with pytest.raises(ConfigError, match="without its user's word"):
-        make_toolset({**DEFAULTS, "command": "x"}, around(skill=str(tmp_path)))
+def test_an_untrusted_skill_s_process_is_not_started(tmp_path: Path) -> None:
+    """It would run without a sandbox."""
+    with pytest.raises(ConfigError, match="the skill is untrusted"):
+        make_mcp_toolset({**DEFAULTS, "command": "x"}, around(skill=str(tmp_path)))
 
 
 def test_a_name_that_becomes_private_is_refused(remote: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """The MCP client connects through the same policy as `http`."""
+    """The MCP client connects under the same policy as `http`."""
     url = remote["url"].replace("127.0.0.1", "rebind.example")
     real = socket.getaddrinfo
     monkeypatch.setattr(
@@ -295,5 +293,5 @@ def test_a_name_that_becomes_private_is_refused(remote: dict[str, Any], monkeypa
         "getaddrinfo",
         lambda host, *rest, **more: real("127.0.0.1" if host == "rebind.example" else host, *rest, **more),
     )
-    with pytest.raises((ConfigError, RefusedError), match="address of this machine or network"):
+    with pytest.raises((ConfigError, RefusedError), match="address of this machine or its network"):
         run({**remote, "url": url, "allow_private": False})

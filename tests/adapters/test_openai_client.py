@@ -37,7 +37,7 @@ def user(text: str) -> list[Any]:
 
 
 def test_a_completion_is_read(chat: ChatServer) -> None:
-    """With its usage; what else is sent is passed over."""
+    """With its usage; unknown keys are ignored."""
     with client(chat) as openai:
         answer = openai.chat.completions.create(
             model="parrot", messages=user("hello"), temperature=0.5, seed=1, extra_headers={"X-Conversation-Id": "c"}
@@ -50,7 +50,7 @@ def test_a_completion_is_read(chat: ChatServer) -> None:
 
 
 def test_a_stream_is_read(chat: ChatServer) -> None:
-    """To its end, with its usage where that is asked for."""
+    """To its end, with its usage on request."""
     with client(chat) as openai:
         chunks = list(
             openai.chat.completions.create(
@@ -63,8 +63,7 @@ def test_a_stream_is_read(chat: ChatServer) -> None:
     assert chunks[-1].usage.prompt_tokens == 3
 
 
-def test_the_helper_for_streams_reads_it_too(chat: ChatServer) -> None:
-    """It puts the parts together itself."""
+def test_the_client_s_stream_helper_works(chat: ChatServer) -> None:
     with client(chat) as openai, openai.chat.completions.stream(model="parrot", messages=user("hello")) as stream:
         assert stream.get_final_completion().choices[0].message.content == "parrot: hello "
 
@@ -78,22 +77,21 @@ def test_the_helper_for_streams_reads_it_too(chat: ChatServer) -> None:
         ("parrot", "fail", InternalServerError, "there is no key"),
     ],
 )
-def test_errors_are_the_clients_own(
+def test_errors_become_the_client_s_own_exceptions(
     chat: ChatServer, model: str, said: str, kind: type[APIError], words: str, stream: bool
 ) -> None:
-    """Each of its kind, with our words."""
+    """With our messages."""
     with client(chat) as openai, pytest.raises(kind, match=words):
         openai.chat.completions.create(model=model, messages=user(said), stream=stream)
 
 
 def test_a_stream_that_fails_raises(chat: ChatServer) -> None:
-    """It does not look whole."""
+    """It must not look complete."""
     with client(chat) as openai, pytest.raises(APIError, match="the server broke off"):
         list(openai.chat.completions.create(model="parrot", messages=user("fail later"), stream=True))
 
 
-def test_the_key_is_the_clients_key() -> None:
-    """As for OpenAI."""
+def test_the_key_is_the_client_s_api_key() -> None:
     with ChatServer(token="right") as chat:  # noqa: S106 - of this test
         with client(chat) as openai, pytest.raises(AuthenticationError, match="the key is not right"):
             openai.models.list()
@@ -101,8 +99,7 @@ def test_the_key_is_the_clients_key() -> None:
             assert [model.id for model in openai.models.list()] == ["parrot", "org/other"]
 
 
-def test_a_client_that_closes_a_stream_ends_what_is_done_for_it(chat: ChatServer) -> None:
-    """At once."""
+def test_closing_a_stream_cancels_the_request(chat: ChatServer) -> None:
     with client(chat) as openai:
         stream = openai.chat.completions.create(model="parrot", messages=user("wait later"), stream=True)
         for chunk in stream:
@@ -112,8 +109,8 @@ def test_a_client_that_closes_a_stream_ends_what_is_done_for_it(chat: ChatServer
         assert chat.echo.wait_for_outcome("cancelled")
 
 
-def test_fifty_at_once_each_have_their_own_answer(chat: ChatServer) -> None:
-    """Half of them streamed, over several turns, none lost and none another's."""
+def test_fifty_conversations_at_once_do_not_mix(chat: ChatServer) -> None:
+    """Half of them streamed, over several turns."""
 
     async def one(openai: AsyncOpenAI, at: int) -> list[str]:
         messages: list[Any] = []

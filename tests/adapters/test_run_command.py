@@ -1,4 +1,3 @@
-# ruff: noqa: E501 - a row of a table is a line
 """`prowess run` as it is typed: with scripts, and with a server that speaks OpenAI's API."""
 
 from __future__ import annotations
@@ -88,20 +87,20 @@ def place(tmp_path: Path) -> Place:
 # ── one thing said ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_answer_goes_to_stdout_and_nothing_else_does(place: Place) -> None:
-    """With `-p`, or from standard input."""
+def test_only_the_answer_goes_to_stdout(place: Place) -> None:
+    """With `-p`, or a prompt from standard input."""
     model = place.script({"say": "The sea is calm.\nVery."})
     for done in (place.run("-p", "How is it?", "--model", model), place.run("--model", model, stdin="How is it?\n")):
         assert (done.returncode, done.stdout, done.stderr) == (0, "The sea is calm.\nVery.\n", "")
 
 
-def test_what_a_model_says_does_not_reach_the_terminal_raw(place: Place) -> None:
-    """What does not show is escaped; lines and tabs are kept."""
+def test_control_characters_in_an_answer_are_escaped(place: Place) -> None:
+    """Lines and tabs are kept."""
     done = place.run("-p", "x", "--model", place.script({"say": "a\tb\x1b[2J\u202e\n::error::x"}))
     assert done.stdout == "a\tb\\x1b[2J\\u202e\n\\x3a:error::x\n"
 
 
-def test_the_transcript_tells_all_that_happened(place: Place) -> None:
+def test_the_transcript_has_every_call(place: Place) -> None:
     """The shape of `run --json`."""
     skill(place.top / "skills/tides")
     steps = [
@@ -136,17 +135,17 @@ def test_the_transcript_tells_all_that_happened(place: Place) -> None:
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (401, "answered 401: it does not take the key"),
-        (429, "answered 429: it is asked too often"),
+        (401, "answered 401: the API key is invalid"),
+        (429, "answered 429: too many requests"),
         (500, "answered 500"),
     ],
 )
-def test_a_server_that_fails_is_a_failure(place: Place, answer: int, words: str) -> None:
-    """Exit code 1; on stderr, or in the transcript."""
+def test_an_error_of_the_model_server_is_exit_code_1(place: Place, answer: int, words: str) -> None:
+    """The message is on stderr, or in the transcript."""
     with ModelServer(answer) as server:
         done = place.run("-p", "x", "--model", server.model)
         assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.startswith("error: the model's server ")
+        assert done.stderr.startswith("error: the model server ")
         assert words in done.stderr
         done = place.run("-p", "x", "--model", server.model, "--json")
         assert done.returncode == 1
@@ -158,10 +157,10 @@ def test_a_server_that_fails_is_a_failure(place: Place, answer: int, words: str)
     [
         ("max_tokens_per_run: 150", ["x"], "`guardrails.max_tokens_per_run` of 150"),
         ("max_tool_calls: 2", [[("read_file", {"path": "notes.txt"})] * 10_000], "`guardrails.max_tool_calls` of 2"),
-        ("timeout_seconds: 0.7", [HANG], "the time of a run is up: 0.7 seconds"),
+        ("timeout_seconds: 0.7", [HANG], "the run took longer than 0.7 seconds"),
     ],
 )
-def test_guardrails_hold(place: Place, limits: str, answers: list[Any], words: str) -> None:
+def test_guardrails_are_enforced(place: Place, limits: str, answers: list[Any], words: str) -> None:
     """InitRunner: tokens, calls, seconds; the transcript says which."""
     place.role(FILES + f"guardrails: {{{limits}}}\n")
     if "tokens" in limits:
@@ -176,7 +175,7 @@ def test_guardrails_hold(place: Place, limits: str, answers: list[Any], words: s
 
 
 def test_a_tool_that_hangs_does_not_outlive_the_run(place: Place) -> None:
-    """Neither its process nor a folder of it is left, and nobody waits for it."""
+    """No process and no folder is left, and the command does not wait."""
     mark = f"{place.top}/home"
     place.role(
         "guardrails: {timeout_seconds: 1}\ntools:\n- type: script\n  scripts: [{name: slow, body: 'sleep 20'}]\n"
@@ -185,7 +184,7 @@ def test_a_tool_that_hangs_does_not_outlive_the_run(place: Place) -> None:
     done = place.run("-p", "x", "--model", place.script({"call": "slow"}, {"say": "Done."}))
     assert time.monotonic() - begun < 15
     assert done.returncode == 1
-    assert "the time of a run is up: 1 seconds" in done.stderr
+    assert "the run took longer than 1 seconds" in done.stderr
     assert processes_end(mark)
     assert os.listdir(place.top / "tmp") == []
     done = place.run("-p", "x", "--model", place.script({"say": "Done."}))
@@ -198,20 +197,20 @@ def test_a_tool_that_hangs_does_not_outlive_the_run(place: Place) -> None:
 @pytest.mark.parametrize(
     ("more", "arguments", "words"),
     [
-        ("", ["-p", "x"], "there is no key for `openai`: the variable OPENAI_API_KEY is not set"),
-        ("", ["-p", "x", "--model", "anthropic:m"], "there is no key for `anthropic`: the variable ANTHROPIC_API_KEY is not"),
-        ("", ["-p", "x", "--model", "nobody:m"], "there is no provider of models `nobody`"),
+        ("", ["-p", "x"], "no API key for `openai`: OPENAI_API_KEY is not set"),
+        ("", ["-p", "x", "--model", "anthropic:m"], "no API key for `anthropic`: ANTHROPIC_API_KEY is not"),
+        ("", ["-p", "x", "--model", "nobody:m"], "unknown model provider `nobody`"),
         ("", ["-p", "x", "--model", "script:none.yaml"], "none.yaml"),
-        ("skills: [nobody]\n", ["-p", "x"], "there is no skill `nobody`"),
-        ("tools: [{type: telepathy}]\n", ["-p", "x"], "there is no tool of the type `telepathy`"),
+        ("skills: [nobody]\n", ["-p", "x"], "skill not found: `nobody`"),
+        ("tools: [{type: telepathy}]\n", ["-p", "x"], "unknown tool type `telepathy`"),
         ("", ["-p", "x", "-i"], "`--prompt` and `--interactive` exclude each other"),
         ("", ["-p", "x", "--daemon"], "`--prompt` and `--daemon` exclude each other"),
         ("", ["-p", "x", "--sandbox", "nobody"], "nobody"),
         ("", [], "standard input is empty"),
     ],
 )  # fmt: skip
-def test_wrong_use_is_told(place: Place, more: str, arguments: list[str], words: str) -> None:
-    """Exit code 2, nothing on stdout, and what to do."""
+def test_wrong_use_is_exit_code_2(place: Place, more: str, arguments: list[str], words: str) -> None:
+    """Nothing on stdout, and a message that says what to do."""
     place.role(more)
     if not arguments:
         arguments = ["--model", place.script({"say": "x"})]
@@ -222,11 +221,11 @@ def test_wrong_use_is_told(place: Place, more: str, arguments: list[str], words:
     assert "bug in Prowess" not in done.stderr
 
 
-def test_a_missing_key_says_how_to_go_without(place: Place) -> None:
-    """And a key that is there is used."""
+def test_a_missing_key_is_an_error_with_alternatives(place: Place) -> None:
+    """A key that is set is used."""
     done = place.run("-p", "x")
     assert done.stderr == (
-        "error: there is no key for `openai`: the variable OPENAI_API_KEY is not set\n\n"
+        "error: no API key for `openai`: OPENAI_API_KEY is not set\n\n"
         "hint: set OPENAI_API_KEY, or run without a key: `--model script:FILE`, "
         "`--model openai:NAME@http://localhost:PORT/v1`, or `--dry-run`\n"
     )
@@ -237,7 +236,7 @@ def test_a_missing_key_says_how_to_go_without(place: Place) -> None:
 
 
 def test_a_dry_run_needs_no_key(place: Place) -> None:
-    """It prints what would be sent, and asks nobody."""
+    """It prints what would be sent, and sends nothing."""
     skill(place.top / "skills/tides")
     done = place.run("--dry-run")
     assert done.returncode == 0
@@ -275,8 +274,8 @@ trace.set_tracer_provider(Provider())
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_what_is_reported_to_opentelemetry_is_sent_before_the_end(place: Place, wanted: bool) -> None:
-    """With `--otel`, to whom `opentelemetry-instrument` or the like has set; without it nothing is."""
+def test_opentelemetry_spans_are_sent_before_the_end(place: Place, wanted: bool) -> None:
+    """With `--otel`; without it there are none."""
     (place.top / "observer").mkdir()
     (place.top / "observer/sitecustomize.py").write_text(_OBSERVER)
     path = f"{place.env['PYTHONPATH']}{os.pathsep}{place.top}/observer"
@@ -288,8 +287,7 @@ def test_what_is_reported_to_opentelemetry_is_sent_before_the_end(place: Place, 
     )
 
 
-def test_reports_that_nobody_takes_are_told_of(place: Place) -> None:
-    """With what to do."""
+def test_otel_without_an_exporter_is_a_note(place: Place) -> None:
     done = place.run("-p", "x", "--model", place.script({"say": "Hi."}), "--otel")
     assert (done.returncode, done.stdout) == (0, "Hi.\n")
     assert done.stderr == (
@@ -302,8 +300,10 @@ def test_reports_that_nobody_takes_are_told_of(place: Place) -> None:
 
 
 @pytest.mark.parametrize(("options", "written"), [([], False), (["--yes"], True)])
-def test_without_a_terminal_nobody_is_asked(place: Place, options: list[str], written: bool) -> None:
-    """The call is refused and the model told, unless `--yes` was given."""
+def test_without_a_terminal_calls_that_need_confirmation_are_refused(
+    place: Place, options: list[str], written: bool
+) -> None:
+    """Unless `--yes` was given."""
     place.role(ASKS)
     done = place.run("-p", "x", "--json", "--model", place.script(*WRITE), *options)
     assert done.returncode == 0
@@ -335,8 +335,8 @@ def seen(fd: int, words: str, seconds: float = 30) -> str:
 
 
 @pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False), ("", False)])
-def test_on_a_terminal_the_user_is_asked(place: Place, answer: str, written: bool) -> None:
-    """With the tool and its arguments; anything but yes is no."""
+def test_on_a_terminal_the_user_confirms_a_call(place: Place, answer: str, written: bool) -> None:
+    """The question shows the tool and its arguments; anything but yes is no."""
     place.role(ASKS)
     process, leader = terminal(place, "-p", "x", "--model", place.script(*WRITE))
     text = seen(leader, "allow it? [y/N]")
@@ -351,8 +351,8 @@ def test_on_a_terminal_the_user_is_asked(place: Place, answer: str, written: boo
 # ── Ctrl-C ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_ctrl_c_during_a_stream_ends_it(place: Place) -> None:
-    """Exit code 130, no traceback, no process, no folder; the server sees that it is gone."""
+def test_ctrl_c_during_a_stream_ends_the_run(place: Place) -> None:
+    """Exit code 130; no traceback, no process, no folder; the request is cancelled."""
     with ModelServer(SLOW) as server:
         process = place.start("-p", "x", "--model", server.model)
         assert server.request_received.wait(30)
@@ -370,8 +370,8 @@ def test_ctrl_c_during_a_stream_ends_it(place: Place) -> None:
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["INT", "TERM", "HUP"]
 )
-def test_ctrl_c_during_a_tool_ends_it_too(place: Place, number: int, code: int) -> None:
-    """And what the tool has started; so does whoever else ends it."""
+def test_a_signal_during_a_tool_ends_the_run(place: Place, number: int, code: int) -> None:
+    """And the processes of the tool."""
     place.role("tools:\n- type: script\n  scripts: [{name: slow, body: 'sleep 30'}]\n")
     process = place.start("-p", "x", "--model", place.script({"call": "slow"}, {"say": "Done."}))
     until = time.monotonic() + 30
@@ -387,8 +387,8 @@ def test_ctrl_c_during_a_tool_ends_it_too(place: Place, number: int, code: int) 
     assert os.listdir(place.top / "tmp") == []
 
 
-def test_ctrl_c_while_the_user_is_asked_ends_it(place: Place) -> None:
-    """No thread waits for a line that nobody will type."""
+def test_ctrl_c_at_a_question_ends_the_run(place: Place) -> None:
+    """No thread waits for input."""
     place.role(ASKS)
     process, leader = terminal(place, "-p", "x", "--model", place.script(*WRITE))
     seen(leader, "allow it? [y/N]")
@@ -403,8 +403,8 @@ def test_ctrl_c_while_the_user_is_asked_ends_it(place: Place) -> None:
 # ── --daemon ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_daemon_takes_changes_between_two_lines(place: Place) -> None:
-    """InitRunner: `--daemon`: of the role and of a skill; a change that is wrong is told and not taken over."""
+def test_a_daemon_reloads_changes_between_two_lines(place: Place) -> None:
+    """InitRunner: `--daemon`, for the role and its skills; an invalid change is reported and not loaded."""
     file = skill(place.top / "skills/tides", body="Old.")
     place.role("skills: [tides]\n")
     with ModelServer("One.", "Two.", "Three.", "Four.") as server:
@@ -435,12 +435,12 @@ def test_a_daemon_takes_changes_between_two_lines(place: Place) -> None:
     said = [message["content"] for message in server.requests[3]["messages"] if message["role"] == "user"]
     assert said == ["first", "second", "third", "fourth"]
     lines = err.decode().splitlines()
-    assert lines[0] == "note: the role was read again, because it or a skill has changed"
-    assert "the change is not taken over: " in lines[1]
+    assert lines[0] == "note: reloaded the role after a change"
+    assert "the change is not loaded: " in lines[1]
     assert "unknown key `skils`" in lines[1]
 
 
-def test_a_daemon_that_is_interrupted_ends_at_once(place: Place) -> None:
+def test_an_interrupted_daemon_ends_at_once(place: Place) -> None:
     """Also while it waits for a line, from a pipe or on a terminal."""
     model = place.script({"say": "Yes."})
     process = place.start("--daemon", "--model", model, stdin=subprocess.PIPE)
@@ -461,8 +461,8 @@ def test_a_daemon_that_is_interrupted_ends_at_once(place: Place) -> None:
     os.close(leader)
 
 
-def test_a_line_that_fails_does_not_end_a_daemon(place: Place) -> None:
-    """The exit code at its end says that one has."""
+def test_a_failed_line_does_not_end_a_daemon(place: Place) -> None:
+    """The exit code at the end is 1."""
     with ModelServer(401, "Better.") as server:
         done = place.run("--daemon", "--model", server.model, stdin="one\n\ntwo")
     assert (done.returncode, done.stdout) == (1, "Better.\n")
@@ -472,7 +472,7 @@ def test_a_line_that_fails_does_not_end_a_daemon(place: Place) -> None:
 # ── the seed, and the example ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_seed_s_demo_runs_as_it_stands(place: Place) -> None:
+def test_initrunners_demo_runs(place: Place) -> None:
     """InitRunner: "the agent will see the summarizer skill in its catalog", and has its tool once it is active."""
     steps = [
         {"call": "activate_skill", "with": {"name": "summarizer"}},
@@ -488,8 +488,8 @@ def test_the_seed_s_demo_runs_as_it_stands(place: Place) -> None:
     assert "127.0.0.1" in second["error"]
 
 
-def test_the_seed_s_reviewer_runs_as_it_stands(place: Place) -> None:
-    """InitRunner: "initrunner run reviewer.yaml -p": its skill's prompt and tools, and its guardrails."""
+def test_initrunners_reviewer_runs(place: Place) -> None:
+    """InitRunner: "initrunner run reviewer.yaml -p": with its skill's prompt and tools, and its guardrails."""
     for name in ("ruff", "mypy"):
         (place.top / name).write_text("#!/bin/sh\n")
         (place.top / name).chmod(0o755)
@@ -508,7 +508,7 @@ def test_the_seed_s_reviewer_runs_as_it_stands(place: Place) -> None:
 
 
 def test_the_example_role_runs(place: Place) -> None:
-    """As `make demo` and the README do: catalog, activation, two files, a script, an answer."""
+    """As `make demo` and the README run it."""
     roles = TOP / "examples/roles"
     argv = [sys.executable, "-m", "prowess", "run", str(roles / "table-helper.yaml"), "-p", "What did we sell?"]
     argv += ["--json", "--model", f"script:{roles / 'answers.yaml'}"]
@@ -523,7 +523,7 @@ def test_the_example_role_runs(place: Place) -> None:
 
 
 def test_a_role_is_served_until_ctrl_c(place: Place) -> None:
-    """InitRunner: `run role.yaml --serve --skill-dir`; its address is told on stderr, and nothing is on stdout."""
+    """InitRunner: `run role.yaml --serve --skill-dir`; stderr has the address, stdout nothing."""
     skill(place.top / "shared/tides")
     model = place.script({"call": "activate_skill", "with": {"name": "tides"}}, {"say": "High."})
     process = place.start("--serve", "--port", "0", "--skill-dir", "shared", "--model", model)
@@ -539,14 +539,14 @@ def test_a_role_is_served_until_ctrl_c(place: Place) -> None:
     assert (process.returncode, out, err) == (130, b"", b"")
 
 
-def test_an_address_that_cannot_be_served_is_told(place: Place) -> None:
-    """A port in use, and one that all could reach without a key."""
+def test_an_address_that_cannot_be_served_is_an_error(place: Place) -> None:
+    """A port in use, and an address that others can reach without a key."""
     model = place.script({"say": "x"})
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         done = place.run("--serve", "--port", str(port), "--model", model)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"error: port {port} is in use\n\nhint: choose another with `--port`")
+    assert done.stderr.startswith(f"error: port {port} is in use\n\nhint: use another with `--port`")
     done = place.run("--serve", "--address", "192.0.2.1", "--port", "0", "--model", model)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
@@ -556,8 +556,8 @@ def test_an_address_that_cannot_be_served_is_told(place: Place) -> None:
 
 
 @pytest.mark.parametrize("closed", ["<&-", "</dev/null"])
-def test_a_talk_without_a_terminal_is_refused(place: Place, closed: str) -> None:
-    """With what to do instead, also where there is no standard input at all."""
+def test_a_chat_without_a_terminal_is_refused(place: Place, closed: str) -> None:
+    """Also if standard input is closed."""
     words = place.argv("-i", "--model", place.script({"say": "Done."}))
     line = f'exec "$@" {closed}'
     done = subprocess.run(

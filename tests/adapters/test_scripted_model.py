@@ -66,8 +66,8 @@ def returned(messages: Sequence[Any]) -> list[Any]:
     return [part.content for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
 
 
-def test_an_agent_calls_and_answers_as_the_script_says() -> None:
-    """Its tools get the arguments with their types, and the conversation is that of any model."""
+def test_an_agent_follows_the_script() -> None:
+    """Its tools get typed arguments, and the history is that of any model."""
     asked: list[Any] = []
     result = agent(ORDER, asked).run_sync("What is tea?")
     assert result.output == "Tea is 6.\nAnd that is all."
@@ -77,8 +77,8 @@ def test_an_agent_calls_and_answers_as_the_script_says() -> None:
     assert {message.model_name for message in result.all_messages() if isinstance(message, ModelResponse)} == {"script"}
 
 
-def test_a_script_in_a_file_does_the_same(tmp_path: Path) -> None:
-    """With types as in JSON: the tool wants a number, and gets one."""
+def test_a_script_can_be_a_file(tmp_path: Path) -> None:
+    """With types as in JSON: a tool that needs a number gets one."""
     file = tmp_path / "script.yaml"
     file.write_text("- call: price\n  with: {item: tea, count: 2}\n- say: |-\n    Tea is 6.\n    And that is all.\n")
     asked: list[Any] = []
@@ -89,8 +89,8 @@ def test_a_script_in_a_file_does_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["Tea is 6.\nAnd that is all.", "one", " a  b \n\n", "\n", "", "x" * 2_000, "日本 \u200b é\t."], ids=repr
 )
-def test_what_is_streamed_is_what_is_said(text: str) -> None:
-    """Word by word, to the last blank; a tool before it is called as well."""
+def test_a_streamed_answer_is_the_text_of_the_script(text: str) -> None:
+    """Word by word, with every blank; a tool before it is called too."""
 
     async def stream() -> tuple[str, list[Any], int]:
         asked: list[Any] = []
@@ -105,8 +105,8 @@ def test_what_is_streamed_is_what_is_said(text: str) -> None:
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_several_tools_are_called_in_one_step(streamed: bool) -> None:
-    """All in one answer of the model, each with its own arguments, in their order."""
+def test_one_step_can_call_several_tools(streamed: bool) -> None:
+    """All in one answer of the model, each with its own arguments, in order."""
     script = [
         {"calls": [{"call": "price", "with": {"item": i, "count": n}} for n, i in enumerate("abc", 1)]},
         {"say": "done"},
@@ -129,7 +129,7 @@ def test_several_tools_are_called_in_one_step(streamed: bool) -> None:
 
 
 def test_each_conversation_begins_at_the_first_step() -> None:
-    """And one that goes on goes on in the script; past its end the last answer comes again."""
+    """A later turn goes on in the script; after its end the last answer repeats."""
     asked: list[Any] = []
     made = agent([*ORDER, {"say": "Anything else?"}], asked)
     first = made.run_sync("What is tea?")
@@ -142,7 +142,7 @@ def test_each_conversation_begins_at_the_first_step() -> None:
 
 
 def test_twenty_conversations_at_once_do_not_mix() -> None:
-    """On one model: each gets the script from its beginning, whatever the others are at."""
+    """With one model, each follows the script from its beginning."""
     script = [{"call": "price", "with": {"item": str(n), "count": n}} for n in range(5)] + [{"say": "done"}]
     asked: list[Any] = []
     made = agent(script, asked)
@@ -161,7 +161,7 @@ def test_twenty_conversations_at_once_do_not_mix() -> None:
     assert len(asked) == 100
 
 
-def test_what_a_tool_changes_is_not_seen_by_the_next_conversation() -> None:
+def test_a_tool_cannot_change_the_script() -> None:
     """It gets its own copy of the arguments."""
     asked: list[Any] = []
     made = agent([{"call": "keep", "with": {"things": ["a"]}}, {"say": "done"}], asked)
@@ -171,8 +171,8 @@ def test_what_a_tool_changes_is_not_seen_by_the_next_conversation() -> None:
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_a_script_without_an_answer_ends_the_run_with_words(streamed: bool) -> None:
-    """Rather than with a framework's, after it has asked again and again."""
+def test_a_script_without_an_answer_ends_the_run_with_an_error(streamed: bool) -> None:
+    """Rather than with the framework's, after several retries."""
     made = agent([ORDER[0]], [])
 
     async def run() -> None:
@@ -186,8 +186,8 @@ def test_a_script_without_an_answer_ends_the_run_with_words(streamed: bool) -> N
         asyncio.run(run())
 
 
-def test_the_page_s_agent_does_what_the_page_s_script_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """docs/testing.md, "Testing agents", with two tools more."""
+def test_the_example_in_the_docs_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """docs/testing.md, "Testing agents", with two more tools."""
     text = (Path(__file__).parent.parent.parent / "docs/testing.md").read_text(encoding="utf-8")
     script = re.findall(r"^```yaml\n# script.yaml\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
     code = re.findall(r"^```python\n(from pydantic_ai.*?)^```$", text, re.DOTALL | re.MULTILINE)
@@ -212,8 +212,8 @@ def test_the_page_s_agent_does_what_the_page_s_script_says(tmp_path: Path, monke
     assert others == ["10 lines of titles.txt", "noon"]
 
 
-def test_an_agent_with_skills_is_tested_with_a_script(tmp_path: Path) -> None:
-    """What it is for: a skill is activated, and its words reach the model."""
+def test_a_script_can_activate_a_skill(tmp_path: Path) -> None:
+    """The skill's text reaches the model."""
     skill(tmp_path / ".agents/skills/pdf", body="Turn every page.")
     script = ScriptedModel([{"call": "activate_skill", "with": {"name": "pdf"}}, {"say": "I turned them."}])
     made: Agent[None, str] = Agent(script.pydantic_ai(), capabilities=[Skills(tmp_path)])

@@ -77,7 +77,7 @@ def test_bodies_are_appended_to_the_prompt_in_the_role_s_order(top: Path) -> Non
 # ── "How Merging Works": tools ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_equal_configuration_is_one_tool(top: Path) -> None:
+def test_equal_configurations_make_one_tool(top: Path) -> None:
     """InitRunner: "If multiple skills define the same tool type with identical config, only one instance"."""
     skill(top / "roles/skills/a", more="tools:\n- type: git\n- type: filesystem\n")
     skill(top / "roles/skills/b", more="tools:\n- type: filesystem\n  read_only: true\n  root_path: .\n")
@@ -88,7 +88,7 @@ def test_an_equal_configuration_is_one_tool(top: Path) -> None:
     assert box == one
 
 
-def test_another_configuration_is_another_tool_under_its_own_name(top: Path) -> None:
+def test_a_different_configuration_makes_a_tool_with_another_name(top: Path) -> None:
     """Both are kept, and the model can tell them apart."""
     skill(top / "roles/skills/my-files", more=WRITING)
     skill(top / "roles/skills/more-files", more="tools:\n- type: filesystem\n  max_bytes: 5\n")
@@ -99,8 +99,8 @@ def test_another_configuration_is_another_tool_under_its_own_name(top: Path) -> 
     assert box["write_file"] == "my-files"
 
 
-def test_the_role_s_own_tools_are_never_lost_nor_renamed(top: Path) -> None:
-    """Whatever skills bring, and in whichever order."""
+def test_the_role_s_own_tools_are_never_lost_or_renamed(top: Path) -> None:
+    """For any tools and any order of skills."""
     own = tools(made(top, WRITING))
     assert set(own.values()) == {"role"}
     for number, more in enumerate((FILES, WRITING, "tools:\n- type: filesystem\n  max_bytes: 1\n")):
@@ -109,8 +109,8 @@ def test_the_role_s_own_tools_are_never_lost_nor_renamed(top: Path) -> None:
     assert {name: origin for name, origin in box.items() if origin == "role"} == own
 
 
-def test_a_script_of_the_same_words_in_another_folder_is_another(top: Path) -> None:
-    """Each finds its own file."""
+def test_equal_scripts_in_different_folders_are_different_tools(top: Path) -> None:
+    """Each runs its own file."""
     for name in ("a", "b"):
         folder = skill(
             top / f"roles/skills/{name}", more="tools:\n- type: script\n  scripts: [{name: hi, path: hi.sh}]\n"
@@ -119,8 +119,8 @@ def test_a_script_of_the_same_words_in_another_folder_is_another(top: Path) -> N
     assert tools(made(top, "skills: [a, b]\n")) == {"hi": "a", "b_hi": "b"}
 
 
-def test_no_tool_can_be_taken_for_one_of_a_session(top: Path) -> None:
-    """A skill cannot put itself between the model and `activate_skill`."""
+def test_no_tool_can_have_the_name_of_a_session_tool(top: Path) -> None:
+    """A skill must not replace `activate_skill`."""
     scripts = "tools:\n- type: script\n  scripts:\n" + "".join(
         f"  - {{name: {name}, body: 'true'}}\n" for name in ("activate_skill", "read_skill_file", "search_skills")
     )
@@ -136,8 +136,8 @@ def test_no_tool_can_be_taken_for_one_of_a_session(top: Path) -> None:
 # ── what keeps it from running ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_all_that_is_wrong_is_told_at_once(top: Path) -> None:
-    """Of the role, of its skills, of its tools, each with the file it is in."""
+def test_all_errors_are_reported_together(top: Path) -> None:
+    """Those of the role, of its skills and of their tools, each with its file."""
     skill(top / "roles/skills/a", more="requires: {env: [NOT_THERE]}\n")
     script = "tools:\n- type: script\n  scripts: [{name: hi, path: hi.sh}]\n"
     b = skill(top / "roles/skills/b", more=script)
@@ -145,35 +145,33 @@ def test_all_that_is_wrong_is_told_at_once(top: Path) -> None:
     said = [(os.path.relpath(item.path or "", top), item.line, item.message[:46]) for item in assembly.findings]
     assert said == [
         ("roles/role.yaml", 4, "unknown key `skils`"),
-        ("roles/role.yaml", None, "the folder of skills `/no/such/folder` is not t"[:46]),
+        ("roles/role.yaml", None, "skill directory `/no/such/folder` does not exist"[:46]),
         ("roles/skills/a/SKILL.md", 4, "the skill `a` cannot be used: the environment "[:46]),
-        ("roles/role.yaml", 5, "there is no skill `c`: looked for " + str(top)[:12]),
-        ("roles/role.yaml", 7, "`tools[0]`: the script `hi`: there is no `hi.s"),
-        (os.path.relpath(b, top), 5, "`tools[0]`: the script `hi`: there is no `hi.s"),
+        ("roles/role.yaml", 5, "skill not found: `c` (looked for " + str(top)[:13]),
+        ("roles/role.yaml", 7, "`tools[0]`: the script `hi`: `hi.sh` does not "),
+        (os.path.relpath(b, top), 5, "`tools[0]`: the script `hi`: `hi.sh` does not "),
     ]
 
 
-def test_a_server_of_mcp_must_say_how_it_is_reached(top: Path) -> None:
-    """Before anything is started."""
+def test_an_mcp_server_needs_a_command_or_a_url(top: Path) -> None:
+    """This is checked before anything is started."""
     assembly = made(top, "tools:\n- type: mcp\n- type: mcp\n  transport: sse\n", wrong=True)
     assert [item.message for item in assembly.findings] == [
-        "`tools[0]`: an `mcp` tool of the transport `stdio` needs `command`",
-        "`tools[1]`: an `mcp` tool of the transport `sse` needs `url`",
+        "`tools[0]`: `command` is missing: an `mcp` tool with the transport `stdio` needs it",
+        "`tools[1]`: `url` is missing: an `mcp` tool with the transport `sse` needs it",
     ]
     fine = made(top, "tools:\n- {type: mcp, command: server}\n- {type: mcp, command: server}\n")
     assert [origin for origin, *_ in fine.toolbox.mcp_servers] == ["role"]
 
 
-def test_a_package_that_is_not_there_is_named(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what installs it; a role that does not ask for such tools goes without."""
-    for name in [
-        name for name in sys.modules if name.startswith(("prowess.agent.tools.", "prowess.agent.tools._network"))
-    ]:
+def test_a_missing_package_is_named(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the command to install it; roles without such tools do not need it."""
+    for name in [name for name in sys.modules if name.startswith("prowess.agent.tools.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "httpx2", None)
     assembly = made(top, "tools: [{type: http, base_url: 'https://example.com'}]\n", wrong=True)
     (item,) = assembly.findings
-    assert item.message == "`tools[0]`: the tool needs a package that is not installed: `httpx2`"
+    assert item.message == "`tools[0]`: the package `httpx2` is not installed"
     assert item.hint == "pip install 'prowess[agent]'"
     assert "read_file" in tools(made(top, FILES))
 
@@ -181,7 +179,7 @@ def test_a_package_that_is_not_there_is_named(top: Path, monkeypatch: pytest.Mon
 # ── "Auto-Discovered Skills" ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_skills_are_discovered_where_initrunner_looks(top: Path) -> None:
+def test_skills_are_discovered_in_initrunners_folders(top: Path) -> None:
     """InitRunner, "Discovery Paths": beside the role, the project, extra folders, the user's two."""
     for name, folder in {
         "one": "roles/skills",
@@ -200,7 +198,7 @@ def test_skills_are_discovered_where_initrunner_looks(top: Path) -> None:
     assert assembly.instructions == "You help."
 
 
-def test_a_higher_scope_hides_a_lower_one_and_the_user_is_told(top: Path) -> None:
+def test_a_higher_scope_shadows_a_lower_one_with_a_note(top: Path) -> None:
     """InitRunner: "Higher-priority scopes override lower-priority scopes on name collision. A warning is logged"."""
     first = skill(top / "roles/skills/pdf")
     second, third = skill(top / "roles/.agents/skills/pdf"), skill(top / "home/.initrunner/skills/pdf")
@@ -217,7 +215,7 @@ def test_a_higher_scope_hides_a_lower_one_and_the_user_is_told(top: Path) -> Non
     "form", ["auto_skills: {enabled: false}\n", "auto_skills:\n  enabled: false\n  max_skills: 3\n"]
 )
 def test_discovery_can_be_switched_off(top: Path, form: str) -> None:
-    """InitRunner: "To disable auto-discovery"; then there is no catalog, and skills that are named work still."""
+    """InitRunner: "To disable auto-discovery"; skills that the role names still work."""
     skill(top / "roles/skills/pdf")
     assembly = made(top, form + "skills: [pdf]\n")
     assert assembly.catalog is None
@@ -244,8 +242,8 @@ def test_a_skill_without_a_description_is_not_discovered(top: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", [False, True], ids=["flat", "initrunner"])
-def test_no_more_than_max_skills_are_discovered(top: Path, seed: bool) -> None:
-    """InitRunner: "Total discovered skills capped at max_skills"; those that are left out are named to the user."""
+def test_at_most_max_skills_are_discovered(top: Path, seed: bool) -> None:
+    """InitRunner: "Total discovered skills capped at max_skills"; a note names those that are left out."""
     for number in range(5):
         skill(top / f"roles/skills/s{number}")
     more = "auto_skills: {max_skills: 3}\n"
@@ -265,8 +263,8 @@ def test_no_more_than_max_skills_are_discovered(top: Path, seed: bool) -> None:
     assert "3" in assembly.notes[0]
 
 
-def test_skills_that_are_named_are_not_discovered_again(top: Path) -> None:
-    """InitRunner: "skips it (deduplication by resolved file path)"; and they take no place of others."""
+def test_skills_that_the_role_names_are_not_discovered_again(top: Path) -> None:
+    """InitRunner: "skips it (deduplication by resolved file path)"; they do not count for `max_skills`."""
     for number in range(5):
         skill(top / f"roles/skills/s{number}")
     skill(top / "elsewhere/linked")
@@ -277,22 +275,22 @@ def test_skills_that_are_named_are_not_discovered_again(top: Path) -> None:
     assert [note.partition(":")[0] for note in assembly.notes] == ["`s4` is left out"]
 
 
-def test_a_folder_that_a_variable_names_may_be_missing(top: Path) -> None:
-    """The others are looked at all the same, and the user is told; `--skill-dir` must be right."""
+def test_a_missing_skill_directory_from_the_environment_is_a_note(top: Path) -> None:
+    """One from `--skill-dir` is an error."""
     skill(top / "roles/skills/pdf")
     skill(top / "variable/csv")
     named = f"{top}/nowhere{os.pathsep}{top}/variable"
     for name in ("INITRUNNER_SKILL_DIR", "PROWESS_SKILL_DIR"):
         assembly = made(top, **dict.fromkeys([name], named))  # type: ignore[arg-type]
         assert active(assembly) == ["pdf", "csv"]
-        assert assembly.notes == (f"the folder of skills `{top}/nowhere`, which a variable names, is not there",)
+        assert assembly.notes == (f"skill directory `{top}/nowhere`, named by an environment variable, does not exist",)
 
 
 # ── tools of skills that are discovered ──────────────────────────────────────────────────────────────────────────────
 
 
-def test_tools_of_a_discovered_skill_wait_for_its_activation(top: Path) -> None:
-    """InitRunner: "Auto-discovered skills are lazy"; then they come under the role's policy."""
+def test_a_discovered_skill_s_tools_are_added_on_activation(top: Path) -> None:
+    """InitRunner: "Auto-discovered skills are lazy"; the role's policy applies to them."""
     skill(top / "roles/skills/files", more=FILES)
     assembly = made(top, "security: {deny: [search_files]}\n")
     assert tools(assembly) == {}
@@ -315,8 +313,8 @@ def test_skills_in_the_role_s_folder_share_its_trust(top: Path, folder: str) -> 
     assert box.notes == []
 
 
-def test_an_untrusted_skill_from_elsewhere_brings_no_tools(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its text may be read, and the user is told why that is all; a link out of the role's folder changes nothing."""
+def test_an_untrusted_skill_outside_the_role_s_folder_gets_no_tools(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note says why; a link in the role's folder to such a skill changes nothing."""
     monkeypatch.setenv("PROWESS_CONFIG_DIR", str(top / "config"))
     skill(top / "extra/files", more=FILES)
     skill(top / "elsewhere/linked", more=FILES)
@@ -335,8 +333,8 @@ def test_an_untrusted_skill_from_elsewhere_brings_no_tools(top: Path, monkeypatc
     assert "read_file" in tools(box)
 
 
-def test_the_user_s_own_skills_need_no_trust(top: Path) -> None:
-    """Their user has put them there."""
+def test_skills_in_the_user_s_home_need_no_trust(top: Path) -> None:
+    """The user put them there."""
     skill(top / "home/.agents/skills/files", more=FILES)
     assembly = made(top)
     box = assembly.toolbox.copy()
@@ -347,15 +345,15 @@ def test_the_user_s_own_skills_need_no_trust(top: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ("tools:\n- type: gti\n", "there is no tool of the type `gti`"),
+        ("tools:\n- type: gti\n", "unknown tool type `gti`"),
         (
             "tools:\n- type: script\n  scripts: [{name: hi, path: hi.sh}]\n",
-            "`tools[0]`: the script `hi`: there is no `hi.sh`",
+            "`tools[0]`: the script `hi`: `hi.sh` does not exist",
         ),
     ],
 )
-def test_a_discovered_skill_whose_tools_are_wrong_ends_nothing(top: Path, more: str, words: str) -> None:
-    """It is no part of the role, so the role runs; the user is told."""
+def test_invalid_tools_of_a_discovered_skill_are_a_note(top: Path, more: str, words: str) -> None:
+    """The skill is not part of the role, so the role still runs."""
     skill(top / "roles/skills/bad", more=more)
     assembly = made(top)
     box = assembly.toolbox.copy()
@@ -369,21 +367,21 @@ def test_a_discovered_skill_whose_tools_are_wrong_ends_nothing(top: Path, more: 
 
 
 @pytest.mark.parametrize("denied", ["filesystem", "write_file"])
-def test_what_the_role_denies_no_skill_brings(top: Path, denied: str) -> None:
-    """InitRunner: "Skills cannot weaken or bypass security policies"; not under another name either."""
+def test_a_skill_cannot_add_a_tool_that_the_role_denies(top: Path, denied: str) -> None:
+    """InitRunner: "Skills cannot weaken or bypass security policies"; not even under another name."""
     skill(top / "roles/skills/files", more=WRITING + "- type: filesystem\n  read_only: false\n  max_bytes: 9\n")
     assembly = made(top, f"skills: [files]\nsecurity: {{deny: [{denied}]}}\n" + WRITING)
     assert not any("write_file" in name for name in tools(assembly))
     if denied == "filesystem":
         assert tools(assembly) == {}
-        assert assembly.notes[0] == "the role denies tools of the type `filesystem`, which `role` asks for"
+        assert assembly.notes[0] == "the role denies tools of type `filesystem`, requested by `role`"
     else:
-        assert "the role denies the tool `write_file`, which `files` asks for" in assembly.notes
+        assert "the role denies the tool `write_file`, requested by `files`" in assembly.notes
 
 
 @pytest.mark.parametrize("asked", ["filesystem", "read_file", "files_read_file"])
-def test_what_the_role_asks_for_no_skill_does_unasked(top: Path, asked: str) -> None:
-    """By type, by the tool's name, and by the name it has here."""
+def test_the_role_s_ask_applies_to_tools_of_skills(top: Path, asked: str) -> None:
+    """By type, by the tool's name, and by its name in this role."""
     skill(top / "roles/skills/files", more=WRITING)
     assembly = made(top, f"skills: [files]\nsecurity: {{ask: [{asked}]}}\n" + FILES)
     ask = {tool.name: tool.ask for tool in assembly.toolbox.tools}
@@ -391,8 +389,7 @@ def test_what_the_role_asks_for_no_skill_does_unasked(top: Path, asked: str) -> 
     assert ask["read_file"] is (asked != "files_read_file")
 
 
-def test_roots_hold_for_tools_of_skills(top: Path) -> None:
-    """A skill cannot open what the role does not."""
+def test_roots_apply_to_tools_of_skills(top: Path) -> None:
     skill(top / "roles/skills/files", more="tools:\n- type: filesystem\n  root_path: ..\n")
     (top / "secret.txt").write_text("secret")
     assembly = made(top, "skills: [files]\n", wrong=True)
@@ -412,12 +409,12 @@ def test_roots_hold_for_tools_of_skills(top: Path) -> None:
     ],
     ids=["allowed_hosts", "allow_private"],
 )
-def test_hosts_hold_for_tools_of_skills(top: Path, tool: str, security: str) -> None:
-    """`allow_private` in a skill's own configuration is not enough: the role must say so too."""
+def test_network_rules_apply_to_tools_of_skills(top: Path, tool: str, security: str) -> None:
+    """`allow_private` in a skill is not enough: the role must allow it too."""
     skill(top / "roles/skills/web", more=f"tools:\n- {tool}\n")
     assembly = made(top, f"skills: [web]\nsecurity: {security}\n", wrong=True)
     (item,) = assembly.findings
-    assert "`base_url` cannot be used" in item.message
+    assert "invalid `base_url`" in item.message
 
 
 # ── the seed's roles ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -439,8 +436,8 @@ def programs(top: Path, *names: str) -> str:
     return str(top / "bin")
 
 
-def test_the_seed_s_reviewer_is_made_as_it_stands(top: Path) -> None:
-    """InitRunner, "Full Example": prompt and tools of `code-review` are joined with the role's."""
+def test_initrunners_reviewer_is_assembled(top: Path) -> None:
+    """InitRunner, "Full Example": with the prompt and tools of `code-review`."""
     assembly, findings = seed("reviewer", top, PATH=programs(top, "ruff", "mypy"))
     assert findings == []
     assert assembly.instructions.startswith("You are a senior code reviewer.")
@@ -452,14 +449,14 @@ def test_the_seed_s_reviewer_is_made_as_it_stands(top: Path) -> None:
     assert assembly.notes == ()
 
 
-def test_the_seed_s_reviewer_needs_its_programs(top: Path) -> None:
+def test_initrunners_reviewer_needs_its_programs(top: Path) -> None:
     """InitRunner, "Requirement Checking"."""
     _, findings = seed("reviewer", top, PATH=programs(top, "ruff"))
     assert findings == ["the skill `code-review` cannot be used: the program `mypy` is not on PATH"]
 
 
-def test_the_seed_s_demo_discovers_its_skill(top: Path) -> None:
-    """InitRunner, "Auto-Discovery Example": `summarizer` is in the catalog, its tools come once it is active."""
+def test_initrunners_demo_discovers_its_skill(top: Path) -> None:
+    """InitRunner, "Auto-Discovery Example": `summarizer` is in the catalog; activation adds its tools."""
     assembly, findings = seed("auto", top)
     assert findings == []
     assert active(assembly) == ["summarizer"]
@@ -469,14 +466,14 @@ def test_the_seed_s_demo_discovers_its_skill(top: Path) -> None:
     assert tools(box) == {"fetch_page": "summarizer"}
 
 
-def test_the_seed_s_research_assistant_wants_all_its_skills(top: Path) -> None:
-    """InitRunner, "Referencing Skills": what is missing is told, and with it there the role is made."""
+def test_initrunners_research_assistant_needs_all_its_skills(top: Path) -> None:
+    """InitRunner, "Referencing Skills": without errors once nothing is missing."""
     assembly, findings = seed("research", top, PATH=programs(top))
     assert [words.partition(": ")[0] for words in findings] == [
         "the skill `web-research` cannot be used",
         "the skill `web-research` cannot be used",
-        "there is no skill `./skills/summarizer/SKILL.md`",
-        "there is no skill `data-analysis`",
+        "skill not found",
+        "skill not found",
     ]
     shutil.copytree(TOP / "roles/auto/skills/summarizer", top / "research/skills/summarizer")
     skill(top / "research/skills/data-analysis")
@@ -495,8 +492,8 @@ def test_the_seed_s_research_assistant_wants_all_its_skills(top: Path) -> None:
 CALLING = "tools:\n- {type: http, base_url: 'https://example.com', headers: {X: '${A_KEY}'}}\n"
 
 
-def test_a_skill_gets_no_variable_that_it_does_not_say_it_requires(top: Path) -> None:
-    """Or it could send any key of its user's to an address of its own."""
+def test_a_skill_gets_only_the_variables_that_it_requires(top: Path) -> None:
+    """Otherwise it could send any of its user's keys anywhere."""
     skill(top / "roles/skills/b", "b", more=CALLING)
     assembly = made(top, "skills: [b]\n", wrong=True, A_KEY="secret")
     (found,) = assembly.findings
@@ -506,8 +503,8 @@ def test_a_skill_gets_no_variable_that_it_does_not_say_it_requires(top: Path) ->
     assert tools(made(top, "skills: [b]\n", A_KEY="secret")) == {"http_request": "b"}
 
 
-def test_a_skill_that_was_rewritten_since_gets_no_tools_for_it(top: Path) -> None:
-    """An agent that may write in the role's folder must not be able to give itself tools."""
+def test_a_skill_that_changed_after_the_start_gets_no_new_tools(top: Path) -> None:
+    """An agent that can write to the role's folder must not give itself tools."""
     skill(top / "roles/skills/bb")
     assembly = made(top, WRITING)
     skill(top / "roles/skills/bb", more="tools:\n- {type: shell, require_confirmation: false}\n")
@@ -527,6 +524,5 @@ def test_a_skill_that_was_rewritten_since_gets_no_tools_for_it(top: Path) -> Non
     ],
     ids=["none", "reading", "writing", "shell", "git"],
 )
-def test_it_is_known_whether_tools_can_write(top: Path, more: str, writes: bool) -> None:
-    """By what they are configured to do."""
+def test_can_write_files_depends_on_the_configuration(top: Path, more: str, writes: bool) -> None:
     assert made(top, more).toolbox.can_write_files is writes

@@ -27,8 +27,8 @@ def shown(top: Path, text: str = ROLE, model: str | None = None) -> dict[str, An
     return dry_run(assembly, model)
 
 
-def test_all_that_is_sent_is_shown(tmp_path: Path) -> None:
-    """The prompt with the skills that are named, then the catalog; tools with their parameters and origin."""
+def test_a_dry_run_shows_everything_that_is_sent(tmp_path: Path) -> None:
+    """The prompt with the role's skills, the catalog, and the tools with their parameters and origins."""
     named = skill(tmp_path / "skills/named", body="Do it well.", more="tools:\n- type: git\n")
     found = skill(tmp_path / "skills/found", description="Finds.")
     done = shown(tmp_path, ROLE + "tools:\n- type: filesystem\n- {type: mcp, command: a-server}\n")
@@ -53,8 +53,7 @@ def test_all_that_is_sent_is_shown(tmp_path: Path) -> None:
     assert done["findings"] == []
 
 
-def test_without_skills_there_is_no_word_of_them(tmp_path: Path) -> None:
-    """Neither a catalog nor tools for it."""
+def test_without_skills_there_is_no_catalog_and_no_session_tool(tmp_path: Path) -> None:
     done = shown(tmp_path, "name: a\nprompt: You help.\nmodel: openai:m\n")
     assert (done["instructions"], done["tools"], done["skills"]) == ("You help.", [], [])
     skill(tmp_path / "skills/found")
@@ -62,14 +61,13 @@ def test_without_skills_there_is_no_word_of_them(tmp_path: Path) -> None:
     assert (done["instructions"], done["tools"], done["skills"]) == ("You help.", [], [])
 
 
-def test_another_model_is_shown_as_it_was_named(tmp_path: Path) -> None:
-    """And none where none is named."""
+def test_a_dry_run_shows_the_model_from_the_command_line(tmp_path: Path) -> None:
     assert shown(tmp_path, "name: a\nprompt: x\n", "script:s.yaml")["model"] == "script:s.yaml"
     assert shown(tmp_path, "name: a\nprompt: x\n")["model"] is None
 
 
 def test_no_framework_is_imported() -> None:
-    """A dry run, `validate` and `show` work where Pydantic AI is not installed, and start fast."""
+    """A dry run, `validate` and `show` work without Pydantic AI, and start fast."""
     code = (
         "import sys, prowess.cli.run, prowess.cli.validate, prowess.agent.explain\n"
         "print([name for name in ('pydantic_ai', 'pydantic', 'httpx2', 'openai', 'lxml') if name in sys.modules])"
@@ -78,8 +76,8 @@ def test_no_framework_is_imported() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_a_model_that_cannot_be_is_refused_as_in_a_run(tmp_path: Path) -> None:
-    """A dry run that goes well must not end in a run that does not."""
+def test_an_invalid_model_is_an_error_as_in_a_run(tmp_path: Path) -> None:
+    """A dry run without errors must not be followed by a run that fails."""
     with pytest.raises(ConfigError) as caught:
         shown(tmp_path, model="opnai:m")
     assert "`opnai`" in str(caught.value)

@@ -31,8 +31,8 @@ ROLE = Role(path="/r.yaml", name="a", prompt="x", model=ModelConfig(name="m", te
         ("script:answers.yaml", None),
     ],
 )
-def test_another_model_keeps_the_role_s_settings(given: str | None, wanted: ModelConfig | None) -> None:
-    """Temperature and the like are the role's; key and address go with the model."""
+def test_a_model_from_the_command_line_keeps_the_role_s_settings(given: str | None, wanted: ModelConfig | None) -> None:
+    """Such as the temperature; API key and URL belong to the model."""
     assert resolve_model(ROLE.model, given) == wanted
 
 
@@ -42,53 +42,53 @@ def test_another_model_keeps_the_role_s_settings(given: str | None, wanted: Mode
         (
             ModelConfig(),
             None,
-            "no model is named",
-            "write `model: provider:name` in the role, or give `--model provider:name`",
+            "no model given",
+            "write `model: provider:name` in the role, or use `--model provider:name`",
         ),
-        (ModelConfig(name=" "), None, "no model is named", "write `model: provider:name`"),
-        (ROLE.model, "openai:", "no model is named", "write `model: provider:name`"),
-        (ROLE.model, "", "no model is named", "write `model: provider:name`"),
+        (ModelConfig(name=" "), None, "no model given", "write `model: provider:name`"),
+        (ROLE.model, "openai:", "no model given", "write `model: provider:name`"),
+        (ROLE.model, "", "no model given", "write `model: provider:name`"),
         (
             ModelConfig(provider="script", name="x.yaml"),
             None,
-            "a role does not bring a script",
-            "give it as `--model script:FILE`",
+            "a role cannot name a scripted model",
+            "use `--model script:FILE`",
         ),
         (
             ModelConfig(provider="opnai", name="m"),
             None,
-            "there is no provider of models `opnai`",
+            "unknown model provider `opnai`",
             "did you mean `openai`?",
         ),
         (
             ModelConfig(provider="nobody", name="m"),
             None,
-            "there is no provider of models `nobody`",
-            "name it as `provider:name`, as in `openai:gpt-4o-mini`",
+            "unknown model provider `nobody`",
+            "write `provider:name`, for example `openai:gpt-4o-mini`",
         ),
         (
             ModelConfig(provider="groq", name="m", base_url="http://h/v1"),
             None,
-            "`base_url` is for servers that speak OpenAI's API, not for `groq`",
+            "`base_url` needs the provider `openai`, not `groq`",
             "write `provider: openai`",
         ),
         (
             ModelConfig(name="m", base_url="localhost:1234"),
             None,
-            "`localhost:1234` is no address of a server",
+            "invalid server URL `localhost:1234`",
             "write it as `http://HOST:PORT/v1`",
         ),
         (
             ModelConfig(name="m", base_url="file:///etc/passwd"),
             None,
-            "`file:///etc/passwd` is no address of a server",
+            "invalid server URL `file:///etc/passwd`",
             "write",
         ),
-        (ROLE.model, "openai:m@http://", "`http://` is no address of a server", "write"),
+        (ROLE.model, "openai:m@http://", "invalid server URL `http://`", "write"),
     ],
 )
-def test_a_model_that_cannot_be_asked_is_refused(model: ModelConfig, given: str | None, words: str, hint: str) -> None:
-    """Before a framework is looked for; `validate` says the same."""
+def test_an_invalid_model_is_an_error(model: ModelConfig, given: str | None, words: str, hint: str) -> None:
+    """Without a framework; `validate` reports the same."""
     with pytest.raises(ConfigError, match=f"^{re.escape(words)}$") as caught:
         resolve_model(model, given)
     assert (caught.value.hint or "").startswith(hint)
@@ -96,8 +96,8 @@ def test_a_model_that_cannot_be_asked_is_refused(model: ModelConfig, given: str 
     assert (item.code, item.path, item.message, item.hint) == ("role-invalid", "/r.yaml", words, caught.value.hint)
 
 
-def test_a_script_is_read_before_the_role_runs(tmp_path: Path) -> None:
-    """All that is wrong with it is told."""
+def test_errors_in_a_scripted_model_are_findings(tmp_path: Path) -> None:
+    """Before the role runs."""
     file = tmp_path / "script.yaml"
     file.write_text("- say: Hello.\n")
     assert model_findings(ROLE, f"script:{file}") == ()
@@ -110,6 +110,5 @@ def test_a_script_is_read_before_the_role_runs(tmp_path: Path) -> None:
 
 
 def test_a_model_has_a_name_for_reports() -> None:
-    """With its address, if it has one of its own."""
     assert model_name(ModelConfig(name="m")) == "openai:m"
     assert model_name(ModelConfig(name="m", base_url="http://h/v1")) == "openai:m@http://h/v1"

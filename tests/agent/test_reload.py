@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROLE = "name: a\nprompt: First.\nmodel: openai:m\n"
-TAKEN = "the role was read again, because it or a skill has changed"
+TAKEN = "reloaded the role after a change"
 
 
 @pytest.fixture
@@ -40,8 +40,7 @@ def write(file: Path, text: str) -> None:
     os.utime(file, ns=(before + 10**9, before + 10**9))
 
 
-def test_without_watch_nothing_changes(top: Path) -> None:
-    """What was read at the beginning counts to the end."""
+def test_without_watch_changes_are_ignored(top: Path) -> None:
     made, said = live(top, watch=False)
     first = made.current()
     write(top / "role.yaml", "broken")
@@ -49,8 +48,8 @@ def test_without_watch_nothing_changes(top: Path) -> None:
     assert said == []
 
 
-def test_what_has_not_changed_is_not_read_again(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A turn costs a look at the files' times, no more."""
+def test_an_unchanged_role_is_not_read_again(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn only compares fingerprints of files."""
     skill(top / "skills/pdf")
     made, said = live(top)
     first = made.current()
@@ -59,8 +58,8 @@ def test_what_has_not_changed_is_not_read_again(top: Path, monkeypatch: pytest.M
     assert said == []
 
 
-def test_a_change_of_the_role_counts_from_the_next_turn_on(top: Path) -> None:
-    """The turn that has begun keeps what it began with."""
+def test_a_changed_role_is_used_from_the_next_turn_on(top: Path) -> None:
+    """A running turn keeps its assembly."""
     made, said = live(top)
     before = made.current()
     write(top / "role.yaml", ROLE.replace("First", "Second"))
@@ -71,8 +70,7 @@ def test_a_change_of_the_role_counts_from_the_next_turn_on(top: Path) -> None:
     assert said == [TAKEN]
 
 
-def test_a_change_of_a_skill_counts(top: Path) -> None:
-    """Of one that is named or discovered; and so does a new one, and one that is gone."""
+def test_a_changed_new_or_deleted_skill_is_noticed(top: Path) -> None:
     skill(top / "skills/named", body="Old.")
     found = skill(top / "skills/found")
     write(top / "role.yaml", ROLE + "skills: [named]\n")
@@ -95,8 +93,8 @@ def test_a_change_of_a_skill_counts(top: Path) -> None:
     assert said == [TAKEN] * 4
 
 
-def test_a_folder_of_skills_that_appears_counts(top: Path) -> None:
-    """`.agents/skills` need not be there at the beginning."""
+def test_a_new_skills_folder_is_noticed(top: Path) -> None:
+    """`.agents/skills` may be created after the start."""
     made, _ = live(top)
     skill(top / ".agents/skills/late")
     catalog = made.current().catalog
@@ -104,27 +102,27 @@ def test_a_folder_of_skills_that_appears_counts(top: Path) -> None:
     assert [entry.name for entry in catalog.active] == ["late"]
 
 
-def test_what_is_wrong_does_not_take_the_place_of_what_was_right(top: Path) -> None:
-    """It is told once, and again when it is wrong in another way; when it is mended, it counts."""
+def test_an_invalid_change_is_reported_and_not_loaded(top: Path) -> None:
+    """Once for each error; after the fix the change is loaded."""
     made, said = live(top)
     first = made.current()
     write(top / "role.yaml", ROLE + "skils: []\n")
     assert made.current() is first
     assert made.current() is first
     assert len(said) == 1
-    assert said[0].startswith("the change is not taken over: ")
+    assert said[0].startswith("the change is not loaded: ")
     assert said[0].endswith("role.yaml:4:1: unknown key `skils` (did you mean `skills`?)")
     write(top / "role.yaml", ROLE + "skills: [../elsewhere/pdf.md]\n")
     assert made.current() is first
-    assert "there is no skill `../elsewhere/pdf.md`" in said[1]
+    assert "skill not found: `../elsewhere/pdf.md`" in said[1]
     (top.parent / "elsewhere").mkdir(exist_ok=True)
     (top.parent / "elsewhere/pdf.md").write_text("---\nname: pdf\ndescription: d\n---\nTurn pages.\n")
     assert made.current().instructions.endswith("Turn pages.")
     assert said[2:] == [TAKEN]
 
 
-def test_a_role_that_goes_away_is_kept(top: Path) -> None:
-    """As when an editor writes a file by renaming another."""
+def test_a_role_whose_file_disappears_is_kept(top: Path) -> None:
+    """Editors may write a file by renaming another."""
     made, said = live(top)
     first = made.current()
     (top / "role.yaml").rename(top / "aside")
@@ -134,8 +132,8 @@ def test_a_role_that_goes_away_is_kept(top: Path) -> None:
     assert len(said) == 2
 
 
-def test_a_change_while_it_is_read_is_seen_at_the_next_turn(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file's time is that of before it was read."""
+def test_a_change_during_reading_is_noticed_at_the_next_turn(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fingerprints are those from before reading."""
     made, _ = live(top)
 
     def slow(*given: Any, **named: Any) -> object:
@@ -150,8 +148,8 @@ def test_a_change_while_it_is_read_is_seen_at_the_next_turn(top: Path, monkeypat
     assert made.current().instructions == "Third."
 
 
-def test_what_the_user_should_know_is_said_once(top: Path) -> None:
-    """At the beginning, and after a change only what is new."""
+def test_each_note_is_given_once(top: Path) -> None:
+    """After a change only new ones."""
     for name in ("aa", "bb", "cc"):
         skill(top / f"skills/{name}")
     write(top / "role.yaml", ROLE + "auto_skills: {max_skills: 2}\n")
@@ -164,8 +162,8 @@ def test_what_the_user_should_know_is_said_once(top: Path) -> None:
     assert [words.partition(":")[0] for words in said[1:]] == [TAKEN, TAKEN, "`dd` is left out"]
 
 
-def test_a_role_that_is_wrong_is_not_begun_with(top: Path) -> None:
-    """All that is wrong is in the error, a line each."""
+def test_an_invalid_role_is_an_error_at_the_start(top: Path) -> None:
+    """The message lists everything that is wrong, one line each."""
     (top / "role.yaml").write_text("name: a\nskils: []\n")
     with pytest.raises(ConfigError) as caught:
         live(top)
@@ -173,11 +171,11 @@ def test_a_role_that_is_wrong_is_not_begun_with(top: Path) -> None:
         f"{top}/role.yaml:2:1: unknown key `skils` (did you mean `skills`?)",
         f"{top}/role.yaml:1:1: missing key `prompt` (add `prompt: ...`)",
     ]
-    assert caught.value.hint == "`prowess validate` says the same without running it"
+    assert caught.value.hint == "`prowess validate` reports the same without running the role"
 
 
-def test_tools_that_can_write_do_not_change_themselves(top: Path) -> None:
-    """What they may have written is taken over as text; the policy and the tools stay as they were."""
+def test_tools_that_can_write_cannot_change_their_policy(top: Path) -> None:
+    """A change of the role is loaded, but its policy and its tools stay."""
     write(
         top / "role.yaml", f"{ROLE}tools: [{{type: filesystem, read_only: false}}]\nsecurity: {{ask: [write_file]}}\n"
     )
@@ -190,4 +188,4 @@ def test_tools_that_can_write_do_not_change_themselves(top: Path) -> None:
     assert second.instructions == "Second."
     assert second.toolbox is first.toolbox
     assert second.role.security == first.role.security
-    assert said == [f"{TAKEN}; its policy and its tools stay, since they may have changed it"]
+    assert said == [f"{TAKEN}; its policy and tools stay, because its tools can write its files"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import prowess.agent
 from prowess.cli import main
 from support.broken_roles import BROKEN, FLAT_ROLE, UNREADABLE
 from support.skills import skill
@@ -50,7 +51,7 @@ def test_all_that_is_wrong_is_told(top: Path, capsys: pytest.CaptureFixture[str]
     assert out == (
         f"{top}/role.yaml:4:1: error: unknown key `skils` [role-invalid]\n"
         "    hint: did you mean `skills`?\n"
-        f"{top}/role.yaml: error: there is no provider of models `opnai` [role-invalid]\n"
+        f"{top}/role.yaml: error: unknown model provider `opnai` [role-invalid]\n"
         "    hint: did you mean `openai`?\n"
     )
     first, second, last = err.splitlines()
@@ -72,7 +73,7 @@ def test_a_skill_is_judged_as_a_role_would_that_names_it(
     code, out, err = typed(capsys, "validate", path)
     assert (code, err) == (2, "2 problems: the skill is not loaded\n")
     assert out == (
-        f"{file}:5:9: error: there is no tool of the type `htp` [role-invalid]\n"
+        f"{file}:5:9: error: unknown tool type `htp` [role-invalid]\n"
         "    hint: did you mean `http`?\n"
         f"{file}:6: error: the skill `web` cannot be used: the environment variable `NO_SUCH_KEY` is not set "
         "[role-invalid]\n"
@@ -131,11 +132,8 @@ def test_validate_and_run_agree(
         raise KeyboardInterrupt
 
     # Neither a framework nor a key is needed up to here.
-    import sys
-    import types
-
-    monkeypatch.setitem(sys.modules, "prowess.agent.conversation", types.SimpleNamespace(Conversation=None))
-    monkeypatch.setattr("prowess.agent.models.make_model", make)
+    monkeypatch.setitem(vars(prowess.agent), "Conversation", None)
+    monkeypatch.setitem(vars(prowess.agent), "make_model", make)
     ran, out, err = typed(capsys, "run", "role.yaml", "-p", "Hello", *options)
     assert out == ""
     if case in RIGHT:
@@ -232,7 +230,7 @@ def test_show_tells_where_each_part_comes_from(top: Path, capsys: pytest.Capture
         "  It helps.",
         "  model  openai:m",
         "  found  listed; loaded when the model activates it",
-        "      brings run_shell",
+        "      adds run_shell",
         "  max_tool_calls      1,000",
         "  timeout_seconds     0.5",
         "  ask                 git_log",

@@ -12,7 +12,7 @@ _TYPES = ", ".join(TOOL_FIELDS)
 BROKEN: dict[str, tuple[str, str]] = {
     "no name": ("prompt: Help.\nmodel: openai:m\n", "1:1: missing key `name` (add `name: ...`)"),
     "no prompt": ("name: a\nmodel: openai:m\n", "1:1: missing key `prompt` (add `prompt: ...`)"),
-    "blank prompt": ("name: a\nprompt: '  '\nmodel: openai:m\n", "2:9: `prompt` is empty (write something)"),
+    "blank prompt": ("name: a\nprompt: '  '\nmodel: openai:m\n", "2:9: `prompt` is empty (give it a value)"),
     "prompt is a list": (
         "name: a\nprompt: [x]\nmodel: openai:m\n",
         "2:9: `prompt` is a list, not text (put it in quotes)",
@@ -68,11 +68,11 @@ BROKEN: dict[str, tuple[str, str]] = {
     ),
     "unknown tool": (
         FLAT_ROLE + "tools:\n- type: filesytem\n",
-        "5:9: there is no tool of the type `filesytem` (did you mean `filesystem`?)",
+        "5:9: unknown tool type `filesytem` (did you mean `filesystem`?)",
     ),
     "tool like no other": (
         FLAT_ROLE + "tools:\n- type: telepathy\n",
-        f"5:9: there is no tool of the type `telepathy` (the types are {_TYPES})",
+        f"5:9: unknown tool type `telepathy` (the types are {_TYPES})",
     ),
     "tool has another key": (
         FLAT_ROLE + "tools:\n- type: filesystem\n  root: .\n",
@@ -84,11 +84,11 @@ BROKEN: dict[str, tuple[str, str]] = {
     ),
     "http does what is no method": (
         FLAT_ROLE + "tools:\n- type: http\n  base_url: https://example.com\n  allowed_methods: [GRAB]\n",
-        "7:20: `tools[0].allowed_methods` holds `GRAB`, which is none of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS",
+        "7:20: invalid value `GRAB` in `tools[0].allowed_methods` (use one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS)",
     ),
     "tools is a map": (
         FLAT_ROLE + "tools:\n  type: git\n",
-        "5:3: `tools` is a map, not a list (write each below `tools:`, after a dash)",
+        "5:3: `tools` is a map, not a list (write each item below `tools:`, after a dash)",
     ),
     "a tool is a word": (FLAT_ROLE + "tools: [git]\n", "4:9: `tools[0]` is text (`git`), not a map"),
     "deny is a word": (
@@ -97,11 +97,11 @@ BROKEN: dict[str, tuple[str, str]] = {
     ),
     "another version": (
         INITRUNNER_ROLE.replace("/v1", "/v2"),
-        "1:13: `apiVersion` is `initrunner/v2`, which is none of initrunner/v1 (did you mean `initrunner/v1`?)",
+        "1:13: invalid value `initrunner/v2` of `apiVersion` (did you mean `initrunner/v1`?)",
     ),
     "another kind": (
         INITRUNNER_ROLE.replace("Agent", "Team"),
-        "2:7: `kind` is `Team`, which is none of Agent",
+        "2:7: invalid value `Team` of `kind` (use one of Agent)",
     ),
     "no metadata": (
         INITRUNNER_ROLE.replace("metadata:\n  name: a\n", ""),

@@ -26,8 +26,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from prowess.agent.conversation import Conversation, Turn
-    from prowess.agent.reload import RoleReloader
+    from prowess.agent import Conversation, RoleReloader, Turn
 
 __all__ = ["chat"]
 

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import neutral, quoted
-from prowess.agent.assembly import assemble
-from prowess.agent.reload import RoleReloader
+from prowess.agent import RoleReloader, assemble
 from prowess.errors import ConfigError
 from prowess.findings import format_findings
 from prowess.sandbox import CHOICES, remove_runtime_folder
@@ -33,8 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from prowess.agent.assembly import Assembly
-    from prowess.agent.conversation import Confirm, Conversation, Turn
+    from prowess.agent import Assembly, Confirm, Conversation, Turn
 
 _EPILOG = """\
 Without -p, -i, --serve or --daemon the prompt is read from standard input. The answer goes to stdout, all messages go
@@ -104,8 +102,7 @@ def _run_mode(args: Namespace) -> int:
         args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, watch=args.daemon, notify=_print_message
     )
     try:
-        from prowess.agent.conversation import Conversation
-        from prowess.agent.models import make_model
+        from prowess.agent import Conversation, make_model
 
         model, model_name = make_model(reloader.current().role.model, args.model)
     except ImportError as error:
@@ -259,7 +256,7 @@ def _print_turn(turn: Turn, args: Namespace) -> int:
 
 def _dry_run(args: Namespace) -> int:
     """Print what the model would receive."""
-    from prowess.agent.explain import dry_run
+    from prowess.agent import dry_run
 
     assembly, findings = assemble(args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, env=os.environ)
     if assembly is None or findings:

@@ -98,8 +98,7 @@ def _show_role(args: Namespace) -> int:
     Raises:
         ConfigError: it cannot be read.
     """
-    from prowess.agent import explain_assembly, format_explanation
-    from prowess.agent.assembly import assemble
+    from prowess.agent import assemble, explain_assembly, format_explanation
 
     path = os.path.join(args.cwd or "", os.path.expanduser(args.skill))
     assembly, findings = assemble(path, dirs=args.skill_dir, home=args.home)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 from prowess._internal.files import SKILL_FILE
-from prowess.agent.assembly import assemble
-from prowess.agent.models import model_findings
+from prowess.agent import assemble, model_findings
 from prowess.agent.role import load_skill
 
 from ._commands import OK, USAGE

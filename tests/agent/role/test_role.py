@@ -58,8 +58,8 @@ def both(body: str) -> tuple[str, str]:
     return seed, f"name: a\ndescription: d\nprompt: Help.\n{body}"
 
 
-def test_both_forms_mean_the_same(tmp_path: Path) -> None:
-    """InitRunner's and the flat one; only the lines differ, and the paths inside the file."""
+def test_both_forms_give_the_same_role(tmp_path: Path) -> None:
+    """Only the lines and the paths inside the file differ."""
     (seed, _), (flat, said) = (loaded(tmp_path, text) for text in both(FULL))
     assert seed is not None
     assert flat is not None
@@ -98,7 +98,7 @@ def test_both_forms_mean_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", [0, 1], ids=["initrunner", "flat"])
-def test_what_a_role_does_not_say_has_its_default(tmp_path: Path, form: int) -> None:
+def test_missing_keys_have_defaults(tmp_path: Path, form: int) -> None:
     """InitRunner, "Configuration": discovery is on, with 50 skills at most."""
     role, said = loaded(tmp_path, both("")[form])
     assert role is not None
@@ -108,8 +108,8 @@ def test_what_a_role_does_not_say_has_its_default(tmp_path: Path, form: int) -> 
     assert role.folder == str(tmp_path)
 
 
-def test_the_seed_s_roles_are_read_as_they_stand() -> None:
-    """InitRunner's `reviewer.yaml`, `auto-skill-demo.yaml` and `research-assistant`."""
+def test_initrunners_own_roles_are_read() -> None:
+    """`reviewer.yaml`, `auto-skill-demo.yaml` and `research-assistant`, unchanged."""
     roles = {path.stem: load_role(path) for path in SEEDS}
     assert {name: findings for name, (_, findings) in roles.items()} == dict.fromkeys(roles, ())
     reviewer, demo, research = (roles[name][0] for name in ("reviewer", "auto-skill-demo", "research-assistant"))
@@ -135,8 +135,8 @@ def test_the_seed_s_roles_are_read_as_they_stand() -> None:
         ("ollama:llama3:8b", "ollama", "llama3:8b", None),
     ],
 )
-def test_a_model_may_be_one_text(tmp_path: Path, text: str, provider: str, name: str, url: str | None) -> None:
-    """`provider:name`, and `openai:NAME@URL`; in the role as on the command line."""
+def test_a_model_can_be_one_text(tmp_path: Path, text: str, provider: str, name: str, url: str | None) -> None:
+    """`provider:name` and `openai:NAME@URL`, in the role and on the command line."""
     wanted = ModelConfig(provider=provider, name=name, base_url=url)
     assert parse_model(text) == wanted
     role, said = loaded(tmp_path, f"name: a\nprompt: x\nmodel: '{text}'\n")
@@ -148,35 +148,34 @@ def test_a_model_may_be_one_text(tmp_path: Path, text: str, provider: str, name:
 
 
 @pytest.mark.parametrize("case", [*BROKEN])
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, case: str) -> None:
-    """The path inside the file, the line, the column, and what to do; once."""
+def test_each_error_is_reported_once_with_its_place(tmp_path: Path, case: str) -> None:
+    """With the path inside the file, line, column and hint."""
     text, said = BROKEN[case]
     assert loaded(tmp_path, text)[1] == said
 
 
 @pytest.mark.parametrize("case", [*UNREADABLE])
-def test_what_is_no_map_is_no_role(tmp_path: Path, case: str) -> None:
-    """Nothing of it is used."""
+def test_a_file_that_is_not_a_map_is_not_a_role(tmp_path: Path, case: str) -> None:
     text, said = UNREADABLE[case]
     assert loaded(tmp_path, text) == (None, said)
 
 
-def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
-    """In the file and in its parts; what is right is read all the same."""
+def test_all_errors_are_reported_together(tmp_path: Path) -> None:
+    """The valid parts are read all the same."""
     text = INITRUNNER_ROLE + "  skils: []\n  guardrails: {max_tool_calls: many}\n"
     text += "  tools:\n  - type: gti\n  - type: git\n    red_only: 1\n  - type: shell\n"
     role, said = loaded(tmp_path, text)
     assert role is not None
     assert said.splitlines() == [
         "8:3: unknown key `spec.skils` (did you mean `skills`?)",
-        "11:11: there is no tool of the type `gti` (did you mean `git`?)",
+        "11:11: unknown tool type `gti` (did you mean `git`?)",
         "13:5: unknown key `spec.tools[1].red_only` (did you mean `read_only`?)",
         "9:32: `spec.guardrails.max_tool_calls` is text (`many`), not a whole number from 0 to 1000000000",
     ]
     assert [tool.kind for tool in role.tools] == ["shell"]
 
 
-def test_nobody_reads_more_than_fifty_findings(tmp_path: Path) -> None:
+def test_at_most_fifty_findings_are_reported(tmp_path: Path) -> None:
     """The last one says that there are more."""
     _, said = loaded(tmp_path, FLAT_ROLE + "".join(f"k{number}: 1\n" for number in range(300)))
     assert len(said.splitlines()) == 50
@@ -184,8 +183,8 @@ def test_nobody_reads_more_than_fifty_findings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "large", "nul", "utf-16"])
-def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, kind: str) -> None:
-    """Never an exception, and the words say which file it is."""
+def test_an_unreadable_file_is_a_finding(tmp_path: Path, kind: str) -> None:
+    """Never an exception."""
     file = tmp_path / "role.yaml"
     if kind == "folder":
         file.mkdir()
@@ -198,8 +197,8 @@ def test_a_file_that_cannot_be_read_is_a_finding(tmp_path: Path, kind: str) -> N
     assert findings[0].message
 
 
-def test_a_hostile_key_cannot_speak_to_the_terminal(tmp_path: Path) -> None:
-    """What does not show is written as an escape."""
+def test_control_characters_in_a_key_are_escaped(tmp_path: Path) -> None:
+    """The message goes to a terminal."""
     _, said = loaded(tmp_path, FLAT_ROLE + '"\\e[2J\\u202e": 1\n')
     assert "\x1b" not in said
     assert "\u202e" not in said
@@ -214,33 +213,32 @@ def valid(text: str) -> bool:
     return taken
 
 
-def test_the_published_schema_is_the_one_of_the_code() -> None:
-    """`make docs` writes it; it is one of JSON Schema 2020-12, and JSON."""
+def test_the_published_schema_is_current() -> None:
+    """`make docs` writes it; it is valid JSON Schema 2020-12."""
     published = json.loads((TOP / "docs/role.schema.json").read_text(encoding="utf-8"))
     assert published == json.loads(json.dumps(schema()))
     jsonschema.Draft202012Validator.check_schema(published)
 
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.stem)
-def test_the_schema_takes_the_seed_s_roles(path: Path) -> None:
-    """As the reader does."""
+def test_the_schema_accepts_initrunners_own_roles(path: Path) -> None:
     assert valid(path.read_text(encoding="utf-8"))
 
 
-def test_the_schema_takes_both_forms() -> None:
-    """With all keys, and with none that need not be there."""
+def test_the_schema_accepts_both_forms() -> None:
+    """With all keys, and with the required ones alone."""
     assert [valid(text) for body in (FULL, "") for text in both(body)] == [True] * 4
 
 
 @pytest.mark.parametrize("case", [*BROKEN])
-def test_the_schema_refuses_what_the_reader_refuses(case: str) -> None:
-    """All that a schema can see; keys that stand twice, and what is no YAML, it never gets."""
+def test_the_schema_rejects_what_the_reader_rejects(case: str) -> None:
+    """Except for duplicate keys and invalid YAML, which a schema cannot see."""
     assert not valid(BROKEN[case][0])
 
 
 @pytest.mark.parametrize("kind", TOOL_FIELDS)
 def test_each_tool_is_in_the_schema(tmp_path: Path, kind: str) -> None:
-    """With the defaults of all its keys written out, reader and schema take it, and read the same."""
+    """The defaults written out give the same tool as no keys at all."""
     needed: dict[str, dict[str, Any]] = {
         "http": {"base_url": "https://example.com"},
         "script": {"scripts": [{"name": "s", "body": "true"}]},

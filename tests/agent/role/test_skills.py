@@ -69,7 +69,7 @@ ORDER = (
 
 
 @pytest.mark.parametrize("at", range(len(ORDER)))
-def test_a_bare_name_is_looked_for_in_order_of_priority(top: Path, at: int) -> None:
+def test_a_bare_name_is_looked_up_in_order_of_priority(top: Path, at: int) -> None:
     """InitRunner: "When a skill reference is a bare name (no / or .md suffix)", it searches "in priority order"."""
     for path in ORDER[at:]:
         file = top / path
@@ -80,7 +80,7 @@ def test_a_bare_name_is_looked_for_in_order_of_priority(top: Path, at: int) -> N
     assert paths(named(top, "pdf"), top) == [ORDER[at]]
 
 
-def test_the_option_comes_before_the_variables(top: Path) -> None:
+def test_skill_dir_comes_before_the_environment_variables(top: Path) -> None:
     """InitRunner: "The --skill-dir CLI option takes precedence over INITRUNNER_SKILL_DIR"."""
     env = {
         "INITRUNNER_SKILL_DIR": f"/b{os.pathsep}/c",
@@ -104,7 +104,7 @@ def test_the_option_comes_before_the_variables(top: Path) -> None:
         ("~/own.md", "home/own.md"),
     ],
 )
-def test_paths_begin_in_the_role_s_folder(
+def test_paths_are_relative_to_the_role_s_folder(
     top: Path, monkeypatch: pytest.MonkeyPatch, reference: str, path: str
 ) -> None:
     """InitRunner: "starting with ./ or /, or ending with .md" they are "relative to the role file's directory"."""
@@ -117,15 +117,14 @@ def test_paths_begin_in_the_role_s_folder(
     assert paths(named(top, reference), top) == [path]
 
 
-def test_an_absolute_path_is_one(top: Path) -> None:
-    """Wherever the role is."""
+def test_a_reference_can_be_an_absolute_path(top: Path) -> None:
     file = skill(top / "elsewhere/pdf")
     assert paths(named(top, str(file)), top) == ["elsewhere/pdf/SKILL.md"]
     assert paths(named(top, str(file.parent)), top) == ["elsewhere/pdf/SKILL.md"]
 
 
-def test_a_flat_file_has_no_folder_of_its_own(top: Path) -> None:
-    """The folder it lies in belongs to others too, so its tools see nothing of it."""
+def test_a_flat_file_has_no_skill_folder(top: Path) -> None:
+    """Other files share its folder, so its tools must not see it."""
     flat(top / "roles/skills/pdf.md")
     skill(top / "roles/skills/csv")
     pdf, csv = named(top, "pdf", "csv")[0]
@@ -133,7 +132,7 @@ def test_a_flat_file_has_no_folder_of_its_own(top: Path) -> None:
     assert csv.folder == str(top / "roles/skills/csv")
 
 
-def test_skills_keep_the_role_s_order_and_each_is_loaded_once(top: Path) -> None:
+def test_skills_are_loaded_once_in_the_role_s_order(top: Path) -> None:
     """InitRunner: "Skills are merged in the order they appear in spec.skills"; two names of one file are one skill."""
     for name in ("a", "b", "c"):
         skill(top / f"roles/skills/{name}")
@@ -155,31 +154,31 @@ def said(findings: tuple[Finding, ...], top: Path) -> list[str]:
     ]
 
 
-def test_a_skill_that_is_not_there_says_where_it_was_looked_for(top: Path) -> None:
-    """All of them at once, with the line of the role, and with a name that is near."""
+def test_a_missing_skill_is_reported_with_the_paths_that_were_tried(top: Path) -> None:
+    """All missing skills together, each with its line and a similar name."""
     skill(top / "roles/skills/summarizer")
     loaded, findings = named(top, "sumarizer", "summarizer", "./x.md", "../../../etc")
     assert [one.name for one in loaded] == ["summarizer"]
     assert said(findings, top) == [
         (
-            "roles/role.yaml:4 there is no skill `sumarizer`: looked for /roles/skills/sumarizer/SKILL.md, "
+            "roles/role.yaml:4 skill not found: `sumarizer` (looked for /roles/skills/sumarizer/SKILL.md, "
             "/roles/skills/sumarizer.md, /first/sumarizer/SKILL.md, /first/sumarizer.md, /second/sumarizer/SKILL.md, "
-            "/second/sumarizer.md, /home/.initrunner/skills/sumarizer/SKILL.md, /home/.initrunner/skills/sumarizer.md "
+            "/second/sumarizer.md, /home/.initrunner/skills/sumarizer/SKILL.md, /home/.initrunner/skills/sumarizer.md) "
             "(did you mean `summarizer`?)"
         ),
         (
-            "roles/role.yaml:6 there is no skill `./x.md`: looked for /roles/x.md "
+            "roles/role.yaml:6 skill not found: `./x.md` (looked for /roles/x.md) "
             "(write its path relative to the role, or use `--skill-dir`)"
         ),
         (
-            f"roles/role.yaml:7 there is no skill `../../../etc`: looked for {top.parent.parent}/etc, "
-            f"{top.parent.parent}/etc/SKILL.md (write its path relative to the role, or use `--skill-dir`)"
+            f"roles/role.yaml:7 skill not found: `../../../etc` (looked for {top.parent.parent}/etc, "
+            f"{top.parent.parent}/etc/SKILL.md) (write its path relative to the role, or use `--skill-dir`)"
         ),
     ]
 
 
 @pytest.mark.parametrize("reference", ["", "\0", "a\0b", "x" * 5000, "./" + "y/" * 3000, "~nobody-at-all/x"])
-def test_a_name_that_is_none_is_not_there(top: Path, reference: str) -> None:
+def test_an_invalid_reference_is_a_missing_skill(top: Path, reference: str) -> None:
     """Never an exception."""
     role, _ = load_role(top / "none.yaml")
     assert role is None
@@ -190,12 +189,11 @@ def test_a_name_that_is_none_is_not_there(top: Path, reference: str) -> None:
         role.with_changes(skills=(reference,), skill_lines=(1,)), dirs=(), home=str(top / "home"), env={}
     )
     assert loaded == ()
-    assert [item.message[:20] for item in findings] == [
-        "there is no skill ``" if not reference else "there is no skill `" + reference[0].replace("\0", "\\")
-    ]
+    (item,) = findings
+    assert item.message.startswith("skill not found: `" + (reference[:1].replace("\0", "\\") or "`"))
 
 
-def test_missing_requirements_name_the_variable_or_the_binary_and_the_skill(top: Path) -> None:
+def test_missing_requirements_name_the_skill_and_what_it_lacks(top: Path) -> None:
     """InitRunner: "an error with the variable name and skill name", "an error listing the binary and skill name"."""
     more = "requires:\n  env: [SEARCH_API_KEY, EMPTY, SET]\n  bins: [curl-of-nobody, sh]\n"
     skill(top / "roles/skills/web", more=more)
@@ -231,14 +229,14 @@ def test_missing_requirements_name_the_variable_or_the_binary_and_the_skill(top:
         ("---\ndescription: d\n---\nDo it.\n", "the skill has no `name`"),
         ("---\nname: pdf\ndescription: d\ndescription: e\n---\nDo it.\n", ""),
         ("---\nname: pdf\ndescription: d\ntools: {type: git}\n---\n", "`tools` is a map, not a list"),
-        ("---\nname: pdf\ndescription: d\ntools:\n- type: gti\n---\n", "there is no tool of the type `gti`"),
+        ("---\nname: pdf\ndescription: d\ntools:\n- type: gti\n---\n", "unknown tool type `gti`"),
         (
             "---\nname: pdf\ndescription: d\ntools:\n- type: git\n  repo: .\n---\n",
             "unknown key `tools[0].repo`",
         ),
     ],
 )
-def test_a_skill_that_is_wrong_is_not_loaded(top: Path, text: str, words: str) -> None:
+def test_an_invalid_skill_is_not_loaded(top: Path, text: str, words: str) -> None:
     """InitRunner: "name str (required)", "description str (required)"; its tools are as strict as a role's."""
     file = skill(top / "roles/skills/pdf")
     file.write_text(text, encoding="utf-8")
@@ -249,7 +247,7 @@ def test_a_skill_that_is_wrong_is_not_loaded(top: Path, text: str, words: str) -
     assert any(words in item.message for item in findings), [item.message for item in findings]
 
 
-def test_what_a_skill_says_besides_is_ignored(top: Path) -> None:
+def test_other_fields_of_a_skill_are_ignored(top: Path) -> None:
     """InitRunner: "Unknown frontmatter fields are silently ignored"; "a skill cannot reference other skills"."""
     skill(top / "roles/skills/other")
     skill(top / "roles/skills/pdf", more="skills: [other]\nversion: 9\nmetadata: {a: b}\nlicense: MIT\n")
@@ -261,8 +259,8 @@ def test_what_a_skill_says_besides_is_ignored(top: Path) -> None:
 # ── tools ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_tools_of_a_skill_are_read_as_a_role_s(top: Path) -> None:
-    """With all their defaults, and with the line in the SKILL.md."""
+def test_a_skill_s_tools_are_read_like_a_role_s(top: Path) -> None:
+    """With defaults, and with the line in SKILL.md."""
     file = skill(top / "roles/skills/pdf", more="tools:\n- type: git\n- type: web_reader\n  timeout_seconds: 5\n")
     git, web = read_skill_tools(load(str(file)))[0]
     assert (git.kind, git.line, git.where, git.options["read_only"]) == ("git", 5, "tools[0]", True)
@@ -270,8 +268,8 @@ def test_tools_of_a_skill_are_read_as_a_role_s(top: Path) -> None:
 
 
 @pytest.mark.parametrize("tools", ["Read, Grep", "''", ""])
-def test_a_line_of_text_declares_no_tools(top: Path, tools: str) -> None:
-    """As Claude Code's agents have it; such files are many."""
+def test_tools_as_text_are_ignored(top: Path, tools: str) -> None:
+    """Many skills list names of tools there, as in Claude Code's agents."""
     file = skill(top / "roles/skills/pdf", more=f"tools: {tools}\n")
     assert read_skill_tools(load(str(file))) == ((), [])
     assert [one.tools for one in named(top, "pdf")[0]] == [()]

@@ -58,8 +58,7 @@ def events(response: httpx2.Response) -> list[Any]:
     ]
 
 
-def test_an_answer_is_one_object_of_openais_shape(chat: ChatServer) -> None:
-    """The whole of it."""
+def test_an_answer_is_one_object_in_openais_format(chat: ChatServer) -> None:
     answer = post(chat, {"model": "parrot", "messages": HELLO, "temperature": 1, "unknown": {"x": 1}})
     said = answer.json()
     assert answer.status_code == 200
@@ -74,8 +73,8 @@ def test_an_answer_is_one_object_of_openais_shape(chat: ChatServer) -> None:
     }
 
 
-def test_a_stream_has_parts_a_reason_its_usage_and_an_end(chat: ChatServer) -> None:
-    """All under one id."""
+def test_a_stream_has_parts_a_finish_reason_usage_and_an_end(chat: ChatServer) -> None:
+    """All with the same ID."""
     body = {"model": "parrot", "messages": HELLO, "stream": True, "stream_options": {"include_usage": True}}
     *chunks, done = events(post(chat, body))
     assert done == "[DONE]"
@@ -91,14 +90,14 @@ def test_a_stream_has_parts_a_reason_its_usage_and_an_end(chat: ChatServer) -> N
     assert (chunks[-1]["choices"], chunks[-1]["usage"]["total_tokens"]) == ([], 5)
 
 
-def test_usage_is_streamed_only_where_it_is_asked_for(chat: ChatServer) -> None:
-    """Some clients stumble over a chunk without choices."""
+def test_usage_is_streamed_only_on_request(chat: ChatServer) -> None:
+    """Some clients fail on a chunk without choices."""
     chunks = events(post(chat, {"model": "parrot", "messages": HELLO, "stream": True}))
     assert all(chunk == "[DONE]" or (chunk["choices"] and "usage" not in chunk) for chunk in chunks)
 
 
-def test_messages_of_every_role_and_content_in_parts_are_read(chat: ChatServer) -> None:
-    """`developer` is `system` by another name."""
+def test_messages_with_every_role_and_with_parts_are_read(chat: ChatServer) -> None:
+    """`developer` means `system`."""
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     post(
         chat,
@@ -123,8 +122,8 @@ def test_messages_of_every_role_and_content_in_parts_are_read(chat: ChatServer) 
     assert (model, conversation) == ("parrot", None)
 
 
-def test_a_conversation_is_named_by_a_header_or_in_metadata_and_not_by_its_user(chat: ChatServer) -> None:
-    """One person may hold many at once."""
+def test_the_conversation_id_comes_from_a_header_or_metadata_not_from_user(chat: ChatServer) -> None:
+    """One user may have many conversations at the same time."""
     post(chat, {"messages": HELLO, "metadata": {"conversation_id": "m"}})
     post(chat, {"messages": HELLO, "metadata": {"conversation_id": "m"}}, x_conversation_id="h")
     post(chat, {"messages": HELLO, "user": "ann", "metadata": {"x": "y"}})
@@ -132,32 +131,47 @@ def test_a_conversation_is_named_by_a_header_or_in_metadata_and_not_by_its_user(
 
 
 BAD: list[tuple[str, Any, int, str]] = [
-    ("no json", b"{", 400, "the body is no JSON"),
-    ("no utf-8", b'{"a": "\xff"}', 400, "the body is no JSON"),
-    ("deep", b"[" * 200_000, 400, "the body is no JSON"),
-    ("no object", [], 400, "the body is no JSON object"),
+    ("no json", b"{", 400, "the body is not valid JSON"),
+    ("no utf-8", b'{"a": "\xff"}', 400, "the body is not valid JSON"),
+    ("deep", b"[" * 200_000, 400, "the body is not valid JSON"),
+    ("no object", [], 400, "the body is not a JSON object"),
     ("no messages", {"model": "parrot"}, 400, "`messages` must be a list of at least one message"),
     ("empty", {"messages": []}, 400, "`messages` must be a list of at least one message"),
     ("no list", {"messages": "hello"}, 400, "`messages` must be a list of at least one message"),
     ("text", {"messages": ["hello"]}, 400, "`messages[0]` must have a `role`"),
     ("role", {"messages": [{"role": "king", "content": "x"}]}, 400, "`messages[0]` must have a `role`"),
     ("role kind", {"messages": [{"role": ["user"], "content": "x"}]}, 400, "`messages[0]` must have a `role`"),
-    ("content", {"messages": [{"role": "user", "content": 1}]}, 400, "`messages[0].content` must be a text"),
-    ("part", {"messages": [{"role": "user", "content": [1]}]}, 400, "a part that is no text: one without a type"),
+    (
+        "content",
+        {"messages": [{"role": "user", "content": 1}]},
+        400,
+        "must be a string or a list",
+    ),
+    (
+        "part",
+        {"messages": [{"role": "user", "content": [1]}]},
+        400,
+        "contains a part without a type; only text",
+    ),
     (
         "image",
         {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]},
         400,
-        "`messages[0].content` holds a part that is no text: `image_url`",
+        "`messages[0].content` contains a part of type `image_url`; only text is supported",
     ),
-    ("half", {"messages": [{"role": "user", "content": "\ud800"}]}, 400, "holds half a character"),
-    ("assistant", {"messages": [*HELLO, {"role": "assistant", "content": "x"}]}, 400, "must be the user's"),
-    ("nothing", {"messages": [{"role": "user", "content": " "}]}, 400, "and say something"),
+    ("half", {"messages": [{"role": "user", "content": "\ud800"}]}, 400, "is not valid Unicode"),
+    (
+        "assistant",
+        {"messages": [*HELLO, {"role": "assistant", "content": "x"}]},
+        400,
+        "must be a user message with text",
+    ),
+    ("nothing", {"messages": [{"role": "user", "content": " "}]}, 400, "must be a user message with text"),
     ("stream", {"messages": HELLO, "stream": "yes"}, 400, "`stream` must be true or false"),
     ("n", {"messages": HELLO, "n": 2}, 400, "`n` must be 1"),
-    ("model kind", {"messages": HELLO, "model": 1}, 400, "`model` must be a text"),
-    ("metadata", {"messages": HELLO, "metadata": {"conversation_id": 1}}, 400, "the name of a conversation"),
-    ("model", {"messages": HELLO, "model": "gpt-9"}, 404, "there is no model `gpt-9`; there is `parrot`, `org/other`"),
+    ("model kind", {"messages": HELLO, "model": 1}, 400, "`model` must be a string"),
+    ("metadata", {"messages": HELLO, "metadata": {"conversation_id": 1}}, 400, "the conversation ID must be a string"),
+    ("model", {"messages": HELLO, "model": "gpt-9"}, 404, "unknown model `gpt-9`; available: `parrot`, `org/other`"),
     ("large", {"messages": [{"role": "user", "content": "x" * 1_000_000}]}, 413, "larger than 1000000 bytes"),
     ("failure", {"messages": [{"role": "user", "content": "fail"}]}, 500, "there is no key (set `OPENAI_API_KEY`)"),
     ("bug", {"messages": [{"role": "user", "content": "break"}]}, 500, "the agent failed: KeyError: "),
@@ -167,10 +181,10 @@ BAD: list[tuple[str, Any, int, str]] = [
 
 @pytest.mark.parametrize(("body", "status", "words"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
 @pytest.mark.parametrize("stream", [False, True])
-def test_what_cannot_be_answered_is_told_in_openais_shape(
+def test_an_invalid_request_gets_an_error_in_openais_format(
     lasting: ChatServer, body: Any, status: int, words: str, stream: bool
 ) -> None:
-    """With the same status whether it would have been streamed or not; and the next request is answered."""
+    """With the same status for streams; the next request is answered."""
     if isinstance(body, dict):
         body = {"stream": stream, **body}
     answer = post(lasting, body)
@@ -183,14 +197,14 @@ def test_what_cannot_be_answered_is_told_in_openais_shape(
     assert post(lasting, {"messages": HELLO}).status_code == 200
 
 
-def test_a_failure_after_the_first_word_ends_the_stream_with_an_error(chat: ChatServer) -> None:
-    """And without the word that says it is whole."""
+def test_an_error_after_the_first_part_ends_the_stream(chat: ChatServer) -> None:
+    """Without the event that marks a complete answer."""
     *_, last = events(post(chat, {"messages": [{"role": "user", "content": "fail later"}], "stream": True}))
     assert last["error"]["message"] == "the server broke off"
 
 
-def test_models_and_health_are_told(chat: ChatServer) -> None:
-    """The names may hold what stands in paths."""
+def test_models_and_health_are_served(chat: ChatServer) -> None:
+    """The name of a model may contain a slash."""
     listed = get(chat, "/v1/models").json()
     assert (listed["object"], [row["id"] for row in listed["data"]]) == ("list", ["parrot", "org/other"])
     assert get(chat, "/v1/models/org/other").json()["id"] == "org/other"
@@ -201,23 +215,22 @@ def test_models_and_health_are_told(chat: ChatServer) -> None:
 @pytest.mark.parametrize(
     ("path", "status"), [("/", 404), ("/v1/embeddings", 404), ("/v1/chat/completions", 405), ("/docs", 404)]
 )
-def test_another_path_or_method_is_told_in_the_same_shape(chat: ChatServer, path: str, status: int) -> None:
-    """Clients print what stands in `message`."""
+def test_an_unknown_path_or_method_gets_an_error_in_openais_format(chat: ChatServer, path: str, status: int) -> None:
+    """Clients print `message`."""
     answer = get(chat, path)
     assert (answer.status_code, answer.json()["error"]["type"]) == (status, "invalid_request_error")
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "192.168.1.1", "[x"])
-def test_a_host_that_is_not_this_machine_is_refused(chat: ChatServer, host: str) -> None:
-    """A page whose name was made to mean this machine (DNS rebinding) learns and starts nothing."""
+def test_a_request_for_another_host_is_refused(chat: ChatServer, host: str) -> None:
+    """A page whose name resolves to this machine (DNS rebinding) gets and starts nothing."""
     for answer in (post(chat, {"messages": HELLO}, host=host), get(chat, "/healthz", host=host)):
         assert answer.status_code == 403
     assert chat.echo.requests == []
 
 
 @pytest.mark.parametrize("host", ["localhost:1", "LOCALHOST", "127.0.0.1", "[::1]:80", "127.0.0.2"])
-def test_a_name_of_this_machine_is_none_of_anothers(chat: ChatServer, host: str) -> None:
-    """However a client was told of it."""
+def test_each_name_of_this_machine_is_accepted(chat: ChatServer, host: str) -> None:
     assert post(chat, {"messages": HELLO}, host=host).status_code == 200
 
 
@@ -231,15 +244,15 @@ def test_a_name_of_this_machine_is_none_of_anothers(chat: ChatServer, host: str)
         ({"content_type": "application/x-www-form-urlencoded"}, 415),
     ],
 )
-def test_a_page_of_another_site_cannot_start_anything(chat: ChatServer, headers: dict[str, str], status: int) -> None:
-    """Not even by a form, which browsers send without asking first."""
+def test_a_page_of_another_site_is_refused(chat: ChatServer, headers: dict[str, str], status: int) -> None:
+    """Even a form, which browsers send without a preflight request."""
     answer = post(chat, {"messages": HELLO}, **headers)
     assert (answer.status_code, chat.echo.requests) == (status, [])
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
-def test_a_key_is_wanted_where_one_is_set() -> None:
-    """For all but the question whether it lives."""
+def test_a_configured_key_is_required() -> None:
+    """Except by `/healthz`."""
     with ChatServer(token="right") as chat:  # noqa: S106 - of this test
         for headers in (
             {},
@@ -256,8 +269,8 @@ def test_a_key_is_wanted_where_one_is_set() -> None:
 
 
 @pytest.mark.parametrize(("said", "stream"), [("wait", False), ("wait", True), ("wait later", True)])
-def test_a_client_that_goes_ends_what_was_done_for_it(chat: ChatServer, said: str, stream: bool) -> None:
-    """Before the first word and after it."""
+def test_a_disconnect_cancels_the_request(chat: ChatServer, said: str, stream: bool) -> None:
+    """Before the first part and after it."""
     body = json.dumps({"messages": [{"role": "user", "content": said}], "stream": stream}).encode()
     head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json"
     with socket.create_connection(("127.0.0.1", chat.port)) as client:
@@ -272,8 +285,7 @@ def test_a_client_that_goes_ends_what_was_done_for_it(chat: ChatServer, said: st
     assert chat.echo.wait_for_outcome("cancelled")
 
 
-def test_a_port_in_use_is_told_with_what_to_do() -> None:
-    """In one sentence and a hint."""
+def test_a_port_in_use_is_an_error_with_a_hint() -> None:
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ConfigError) as caught:
@@ -281,21 +293,20 @@ def test_a_port_in_use_is_told_with_what_to_do() -> None:
     assert str(caught.value) == f"port {port} is in use"
     assert (
         caught.value.hint
-        == "choose another with `--port`, or `--port 0` for one that is free; or end what listens there"
+        == "use another with `--port`, or a free one with `--port 0`; or stop the program that uses it"
     )
 
 
 @pytest.mark.parametrize(
     ("host", "port"), [("no-such-host.invalid", 1), ("127.0.0.1", 99999), ("192.0.2.1", 0), ("\ud800", 1)]
 )
-def test_an_address_that_cannot_be_had_is_told(host: str, port: int) -> None:
-    """As an error of the configuration."""
-    with pytest.raises(ConfigError, match="no address of this machine"):
+def test_an_invalid_address_is_a_configuration_error(host: str, port: int) -> None:
+    with pytest.raises(ConfigError, match=r"^(cannot listen on `|invalid port 99999$)"):
         listen(host, port)
 
 
-def test_a_process_that_is_interrupted_ends_without_a_traceback() -> None:
-    """Though someone still waits for an answer."""
+def test_an_interrupt_ends_the_process_without_a_traceback() -> None:
+    """Even while a client waits for an answer."""
     code = """
 import sys
 sys.path.insert(0, "tests")

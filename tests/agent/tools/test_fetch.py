@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.agent.tools._network import HttpResponse, fetch
-from prowess.agent.tools._reach import NetworkAccess
+from prowess.agent.tools._fetch import HttpResponse, fetch
+from prowess.agent.tools._network import NetworkAccess
 from support.programs import require
 from support.site_server import Request, Site, echo, redirect, reply
 
@@ -31,8 +31,8 @@ def get(
     return fetch("GET", url, access=access, timeout=timeout, limit=limit, **more)
 
 
-def test_an_answer_has_its_status_headers_and_body() -> None:
-    """And the request says what it must and little more."""
+def test_a_response_has_status_headers_and_body() -> None:
+    """The request has no more headers than it needs."""
     with Site({"/a": echo}) as site:
         answer = get(f"{site.url}/a?b=c", headers={"X-Key": "k"})
     assert (answer.status, answer.media_type, answer.url, answer.is_complete) == (
@@ -52,7 +52,6 @@ def test_an_answer_has_its_status_headers_and_body() -> None:
 
 
 def test_a_private_address_is_refused_before_anything_is_sent() -> None:
-    """The server hears nothing."""
     with Site({"*": echo}) as site, pytest.raises(RefusedError):
         get(site.url, access=NetworkAccess())
     assert site.requests == []
@@ -71,10 +70,10 @@ def named(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
     return asked
 
 
-def test_the_name_stays_in_host_while_the_connection_goes_to_the_checked_address(
+def test_the_connection_goes_to_the_checked_address_with_the_name_in_host(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The name is looked up once: a second answer, of another address, is never asked for."""
+    """The name is looked up once; a second look-up could give another address."""
     asked = named(monkeypatch, "127.0.0.1", "127.0.0.99")
     with Site({"*": echo}) as site:
         get(f"http://rebind.example:{site.port}/")
@@ -83,7 +82,7 @@ def test_the_name_stays_in_host_while_the_connection_goes_to_the_checked_address
 
 
 def test_a_redirect_to_a_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each hop is checked as the first was."""
+    """Each redirect is checked like the first URL."""
     named(monkeypatch, "127.0.0.1")
     access = NetworkAccess(allow_private_addresses=True, allowed=(("start.example",),))
     with (
@@ -105,23 +104,22 @@ def test_a_redirect_to_a_private_address_is_refused(monkeypatch: pytest.MonkeyPa
         "javascript:x",
     ],
 )
-def test_a_redirect_to_what_is_no_open_url_is_refused(to: str) -> None:
-    """Whatever the server writes."""
+def test_a_redirect_to_an_invalid_url_is_refused(to: str) -> None:
     with Site({"/": redirect(to)}) as site, pytest.raises(RefusedError):
         get(f"{site.url}/")
 
 
-def test_redirects_are_followed_five_times_and_no_more() -> None:
-    """So a circle ends."""
+def test_at_most_five_redirects_are_followed() -> None:
+    """So a loop ends."""
     pages: dict[str, Any] = {f"/{at}": redirect(f"/{at + 1}") for at in range(10)}
     with Site(pages) as site:
-        with pytest.raises(ToolFailedError, match="sends on more than 5 times"):
+        with pytest.raises(ToolFailedError, match="redirects more than 5 times"):
             get(f"{site.url}/0")
         assert len(site.requests) == 6
 
 
 def test_headers_are_not_sent_to_another_origin() -> None:
-    """The port makes another one; cookies are sent to nobody."""
+    """Another port is another origin; cookies are never sent."""
     with Site({"*": echo}) as other:
         there = redirect(f"http://localhost:{other.port}/x").replace(b"\r\n\r\n", b"\r\nset-cookie: a=b\r\n\r\n")
         with Site({"/": there, "/same": redirect("/end"), "*": echo}) as site:
@@ -133,23 +131,22 @@ def test_headers_are_not_sent_to_another_origin() -> None:
             assert site.requests[-1].headers["authorization"] == "Bearer s"
 
 
-def test_a_post_is_never_sent_elsewhere() -> None:
-    """Its redirect is the answer."""
+def test_a_redirect_of_a_post_is_not_followed() -> None:
     with Site({"/": redirect("/other", "307 Temporary Redirect"), "*": echo}) as site:
         answer = fetch("POST", f"{site.url}/", access=OPEN, timeout=5, limit=100, content=b"x")
         assert (answer.status, answer.headers["location"], len(site.requests)) == (307, "/other", 1)
 
 
-def test_no_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would look up names itself."""
+def test_proxies_from_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy would look up names itself."""
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     with Site({"*": echo}) as site:
         assert get(site.url).status == 200
 
 
-def test_no_more_is_read_than_may_be() -> None:
-    """A server that never stops is left."""
+def test_at_most_limit_bytes_are_read() -> None:
+    """Even from a server that never stops."""
 
     def flood(_: Request) -> Iterator[bytes]:
         yield b"HTTP/1.1 200 OK\r\n\r\n"
@@ -161,7 +158,7 @@ def test_no_more_is_read_than_may_be() -> None:
     assert (len(answer.body), answer.is_complete) == (100_000, False)
 
 
-def test_what_is_packed_is_unpacked_no_further_than_may_be_read() -> None:
+def test_decompression_stops_at_the_limit() -> None:
     """A gigabyte in a megabyte takes neither memory nor time."""
     bomb = gzip.compress(bytes(200_000_000), 9)
     with Site({"*": reply(bomb, content_encoding="gzip")}) as site:
@@ -171,8 +168,7 @@ def test_what_is_packed_is_unpacked_no_further_than_may_be_read() -> None:
     assert time.monotonic() - begun < 2
 
 
-def test_a_packed_answer_is_read_whole() -> None:
-    """As servers mostly send."""
+def test_a_gzip_response_is_decompressed() -> None:
     with Site({"*": reply(gzip.compress(b"hello" * 100), content_encoding="GZIP")}) as site:
         assert (answer := get(site.url)).body == b"hello" * 100
         assert answer.is_complete
@@ -181,8 +177,8 @@ def test_a_packed_answer_is_read_whole() -> None:
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (reply(b"not gzip", content_encoding="gzip"), "packed in a way that cannot be unpacked"),
-        (reply(b"x", content_encoding="br"), "packed as `br`, which was not asked for"),
+        (reply(b"not gzip", content_encoding="gzip"), "not valid gzip data"),
+        (reply(b"x", content_encoding="br"), "encoded as `br`, which was not requested"),
         (b"", "the request failed"),
         (b"\x00\xff\x00 nonsense\r\n\r\n", "the request failed"),
         (b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhalf", "the request failed"),
@@ -192,8 +188,7 @@ def test_a_packed_answer_is_read_whole() -> None:
         (b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * 100_000, "the request failed"),
     ],
 )
-def test_an_answer_that_is_none_is_told_in_words(answer: bytes, words: str) -> None:
-    """And is nothing but a tool that failed."""
+def test_an_invalid_response_is_a_failed_tool_call(answer: bytes, words: str) -> None:
     with Site({"*": answer}) as site, pytest.raises(ToolFailedError, match=words):
         get(site.url)
 
@@ -208,8 +203,8 @@ def test_an_answer_that_is_none_is_told_in_words(answer: bytes, words: str) -> N
     ],
     ids=["status", "headers", "body", "chunks"],
 )
-def test_a_server_that_drips_has_no_more_time_than_one_that_does_not(start: bytes) -> None:
-    """A byte now and then, in whatever part of the answer, wins nothing."""
+def test_a_slow_server_cannot_extend_the_time_limit(start: bytes) -> None:
+    """Not by sending a byte now and then, in any part of the response."""
 
     def drip(_: Request) -> Iterator[bytes]:
         yield start
@@ -218,13 +213,13 @@ def test_a_server_that_drips_has_no_more_time_than_one_that_does_not(start: byte
             yield b"1" if b"chunked" not in start else b"1\r\nx\r\n"
 
     begun = time.monotonic()
-    with Site({"*": drip}) as site, pytest.raises(ToolFailedError, match=r"no whole answer within 0\.5 seconds"):
+    with Site({"*": drip}) as site, pytest.raises(ToolFailedError, match=r"no complete response within 0\.5 seconds"):
         get(site.url, timeout=0.5)
     assert time.monotonic() - begun < 2
 
 
-def test_a_look_up_that_hangs_has_no_more_time_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor does ending it wait for it."""
+def test_a_slow_look_up_cannot_extend_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cancelling it does not wait for it."""
     end = threading.Event()
 
     def hang(*_: Any, **__: Any) -> list[Any]:
@@ -233,14 +228,13 @@ def test_a_look_up_that_hangs_has_no_more_time_either(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
     begun = time.monotonic()
-    with pytest.raises(ToolFailedError, match="no whole answer"):
+    with pytest.raises(ToolFailedError, match="no complete response"):
         get("http://slow.example/", timeout=0.3)
     assert time.monotonic() - begun < 2
     end.set()
 
 
-def test_nobody_listening_is_told() -> None:
-    """As a request that failed."""
+def test_a_refused_connection_is_a_failed_tool_call() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         with pytest.raises(ToolFailedError, match="the request failed"):
@@ -260,8 +254,8 @@ def test_nobody_listening_is_told() -> None:
         ("", b"\xff\xfe\xff", "�"),
     ],
 )
-def test_text_is_read_in_its_character_set(kind: str, body: bytes, text: str) -> None:
-    """A set that is none is no error."""
+def test_text_is_decoded_in_its_character_set(kind: str, body: bytes, text: str) -> None:
+    """An unknown character set is no error."""
     import httpx2
 
     answer = HttpResponse(
@@ -285,10 +279,8 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return cert, key
 
 
-def test_tls_is_begun_and_checked_for_the_name_and_not_for_the_address(
-    tls: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A certificate of another name is no good, though the address is the same."""
+def test_tls_checks_the_name_rather_than_the_address(tls: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A certificate for another name is rejected, even at the same address."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*tls)
     named(monkeypatch, "127.0.0.1")
@@ -300,10 +292,10 @@ def test_tls_is_begun_and_checked_for_the_name_and_not_for_the_address(
     assert site.tls_names == ["names.example", "other.example"]
 
 
-def test_what_was_encrypted_does_not_go_on_in_the_clear_with_headers(
+def test_a_redirect_from_https_to_http_is_refused_with_headers(
     tls: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page without any may."""
+    """Without headers it is allowed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*tls)
     named(monkeypatch, "127.0.0.1")

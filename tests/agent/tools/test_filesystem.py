@@ -21,10 +21,10 @@ from support.tool_calls import failure_message, make_tool_context, tools_by_name
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="not on Windows yet")
 
 SECRET = "the user's secret"
-OUTSIDE = "is outside of the folder that is open to this tool; give a path relative to that folder, without `..`"
+OUTSIDE = "is outside the folder that this tool may use; give a path relative to that folder, without `..`"
 LINK = (
-    "is a link, and links are not followed, wherever they lead; "
-    "name the file itself, if it lies in the folder that is open to this tool"
+    "is a link, and links are not followed; "
+    "give the path of its target, if that is in the folder that this tool may use"
 )
 
 
@@ -52,8 +52,8 @@ def writing(folder: Path, **given: Any) -> dict[str, Any]:
 # ── what there is ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_only_what_is_writable_can_be_written(folder: Path) -> None:
-    """Tools that write are there, and ask, where the configuration says so."""
+def test_writing_tools_exist_only_if_configured(folder: Path) -> None:
+    """They need confirmation if the configuration requires it."""
     assert list(tools_of(folder)) == ["list_directory", "read_file", "search_files"]
     asked = {name: tool.ask for name, tool in writing(folder, require_confirmation=True).items()}
     assert asked == {
@@ -63,14 +63,13 @@ def test_only_what_is_writable_can_be_written(folder: Path) -> None:
     }
 
 
-def test_arguments_are_described(folder: Path) -> None:
-    """As JSON Schema."""
+def test_arguments_are_described_as_json_schema(folder: Path) -> None:
     assert tools_of(folder)["read_file"].parameters == {
         "type": "object",
         "properties": {
-            "path": {"type": "string", "description": "of the file, relative to the folder that is open to this tool"},
+            "path": {"type": "string", "description": "the file's path, relative to the folder that this tool may use"},
             "offset": {"type": "integer", "description": "the first byte to read", "default": 0},
-            "limit": {"type": "integer", "description": "bytes at most; 199,000 if left out"},
+            "limit": {"type": "integer", "description": "the most bytes to read; 199,000 by default"},
         },
         "required": ["path"],
         "additionalProperties": False,
@@ -82,25 +81,24 @@ def test_arguments_are_described(folder: Path) -> None:
     [
         ({}, "`path` is missing; read_file takes `path`, `offset`, `limit`"),
         ({"path": None}, "`path` is missing; read_file takes `path`, `offset`, `limit`"),
-        ({"file": "a"}, "there is no argument `file`; read_file takes `path`, `offset`, `limit`"),
-        ({"self": "a"}, "there is no argument `self`; read_file takes `path`, `offset`, `limit`"),
-        ({"path": 1}, "`path` must be text, not int"),
-        ({"path": ["a"]}, "`path` must be text, not list"),
-        ({"path": "a", "offset": "0"}, "`offset` must be a whole number, not str"),
-        ({"path": "a", "offset": True}, "`offset` must be a whole number, not bool"),
-        ({"path": "a", "offset": float("nan")}, "`offset` must be a whole number, not float"),
-        ({"path": "a\0b"}, "`path` holds a NUL character; leave it out"),
-        ({"path": "a\ud800"}, "`path` holds half a character; remove the lone surrogate"),
+        ({"file": "a"}, "unknown argument `file`; read_file takes `path`, `offset`, `limit`"),
+        ({"self": "a"}, "unknown argument `self`; read_file takes `path`, `offset`, `limit`"),
+        ({"path": 1}, "`path` must be a string, not int"),
+        ({"path": ["a"]}, "`path` must be a string, not list"),
+        ({"path": "a", "offset": "0"}, "`offset` must be an integer, not str"),
+        ({"path": "a", "offset": True}, "`offset` must be an integer, not bool"),
+        ({"path": "a", "offset": float("nan")}, "`offset` must be an integer, not float"),
+        ({"path": "a\0b"}, "`path` contains a NUL character; leave it out"),
+        ({"path": "a\ud800"}, "`path` is not valid Unicode; remove the lone surrogate"),
         ({"path": ""}, "the path is empty; give one like `docs/notes.md`"),
         ({"path": "a" * 10_000}, "the path is 10,000 characters long; give one like `docs/notes.md`"),
-        ({"path": "a" * 4000}, f"`{'a' * 199}…` is too long for a name; give a shorter one"),
+        ({"path": "a" * 4000}, f"`{'a' * 199}…` is too long; give a shorter path"),
         ({"path": "notes.md", "offset": -1}, None),
         ({"path": "notes.md", "limit": 0}, None),
     ],
 )
-def test_arguments_that_do_not_fit_are_told(given: dict[str, Any], said: str | None, folder: Path) -> None:
-    """In words, and as nothing but a failed tool."""
-    top = "`offset` must be 0 or more and `limit` 1 or more; leave them out to read from the top"
+def test_invalid_arguments_are_a_failed_tool_call(given: dict[str, Any], said: str | None, folder: Path) -> None:
+    top = "`offset` must be 0 or more and `limit` 1 or more; leave them out to read from the start"
     assert failure_message(tools_of(folder)["read_file"], **given) == (said or top)
 
 
@@ -120,8 +118,8 @@ def test_arguments_that_do_not_fit_are_told(given: dict[str, Any], said: str | N
         "{}/../secret.txt",
     ],
 )
-def test_no_path_leads_out(path: str, folder: Path) -> None:
-    """For any of the tools."""
+def test_no_path_leads_out_of_the_folder(path: str, folder: Path) -> None:
+    """With any of the tools."""
     path = path.format(folder)
     for name, tool in writing(folder).items():
         more = {"write_file": {"content": "x"}, "edit_file": {"old": "a", "new": "b"}, "search_files": {"pattern": "*"}}
@@ -131,14 +129,14 @@ def test_no_path_leads_out(path: str, folder: Path) -> None:
     assert (folder.parent / "secret.txt").read_text() == SECRET
 
 
-def test_an_absolute_path_may_begin_with_the_folder(folder: Path) -> None:
-    """A model that was told where it is writes so."""
+def test_an_absolute_path_can_begin_with_the_folder(folder: Path) -> None:
+    """A model that knows the folder may write paths so."""
     assert tools_of(folder)["read_file"].call(path=f"{folder}/notes.md") == "# Notes\n"
     assert failure_message(tools_of(folder)["read_file"], path=f"{folder}-other/notes.md").endswith(OUTSIDE)
 
 
 def test_links_are_not_followed(folder: Path) -> None:
-    """Neither out, nor to another place inside, nor on the way."""
+    """Neither out of the folder nor inside it, and in no part of a path."""
     (folder / "out.md").symlink_to(folder.parent / "secret.txt")
     (folder / "in.md").symlink_to("notes.md")
     (folder / "up").symlink_to("..")
@@ -150,15 +148,15 @@ def test_links_are_not_followed(folder: Path) -> None:
     assert failure_message(found["list_directory"], path="up") == f"`up` {LINK}"
     assert failure_message(found["write_file"], path="up/new.md", content="x") == f"`up` {LINK}"
     said = failure_message(found["write_file"], path="out.md", content="x")
-    assert said == "`out.md` is a link, which is not replaced; choose another name"
+    assert said == "`out.md` is a link; choose another name"
     assert (folder.parent / "secret.txt").read_text() == SECRET
     assert not (folder.parent / "new.md").exists()
     assert "up (a link)" in found["list_directory"].call()
-    assert found["search_files"].call(pattern="secret*") == "nothing is named like `secret*`"
+    assert found["search_files"].call(pattern="secret*") == "no match for `secret*`"
 
 
-def test_the_folder_itself_may_not_become_a_link(folder: Path) -> None:
-    """Also not one of those above it."""
+def test_a_folder_that_became_a_link_is_refused(folder: Path) -> None:
+    """Also one of its parents."""
     (folder / "docs/deep/x.md").write_text("x")
     found = tools_of(folder, root_path="docs/deep")["read_file"]
     assert found.call(path="x.md") == "x"
@@ -167,8 +165,7 @@ def test_the_folder_itself_may_not_become_a_link(folder: Path) -> None:
     assert LINK in failure_message(found, path="x.md")
 
 
-def test_what_is_changed_meanwhile_leads_nowhere(folder: Path) -> None:
-    """A folder that is a link every other moment never lets out."""
+def test_a_folder_that_keeps_changing_into_a_link_never_leads_out(folder: Path) -> None:
     (folder.parent / "outside").mkdir()
     (folder.parent / "outside/secret.md").write_text(SECRET)
     (folder / "swap").mkdir()
@@ -196,7 +193,7 @@ def test_what_is_changed_meanwhile_leads_nowhere(folder: Path) -> None:
 
 
 def test_fifos_sockets_and_devices_are_not_opened(folder: Path) -> None:
-    """They would block, or do something."""
+    """Opening one could block or have effects."""
     os.mkfifo(folder / "fifo")
     with socket.socket(socket.AF_UNIX) as listening:
         here = Path.cwd()
@@ -206,9 +203,9 @@ def test_fifos_sockets_and_devices_are_not_opened(folder: Path) -> None:
     found = writing(folder)
     begun = time.monotonic()
     assert failure_message(found["read_file"], path="fifo") == "`fifo` is a FIFO; only regular files can be opened"
-    assert failure_message(found["read_file"], path="socket").startswith("`socket` is a device or socket")
+    assert failure_message(found["read_file"], path="socket").startswith("`socket` is a socket")
     assert failure_message(found["write_file"], path="fifo", content="x").startswith(
-        "`fifo` is a FIFO, which is not replaced"
+        "`fifo` is a FIFO; choose another name"
     )
     assert (
         failure_message(found["list_directory"], path="fifo") == "`fifo` is a FIFO, not a folder; see `list_directory`"
@@ -217,15 +214,15 @@ def test_fifos_sockets_and_devices_are_not_opened(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("root", ["..", "/etc", "missing", "notes.md", "a\0b", "../other"])
-def test_a_configuration_opens_only_what_the_policy_opens(root: str, folder: Path) -> None:
-    """And only a folder that is there."""
+def test_the_policy_limits_the_root_path(root: str, folder: Path) -> None:
+    """It must also be an existing folder."""
     (folder.parent / "other").mkdir()
     with pytest.raises(ConfigError, match="`root_path`"):
         tools_of(folder, root_path=root)
 
 
-def test_a_skill_opens_nothing_but_the_roles_folder(folder: Path) -> None:
-    """Also where the policy has no roots; the role's own tools then open what they name."""
+def test_a_skill_s_tools_are_limited_to_the_role_s_folder(folder: Path) -> None:
+    """Even without roots in the policy, when the role's own tools may use any folder."""
     with pytest.raises(ConfigError, match="outside"):
         tools_of(folder, root_path="..", around={"roots": (), "skill": str(folder / "docs")})
     assert "secret.txt" in tools_of(folder, root_path="..", around={"roots": ()})["list_directory"].call()
@@ -234,8 +231,8 @@ def test_a_skill_opens_nothing_but_the_roles_folder(folder: Path) -> None:
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_folder_is_listed(folder: Path) -> None:
-    """With sizes, and names that cannot do harm."""
+def test_a_folder_is_listed_with_sizes(folder: Path) -> None:
+    """Control characters in names are escaped."""
     (folder / "bad\x1b[2J\n\u202e.md").write_text("")
     (folder / os.fsdecode(b"\xff.md")).write_text("")
     assert tools_of(folder)["list_directory"].call() == (
@@ -245,19 +242,19 @@ def test_a_folder_is_listed(folder: Path) -> None:
     assert tools_of(folder)["list_directory"].call(path="empty") == "the folder is empty"
 
 
-def test_a_listing_has_an_end(folder: Path) -> None:
-    """And says how much more there is."""
+def test_a_long_listing_is_cut(folder: Path) -> None:
+    """The last line says how many more entries there are."""
     for number in range(1203):
         (folder / f"docs/{number:05}").touch()
     lines = tools_of(folder)["list_directory"].call(path="docs").split("\n")
     assert (len(lines), lines[0]) == (501, "00000 (0 bytes)")
-    assert lines[-1] == "[and 705 more; find them with `search_files`]"
+    assert lines[-1] == "[and 705 more; use `search_files` to find them]"
     found = tools_of(folder)["search_files"].call(pattern="0*").split("\n")
-    assert found[-1] == "[these are the first 500; search for less, or in one of the folders]"
+    assert found[-1] == "[only the first 500 matches; use a narrower pattern, or search in one of the folders]"
 
 
-def test_a_long_file_is_read_on(folder: Path) -> None:
-    """Where one part ends, the next begins, and no character is cut."""
+def test_a_long_file_is_read_in_parts(folder: Path) -> None:
+    """Each part begins where the one before ended, and no character is cut."""
     text = "".join(f"{number:04} åβ漢🎉\n" for number in range(500))
     (folder / "long.md").write_text(text, newline="")
     tool = tools_of(folder, max_bytes=1001)["read_file"]
@@ -272,40 +269,41 @@ def test_a_long_file_is_read_on(folder: Path) -> None:
     assert whole == text
     size = len(text.encode())
     assert tool.call(path="long.md", limit=4).endswith(f"\n[bytes 0 to 4 of {size:,}; read on with offset=4]")
-    assert tool.call(path="long.md", limit=10**30, offset=10**30) == f"[the end: the file has {size:,} bytes]"
+    assert tool.call(path="long.md", limit=10**30, offset=10**30) == f"[end of file: it has {size:,} bytes]"
 
 
-def test_a_character_larger_than_the_limit_does_not_stop_reading(folder: Path) -> None:
-    """Something is read each time."""
+def test_a_limit_smaller_than_a_character_still_reads_something(folder: Path) -> None:
     (folder / "a.md").write_text("🎉🎉")
     tool = tools_of(folder)["read_file"]
     assert tool.call(path="a.md", limit=1) == "\ufffd\n[bytes 0 to 1 of 8; read on with offset=1]"
 
 
-def test_what_is_no_text_is_said_so(folder: Path) -> None:
-    """Bytes that are not UTF-8 are read all the same."""
+def test_a_binary_file_is_not_read(folder: Path) -> None:
+    """Text with invalid UTF-8 is."""
     (folder / "a.bin").write_bytes(b"\x7fELF\0\0")
     (folder / "latin.md").write_bytes(b"caf\xe9\r\n")
     (folder / "empty.md").write_bytes(b"")
     tool = tools_of(folder)["read_file"]
-    assert failure_message(tool, path="a.bin") == "`a.bin` is no text file (6 bytes); it cannot be read as one"
+    assert failure_message(tool, path="a.bin") == "`a.bin` is a binary file (6 bytes), which cannot be read"
     assert tool.call(path="latin.md") == "caf\ufffd\r\n"
     assert tool.call(path="empty.md") == "[the file is empty]"
     assert failure_message(tool, path="docs") == "`docs` is a folder; list it with `list_directory`"
-    assert failure_message(tool, path=".") == "`.` is the folder itself; name a file in it"
-    assert failure_message(tool, path="no.md") == "there is no `no.md`; `list_directory` shows what there is"
-    assert failure_message(tool, path="notes.md/x") == "`notes.md` is a file, not a folder; see `list_directory`"
+    assert failure_message(tool, path=".") == "`.` is the folder itself; give the path of a file in it"
+    assert failure_message(tool, path="no.md") == "`no.md` does not exist; `list_directory` shows what does"
+    assert (
+        failure_message(tool, path="notes.md/x") == "`notes.md` is a regular file, not a folder; see `list_directory`"
+    )
 
 
-def test_endings_are_kept_to(folder: Path) -> None:
-    """With a dot or without, whatever their case."""
+def test_only_allowed_extensions_are_opened(folder: Path) -> None:
+    """With or without a dot in the configuration, in upper or lower case."""
     (folder / "A.MD").write_text("a")
     found = writing(folder, allowed_extensions=(".md", "TXT"))
     assert found["read_file"].call(path="A.MD") == "a"
-    said = "`docs/deep/test_api.py` is of a kind that is not open to this tool; files that are end in .md, .txt"
+    said = "`docs/deep/test_api.py` does not have an allowed extension; allowed are .md, .txt"
     assert failure_message(found["read_file"], path="docs/deep/test_api.py") == said
-    assert "not open" in failure_message(found["write_file"], path="x.sh", content="")
-    assert found["write_file"].call(path="new/x.txt", content="é") == "made `new/x.txt`: 2 bytes"
+    assert "allowed extension" in failure_message(found["write_file"], path="x.sh", content="")
+    assert found["write_file"].call(path="new/x.txt", content="é") == "created `new/x.txt`: 2 bytes"
 
 
 # ── searching ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -321,38 +319,37 @@ def test_endings_are_kept_to(folder: Path) -> None:
         ("docs/**", ".", "docs/\ndocs/api.md\ndocs/deep/\ndocs/deep/test_api.py"),
         ("**/deep/**/*.py", ".", "docs/deep/test_api.py"),
         ("[dn]o*s", ".", "docs/"),
-        ("[z-a", ".", "nothing is named like `[z-a`"),
-        ("../*", ".", "nothing is named like `../*`"),
-        ("/etc/*", ".", "nothing is named like `/etc/*`"),
+        ("[z-a", ".", "no match for `[z-a`"),
+        ("../*", ".", "no match for `../*`"),
+        ("/etc/*", ".", "no match for `/etc/*`"),
     ],
 )
-def test_names_are_found(pattern: str, path: str, found: str, folder: Path) -> None:
-    """`.git` is left out."""
+def test_files_are_found_by_pattern(pattern: str, path: str, found: str, folder: Path) -> None:
+    """Except in `.git`."""
     (folder / ".git").mkdir()
     (folder / ".git/x.md").touch()
     assert tools_of(folder)["search_files"].call(pattern=pattern, path=path) == found
 
 
 def test_no_pattern_takes_long(folder: Path) -> None:
-    """However it is written, and whatever the names."""
     deep = folder
     for _ in range(12):
         deep = deep / ("a" * 200)
         deep.mkdir()
         (deep / ("a" * 250)).touch()
     tool, begun = tools_of(folder)["search_files"], time.monotonic()
-    assert tool.call(pattern="*a" * 100 + "b").startswith("nothing")
-    assert tool.call(pattern="**/" * 100 + "b").startswith("nothing")
+    assert tool.call(pattern="*a" * 100 + "b").startswith("no match")
+    assert tool.call(pattern="**/" * 100 + "b").startswith("no match")
     assert time.monotonic() - begun < 2
-    assert "cannot be a pattern" in failure_message(tool, pattern="a" * 501)
-    assert "cannot be a pattern" in failure_message(tool, pattern="")
+    assert "invalid pattern" in failure_message(tool, pattern="a" * 501)
+    assert "invalid pattern" in failure_message(tool, pattern="")
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_file_is_replaced_in_one_step(folder: Path) -> None:
-    """It keeps its permissions, who reads the old one reads all of it, and nothing is left beside it."""
+    """Its permissions stay, a reader sees all of the old text, and no other file is left."""
     (folder / "run.sh").write_text("old")
     (folder / "run.sh").chmod(0o750)
     found = writing(folder)
@@ -364,37 +361,31 @@ def test_a_file_is_replaced_in_one_step(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["docs", "notes.md", "run.sh"]
 
 
-def test_what_may_not_be_written_is_not(folder: Path) -> None:
-    """Too much, git's own, folders, and what is write-protected."""
+def test_some_files_are_never_written(folder: Path) -> None:
+    """Too large ones, `.git`, folders, and write-protected files."""
     (folder / "fixed.md").write_text("fixed")
     (folder / "fixed.md").chmod(0o444)
     write = writing(folder, max_bytes=10)["write_file"]
-    assert (
-        failure_message(write, path="a.md", content="é" * 6)
-        == "12 bytes are too many: at most 10 are written; write less"
-    )
+    assert failure_message(write, path="a.md", content="é" * 6) == "12 bytes are too many: the limit is 10; write less"
     assert "write-protected" in failure_message(write, path="fixed.md", content="x")
-    assert "is a folder, which is not replaced" in failure_message(write, path="docs", content="x")
+    assert "is a folder; choose another name" in failure_message(write, path="docs", content="x")
     for path in (".git/hooks/pre-commit", "docs/.GIT/config", ".git"):
-        assert "is git's own" in failure_message(write, path=path, content="x")
-    assert "is too long for a name" in failure_message(write, path="b" * 300, content="x")
+        assert "is in `.git`, which is read-only" in failure_message(write, path=path, content="x")
+    assert "is too long" in failure_message(write, path="b" * 300, content="x")
     assert not (folder / ".git").exists()
 
 
-def test_a_piece_is_replaced(folder: Path) -> None:
-    """Where it is there exactly once."""
+def test_an_edit_replaces_text_that_occurs_once(folder: Path) -> None:
     (folder / "a.md").write_bytes(b"one\r\ntwo two\r\n")
     edit = writing(folder, max_bytes=20)["edit_file"]
     assert edit.call(path="a.md", old="one\r\n", new="1\r\n") == "edited `a.md`: 12 bytes"
     assert (folder / "a.md").read_bytes() == b"1\r\ntwo two\r\n"
     assert (
         failure_message(edit, path="a.md", old="two", new="")
-        == "`old` is in `a.md` 2 times; give more of what is around it"
+        == "`old` occurs 2 times in `a.md`; give more of the text around it"
     )
-    assert failure_message(edit, path="a.md", old="x", new="") == "`old` is in `a.md` not at all; read the file again"
+    assert failure_message(edit, path="a.md", old="x", new="") == "`old` does not occur in `a.md`; read the file again"
     assert failure_message(edit, path="a.md", old="", new="x").startswith("`old` is empty")
     assert failure_message(edit, path="a.md", old="1", new="x" * 50).startswith("61 bytes are too many")
     (folder / "b.md").write_text("x" * 30)
-    assert failure_message(edit, path="b.md", old="y", new="").startswith(
-        "`b.md` has 30 bytes, and at most 20 are edited"
-    )
+    assert failure_message(edit, path="b.md", old="y", new="").startswith("`b.md` has 30 bytes; the limit is 20")

@@ -24,7 +24,7 @@ pytestmark = [
 ]
 
 READS = ["git_status", "git_diff", "git_log", "git_show", "git_changed_files", "git_blame"]
-NO_COMMIT = "names no commit; give one like `HEAD~2`, `main` or `v1..v2`"
+NO_COMMIT = "; give one like `HEAD~2`, `main` or `v1..v2`"
 
 
 def sh(folder: Path, line: str) -> str:
@@ -65,7 +65,7 @@ def git(folder: Path, **given: Any) -> dict[str, Any]:
 
 
 def test_a_repository_is_shown(repo: Path) -> None:
-    """Contained: its state, its commits and who wrote what."""
+    """In the sandbox: its state, its commits and who wrote what."""
     tools = git(repo, around={"sandbox": require_sandbox()})
     head, first = sh(repo, "git rev-parse HEAD; git rev-parse v1").split()
     assert list(tools) == READS
@@ -87,15 +87,15 @@ def test_a_repository_is_shown(repo: Path) -> None:
 
 
 def test_a_folder_of_a_repository_is_shown(repo: Path) -> None:
-    """Paths begin there; what the policy opens must hold all of the repository."""
+    """Paths are relative to it; the policy must allow the whole repository."""
     tools = git(repo, repo_path="docs")
     assert tools["git_show"].call(ref="HEAD:./b.txt") == "docs"
     assert tools["git_log"].call(path="b.txt").count("commit ") == 1
     assert "is outside" in failure_message(git(repo / "docs")["git_log"])
 
 
-def test_a_further_working_tree_is_shown(repo: Path) -> None:
-    """Where git's own folder is one that the policy opens."""
+def test_another_working_tree_is_shown(repo: Path) -> None:
+    """If the policy allows git's own folder."""
     sh(repo, "git worktree add -q -b other ../other")
     top = repo.parent
     for sandbox in ("none", require_sandbox()):
@@ -104,16 +104,16 @@ def test_a_further_working_tree_is_shown(repo: Path) -> None:
     assert "is outside" in failure_message(git(repo.parent / "other")["git_status"])
 
 
-def test_what_is_no_repository_is_told(repo: Path, tmp_path: Path) -> None:
-    """When it is called, for it may become one."""
+def test_a_folder_outside_a_repository_is_a_failed_call(repo: Path, tmp_path: Path) -> None:
+    """It is checked at each call, because it may become a repository."""
     (tmp_path / "plain").mkdir()
     tool = git(tmp_path / "plain", around={"roots": ("/",)})["git_status"]
-    assert failure_message(tool) == f"`{tmp_path}/plain` is in no git repository; go on without git"
+    assert failure_message(tool) == f"`{tmp_path}/plain` is not in a git repository; go on without git"
     (tmp_path / "linked").mkdir()
     (tmp_path / "linked/.git").symlink_to(repo / ".git")
     assert (
         failure_message(git(tmp_path, repo_path="linked")["git_log"])
-        == "the repository's `.git` is a link, which is not followed"
+        == "the repository's `.git` is a link, and links are not followed"
     )
     (tmp_path / "fifo").mkdir()
     os.mkfifo(tmp_path / "fifo/.git")
@@ -145,7 +145,7 @@ def test_what_is_no_repository_is_told(repo: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_reference_is_never_an_option_or_a_file(ref: str, repo: Path) -> None:
-    """Refused in words, whichever tool it is."""
+    """With any of the tools."""
     tools = git(repo)
     for name in ("git_diff", "git_show", "git_changed_files"):
         said = failure_message(tools[name], ref=ref)
@@ -153,23 +153,23 @@ def test_a_reference_is_never_an_option_or_a_file(ref: str, repo: Path) -> None:
     assert not (repo / "x").exists()
 
 
-def test_files_are_not_compared_outside_of_the_repository(repo: Path) -> None:
-    """As git does where it is given two names."""
+def test_files_outside_the_repository_are_not_compared(repo: Path) -> None:
+    """Git compares any two files that it gets by name."""
     (repo / "--").write_text("x")
     for ref in ("a.txt", "etc/passwd", "a.txt..new.txt", ":/nothing", "@{-9}"):
-        assert "git could not do it (exit code 128)" in failure_message(git(repo)["git_diff"], ref=ref)
+        assert "git failed (exit code 128)" in failure_message(git(repo)["git_diff"], ref=ref)
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x", "docs/../../x"])
-def test_a_path_lies_in_the_repository(path: str, repo: Path) -> None:
-    """Refused in words, whichever tool it is."""
+def test_a_path_outside_the_repository_is_refused(path: str, repo: Path) -> None:
+    """With any of the tools."""
     tools = git(repo, read_only=False)
     for name in ("git_diff", "git_log", "git_blame", "git_add"):
-        with pytest.raises(RefusedError, match="is outside of the folder"):
+        with pytest.raises(RefusedError, match="is outside the folder"):
             tools[name].call(path=path)
 
 
-def test_a_path_means_itself(repo: Path) -> None:
+def test_a_path_is_literal(repo: Path) -> None:
     """Neither an option nor a pattern."""
     for name in ("-p", ":(top)a.txt", "*.txt", "--output=x"):
         (repo / name).write_text("strange\n")
@@ -186,8 +186,8 @@ def test_a_path_means_itself(repo: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [0, -1, 1001, 10**30, "5", None])
-def test_a_count_is_bounded(count: Any, repo: Path) -> None:
-    """None is its default."""
+def test_the_count_is_limited(count: Any, repo: Path) -> None:
+    """A null is the default."""
     tool = git(repo)["git_log"]
     if count is None:
         assert tool.call(count=count).count("commit ") == 2
@@ -265,8 +265,8 @@ def hostile(repo: Path) -> Path:
 
 
 @pytest.mark.parametrize("include", [False, True])
-def test_nothing_that_a_repository_names_is_run(include: bool, repo: Path) -> None:
-    """Neither hooks nor monitors, filters, converters, helpers nor programs, wherever it has them from."""
+def test_no_program_that_a_repository_configures_is_run(include: bool, repo: Path) -> None:
+    """No hooks, monitors, filters, converters or helpers, from any configuration file."""
     mark = hostile(repo)
     if include:
         (repo / ".git/config").rename(repo / "settings")
@@ -285,7 +285,7 @@ def test_nothing_that_a_repository_names_is_run(include: bool, repo: Path) -> No
     # A file that is no list of commits would be in git's message.
     assert "blame.ignoreRevsFile" in failure_message(tools["git_blame"], path="a.txt")
     sh(repo, "git config --file .git/config --unset blame.ignoreRevsFile || true")
-    assert "goes through a filter" in failure_message(tools["git_add"], path="a.txt")
+    assert "needs a filter" in failure_message(tools["git_add"], path="a.txt")
     (repo / ".gitattributes").write_text("")
     assert tools["git_add"].call(path="a.txt") == "M  a.txt"
     tools["git_commit"].call(message="Third\n\n# kept")
@@ -293,7 +293,7 @@ def test_nothing_that_a_repository_names_is_run(include: bool, repo: Path) -> No
 
 
 def test_nothing_is_fetched(repo: Path) -> None:
-    """Also not what a partial clone lacks, from wherever it says."""
+    """Not even for a partial clone."""
     mark = hostile(repo)
     blob = sh(repo, "git rev-parse HEAD:docs/b.txt").strip()
     (repo / f".git/objects/{blob[:2]}/{blob[2:]}").unlink()
@@ -309,12 +309,12 @@ def test_nothing_is_fetched(repo: Path) -> None:
     subprocess.run(["git", "cat-file", "-p", blob], cwd=repo, capture_output=True, check=False)
     assert mark.exists(), "the trap is none"
     mark.unlink()
-    assert "git could not do it" in failure_message(git(repo)["git_show"], ref="HEAD:docs/b.txt")
+    assert "git failed" in failure_message(git(repo)["git_show"], ref="HEAD:docs/b.txt")
     assert not mark.exists(), mark.read_text()
 
 
-def test_a_submodule_runs_nothing_either(repo: Path) -> None:
-    """Its configuration is its own, so it is not looked into."""
+def test_no_program_that_a_submodule_configures_is_run(repo: Path) -> None:
+    """A submodule has its own configuration, so git does not look into it."""
     inner = repo / "inner"
     inner.mkdir()
     sh(inner, "git init -q; printf x > a.txt; git add .; git commit -qm Inner")
@@ -331,8 +331,8 @@ def test_a_submodule_runs_nothing_either(repo: Path) -> None:
     assert not mark.exists(), mark.read_text()
 
 
-def test_no_other_tree_is_shown(repo: Path) -> None:
-    """A repository that says its files are elsewhere, or has a link in their place."""
+def test_no_other_working_tree_is_shown(repo: Path) -> None:
+    """Not if the repository's configuration or a link leads to one."""
     secret = repo.parent / "secret/docs"
     secret.mkdir(parents=True)
     for name in ("a.txt", "docs/b.txt"):
@@ -357,8 +357,8 @@ def test_no_other_tree_is_shown(repo: Path) -> None:
     assert "the user's secret" not in tools["git_diff"].call() + tools["git_blame"].call(path="docs/b.txt")
 
 
-def test_the_users_own_settings_are_not_read(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor the environment: only the name of who commits is taken."""
+def test_the_user_s_own_settings_are_not_used(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Except for the author's name; nor is the environment."""
     sh(repo.parent, f"git config --file .gitconfig diff.external {repo.parent}/evil")
     monkeypatch.setenv("HOME", str(repo.parent))
     monkeypatch.setenv("GIT_EXTERNAL_DIFF", "/bin/false")
@@ -370,7 +370,7 @@ def test_the_users_own_settings_are_not_read(repo: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("sandbox", ["none", "bwrap"])
 def test_a_change_is_committed(sandbox: str, repo: Path) -> None:
-    """By the user, and without anything else being changed."""
+    """With the user as its author, and nothing else changes."""
     if sandbox == "bwrap":
         require_sandbox()
     home = repo.parent / "home"
@@ -386,27 +386,27 @@ def test_a_change_is_committed(sandbox: str, repo: Path) -> None:
     assert "nothing to commit" in failure_message(tools["git_commit"], message="Again")
 
 
-def test_nobody_commits_without_a_name(repo: Path, tmp_path: Path) -> None:
-    """None is made up."""
+def test_a_commit_needs_an_author(repo: Path, tmp_path: Path) -> None:
+    """Git must not invent one."""
     tools = git(repo, read_only=False, around={"env": {"HOME": str(tmp_path)}})
     tools["git_add"].call(path="new.txt")
-    assert "git could not do it (exit code 128)" in failure_message(tools["git_commit"], message="x")
+    assert "git failed (exit code 128)" in failure_message(tools["git_commit"], message="x")
     assert sh(repo, "git log -1 --format=%s") == "Second\n"
 
 
 # ── bounds ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_is_long_is_cut(repo: Path) -> None:
-    """And the model told so."""
+def test_long_output_is_cut(repo: Path) -> None:
+    """The model sees that."""
     (repo / "a.txt").write_text("line\n" * 50_000)
     said = git(repo, max_output_bytes=2000)["git_diff"].call()
     assert "\n[the first 2,000 of " in said
-    assert said.endswith("were left out: ask for less]")
+    assert said.endswith("are left out; ask for less]")
 
 
-def test_what_takes_long_is_ended(repo: Path) -> None:
-    """As of a FIFO that git would read."""
+def test_a_slow_git_is_stopped(repo: Path) -> None:
+    """For example one that reads a FIFO."""
     os.mkfifo(repo / ".git/info/exclude2")
     (repo / ".git/info/exclude").unlink(missing_ok=True)
     os.rename(repo / ".git/info/exclude2", repo / ".git/info/exclude")
@@ -415,21 +415,20 @@ def test_what_takes_long_is_ended(repo: Path) -> None:
     assert time.monotonic() - begun < 3
 
 
-def test_a_configuration_that_floods_is_told(repo: Path) -> None:
-    """Git is not run with half of it read."""
+def test_a_huge_configuration_is_refused(repo: Path) -> None:
+    """Git must not run with half of it checked."""
     with open(repo / ".git/config", "a", encoding="utf-8") as file:
         file.writelines(f'[filter "{number}"]\nclean = x\n' for number in range(20_000))
     assert failure_message(git(repo)["git_status"]).startswith(
-        "the repository's configuration cannot be read: it is too large"
+        "cannot read the repository's configuration: it is too large"
     )
     (repo / ".git/config").write_text("[core\n")
     assert failure_message(git(repo)["git_status"]).startswith(
-        "the repository's configuration cannot be read: fatal: bad config"
+        "cannot read the repository's configuration: fatal: bad config"
     )
 
 
-def test_hostile_names_do_no_harm(repo: Path) -> None:
-    """They are escaped."""
+def test_control_characters_in_names_are_escaped(repo: Path) -> None:
     (repo / "bad\x1b[2J\u202e\n.txt").write_text("x")
     (repo / os.fsdecode(b"\xff")).write_text("x")
     sh(repo, "git config core.quotePath false")

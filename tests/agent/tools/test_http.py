@@ -34,22 +34,20 @@ def said(text: str) -> Any:
     return json.loads(text.partition("\n\n")[2])
 
 
-def test_the_model_sees_one_tool_with_the_methods_that_are_open() -> None:
-    """And where its requests go."""
+def test_the_tool_names_its_url_and_methods() -> None:
     made = tool("https://api.example.com/v1", allowed_methods=("GET", "POST"))
     assert (made.kind, made.name, made.origin) == ("http", "http_request", "role")
     assert made.description == (
-        "Send an HTTP request below https://api.example.com/v1 and read the answer. Methods: GET, POST."
+        "Send an HTTP request below https://api.example.com/v1 and return the response. Methods: GET, POST."
     )
     assert made.parameters["properties"]["method"] == {
         "type": "string",
         "enum": ["GET", "POST"],
-        "description": "of HTTP",
+        "description": "the HTTP method",
     }
 
 
-def test_an_answer_is_told_with_its_status_and_the_headers_that_matter() -> None:
-    """The whole text."""
+def test_a_response_has_its_status_and_the_relevant_headers() -> None:
     page = reply('{"a": 1}', status="201 whatever", kind="application/json", etag='"x"', set_cookie="a=b", x_other="y")
     with Site({"/v1/items": page}) as site:
         text = tool(f"{site.url}/v1").call(method="POST", path="/items", json={"b": 2})
@@ -75,8 +73,7 @@ def test_an_answer_is_told_with_its_status_and_the_headers_that_matter() -> None
         ("/..a/b..", None, "/v1/..a/b.."),
     ],
 )
-def test_a_path_is_asked_for_below_the_base_url(path: str, query: Any, target: str) -> None:
-    """As it was meant."""
+def test_a_path_is_requested_below_the_base_url(path: str, query: Any, target: str) -> None:
     with Site({"*": echo}) as site:
         tool(f"{site.url}/v1/").call(method="GET", path=path, query=query)
     assert site.requests[0].target == target
@@ -92,15 +89,15 @@ def test_a_path_is_asked_for_below_the_base_url(path: str, query: Any, target: s
         "/%25252525252e/x", "/%00", "/" + "x" * 9000,
     ],
 )  # fmt: skip
-def test_a_path_that_may_lead_elsewhere_is_refused(path: str) -> None:
-    """Before anything is sent, however a server would have read it."""
+def test_a_path_that_could_leave_the_base_url_is_refused(path: str) -> None:
+    """Before anything is sent, for any way a server might read it."""
     with Site({"*": echo}) as site, pytest.raises(RefusedError):
         tool(f"{site.url}/v1").call(method="GET", path=path)
     assert site.requests == []
 
 
-def test_a_redirect_goes_no_further_than_the_base_url() -> None:
-    """Neither to another port nor above the path."""
+def test_a_redirect_out_of_the_base_url_is_refused() -> None:
+    """To another port, or above the path."""
     with Site({"*": echo}) as other:
         pages: dict[str, Any] = {
             "/v1/a": redirect(f"{other.url}/v1/"),
@@ -111,23 +108,23 @@ def test_a_redirect_goes_no_further_than_the_base_url() -> None:
         with Site(pages) as site:
             made = tool(f"{site.url}/v1")
             for path in ("/a", "/b"):
-                with pytest.raises(RefusedError, match="which is not open"):
+                with pytest.raises(RefusedError, match="which is not allowed"):
                     made.call(method="GET", path=path)
             assert said(made.call(method="GET", path="/c"))["target"] == "/v1/d"
             assert [asked.target for asked in site.requests] == ["/v1/a", "/v1/b", "/v1/c", "/v1/d"]
     assert other.requests == []
 
 
-def test_a_method_that_is_not_open_is_refused() -> None:
-    """By default only GET is."""
+def test_only_configured_methods_are_allowed() -> None:
+    """By default only GET."""
     made = tool("https://api.example.com", allowed_methods=DEFAULTS["allowed_methods"])
     with pytest.raises(RefusedError) as caught:
         made.call(method="DELETE", path="/")
-    assert str(caught.value) == "the method `DELETE` is not open; these are: GET"
+    assert str(caught.value) == "the method `DELETE` is not allowed; allowed are GET"
 
 
-def test_configured_headers_are_sent_with_the_values_of_variables_which_the_model_never_sees() -> None:
-    """Not even where the server says them back."""
+def test_secrets_in_configured_headers_are_hidden_from_the_model() -> None:
+    """Even if the server repeats them."""
     with Site({"*": echo}) as site:
         made = tool(site.url, headers={"Authorization": "Bearer ${TOKEN}", "X-A": "b"}, env={"TOKEN": "s3cret-token"})
         text = made.call(method="GET", path="/")
@@ -137,11 +134,10 @@ def test_configured_headers_are_sent_with_the_values_of_variables_which_the_mode
 
 
 @pytest.mark.parametrize("env", [{}, {"TOKEN": ""}])
-def test_a_variable_that_is_not_set_is_an_error_that_names_it(env: dict[str, str]) -> None:
-    """When the tool is made, not when it is called."""
+def test_a_missing_variable_is_an_error_when_the_tool_is_made(env: dict[str, str]) -> None:
     with pytest.raises(ConfigError) as caught:
         tool("https://x.example", headers={"Authorization": "Bearer ${TOKEN}"}, env=env)
-    assert str(caught.value) == "the header `Authorization` needs the variable `TOKEN`, which is not set"
+    assert str(caught.value) == "the header `Authorization` needs `TOKEN`, which is not set"
     assert caught.value.hint == "set `TOKEN`"
 
 
@@ -155,17 +151,17 @@ def test_a_variable_that_is_not_set_is_an_error_that_names_it(env: dict[str, str
         "Sec-Fetch-Site", "Origin", "Accept-Encoding", ":path", "User-Agent",
     ],
 )  # fmt: skip
-def test_a_header_that_is_not_the_models_is_refused(name: str) -> None:
-    """What its user configured, who asks, and what servers obey in place of method and path."""
+def test_reserved_headers_are_refused(name: str) -> None:
+    """Configured ones, those about the client, and those that servers obey instead of method and path."""
     with Site({"*": echo}) as site:
         made = tool(site.url, headers={"X-Key": "k"})
-        with pytest.raises(RefusedError, match="is not yours to set"):
+        with pytest.raises(RefusedError, match="is reserved; leave it out"):
             made.call(method="GET", path="/", headers={name: "x"})
     assert site.requests == []
 
 
-def test_other_headers_are_the_models() -> None:
-    """So it can say what it takes."""
+def test_the_model_can_set_other_headers() -> None:
+    """Such as `Accept`."""
     with Site({"*": echo}) as site:
         tool(site.url).call(
             method="PUT", path="/", body="a,b", headers={"Accept": "text/csv", "Content-Type": "text/csv"}
@@ -196,8 +192,8 @@ def test_other_headers_are_the_models() -> None:
         {"method": "G\r\nET", "path": "/"},
     ],
 )
-def test_arguments_that_are_none_are_told_and_nothing_is_sent(given: dict[str, Any]) -> None:
-    """A model may give anything."""
+def test_invalid_arguments_are_a_failed_tool_call(given: dict[str, Any]) -> None:
+    """Nothing is sent."""
     with Site({"*": echo}) as site, pytest.raises(ToolFailedError):
         tool(site.url).call(**given)
     assert site.requests == []
@@ -210,36 +206,33 @@ def test_arguments_that_are_none_are_told_and_nothing_is_sent(given: dict[str, A
         "https://x.example/a/../b/%2e%2e", "http://2130706433/", "https://other.example/",
     ],
 )  # fmt: skip
-def test_a_base_url_that_cannot_be_used_is_an_error_of_the_configuration(base: str) -> None:
-    """When the tool is made."""
+def test_an_invalid_base_url_is_a_configuration_error(base: str) -> None:
     with pytest.raises(ConfigError, match="base_url"):
         tool(base, policy=Policy(allowed_hosts=("x.example", "api.example.com")))
 
 
-def test_a_private_base_url_wants_the_tools_own_word() -> None:
-    """The hint says which."""
+def test_a_private_base_url_needs_allow_private() -> None:
+    """The hint says so."""
     with pytest.raises(ConfigError) as caught:
         tool("http://127.0.0.1:8000/", allow_private=False)
-    assert caught.value.hint == "the user can open it with `allow_private: true` for the tool"
+    assert caught.value.hint == "the user can allow it with `allow_private: true` for the tool"
 
 
 @pytest.mark.parametrize("name", ["a b", "", "a:b"])
-def test_a_configured_header_that_is_none_is_an_error_of_the_configuration(name: str) -> None:
-    """When the tool is made."""
-    with pytest.raises(ConfigError, match="holds what no header can hold"):
+def test_an_invalid_configured_header_is_a_configuration_error(name: str) -> None:
+    with pytest.raises(ConfigError, match="invalid header"):
         tool("https://x.example", headers={name: "x"})
 
 
-def test_a_variable_that_holds_a_line_break_adds_no_header() -> None:
-    """It is an error of the configuration."""
-    with pytest.raises(ConfigError, match="holds what no header can hold"):
+def test_a_line_break_in_a_variable_is_a_configuration_error() -> None:
+    """It would add a header."""
+    with pytest.raises(ConfigError, match="invalid header"):
         tool("https://x.example", headers={"A": "${B}"}, env={"B": "x\r\nHost: y"})
 
 
-def test_what_is_no_text_is_counted_and_what_is_long_is_cut() -> None:
-    """The model is told of both."""
+def test_binary_data_is_counted_and_long_text_is_cut() -> None:
     pages = {"/a": reply(b"\x89PNG\0", kind="image/png"), "/b": reply("x" * 100), "/c": reply(b"a\0b")}
     with Site(pages) as site:
         made = tool(site.url, max_bytes=10)
         texts = [made.call(method="GET", path=path).splitlines()[-1] for path in pages]
-    assert texts == ["[5 bytes that are no text]", "[cut after 10 bytes]", "[3 bytes that are no text]"]
+    assert texts == ["[5 bytes of binary data]", "[cut after 10 bytes]", "[3 bytes of binary data]"]

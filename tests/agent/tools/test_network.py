@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from prowess.agent.policy import Policy, RefusedError, ToolContext, ToolFailedError
-from prowess.agent.tools._reach import NetworkAccess, is_public, parse_url
+from prowess.agent.tools._network import NetworkAccess, is_public, parse_url
 from prowess.errors import ConfigError
 
 PRIVATE = [
@@ -24,14 +24,13 @@ PUBLIC = ["8.8.8.8", "1.1.1.1", "100.63.255.255", "2606:4700::1111", "::ffff:8.8
 
 
 @pytest.mark.parametrize("address", PRIVATE)
-def test_an_address_of_this_machine_or_network_is_not_public(address: str) -> None:
-    """However it is wrapped."""
+def test_an_address_of_this_machine_or_its_network_is_not_public(address: str) -> None:
+    """In any notation."""
     assert not is_public(address)
 
 
 @pytest.mark.parametrize("address", PUBLIC)
-def test_an_address_of_the_public_network_is_public(address: str) -> None:
-    """So that the rest of the table means something."""
+def test_other_addresses_are_public(address: str) -> None:
     assert is_public(address)
 
 
@@ -48,8 +47,8 @@ def test_an_address_of_the_public_network_is_public(address: str) -> None:
         "http://example.com/" + "x" * 9000, "http://%31%32%37.0.0.1/",
     ],
 )  # fmt: skip
-def test_a_url_that_is_none_or_hides_an_address_is_refused(url: str) -> None:
-    """Before any name is looked up."""
+def test_an_invalid_url_or_a_disguised_address_is_refused(url: str) -> None:
+    """Before any look-up."""
     with pytest.raises(RefusedError):
         NetworkAccess().check(parse_url(url))
 
@@ -72,30 +71,29 @@ def addresses(access: NetworkAccess, url: str) -> tuple[str, ...]:
     return asyncio.run(access.addresses(parse_url(url)))
 
 
-def test_a_name_is_looked_up_once_and_its_addresses_are_what_is_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The final dot is no other host, and each address counts once."""
+def test_a_name_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trailing dot does not change the host, and duplicate addresses are dropped."""
     asked = named(monkeypatch, "8.8.8.8", "1.1.1.1", "8.8.8.8")
     assert addresses(NetworkAccess(), "https://Example.com./x") == ("8.8.8.8", "1.1.1.1")
     assert asked == [("example.com", 443)]
 
 
-def test_a_name_that_means_a_private_address_too_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beside a public one it is a trap; where private ones are open it is not."""
+def test_a_name_with_a_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if it has a public one too, unless private addresses are allowed."""
     named(monkeypatch, "8.8.8.8", "169.254.169.254")
     with pytest.raises(RefusedError) as caught:
         addresses(NetworkAccess(), "http://example.com/")
-    assert str(caught.value) == "`example.com` is an address of this machine or network, which is not open"
-    assert caught.value.hint == "the user can open it with `allow_private: true` for the tool"
+    assert str(caught.value) == "`example.com` is an address of this machine or its network, which is not allowed"
+    assert caught.value.hint == "the user can allow it with `allow_private: true` for the tool"
     assert addresses(NetworkAccess(allow_private_addresses=True), "http://example.com/") == (
         "8.8.8.8",
         "169.254.169.254",
     )
 
 
-def test_a_name_nobody_knows_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In words for the model."""
+def test_an_unknown_name_is_a_failed_tool_call(monkeypatch: pytest.MonkeyPatch) -> None:
     named(monkeypatch)
-    with pytest.raises(ToolFailedError, match=r"there is no host `example\.com`"):
+    with pytest.raises(ToolFailedError, match=r"host not found: `example\.com`"):
         addresses(NetworkAccess(), "http://example.com/")
 
 
@@ -110,10 +108,10 @@ def test_a_name_nobody_knows_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         (True, True, "/skill", True),
     ],
 )
-def test_private_addresses_are_open_where_the_tool_says_so_and_for_a_skill_the_role_too(
+def test_a_skill_s_tool_needs_allow_private_in_the_role_too(
     own: bool, policy: bool, skill: str | None, open_: bool
 ) -> None:
-    """A skill cannot loosen what the role says."""
+    """A skill must not loosen the role's policy."""
     around = ToolContext(folder="/", policy=Policy(allow_private=policy), skill=skill)
     assert NetworkAccess.from_options({"allow_private": own}, around).allow_private_addresses is open_
 
@@ -126,8 +124,8 @@ def test_private_addresses_are_open_where_the_tool_says_so_and_for_a_skill_the_r
         ("xn--bcher-kva.example", True), ("bücher.example", True), ("other.org", False),
     ],
 )  # fmt: skip
-def test_domains_are_open_or_closed_with_all_below_them(host: str, open_: bool) -> None:
-    """However they are written; what is closed stays so below what is open."""
+def test_lists_of_domains_include_subdomains(host: str, open_: bool) -> None:
+    """In any notation; a blocked subdomain of an allowed domain stays blocked."""
     options = {
         "allowed_domains": ("*.Example.com", "bücher.example", "other.org"),
         "blocked_domains": ("bad.example.com",),
@@ -144,7 +142,7 @@ def test_domains_are_open_or_closed_with_all_below_them(host: str, open_: bool) 
 @pytest.mark.parametrize(
     "domain", ["", "https://example.com", "example.com/x", "example.com:80", "a b", "u@example.com"]
 )
-def test_a_domain_that_is_none_is_an_error_of_the_configuration(domain: str) -> None:
-    """It would open or close nothing."""
-    with pytest.raises(ConfigError, match="is no domain"):
+def test_an_invalid_domain_is_a_configuration_error(domain: str) -> None:
+    """It would never match."""
+    with pytest.raises(ConfigError, match="invalid domain"):
         NetworkAccess.from_options({"blocked_domains": (domain,)}, ToolContext(folder="/", policy=Policy()))

@@ -23,8 +23,8 @@ def python(folder: Path, **given: Any) -> Any:
     return tools_by_name("python", make_tool_context(folder, **given.pop("around", {})), **given)["run_python"]
 
 
-def test_code_is_run_by_this_python(tmp_path: Path) -> None:
-    """It asks unless it is told not to."""
+def test_code_runs_in_this_python(tmp_path: Path) -> None:
+    """It needs confirmation unless the configuration says otherwise."""
     tool = python(tmp_path)
     assert (tool.ask, python(tmp_path, require_confirmation=False).ask) == (True, False)
     assert tool.call(code="import sys; print(sys.version_info[:2]); print('å')") == (
@@ -35,8 +35,8 @@ def test_code_is_run_by_this_python(tmp_path: Path) -> None:
     assert tool.call(code="raise SystemExit(4)") == "exit code 4\nno output"
 
 
-def test_code_is_contained(tmp_path: Path) -> None:
-    """It can read its folder and write to its home, and there is no network unless one is allowed."""
+def test_code_runs_in_the_sandbox(tmp_path: Path) -> None:
+    """It can read its folder and write to its home; it has network access only if allowed."""
     (tmp_path / "secret").write_text("the user's secret")
     work = tmp_path / "work"
     work.mkdir()
@@ -59,8 +59,8 @@ print([name for _, name in socket.if_nameindex()])
     )
 
 
-def test_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither files nor processes."""
+def test_each_call_starts_fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No files or processes remain."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     mark = f"mark-{time.monotonic_ns()}"
     code = (
@@ -68,30 +68,27 @@ def test_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         f"subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)', '{mark}'])\nprint('done')"
     )
     said = python(tmp_path).call(code=code)
-    assert said == "exit code 0; what it left running was ended (1)\nstdout:\ndone"
+    assert said == "exit code 0; processes it left running were stopped (1)\nstdout:\ndone"
     assert processes_end(mark)
     assert [name for name in os.listdir(tmp_path) if name.startswith("prowess-tool")] == []
 
 
-def test_floods_and_long_runs_are_bounded(tmp_path: Path) -> None:
-    """The model is told."""
+def test_output_and_time_are_limited(tmp_path: Path) -> None:
     tool = python(tmp_path, timeout_seconds=0.4, max_output_bytes=1000)
     said = tool.call(code="while True: print('å' * 7, end='')")
     assert said.startswith("stopped: it took longer than 0.4 seconds\nstdout:\nååå")
-    assert "were left out: ask for less]" in said
+    assert "are left out; ask for less]" in said
     assert "\ufffd" not in said
-    assert "[the first 1,000 of 3,000 bytes; 2,000 were left out" in tool.call(code="print('a' * 2999)")
+    assert "[the first 1,000 of 3,000 bytes; 2,000 are left out" in tool.call(code="print('a' * 2999)")
 
 
 @pytest.mark.parametrize(
     "given", [{}, {"code": 1}, {"code": "a\0b"}, {"code": "'\ud800'"}, {"codes": ""}, {"code": "#" * 1_000_001}]
 )
-def test_arguments_that_do_not_fit_are_told(given: dict[str, Any], tmp_path: Path) -> None:
-    """As a failed tool and nothing else."""
+def test_invalid_arguments_are_a_failed_tool_call(given: dict[str, Any], tmp_path: Path) -> None:
     failure_message(python(tmp_path), **given)
 
 
-def test_the_policy_opens_the_working_directory(tmp_path: Path) -> None:
-    """Or it is not opened."""
+def test_the_policy_limits_the_working_directory(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="`working_dir`: `/` is outside"):
         python(tmp_path, working_dir="/")

@@ -33,8 +33,8 @@ def scripts(folder: Path, *those: dict[str, Any], **given: Any) -> dict[str, Any
     return tools_by_name("script", make_tool_context(folder, **given.pop("around", {})), scripts=those, **given)
 
 
-def test_a_body_is_run_with_its_parameters(tmp_path: Path) -> None:
-    """Each a variable in capitals, whatever it holds."""
+def test_a_script_gets_its_parameters_as_variables(tmp_path: Path) -> None:
+    """In capitals, with any text as value."""
     parameters = (parameter("who", required=True), parameter("greeting", default="hei"))
     tool = scripts(tmp_path, script(body='echo "$GREETING $WHO"', description="Greet.", parameters=parameters))["hello"]
     assert (tool.description, tool.ask, tool.kind) == ("Greet.", False, "script")
@@ -43,9 +43,9 @@ def test_a_body_is_run_with_its_parameters(tmp_path: Path) -> None:
     assert tool.call(who=hostile) == f"exit code 0\nstdout:\nhei {hostile}"
     assert tool.call(who="you", greeting="bye") == "exit code 0\nstdout:\nbye you"
     assert failure_message(tool) == "`who` is missing; hello takes `who`, `greeting`"
-    assert failure_message(tool, who="a\0b") == "`who` holds a NUL character; leave it out"
-    assert failure_message(tool, who="x" * 100_001) == "`who` is longer than 100,000 bytes; give less"
-    assert failure_message(tool, who="x", PATH="/").startswith("there is no argument `PATH`")
+    assert failure_message(tool, who="a\0b") == "`who` contains a NUL character; leave it out"
+    assert failure_message(tool, who="x" * 100_001) == "`who` is longer than 100,000 bytes; give a shorter value"
+    assert failure_message(tool, who="x", PATH="/").startswith("unknown argument `PATH`")
 
 
 @pytest.mark.parametrize(
@@ -60,17 +60,17 @@ def test_a_body_is_run_with_its_parameters(tmp_path: Path) -> None:
         ("a", "#!\necho none", None, "none"),
     ],
 )
-def test_its_first_line_or_its_ending_says_what_runs_it(
+def test_the_first_line_or_the_extension_decides_the_interpreter(
     name: str, text: str, interpreter: str | None, said: str, tmp_path: Path
 ) -> None:
-    """Unless the configuration does; it need not be executable."""
+    """Unless the configuration does; the file need not be executable."""
     (tmp_path / name).write_text(text)
     tool = scripts(tmp_path, script(path=name, interpreter=interpreter))["hello"]
     assert tool.call().replace("\\x0d", "") == f"exit code 0\nstdout:\n{said}"
 
 
-def test_a_skills_script_lies_in_its_skill(tmp_path: Path) -> None:
-    """It starts there and can read it, but not write; its own folder is new each time."""
+def test_a_skill_s_script_can_read_its_skill_and_not_write_to_it(tmp_path: Path) -> None:
+    """It starts there; its scratch folder is new each time."""
     skill, role = tmp_path / "skill", tmp_path / "role"
     (skill / "scripts").mkdir(parents=True)
     role.mkdir()
@@ -88,8 +88,9 @@ def test_a_skills_script_lies_in_its_skill(tmp_path: Path) -> None:
     assert not (skill / "z").exists()
 
 
-def test_without_a_sandbox_a_strangers_script_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless the skill is trusted."""
+def test_without_a_sandbox_an_untrusted_skill_s_script_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     if sys.platform != "linux":
         pytest.skip("bwrap is of Linux")
@@ -102,29 +103,29 @@ def test_without_a_sandbox_a_strangers_script_is_not_run(tmp_path: Path, monkeyp
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"name": "a b"}, "the script's name `a b` cannot be that of a tool"),
-        ({"name": ""}, "the script's name `` cannot be that of a tool"),
-        ({"name": "../x"}, "the script's name `../x` cannot be that of a tool"),
-        ({"name": "é"}, "the script's name `é` cannot be that of a tool"),
-        ({"body": None}, "the script `hello` has neither a path nor a body"),
-        ({"path": "a"}, "the script `hello` has both a path and a body"),
+        ({"name": "a b"}, "invalid script name: `a b`"),
+        ({"name": ""}, "invalid script name: ``"),
+        ({"name": "../x"}, "invalid script name: `../x`"),
+        ({"name": "é"}, "invalid script name: `é`"),
+        ({"body": None}, "the script `hello` has neither `path` nor `body`"),
+        ({"path": "a"}, "the script `hello` has both `path` and `body`"),
         ({"body": None, "path": "../out"}, "the script `hello`: `../out` is outside"),
         ({"body": None, "path": "/etc/passwd"}, "the script `hello`: `/etc/passwd` is outside"),
-        ({"body": None, "path": "missing"}, "the script `hello`: there is no `missing`"),
+        ({"body": None, "path": "missing"}, "the script `hello`: `missing` does not exist"),
         ({"body": None, "path": "link"}, "the script `hello`: `link` is a link"),
         ({"body": None, "path": "fifo"}, "the script `hello`: `fifo` is a FIFO"),
-        ({"body": None, "path": "."}, "the script `hello`: `.` is no file"),
+        ({"body": None, "path": "."}, "the script `hello`: `.` is not a file"),
         ({"body": None, "path": "a\0"}, "the script `hello` has a NUL character in its path"),
-        ({"interpreter": "'sh"}, "the interpreter of the script `hello` cannot be read"),
-        ({"parameters": (parameter("a-b"),)}, "the parameter `a-b` of the script `hello` cannot be a variable"),
-        ({"parameters": (parameter("a=b"),)}, "the parameter `a=b` of the script `hello` cannot be a variable"),
-        ({"parameters": (parameter("a"), parameter("A"))}, "the parameter `A` of the script `hello` is there twice"),
-        ({"parameters": (parameter("path"),)}, "would be the variable `PATH`, which decides what programs do"),
-        ({"parameters": (parameter("ld_preload"),)}, "would be the variable `LD_PRELOAD`"),
-        ({"parameters": (parameter("Bash_Env"),)}, "would be the variable `BASH_ENV`"),
+        ({"interpreter": "'sh"}, "invalid interpreter of the script `hello`"),
+        ({"parameters": (parameter("a-b"),)}, "the parameter `a-b` of the script `hello` has an invalid name"),
+        ({"parameters": (parameter("a=b"),)}, "the parameter `a=b` of the script `hello` has an invalid name"),
+        ({"parameters": (parameter("a"), parameter("A"))}, "the parameter `A` of the script `hello` is defined twice"),
+        ({"parameters": (parameter("path"),)}, "would set the reserved variable `PATH`"),
+        ({"parameters": (parameter("ld_preload"),)}, "would set the reserved variable `LD_PRELOAD`"),
+        ({"parameters": (parameter("Bash_Env"),)}, "would set the reserved variable `BASH_ENV`"),
     ],
 )
-def test_a_configuration_that_cannot_be_is_told(given: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_an_invalid_configuration_is_an_error(given: dict[str, Any], said: str, tmp_path: Path) -> None:
     """Before anything runs."""
     (tmp_path / "link").symlink_to("/bin/sh")
     os.mkfifo(tmp_path / "fifo")
@@ -134,14 +135,14 @@ def test_a_configuration_that_cannot_be_is_told(given: dict[str, Any], said: str
     assert caught.value.hint
 
 
-def test_two_of_one_name_are_told(tmp_path: Path) -> None:
+def test_two_scripts_with_one_name_are_an_error(tmp_path: Path) -> None:
     """A model could call only one."""
-    with pytest.raises(ConfigError, match="two scripts are called `hello`"):
+    with pytest.raises(ConfigError, match="two scripts have the name `hello`"):
         scripts(tmp_path, script(body="a"), script(body="b"))
 
 
 def test_a_script_that_became_a_link_is_not_run(tmp_path: Path) -> None:
-    """It is looked at again before each run."""
+    """It is checked before each run."""
     (tmp_path / "a").write_text("echo a")
     tool = scripts(tmp_path, script(path="a"))["hello"]
     assert tool.call() == "exit code 0\nstdout:\na"
@@ -150,18 +151,17 @@ def test_a_script_that_became_a_link_is_not_run(tmp_path: Path) -> None:
     assert failure_message(tool).startswith("`a` is a link")
 
 
-def test_floods_and_long_runs_are_bounded(tmp_path: Path) -> None:
-    """By the script's own time first, and nothing is left."""
+def test_output_and_time_are_limited(tmp_path: Path) -> None:
+    """The script's own time limit comes first, and no process remains."""
     mark = f"mark-{time.monotonic_ns()}"
     body = f"python3 -c 'import os,time; os.setsid(); time.sleep(60)' {mark} & yes"
     tool = scripts(tmp_path, script(body=body, timeout_seconds=0.4), max_output_bytes=1000)["hello"]
     said = tool.call()
     assert said.startswith("stopped: it took longer than 0.4 seconds\nstdout:\ny\n")
-    assert said.endswith("were left out: ask for less]")
+    assert said.endswith("are left out; ask for less]")
     assert processes_end(mark)
 
 
-def test_a_program_that_is_not_there_is_told(tmp_path: Path) -> None:
-    """With what to do."""
+def test_a_missing_interpreter_is_a_failed_tool_call(tmp_path: Path) -> None:
     tool = scripts(tmp_path, script(body="#!/usr/bin/nothing-like-it\n"))["hello"]
     assert failure_message(tool).startswith("program not found: `/usr/bin/nothing-like-it`; ")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
 
 NO_SHELL = (
-    "is for a shell, and there is none: run one program a call, without pipes, redirection or variables; "
-    "put single quotes around it if the program is to see it as it stands"
+    "needs a shell, which is not available: run one program, without pipes, redirection or variables; "
+    "to pass the character to the program, put it in single quotes"
 )
 
 
@@ -28,8 +28,8 @@ def shell(folder: Path, **given: Any) -> Any:
     return tools_by_name("shell", make_tool_context(folder, **given.pop("around", {})), **given)["run_shell"]
 
 
-def test_a_program_is_run_with_its_arguments(tmp_path: Path) -> None:
-    """In the working directory, as a shell would take them apart; it asks unless it is told not to."""
+def test_a_program_runs_with_its_arguments(tmp_path: Path) -> None:
+    """In the working directory; it needs confirmation unless the configuration says otherwise."""
     tool = shell(tmp_path)
     assert (tool.ask, shell(tmp_path, require_confirmation=False).ask) == (True, False)
     assert tool.call(command="printf '%s\\n' 'a b' \"c;d\" e\\;f '$HOME' \"*\"") == (
@@ -40,8 +40,8 @@ def test_a_program_is_run_with_its_arguments(tmp_path: Path) -> None:
     assert tool.call(command="false") == "exit code 1\nno output"
 
 
-def test_both_streams_are_told(tmp_path: Path) -> None:
-    """What does not show is escaped, and bytes that are no text do no harm."""
+def test_both_streams_are_returned(tmp_path: Path) -> None:
+    """Control characters are escaped, and invalid UTF-8 is replaced."""
     code = "import sys; sys.stdout.buffer.write(b'a\\tb\\r\\n\\x1b[2J\\xff'); sys.stderr.write('oh\\n'); sys.exit(3)"
     said = shell(tmp_path).call(command=f'python3 -c "{code}"')
     assert said == "exit code 3\nstdout:\na\tb\n\\x1b[2J\ufffd\nstderr:\noh"
@@ -66,32 +66,30 @@ def test_both_streams_are_told(tmp_path: Path) -> None:
         ("ls 'a\\' ; id", ";"),
     ],
 )
-def test_what_is_for_a_shell_is_refused(command: str, special: str, tmp_path: Path) -> None:
-    """With words that say so."""
+def test_shell_syntax_is_refused(command: str, special: str, tmp_path: Path) -> None:
     assert failure_message(shell(tmp_path), command=command) == f"`{special}` {NO_SHELL}"
 
 
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("", "there is no command; name a program and its arguments"),
-        ("''", "there is no command; name a program and its arguments"),
-        ("ls 'a", "a quotation mark or a backslash has no end; close it"),
-        ("ls a\\", "a quotation mark or a backslash has no end; close it"),
-        ("./run", "`./run` may not be started by its path; name it without its folder"),
-        ("/bin/ls", "`/bin/ls` may not be started by its path; name it without its folder"),
-        ("A=1 ls", "`A=1` would set a variable, which only a shell does; begin with the program"),
+        ("", "the command is empty; give a program and its arguments"),
+        ("''", "the command is empty; give a program and its arguments"),
+        ("ls 'a", "the command ends inside quotes or after a backslash; close them"),
+        ("ls a\\", "the command ends inside quotes or after a backslash; close them"),
+        ("./run", "`./run` is a path, and programs are run by name; give its name without the folder"),
+        ("/bin/ls", "`/bin/ls` is a path, and programs are run by name; give its name without the folder"),
+        ("A=1 ls", "`A=1` sets a variable, which needs a shell; start with the program"),
         ("-x", "command not found: `-x`; install it, or give its path"),
-        ("a" * 100_001, "a command line of 100,001 characters is too long; put what is long into a file"),
+        ("a" * 100_001, "the command has 100,001 characters: the limit is 100,000; put long input into a file"),
     ],
 )
-def test_lines_that_are_no_command_are_told(command: str, said: str, tmp_path: Path) -> None:
-    """Each with what to do."""
+def test_an_invalid_command_line_is_a_failed_tool_call(command: str, said: str, tmp_path: Path) -> None:
     assert failure_message(shell(tmp_path), command=command) == said
 
 
-def test_only_allowed_programs_are_started(tmp_path: Path) -> None:
-    """By exactly their names; by a path only where the configuration has that path."""
+def test_only_allowed_programs_are_run(tmp_path: Path) -> None:
+    """By their exact names; by a path only if the configuration has that path."""
     script = tmp_path / "check"
     script.write_text("#!/bin/sh\necho checked $1\n")
     script.chmod(0o755)
@@ -101,22 +99,24 @@ def test_only_allowed_programs_are_started(tmp_path: Path) -> None:
     assert tool.call(command="echo hi") == "exit code 0\nstdout:\nhi"
     for command in ("./check a", f"{script} a", "check a"):
         assert tool.call(command=command) == "exit code 0\nstdout:\nchecked a"
-    which = f"programs that may be are `echo`, `./check`, {quoted(str(script))}"
+    which = f"allowed are `echo`, `./check`, {quoted(str(script))}"
     for word in ("/bin/echo", "./echo", "sub/../check"):
-        assert failure_message(tool, command=f"{word} hi") == f"`{word}` may not be started by its path; {which}"
+        assert (
+            failure_message(tool, command=f"{word} hi") == f"`{word}` is a path, and programs are run by name; {which}"
+        )
     for word in ("ls", "echoo", "ech", "ECHO"):
-        assert failure_message(tool, command=word) == f"`{word}` may not be started; {which}"
+        assert failure_message(tool, command=word) == f"the program `{word}` is not allowed; {which}"
 
 
-def test_blocked_programs_are_not_started(tmp_path: Path) -> None:
-    """Also where they are allowed, and by any path."""
+def test_blocked_programs_are_not_run(tmp_path: Path) -> None:
+    """Even if they are allowed too, and by any path."""
     tool = shell(tmp_path, allowed_commands=("echo", "/bin/rm"), blocked_commands=("rm",))
     for word in ("rm", "/bin/rm"):
-        assert failure_message(tool, command=f"{word} x") == f"`{word}` may not be started; do without it"
+        assert failure_message(tool, command=f"{word} x") == f"the program `{word}` is blocked; go on without it"
 
 
-def test_a_program_on_the_users_path_is_found(tmp_path: Path) -> None:
-    """A relative folder on it does not count."""
+def test_a_program_on_the_user_s_path_is_found(tmp_path: Path) -> None:
+    """Relative folders on PATH are ignored."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/mine").write_text("#!/bin/sh\necho mine\n")
     (tmp_path / "bin/mine").chmod(0o755)
@@ -129,8 +129,8 @@ def test_a_program_on_the_users_path_is_found(tmp_path: Path) -> None:
     assert "command not found: `mine`" in failure_message(tool, command="mine")
 
 
-def test_a_program_of_an_environment_is_found_contained(tmp_path: Path) -> None:
-    """With all of its environment, and nothing of the folder that lies in."""
+def test_a_program_of_a_virtual_environment_runs_in_the_sandbox(tmp_path: Path) -> None:
+    """It can read its environment, and nothing else in the folder around it."""
     import subprocess
 
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
@@ -145,8 +145,8 @@ def test_a_program_of_an_environment_is_found_contained(tmp_path: Path) -> None:
     assert tool.call(command="tool") == f"exit code 0\nstdout:\n{tmp_path}/env False"
 
 
-def test_a_program_is_contained(tmp_path: Path) -> None:
-    """It reads and writes the working directory, and nothing beside it."""
+def test_a_program_runs_in_the_sandbox(tmp_path: Path) -> None:
+    """It can read and write the working directory, and nothing else."""
     (tmp_path / "secret").write_text("the user's secret")
     work = tmp_path / "work"
     work.mkdir()
@@ -159,26 +159,25 @@ def test_a_program_is_contained(tmp_path: Path) -> None:
 
 
 def test_a_working_directory_that_became_a_link_is_refused(tmp_path: Path) -> None:
-    """It would open another one."""
     work = tmp_path / "work"
     work.mkdir()
     tool = shell(tmp_path, working_dir="work")
     work.rmdir()
     work.symlink_to("/usr")
-    assert failure_message(tool, command="ls").startswith(f"`{work}` lies behind a link now")
+    assert failure_message(tool, command="ls").startswith(f"`{work}` has become a link")
     work.unlink()
     assert "does not exist" in failure_message(tool, command="ls")
     with pytest.raises(ConfigError, match="`working_dir`"):
         shell(tmp_path, working_dir="/")
 
 
-def test_floods_and_long_runs_are_bounded(tmp_path: Path) -> None:
-    """The model is told, and nothing is left running."""
+def test_output_and_time_are_limited(tmp_path: Path) -> None:
+    """No process remains."""
     begun = time.monotonic()
     tool = shell(tmp_path, timeout_seconds=0.4, max_output_bytes=2000)
     said = tool.call(command="yes 'no end'")
     assert said.startswith("stopped: it took longer than 0.4 seconds\nstdout:\nno end\n")
-    assert said.endswith("were left out: ask for less]")
+    assert said.endswith("are left out; ask for less]")
     assert len(said) < 2200
     code = "import os,time;os.fork() or os.setsid();time.sleep(60)"
     mark = f"mark-{time.monotonic_ns()}"
@@ -187,16 +186,15 @@ def test_floods_and_long_runs_are_bounded(tmp_path: Path) -> None:
     assert time.monotonic() - begun < 6
 
 
-def test_a_result_is_no_longer_than_the_policy_says(tmp_path: Path) -> None:
-    """Whatever the tool's own configuration."""
+def test_the_policy_limits_the_result(tmp_path: Path) -> None:
+    """Regardless of the tool's configuration."""
     tool = shell(tmp_path, around={"policy": {"max_result_bytes": 3000}})
     said = tool.call(command="head -c 5000 /dev/zero")
     assert said.count("\\x00") == 1000
-    assert "[the first 1,000 of 5,000 bytes; 4,000 were left out: ask for less]" in said
+    assert "[the first 1,000 of 5,000 bytes; 4,000 are left out; ask for less]" in said
 
 
-def test_without_a_sandbox_only_what_is_trusted_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model is told why not."""
+def test_without_a_sandbox_only_trusted_programs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     if sys.platform != "linux":
         pytest.skip("bwrap is of Linux")
@@ -205,6 +203,5 @@ def test_without_a_sandbox_only_what_is_trusted_is_run(tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("given", [{}, {"command": 1}, {"command": ["ls"]}, {"cmd": "ls"}, {"command": "a\0b"}])
-def test_arguments_that_do_not_fit_are_told(given: dict[str, Any], tmp_path: Path) -> None:
-    """As a failed tool and nothing else."""
+def test_invalid_arguments_are_a_failed_tool_call(given: dict[str, Any], tmp_path: Path) -> None:
     failure_message(shell(tmp_path), **given)

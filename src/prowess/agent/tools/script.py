@@ -146,7 +146,7 @@ def _check_script(script: _Script) -> None:
             _path_and_first_bytes(script.folder, script.path)
         except ToolFailedError as error:
             hint = "give the path of a regular file in the skill's or the role's folder"
-            raise ConfigError(f"{subject}: {error}", hint=hint) from None
+            raise ConfigError(f"{subject}: {str(error).partition('; ')[0]}", hint=hint) from None
 
 
 def _path_and_first_bytes(folder: str, path: str) -> tuple[str, bytes]:

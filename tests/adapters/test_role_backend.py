@@ -11,9 +11,8 @@ import pytest
 from openai import APIError, AsyncOpenAI, OpenAI
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
-from prowess.agent.models import make_model
-from prowess.agent.reload import RoleReloader
-from prowess.agent.server._conversations import RoleBackend
+from prowess.agent import RoleReloader, make_model
+from prowess.agent.server import RoleBackend
 from prowess.testing import ScriptedModel
 from support.chat_server import ChatServer
 from support.openai_server import ModelServer
@@ -68,8 +67,8 @@ async def whose(messages: list[Any], _info: Any) -> AsyncIterator[Any]:
     yield f"{read} {len(re.findall('I am', text))}"
 
 
-def test_fifty_conversations_at_once_have_their_own_skills_and_answers(top: Path) -> None:
-    """Half of them streamed, each of three turns; none has another's, none is lost."""
+def test_fifty_conversations_at_once_do_not_mix(top: Path) -> None:
+    """Half of them streamed, each with three turns and its own skill."""
 
     async def one(client: AsyncOpenAI, at: int) -> list[str]:
         messages: list[Any] = []
@@ -93,8 +92,8 @@ def test_fifty_conversations_at_once_have_their_own_skills_and_answers(top: Path
     assert answers == [[f"['{at}'] ['{at % KINDS}'] {turn}" for turn in (1, 2, 3)] for at in range(50)]
 
 
-def test_the_role_is_the_model(top: Path) -> None:
-    """Under its name, with what its own model used."""
+def test_the_role_is_served_as_a_model(top: Path) -> None:
+    """Under its name, with the usage of its own model."""
     with ModelServer("Calm.") as server:
         role = live(top)
         model = make_model(role.current().role.model, server.model, {})[0]
@@ -107,8 +106,8 @@ def test_the_role_is_the_model(top: Path) -> None:
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens) == (100, 10)
 
 
-def test_a_conversation_that_is_not_known_is_begun_with_what_its_client_says(top: Path) -> None:
-    """As after a restart: all that was said, and what the client tells the model."""
+def test_an_unknown_conversation_starts_with_the_client_s_messages(top: Path) -> None:
+    """As after a restart, with its system messages too."""
     with ModelServer("Yes.") as server:
         role = live(top)
         with ChatServer(RoleBackend(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
@@ -120,14 +119,14 @@ def test_a_conversation_that_is_not_known_is_begun_with_what_its_client_says(top
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_turn_that_fails_can_be_asked_again(top: Path, stream: bool) -> None:
-    """Its conversation is there still, also where only its name says which it is."""
+def test_a_failed_turn_can_be_repeated(top: Path, stream: bool) -> None:
+    """The conversation is still there, also if only its ID identifies it."""
     with ModelServer("One.", 401, "Two.") as server:
         role = live(top)
         named: Any = {"extra_headers": {"X-Conversation-Id": "a"}}
         with ChatServer(RoleBackend(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
             assert said(chat, "First", **named) == "One."
-            with pytest.raises(APIError, match="does not take the key"):
+            with pytest.raises(APIError, match="API key is invalid"):
                 said(chat, "Second", stream=stream, **named)
             assert said(chat, "Third", **named) == "Two."
     spoken = [one["content"] for one in server.requests[-1]["messages"] if one["role"] in ("user", "assistant")]
@@ -135,16 +134,16 @@ def test_a_turn_that_fails_can_be_asked_again(top: Path, stream: bool) -> None:
 
 
 @pytest.mark.parametrize("yes", [False, True])
-def test_nobody_is_asked_at_an_endpoint(top: Path, yes: bool) -> None:
-    """A call that wants its user's word is refused, unless `--yes` was given."""
+def test_calls_that_need_confirmation_are_refused(top: Path, yes: bool) -> None:
+    """Unless `--yes` was given."""
     script: list[Any] = [{"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."}]
     with ChatServer(RoleBackend(live(top, WRITES), ScriptedModel(script).pydantic_ai(), yes=yes)) as chat:
         assert said(chat, "Write it.") == "Done."
     assert (top / "new.txt").exists() is yes
 
 
-def test_a_change_of_the_role_counts_from_the_next_turn_on(top: Path) -> None:
-    """InitRunner: `run role.yaml --daemon --serve`; what was said before is known still."""
+def test_a_changed_role_is_used_from_the_next_turn_on(top: Path) -> None:
+    """InitRunner: `run role.yaml --daemon --serve`; the history stays."""
     with ModelServer("One.", "Two.") as server:
         role = live(top, watch=True)
         with ChatServer(RoleBackend(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
@@ -156,8 +155,8 @@ def test_a_change_of_the_role_counts_from_the_next_turn_on(top: Path) -> None:
     assert "One." in second
 
 
-def test_tools_that_are_not_offered_are_told_of_once(top: Path) -> None:
-    """To whoever serves the role, not to its clients."""
+def test_tools_that_are_not_offered_are_reported_once(top: Path) -> None:
+    """To the user who serves the role, not to its clients."""
     skill(top / "skills/tides", more="tools:\n- type: filesystem\n  root_path: ../..\n")
     script: list[Any] = [{"call": "activate_skill", "with": {"name": "tides"}}, {"say": "One."}]
     notes: list[str] = []
