@@ -132,7 +132,7 @@ def test_ctrl_c_ends_an_answer_and_not_the_chat(talk: Talk) -> None:
         talk.says("How is the sea?\r")
         talk.sees("word word")
         talk.says(CTRL_C)
-        talk.sees("ended")
+        talk.sees("stopped")
         talk.sees(" 0 tokens")
         talk.says("Again?\r")
         talk.sees("Calm.")

@@ -12,11 +12,9 @@ import pytest
 from pydantic_ai.messages import ModelRequest
 from pydantic_ai.models.function import FunctionModel
 
+from prowess.agent import Conversation, Turn, assemble, dry_run, make_model
 from prowess.agent._threads import run_in_thread
-from prowess.agent.assembly import assemble
-from prowess.agent.conversation import Conversation, Turn
-from prowess.agent.explain import dry_run
-from prowess.agent.models import PROVIDERS, make_model
+from prowess.agent.models import PROVIDERS
 from prowess.agent.role import ModelConfig
 from prowess.errors import ConfigError
 from prowess.session._trust import Trust
@@ -40,7 +38,7 @@ def top(tmp_path: Path) -> Path:
     return tmp_path.resolve()
 
 
-def talk(top: Path, model: Any, more: str = "", **named: Any) -> Conversation:
+def start_conversation(top: Path, model: Any, more: str = "", **named: Any) -> Conversation:
     """Return a conversation with a role; a list is a script, a text the address of a server."""
     (top / "role.yaml").write_text(ROLE + more, encoding="utf-8")
     assembly, findings = assemble(top / "role.yaml", home=str(top / "home"), dirs=named.pop("dirs", ()), env={})
@@ -53,11 +51,11 @@ def talk(top: Path, model: Any, more: str = "", **named: Any) -> Conversation:
     return Conversation(assembly, model, **named)
 
 
-def asked(conversation: Conversation, prompt: str = "Hello?", **named: Any) -> Turn:
+def ask(conversation: Conversation, prompt: str = "Hello?", **named: Any) -> Turn:
     return asyncio.run(conversation.ask(prompt, **named))
 
 
-def calls(turn: Turn) -> list[tuple[str, str | None, str | None]]:
+def call_results(turn: Turn) -> list[tuple[str, str | None, str | None]]:
     return [(call.tool, call.result, call.error) for call in turn.tool_calls]
 
 
@@ -75,11 +73,11 @@ def test_the_transcript_shows_a_skill_being_activated_and_used(top: Path) -> Non
         {"calls": [{"call": "read_skill_file", "with": {"name": "tides", "path": "table.md"}}, {"call": "tide"}]},
         {"say": "It is high."},
     ]
-    turn = asked(talk(top, script))
+    turn = ask(start_conversation(top, script))
     assert (turn.output, turn.error, turn.notes) == ("It is high.", None, ())
     assert [call.tool for call in turn.tool_calls] == ["activate_skill", "read_skill_file", "tide"]
     assert "Do it." in (turn.tool_calls[0].result or "")
-    assert calls(turn)[1:] == [
+    assert call_results(turn)[1:] == [
         ("read_skill_file", "# Tides\n", None),
         ("tide", "exit code 0\nstdout:\nhigh", None),
     ]
@@ -94,10 +92,10 @@ def test_the_transcript_shows_a_skill_being_activated_and_used(top: Path) -> Non
 def test_activating_a_missing_skill_is_an_error_in_the_transcript(top: Path) -> None:
     """Tools of the session have no error of their own; the run goes on."""
     skill(top / "skills/tides")
-    script = [{"call": "activate_skill", "with": {"name": "tidse"}}, {"say": "There is none."}]
-    turn = asked(talk(top, script))
-    assert turn.output == "There is none."
-    ((tool, result, error),) = calls(turn)
+    script = [{"call": "activate_skill", "with": {"name": "tidse"}}, {"say": "It does not exist."}]
+    turn = ask(start_conversation(top, script))
+    assert turn.output == "It does not exist."
+    ((tool, result, error),) = call_results(turn)
     assert (tool, result) == ("activate_skill", None)
     assert "did you mean `tides`?" in str(error)
 
@@ -113,8 +111,8 @@ def test_a_dry_run_shows_exactly_what_is_sent(top: Path) -> None:
     skill(top / "skills/named", body="Do it well.", more="tools:\n- type: git\n")
     skill(top / "skills/found")
     (top / "skills/named/.git").mkdir()
-    conversation = talk(top, FunctionModel(stream_function=stream), "skills: [named]\n" + FILES)
-    assert asked(conversation).output == "Done."
+    conversation = start_conversation(top, FunctionModel(stream_function=stream), "skills: [named]\n" + FILES)
+    assert ask(conversation).output == "Done."
     shown = dry_run(conversation.assembly)
     ((messages, info),) = seen
     assert isinstance(messages[0], ModelRequest)
@@ -137,11 +135,11 @@ def test_a_discovered_skill_s_tools_are_offered_after_its_activation(top: Path) 
             yield "Done."
 
     skill(top / "skills/files", more=FILES)
-    conversation = talk(top, FunctionModel(stream_function=stream))
-    asked(conversation)
+    conversation = start_conversation(top, FunctionModel(stream_function=stream))
+    ask(conversation)
     assert "read_file" not in offered[0]
     assert "read_file" in offered[1]
-    asked(conversation)
+    ask(conversation)
     assert "read_file" in offered[2]
 
 
@@ -157,8 +155,8 @@ def test_an_untrusted_skill_s_tools_are_not_offered(
         {"call": "read_file", "with": {"path": "notes.txt"}},
         {"say": "Done."},
     ]
-    conversation = talk(top, script, dirs=[str(extra)])
-    turn = asked(conversation)
+    conversation = start_conversation(top, script, dirs=[str(extra)])
+    turn = ask(conversation)
     assert turn.output == "Done."
     assert "Do it." in (turn.tool_calls[0].result or "")
     assert turn.tool_calls[1].result is None
@@ -167,7 +165,7 @@ def test_an_untrusted_skill_s_tools_are_not_offered(
     assert note.startswith("the tools of `files` are not offered: `files` is not trusted")
     assert conversation.assembly.catalog is not None
     Trust().allow(conversation.assembly.catalog.active[0])
-    turn = asked(talk(top, script, dirs=[str(extra)]))
+    turn = ask(start_conversation(top, script, dirs=[str(extra)]))
     assert turn.notes == ()
     assert "The sea is calm." in (turn.tool_calls[1].result or "")
 
@@ -176,9 +174,9 @@ def test_a_second_turn_knows_the_first(top: Path) -> None:
     """Active skills stay active."""
     skill(top / "skills/tides")
     script = [{"call": "activate_skill", "with": {"name": "tides"}}, {"say": "One."}, {"say": "Two."}]
-    conversation = talk(top, script)
-    assert asked(conversation).output == "One."
-    turn = asked(conversation)
+    conversation = start_conversation(top, script)
+    assert ask(conversation).output == "One."
+    turn = ask(conversation)
     assert (turn.output, turn.tool_calls) == ("Two.", ())
     assert [row["name"] for row in turn.activations] == ["tides"]
 
@@ -186,7 +184,7 @@ def test_a_second_turn_knows_the_first(top: Path) -> None:
 def test_an_answer_arrives_in_parts(top: Path) -> None:
     parts: list[str] = []
     with ModelServer("The sea is calm.") as server:
-        turn = asked(talk(top, server.model), on_text=parts.append)
+        turn = ask(start_conversation(top, server.model), on_text=parts.append)
     assert parts == ["The", " sea", " is", " calm."]
     assert turn.output == "The sea is calm."
     assert turn.usage == {"requests": 1, "input_tokens": 100, "output_tokens": 10, "total_tokens": 110, "tool_calls": 0}
@@ -197,7 +195,7 @@ def test_an_answer_arrives_in_parts(top: Path) -> None:
 def test_a_real_server_can_call_tools(top: Path) -> None:
     """Two at the same time, with their results in the next request."""
     with ModelServer([("read_file", {"path": "notes.txt"}), ("read_file", {"path": "none.txt"})], "Calm.") as server:
-        turn = asked(talk(top, server.model, FILES.replace("tools", "guardrails: {}\ntools")))
+        turn = ask(start_conversation(top, server.model, FILES.replace("tools", "guardrails: {}\ntools")))
     assert turn.output == "Calm."
     first, second = turn.tool_calls
     assert (first.arguments, first.error) == ({"path": "notes.txt"}, None)
@@ -218,8 +216,8 @@ def test_the_role_s_model_settings_are_sent(top: Path) -> None:
         assembly, _ = assemble(top / "role.yaml", home=str(top / "home"), env={})
         assert assembly is not None
         model, name = make_model(assembly.role.model, None, {})
-        asked(Conversation(assembly, model))
-        asked(talk(top, server.model))
+        ask(Conversation(assembly, model))
+        ask(start_conversation(top, server.model))
     assert name == server.model
     first, second = server.requests
     assert (first["temperature"], first["top_p"]) == (0.0, 0.5)
@@ -255,20 +253,20 @@ def test_an_error_of_the_model_server_is_the_turn_s_error(
     """With what to do; nothing is raised, and the conversation can go on."""
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     with ModelServer(answer) as server:
-        conversation = talk(top, server.model)
-        turn = asked(conversation)
+        conversation = start_conversation(top, server.model)
+        turn = ask(conversation)
         assert turn.output is None
         assert (turn.error or "").startswith(words), turn.error
         assert "\n" not in (turn.error or "")
         server.answers[:] = ["Better."]
-        assert asked(conversation).output == "Better."
+        assert ask(conversation).output == "Better."
 
 
 @pytest.mark.filterwarnings("ignore:Some responses omitted usage")
 def test_a_server_without_token_usage_is_noted(top: Path) -> None:
     """The token limit cannot be enforced."""
     with ModelServer(UNCOUNTED) as server:
-        turn = asked(talk(top, server.model))
+        turn = ask(start_conversation(top, server.model))
     assert turn.error is None
     assert "`max_tokens_per_run` is not enforced" in turn.notes[0]
 
@@ -276,7 +274,7 @@ def test_a_server_without_token_usage_is_noted(top: Path) -> None:
 def test_a_turn_that_fails_after_a_call_keeps_the_call(top: Path) -> None:
     """And the usage."""
     with ModelServer([("read_file", {"path": "notes.txt"})], 500) as server:
-        turn = asked(talk(top, server.model, FILES))
+        turn = ask(start_conversation(top, server.model, FILES))
     assert turn.output is None
     assert [call.tool for call in turn.tool_calls] == ["read_file"]
     assert "The sea is calm." in (turn.tool_calls[0].result or "")
@@ -287,7 +285,7 @@ def test_a_server_that_never_answers_is_given_up(top: Path) -> None:
     """After `timeout_seconds`."""
     with ModelServer(HANG) as server:
         begun = time.monotonic()
-        turn = asked(talk(top, server.model, "guardrails: {timeout_seconds: 0.5}\n"))
+        turn = ask(start_conversation(top, server.model, "guardrails: {timeout_seconds: 0.5}\n"))
     assert time.monotonic() - begun < 5
     assert turn.error == "the run took longer than 0.5 seconds (`guardrails.timeout_seconds`)"
 
@@ -296,7 +294,7 @@ def test_an_unreachable_server_is_named_in_the_error(top: Path, monkeypatch: pyt
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     with ModelServer("") as server:
         gone = server.model
-    turn = asked(talk(top, gone))
+    turn = ask(start_conversation(top, gone))
     assert (turn.error or "").startswith("no answer from the model: ")
     assert f"check that `{server.url.removesuffix('/v1')}` is right and running" in (turn.error or "")
 
@@ -313,7 +311,7 @@ def test_a_model_that_calls_a_tool_ten_thousand_times_is_stopped(top: Path, tool
     one = {"call": tool, "with": given}
     script: list[Any] = [{"calls": [one] * 10_000}] if at_once else [one] * 10_000
     begun = time.monotonic()
-    turn = asked(talk(top, [*script, {"say": "Done."}], FILES + "guardrails: {max_tool_calls: 3}\n"))
+    turn = ask(start_conversation(top, [*script, {"say": "Done."}], FILES + "guardrails: {max_tool_calls: 3}\n"))
     assert time.monotonic() - begun < 10
     assert turn.output is None
     assert turn.error is not None
@@ -326,7 +324,7 @@ def test_a_model_that_calls_a_tool_ten_thousand_times_is_stopped(top: Path, tool
 def test_the_tokens_of_a_run_are_limited(top: Path) -> None:
     """InitRunner: `max_tokens_per_run`, for all its requests and answers."""
     with ModelServer([("read_file", {"path": "notes.txt"})]) as server:
-        turn = asked(talk(top, server.model, FILES + "guardrails: {max_tokens_per_run: 200}\n"))
+        turn = ask(start_conversation(top, server.model, FILES + "guardrails: {max_tokens_per_run: 200}\n"))
     assert turn.output is None
     assert "`guardrails.max_tokens_per_run` of 200" in (turn.error or "")
     assert len(server.requests) == 2
@@ -335,14 +333,18 @@ def test_the_tokens_of_a_run_are_limited(top: Path) -> None:
 def test_the_requests_of_a_run_are_limited(top: Path) -> None:
     """A model may never answer."""
     more = FILES + "guardrails: {max_requests: 2, max_tool_calls: 100}\n"
-    turn = asked(talk(top, [{"call": "read_file", "with": {"path": "notes.txt"}}] * 9 + [{"say": "Done."}], more))
+    turn = ask(
+        start_conversation(top, [{"call": "read_file", "with": {"path": "notes.txt"}}] * 9 + [{"say": "Done."}], more)
+    )
     assert "`guardrails.max_requests` of 2" in (turn.error or "")
 
 
 def test_the_time_of_a_run_is_limited(top: Path) -> None:
     """InitRunner: `timeout_seconds`; a tool that hangs cannot extend it."""
     begun = time.monotonic()
-    turn = asked(talk(top, [{"call": "slow"}, {"say": "Done."}], SLOW + "guardrails: {timeout_seconds: 0.5}\n"))
+    turn = ask(
+        start_conversation(top, [{"call": "slow"}, {"say": "Done."}], SLOW + "guardrails: {timeout_seconds: 0.5}\n")
+    )
     assert time.monotonic() - begun < 5
     assert turn.error == "the run took longer than 0.5 seconds (`guardrails.timeout_seconds`)"
     assert [call.tool for call in turn.tool_calls] == ["slow"]
@@ -367,7 +369,7 @@ def test_the_user_confirms_a_call(top: Path, answer: bool | None, more: str) -> 
         seen.append((tool, dict(arguments)))
         return bool(answer)
 
-    turn = asked(talk(top, WRITE, more, confirm=None if answer is None else confirm))
+    turn = ask(start_conversation(top, WRITE, more, confirm=None if answer is None else confirm))
     assert turn.output == "Done."
     (call,) = turn.tool_calls
     assert seen == ([] if answer is None else [("write_file", {"path": "new.txt", "content": "x"})])
@@ -394,21 +396,21 @@ def test_the_user_confirms_one_call_after_the_other(top: Path) -> None:
         return str(arguments["path"]) == "b.txt"
 
     three = [{"call": "write_file", "with": {"path": path, "content": "x"}} for path in ("a.txt", "b.txt", "c.txt")]
-    turn = asked(talk(top, [{"calls": three}, {"say": "Done."}], ASKS, confirm=confirm))
+    turn = ask(start_conversation(top, [{"calls": three}, {"say": "Done."}], ASKS, confirm=confirm))
     assert [call.error is None for call in turn.tool_calls] == [False, True, False]
     assert sorted(path.name for path in top.glob("?.txt")) == ["b.txt"]
 
 
 def test_reading_needs_no_confirmation(top: Path) -> None:
     """`require_confirmation` of `filesystem` is about writing."""
-    turn = asked(talk(top, [{"call": "read_file", "with": {"path": "notes.txt"}}, {"say": "Done."}], ASKS))
+    turn = ask(start_conversation(top, [{"call": "read_file", "with": {"path": "notes.txt"}}, {"say": "Done."}], ASKS))
     assert turn.tool_calls[0].error is None
 
 
 @pytest.mark.parametrize(
     ("tool", "given", "words"),
     [
-        ("activate_skill", {"name": "nobody"}, "nobody"),
+        ("activate_skill", {"name": "missing"}, "missing"),
         ("read_skill_file", {"name": "tides", "path": "../../../../etc/passwd"}, "etc/passwd"),
         ("read_skill_file", {"name": "tides", "path": "/etc/passwd"}, "etc/passwd"),
         ("read_file", {"path": "/etc/passwd"}, "/etc/passwd"),
@@ -422,33 +424,35 @@ def test_a_refused_call_gives_the_reason(top: Path, tool: str, given: Any, words
     """The conversation goes on."""
     skill(top / "skills/tides")
     (top / "link").symlink_to("/etc/passwd")
-    turn = asked(talk(top, [{"call": tool, "with": given}, {"say": "Done."}], FILES))
+    turn = ask(start_conversation(top, [{"call": tool, "with": given}, {"say": "Done."}], FILES))
     assert (turn.output, turn.error) == ("Done.", None)
     (call,) = turn.tool_calls
-    told = call.error or call.result or ""
-    assert words in told
-    assert "root:" not in told
+    text = call.error or call.result or ""
+    assert words in text
+    assert "root:" not in text
 
 
 @pytest.mark.parametrize("given", ["", "{", "[1]", "null", '"x"', "{}" * 2, "[" * 100_000])
 def test_arguments_that_are_not_an_object_are_an_error(top: Path, given: str) -> None:
     """They do not end the run."""
     with ModelServer([("read_file", given)], "Done.") as server:
-        turn = asked(talk(top, server.model, FILES))
+        turn = ask(start_conversation(top, server.model, FILES))
     assert (turn.output, turn.error) == ("Done.", None)
     assert "path" in (turn.tool_calls[0].error or "")
 
 
 def test_an_exception_in_a_tool_does_not_end_the_run(top: Path) -> None:
     """The model gets it as an error."""
-    conversation = talk(top, [{"call": "read_file", "with": {"path": "notes.txt"}}, {"say": "Done."}], FILES)
+    conversation = start_conversation(
+        top, [{"call": "read_file", "with": {"path": "notes.txt"}}, {"say": "Done."}], FILES
+    )
 
     def broken(**_: Any) -> str:
         raise OSError("the disk is gone\x1b[2J")
 
     box = conversation.assembly.toolbox
     box.tools[:] = [tool.with_changes(call=broken) for tool in box.tools]
-    turn = asked(conversation)
+    turn = ask(conversation)
     assert turn.output == "Done."
     assert turn.tool_calls[0].error == "the tool failed: OSError: the disk is gone\\x1b[2J"
 
@@ -457,7 +461,7 @@ def test_a_result_is_limited_by_the_policy(top: Path) -> None:
     more = (
         "tools:\n- type: script\n  max_output_bytes: 9000000\n  scripts: [{name: flood, body: yes | head -c 5000000}]\n"
     )
-    turn = asked(talk(top, [{"call": "flood"}, {"say": "Done."}], more))
+    turn = ask(start_conversation(top, [{"call": "flood"}, {"say": "Done."}], more))
     assert turn.output == "Done."
     assert len(turn.tool_calls[0].result or "") <= 20_000
 
@@ -474,14 +478,14 @@ def test_a_changed_assembly_is_used_from_the_next_turn_on(top: Path) -> None:
         yield "Done."
 
     file = skill(top / "skills/tides")
-    conversation = talk(top, FunctionModel(stream_function=stream))
-    asked(conversation)
+    conversation = start_conversation(top, FunctionModel(stream_function=stream))
+    ask(conversation)
     skill(top / "skills/waves")
     file.write_text("---\nname: tides\ndescription: Other words.\n---\n")
     assembly, _ = assemble(top / "role.yaml", home=str(top / "home"), env={})
     assert assembly is not None
     conversation.update_assembly(assembly)
-    asked(conversation)
+    ask(conversation)
     assert "waves" not in seen[0]
     assert "<name>waves</name>" in seen[1]
     assert "Other words." in seen[1]
@@ -491,7 +495,7 @@ def test_conversations_at_the_same_time_do_not_mix(top: Path) -> None:
     """Each has its own history, skills and answers."""
     for number in range(10):
         skill(top / f"skills/skill-{number}")
-    first = talk(top, [{"say": ""}])
+    first = start_conversation(top, [{"say": ""}])
 
     async def one(number: int) -> Turn:
         script: list[Any] = [
@@ -512,7 +516,7 @@ def test_conversations_at_the_same_time_do_not_mix(top: Path) -> None:
 
 def test_a_cancelled_turn_ends_at_once(top: Path) -> None:
     """Also while a tool runs; only a cancellation is raised."""
-    conversation = talk(top, [{"call": "slow"}, {"say": "Done."}], SLOW)
+    conversation = start_conversation(top, [{"call": "slow"}, {"say": "Done."}], SLOW)
 
     async def cancelled() -> None:
         task = asyncio.create_task(conversation.ask("Go."))
@@ -541,11 +545,11 @@ def test_a_call_in_a_thread_returns_its_result_or_raises() -> None:
 
     assert asyncio.run(both()) == ("prowess-call", "division by zero")
 
-    def stops() -> None:
+    def raise_stop_iteration() -> None:
         raise StopIteration
 
     with pytest.raises(RuntimeError, match="StopIteration"):
-        asyncio.run(run_in_thread(stops))
+        asyncio.run(run_in_thread(raise_stop_iteration))
 
 
 # ── models ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -560,8 +564,8 @@ def test_the_providers_are_those_of_pydantic_ai() -> None:
             infer_provider_class(name)
         except ImportError:
             continue  # its package is not installed, so it is known
-    with pytest.raises(ValueError, match="nobody"):
-        infer_provider_class("nobody")
+    with pytest.raises(ValueError, match="nowhere"):
+        infer_provider_class("nowhere")
 
 
 @pytest.mark.parametrize(
@@ -593,8 +597,8 @@ def test_the_server_comes_from_the_role_or_from_the_environment(top: Path) -> No
             (ModelConfig(name="m"), {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k"}, "k"),
             (ModelConfig(name="m", base_url=server.url, api_key_env="MINE"), {"MINE": "m", "OPENAI_API_KEY": "k"}, "m"),
         ):
-            conversation = talk(top, make_model(config, None, env)[0])
-            assert asked(conversation).output == "Yes."
+            conversation = start_conversation(top, make_model(config, None, env)[0])
+            assert ask(conversation).output == "Yes."
             assert server.keys.pop() == key
 
 
@@ -627,10 +631,10 @@ def test_the_role_s_policy_applies_to_mcp_tools(top: Path) -> None:
     (top / "server.py").write_text(SERVER)
     more = f"tools:\n- {{type: mcp, command: {sys.executable}, args: [server.py]}}\n"
     script = [{"call": "hello", "with": {"name": "Ada"}}, {"say": "Done."}]
-    turn = asked(talk(top, script, more))
+    turn = ask(start_conversation(top, script, more))
     assert (turn.output, turn.error) == ("Done.", None)
-    assert calls(turn) == [("hello", "hello Ada", None)]
-    turn = asked(talk(top, script, more + "security: {ask: [hello]}\n"))
+    assert call_results(turn) == [("hello", "hello Ada", None)]
+    turn = ask(start_conversation(top, script, more + "security: {ask: [hello]}\n"))
     assert turn.output == "Done."
     assert "the user cannot be asked here" in (turn.tool_calls[0].result or turn.tool_calls[0].error or "")
 
@@ -642,20 +646,20 @@ def test_an_mcp_tool_with_a_taken_name_is_an_error(top: Path) -> None:
         "tools:\n- {type: script, scripts: [{name: hello, body: 'true'}]}\n"
         f"- {{type: mcp, command: {sys.executable}, args: [server.py]}}\n"
     )
-    turn = asked(talk(top, [{"say": "Done."}], more))
+    turn = ask(start_conversation(top, [{"say": "Done."}], more))
     assert turn.output is None
     assert (turn.error or "").startswith("the role's tools cannot be used together: ")
     assert "hello" in (turn.error or "")
     fine = more.replace("[server.py]", "[server.py], tool_prefix: other")
-    turn = asked(talk(top, [{"call": "other_hello", "with": {"name": "Ada"}}, {"say": "Done."}], fine))
-    assert calls(turn) == [("other_hello", "hello Ada", None)]
+    turn = ask(start_conversation(top, [{"call": "other_hello", "with": {"name": "Ada"}}, {"say": "Done."}], fine))
+    assert call_results(turn) == [("other_hello", "hello Ada", None)]
 
 
 def test_an_mcp_server_that_does_not_start_is_the_turn_s_error(top: Path) -> None:
     """Nothing is raised."""
     (top / "server.py").write_text("raise SystemExit('no such luck')\n")
     more = f"tools:\n- {{type: mcp, command: {sys.executable}, args: [server.py]}}\n"
-    turn = asked(talk(top, [{"say": "Done."}], more))
+    turn = ask(start_conversation(top, [{"say": "Done."}], more))
     assert (turn.output, turn.tool_calls) == (None, ())
     assert "did not start" in (turn.error or "")
 
@@ -664,12 +668,12 @@ def test_the_error_about_a_taken_name_suggests_a_prefix(top: Path, capfd: pytest
     """The server's log does not reach the terminal."""
     (top / "server.py").write_text(LOUD)
     more = f"{FILES}- {{type: mcp, command: {sys.executable}, args: [server.py]"
-    turn = asked(talk(top, [{"say": "Done."}], more + "}\n"))
+    turn = ask(start_conversation(top, [{"say": "Done."}], more + "}\n"))
     assert "conflicts with existing tool from the role: 'read_file'. Set `tool_prefix` for the server" in str(
         turn.error
     )
-    turn = asked(talk(top, [{"call": "b_read_file"}, {"say": "Done."}], more + ", tool_prefix: b}\n"))
-    assert (turn.output, calls(turn)) == ("Done.", [("b_read_file", "its own", None)])
+    turn = ask(start_conversation(top, [{"call": "b_read_file"}, {"say": "Done."}], more + ", tool_prefix: b}\n"))
+    assert (turn.output, call_results(turn)) == ("Done.", [("b_read_file", "its own", None)])
     assert capfd.readouterr() == ("", "")
 
 

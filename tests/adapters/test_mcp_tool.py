@@ -119,7 +119,7 @@ def run(
     """Let an agent call tools one after another; returns the names it was offered, and what came of each call."""
     left = list(calls)
     offered: list[str] = []
-    told: list[str] = []
+    text: list[str] = []
 
     def model(messages: list[ModelMessage], info: AgentInfo) -> Any:
         from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
@@ -127,7 +127,7 @@ def run(
         offered[:] = [tool.name for tool in info.function_tools]
         last = messages[-1]
         assert isinstance(last, ModelRequest)
-        told.extend(str(part.content) for part in last.parts if isinstance(part, ToolReturnPart))
+        text.extend(str(part.content) for part in last.parts if isinstance(part, ToolReturnPart))
         if not left:
             return ModelResponse(parts=[TextPart("done")])
         name, arguments = left.pop(0)
@@ -135,7 +135,7 @@ def run(
 
     made = make_mcp_toolset({**DEFAULTS, **options}, around or globals()["around"](), permit=permit)
     asyncio.run(Agent(FunctionModel(model), toolsets=[made]).run("go"))
-    return offered, told
+    return offered, text
 
 
 def test_tools_of_a_process_can_be_called(program: Path) -> None:
@@ -146,17 +146,17 @@ def test_tools_of_a_process_can_be_called(program: Path) -> None:
         ("add", {"a": "x"}),
         ("add", {"a": 2, "b": 2}),
     ]
-    offered, told = run(stdio(program), *calls)
+    offered, text = run(stdio(program), *calls)
     assert offered == ["add", "variables", "flood", "hang", "die", "fail"]
-    assert (told[0], told[3]) == ("3", "4")
-    assert told[1].startswith("error: ")
-    assert told[2].startswith("error: ")
+    assert (text[0], text[3]) == ("3", "4")
+    assert text[1].startswith("error: ")
+    assert text[2].startswith("error: ")
 
 
 def test_tools_of_a_server_on_the_network_can_be_called(remote: dict[str, Any]) -> None:
     """With either transport."""
-    offered, told = run({**remote, "tool_prefix": "my", "tool_filter": ("add",)}, ("my_add", {"a": 1, "b": 2}))
-    assert (offered, told) == (["my_add"], ["3"])
+    offered, text = run({**remote, "tool_prefix": "my", "tool_filter": ("add",)}, ("my_add", {"a": 1, "b": 2}))
+    assert (offered, text) == (["my_add"], ["3"])
 
 
 def test_tools_can_be_filtered_excluded_and_prefixed(program: Path) -> None:
@@ -172,9 +172,9 @@ def test_a_process_gets_few_variables_and_those_of_its_configuration(
     """No other secret of the user's environment."""
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     env = {"PATH": os.environ["PATH"], "HOME": "/h", "SECRET": "s", "TOKEN": "t"}
-    _, told = run(stdio(program, env={"MINE": "${TOKEN}"}), ("variables", {}), around=around(env=env))
-    assert {"MINE", "PATH", "HOME"} <= set(told[0].split())
-    assert not {"SECRET", "TOKEN", "OPENAI_API_KEY"} & set(told[0].split())
+    _, text = run(stdio(program, env={"MINE": "${TOKEN}"}), ("variables", {}), around=around(env=env))
+    assert {"MINE", "PATH", "HOME"} <= set(text[0].split())
+    assert not {"SECRET", "TOKEN", "OPENAI_API_KEY"} & set(text[0].split())
 
 
 def test_a_process_s_output_does_not_reach_the_terminal(program: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -206,8 +206,8 @@ def test_permit_is_asked_before_each_call(program: Path) -> None:
             raise ToolFailedError("the user says no", hint="ask what to do")
 
     options = stdio(program, require_confirmation=True)
-    _, told = run(options, ("add", {"a": 1, "b": 2}), ("fail", {}), permit=permit)
-    assert told == ["3", "error: the user says no (ask what to do)"]
+    _, text = run(options, ("add", {"a": 1, "b": 2}), ("fail", {}), permit=permit)
+    assert text == ["3", "error: the user says no (ask what to do)"]
     assert asked == [("add", True, {"a": 1, "b": 2}), ("fail", True, {})]
 
 

@@ -37,7 +37,7 @@ def top(tmp_path: Path) -> Path:
     return tmp_path.resolve()
 
 
-def live(top: Path, more: str = "", **options: Any) -> RoleReloader:
+def make_reloader(top: Path, more: str = "", **options: Any) -> RoleReloader:
     (top / "role.yaml").write_text(ROLE + more)
     return RoleReloader(str(top / "role.yaml"), home=str(top / "home"), env={}, **options)
 
@@ -46,7 +46,7 @@ def openai(chat: ChatServer) -> OpenAI:
     return OpenAI(base_url=f"{chat.url}/v1", api_key="none", max_retries=0, timeout=20)
 
 
-def said(chat: ChatServer, *texts: str, system: str | None = None, **more: Any) -> str:
+def send(chat: ChatServer, *texts: str, system: str | None = None, **more: Any) -> str:
     """Say the last of texts, after which the user and the model spoke in turn."""
     messages: list[Any] = [{"role": "system", "content": system}] if system else []
     messages += [{"role": "assistant" if at % 2 else "user", "content": text} for at, text in enumerate(texts)]
@@ -54,7 +54,7 @@ def said(chat: ChatServer, *texts: str, system: str | None = None, **more: Any) 
     return answer.choices[0].message.content or ""
 
 
-async def whose(messages: list[Any], _info: Any) -> AsyncIterator[Any]:
+async def choose_own_skill(messages: list[Any], _info: Any) -> AsyncIterator[Any]:
     """Choose the skill that belongs to the one who speaks, then tell who spoke so far, and which skills were read."""
     text = str(messages)
     speakers = sorted(set(re.findall(r"I am (\d+)", text)))
@@ -87,7 +87,7 @@ def test_fifty_conversations_at_once_do_not_mix(top: Path) -> None:
         async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=60) as client:
             return await asyncio.gather(*(one(client, at) for at in range(50)))
 
-    with ChatServer(RoleBackend(live(top), FunctionModel(stream_function=whose))) as chat:
+    with ChatServer(RoleBackend(make_reloader(top), FunctionModel(stream_function=choose_own_skill))) as chat:
         answers = asyncio.run(all_of_them(chat.url))
     assert answers == [[f"['{at}'] ['{at % KINDS}'] {turn}" for turn in (1, 2, 3)] for at in range(50)]
 
@@ -95,7 +95,7 @@ def test_fifty_conversations_at_once_do_not_mix(top: Path) -> None:
 def test_the_role_is_served_as_a_model(top: Path) -> None:
     """Under its name, with the usage of its own model."""
     with ModelServer("Calm.") as server:
-        role = live(top)
+        role = make_reloader(top)
         model = make_model(role.current().role.model, server.model, {})[0]
         with ChatServer(RoleBackend(role, model)) as chat:
             assert [one.id for one in openai(chat).models.list()] == ["helper"]
@@ -109,9 +109,9 @@ def test_the_role_is_served_as_a_model(top: Path) -> None:
 def test_an_unknown_conversation_starts_with_the_client_s_messages(top: Path) -> None:
     """As after a restart, with its system messages too."""
     with ModelServer("Yes.") as server:
-        role = live(top)
+        role = make_reloader(top)
         with ChatServer(RoleBackend(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
-            said(chat, "Hello", "Hi", "Again?", system="Be short.")
+            send(chat, "Hello", "Hi", "Again?", system="Be short.")
     spoken = [(one["role"], one["content"]) for one in server.requests[0]["messages"]]
     assert ("system", "Be short.") in spoken
     assert spoken[-3:] == [("user", "Hello"), ("assistant", "Hi"), ("user", "Again?")]
@@ -122,13 +122,13 @@ def test_an_unknown_conversation_starts_with_the_client_s_messages(top: Path) ->
 def test_a_failed_turn_can_be_repeated(top: Path, stream: bool) -> None:
     """The conversation is still there, also if only its ID identifies it."""
     with ModelServer("One.", 401, "Two.") as server:
-        role = live(top)
+        role = make_reloader(top)
         named: Any = {"extra_headers": {"X-Conversation-Id": "a"}}
         with ChatServer(RoleBackend(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
-            assert said(chat, "First", **named) == "One."
+            assert send(chat, "First", **named) == "One."
             with pytest.raises(APIError, match="API key is invalid"):
-                said(chat, "Second", stream=stream, **named)
-            assert said(chat, "Third", **named) == "Two."
+                send(chat, "Second", stream=stream, **named)
+            assert send(chat, "Third", **named) == "Two."
     spoken = [one["content"] for one in server.requests[-1]["messages"] if one["role"] in ("user", "assistant")]
     assert spoken == ["First", "One.", "Third"]
 
@@ -137,19 +137,19 @@ def test_a_failed_turn_can_be_repeated(top: Path, stream: bool) -> None:
 def test_calls_that_need_confirmation_are_refused(top: Path, yes: bool) -> None:
     """Unless `--yes` was given."""
     script: list[Any] = [{"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."}]
-    with ChatServer(RoleBackend(live(top, WRITES), ScriptedModel(script).pydantic_ai(), yes=yes)) as chat:
-        assert said(chat, "Write it.") == "Done."
+    with ChatServer(RoleBackend(make_reloader(top, WRITES), ScriptedModel(script).pydantic_ai(), yes=yes)) as chat:
+        assert send(chat, "Write it.") == "Done."
     assert (top / "new.txt").exists() is yes
 
 
 def test_a_changed_role_is_used_from_the_next_turn_on(top: Path) -> None:
     """InitRunner: `run role.yaml --daemon --serve`; the history stays."""
     with ModelServer("One.", "Two.") as server:
-        role = live(top, watch=True)
+        role = make_reloader(top, watch=True)
         with ChatServer(RoleBackend(role, make_model(role.current().role.model, server.model, {})[0])) as chat:
-            assert said(chat, "First") == "One."
+            assert send(chat, "First") == "One."
             (top / "role.yaml").write_text(ROLE.replace("You help.", "You help a lot."))
-            assert said(chat, "First", "One.", "Second") == "Two."
+            assert send(chat, "First", "One.", "Second") == "Two."
     first, second = (str(asked["messages"]) for asked in server.requests)
     assert ("You help." in first, "You help a lot." in second, "You help." in second) == (True, True, False)
     assert "One." in second
@@ -160,7 +160,7 @@ def test_tools_that_are_not_offered_are_reported_once(top: Path) -> None:
     skill(top / "skills/tides", more="tools:\n- type: filesystem\n  root_path: ../..\n")
     script: list[Any] = [{"call": "activate_skill", "with": {"name": "tides"}}, {"say": "One."}]
     notes: list[str] = []
-    with ChatServer(RoleBackend(live(top), ScriptedModel(script).pydantic_ai(), notify=notes.append)) as chat:
-        assert [said(chat, "First"), said(chat, "First", "One.", "Second"), said(chat, "Other")] == ["One."] * 3
+    with ChatServer(RoleBackend(make_reloader(top), ScriptedModel(script).pydantic_ai(), notify=notes.append)) as chat:
+        assert [send(chat, "First"), send(chat, "First", "One.", "Second"), send(chat, "Other")] == ["One."] * 3
     (note,) = notes
     assert note.startswith("a tool of `tides` is not offered: `tools[0]`: `root_path`")

@@ -106,7 +106,7 @@ def test_the_transcript_has_every_call(place: Place) -> None:
     steps = [
         {"call": "activate_skill", "with": {"name": "tides"}},
         {"calls": [{"call": "read_file", "with": {"path": p}} for p in ("notes.txt", "/etc/passwd")]},
-        {"call": "activate_skill", "with": {"name": "nobody"}},
+        {"call": "activate_skill", "with": {"name": "missing"}},
         {"say": "Calm."},
     ]
     place.role(FILES)
@@ -127,7 +127,7 @@ def test_the_transcript_has_every_call(place: Place) -> None:
     }
     assert third["result"] is None
     assert "/etc/passwd" in third["error"]
-    assert "nobody" in (fourth["error"] or fourth["result"])
+    assert "missing" in (fourth["error"] or fourth["result"])
     assert shown["usage"]["tool_calls"] == 4
     assert set(shown["usage"]) == {"requests", "input_tokens", "output_tokens", "total_tokens", "tool_calls"}
 
@@ -199,13 +199,13 @@ def test_a_tool_that_hangs_does_not_outlive_the_run(place: Place) -> None:
     [
         ("", ["-p", "x"], "no API key for `openai`: OPENAI_API_KEY is not set"),
         ("", ["-p", "x", "--model", "anthropic:m"], "no API key for `anthropic`: ANTHROPIC_API_KEY is not"),
-        ("", ["-p", "x", "--model", "nobody:m"], "unknown model provider `nobody`"),
+        ("", ["-p", "x", "--model", "nowhere:m"], "unknown model provider `nowhere`"),
         ("", ["-p", "x", "--model", "script:none.yaml"], "none.yaml"),
-        ("skills: [nobody]\n", ["-p", "x"], "skill not found: `nobody`"),
+        ("skills: [missing]\n", ["-p", "x"], "skill not found: `missing`"),
         ("tools: [{type: telepathy}]\n", ["-p", "x"], "unknown tool type `telepathy`"),
         ("", ["-p", "x", "-i"], "`--prompt` and `--interactive` exclude each other"),
         ("", ["-p", "x", "--daemon"], "`--prompt` and `--daemon` exclude each other"),
-        ("", ["-p", "x", "--sandbox", "nobody"], "nobody"),
+        ("", ["-p", "x", "--sandbox", "docker"], "unknown sandbox `docker`"),
         ("", [], "standard input is empty"),
     ],
 )  # fmt: skip
@@ -275,7 +275,7 @@ trace.set_tracer_provider(Provider())
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_opentelemetry_spans_are_sent_before_the_end(place: Place, wanted: bool) -> None:
-    """With `--otel`; without it there are none."""
+    """With `--otel`, and never without it."""
     (place.top / "observer").mkdir()
     (place.top / "observer/sitecustomize.py").write_text(_OBSERVER)
     path = f"{place.env['PYTHONPATH']}{os.pathsep}{place.top}/observer"
@@ -291,8 +291,8 @@ def test_otel_without_an_exporter_is_a_note(place: Place) -> None:
     done = place.run("-p", "x", "--model", place.script({"say": "Hi."}), "--otel")
     assert (done.returncode, done.stdout) == (0, "Hi.\n")
     assert done.stderr == (
-        "note: nobody takes the reports of `--otel`: `pip install opentelemetry-distro opentelemetry-exporter-otlp`, "
-        "then start it as `opentelemetry-instrument prowess run ...`\n"
+        "note: no exporter is set up for `--otel`: `pip install opentelemetry-distro opentelemetry-exporter-otlp`, "
+        "then run `opentelemetry-instrument prowess run ...`\n"
     )
 
 
@@ -528,9 +528,9 @@ def test_a_role_is_served_until_ctrl_c(place: Place) -> None:
     model = place.script({"call": "activate_skill", "with": {"name": "tides"}}, {"say": "High."})
     process = place.start("--serve", "--port", "0", "--skill-dir", "shared", "--model", model)
     assert process.stderr is not None
-    told = process.stderr.readline().decode()
-    url = told.removeprefix("`a` answers at ").partition(";")[0]
-    assert told == f"`a` answers at {url}; Ctrl-C ends it\n"
+    line = process.stderr.readline().decode()
+    url = line.removeprefix("serving `a` at ").partition(";")[0]
+    assert line == f"serving `a` at {url}; press Ctrl-C to stop\n"
     with OpenAI(base_url=url, api_key="none", max_retries=0, timeout=20) as client:
         answer = client.chat.completions.create(model="a", messages=[{"role": "user", "content": "How high?"}])
     assert answer.choices[0].message.content == "High."
@@ -550,7 +550,7 @@ def test_an_address_that_cannot_be_served_is_an_error(place: Place) -> None:
     done = place.run("--serve", "--address", "192.0.2.1", "--port", "0", "--model", model)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "error: whoever reaches `192.0.2.1` could talk with the role\n\n"
+        "error: anyone who can reach `192.0.2.1` could use the role\n\n"
         "hint: set PROWESS_SERVE_KEY to the key that clients must send\n"
     )
 

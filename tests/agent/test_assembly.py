@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.agent.assembly import Assembly, Toolbox, assemble
+from prowess.agent import Assembly, assemble
+from prowess.agent._toolbox import Toolbox
 from prowess.agent.policy import RefusedError
 from prowess.session._trust import Trust
 from support.skills import skill
@@ -34,26 +35,28 @@ def top(tmp_path: Path) -> Path:
     return tmp_path.resolve()
 
 
-def made(top: Path, more: str = "", *, dirs: tuple[str, ...] = (), wrong: bool = False, **env: str) -> Assembly:
+def assemble_role(
+    top: Path, more: str = "", *, dirs: tuple[str, ...] = (), invalid: bool = False, **env: str
+) -> Assembly:
     """Return what a role is made of."""
     (top / "roles/role.yaml").write_text(HEAD + more, encoding="utf-8")
     assembly, findings = assemble(top / "roles/role.yaml", dirs=dirs, home=str(top / "home"), env=env)
     assert assembly is not None
     assert assembly.findings == findings
-    assert bool(findings) is wrong, [item.message for item in findings]
+    assert bool(findings) is invalid, [item.message for item in findings]
     return assembly
 
 
-def tools(box: Assembly | Toolbox) -> dict[str, str]:
+def tool_origins(toolbox: Assembly | Toolbox) -> dict[str, str]:
     """Return names of tools, with where they come from."""
-    return {tool.name: tool.origin for tool in (box if isinstance(box, Toolbox) else box.toolbox).tools}
+    return {tool.name: tool.origin for tool in (toolbox if isinstance(toolbox, Toolbox) else toolbox.toolbox).tools}
 
 
-def active(assembly: Assembly) -> list[str]:
-    return [] if assembly.catalog is None else [entry.name for entry in assembly.catalog.active]
+def active_names(assembly: Assembly) -> list[str]:
+    return [] if assembly.catalog is None else [active_entry.name for active_entry in assembly.catalog.active]
 
 
-def entry(assembly: Assembly, name: str) -> Entry:
+def active_entry(assembly: Assembly, name: str) -> Entry:
     assert assembly.catalog is not None
     (found,) = (one for one in assembly.catalog.active if one.name == name)
     return found
@@ -69,7 +72,7 @@ def test_bodies_are_appended_to_the_prompt_in_the_role_s_order(top: Path) -> Non
     """InitRunner: "appended to spec.role as an additional section, separated by a header"."""
     skill(top / "roles/skills/b", body="\nDo b.\n\n")
     skill(top / "roles/skills/a", body="# A\n\nDo a.")
-    assembly = made(top, "skills: [b, a]\n")
+    assembly = assemble_role(top, "skills: [b, a]\n")
     assert assembly.instructions == "You help.\n\n## Skill: b\n\nDo b.\n\n## Skill: a\n\n# A\n\nDo a."
     assert [part.origin for part in assembly.parts] == ["role", "b", "a"]
 
@@ -81,32 +84,32 @@ def test_equal_configurations_make_one_tool(top: Path) -> None:
     """InitRunner: "If multiple skills define the same tool type with identical config, only one instance"."""
     skill(top / "roles/skills/a", more="tools:\n- type: git\n- type: filesystem\n")
     skill(top / "roles/skills/b", more="tools:\n- type: filesystem\n  read_only: true\n  root_path: .\n")
-    box = tools(made(top, "skills: [a, b]\n"))
-    assert len(set(box)) == len(box)
-    assert set(box.values()) == {"a"}
-    one = tools(made(top, "skills: [a]\n"))
-    assert box == one
+    toolbox = tool_origins(assemble_role(top, "skills: [a, b]\n"))
+    assert len(set(toolbox)) == len(toolbox)
+    assert set(toolbox.values()) == {"a"}
+    one = tool_origins(assemble_role(top, "skills: [a]\n"))
+    assert toolbox == one
 
 
 def test_a_different_configuration_makes_a_tool_with_another_name(top: Path) -> None:
     """Both are kept, and the model can tell them apart."""
     skill(top / "roles/skills/my-files", more=WRITING)
     skill(top / "roles/skills/more-files", more="tools:\n- type: filesystem\n  max_bytes: 5\n")
-    box = tools(made(top, "skills: [my-files, more-files]\n" + FILES))
-    assert box["read_file"] == "role"
-    assert box["my_files_read_file"] == "my-files"
-    assert box["more_files_read_file"] == "more-files"
-    assert box["write_file"] == "my-files"
+    toolbox = tool_origins(assemble_role(top, "skills: [my-files, more-files]\n" + FILES))
+    assert toolbox["read_file"] == "role"
+    assert toolbox["my_files_read_file"] == "my-files"
+    assert toolbox["more_files_read_file"] == "more-files"
+    assert toolbox["write_file"] == "my-files"
 
 
 def test_the_role_s_own_tools_are_never_lost_or_renamed(top: Path) -> None:
     """For any tools and any order of skills."""
-    own = tools(made(top, WRITING))
+    own = tool_origins(assemble_role(top, WRITING))
     assert set(own.values()) == {"role"}
     for number, more in enumerate((FILES, WRITING, "tools:\n- type: filesystem\n  max_bytes: 1\n")):
         skill(top / f"roles/skills/s{number}", more=more)
-    box = tools(made(top, "skills: [s0, s1, s2]\n" + WRITING))
-    assert {name: origin for name, origin in box.items() if origin == "role"} == own
+    toolbox = tool_origins(assemble_role(top, "skills: [s0, s1, s2]\n" + WRITING))
+    assert {name: origin for name, origin in toolbox.items() if origin == "role"} == own
 
 
 def test_equal_scripts_in_different_folders_are_different_tools(top: Path) -> None:
@@ -116,7 +119,7 @@ def test_equal_scripts_in_different_folders_are_different_tools(top: Path) -> No
             top / f"roles/skills/{name}", more="tools:\n- type: script\n  scripts: [{name: hi, path: hi.sh}]\n"
         ).parent
         (folder / "hi.sh").write_text(f"echo {name}\n")
-    assert tools(made(top, "skills: [a, b]\n")) == {"hi": "a", "b_hi": "b"}
+    assert tool_origins(assemble_role(top, "skills: [a, b]\n")) == {"hi": "a", "b_hi": "b"}
 
 
 def test_no_tool_can_have_the_name_of_a_session_tool(top: Path) -> None:
@@ -125,12 +128,16 @@ def test_no_tool_can_have_the_name_of_a_session_tool(top: Path) -> None:
         f"  - {{name: {name}, body: 'true'}}\n" for name in ("activate_skill", "read_skill_file", "search_skills")
     )
     skill(top / "roles/skills/bad", more=scripts)
-    assert set(tools(made(top, "skills: [bad]\n"))) == {
+    assert set(tool_origins(assemble_role(top, "skills: [bad]\n"))) == {
         "bad_activate_skill",
         "bad_read_skill_file",
         "bad_search_skills",
     }
-    assert set(tools(made(top, scripts))) == {"activate_skill_2", "read_skill_file_2", "search_skills_2"}
+    assert set(tool_origins(assemble_role(top, scripts))) == {
+        "activate_skill_2",
+        "read_skill_file_2",
+        "search_skills_2",
+    }
 
 
 # ── what keeps it from running ───────────────────────────────────────────────────────────────────────────────────────
@@ -141,9 +148,9 @@ def test_all_errors_are_reported_together(top: Path) -> None:
     skill(top / "roles/skills/a", more="requires: {env: [NOT_THERE]}\n")
     script = "tools:\n- type: script\n  scripts: [{name: hi, path: hi.sh}]\n"
     b = skill(top / "roles/skills/b", more=script)
-    assembly = made(top, "skils: [x]\nskills: [a, b, c]\n" + script, wrong=True, dirs=("/no/such/folder",))
-    said = [(os.path.relpath(item.path or "", top), item.line, item.message[:46]) for item in assembly.findings]
-    assert said == [
+    assembly = assemble_role(top, "skils: [x]\nskills: [a, b, c]\n" + script, invalid=True, dirs=("/no/such/folder",))
+    reported = [(os.path.relpath(item.path or "", top), item.line, item.message[:46]) for item in assembly.findings]
+    assert reported == [
         ("roles/role.yaml", 4, "unknown key `skils`"),
         ("roles/role.yaml", None, "skill directory `/no/such/folder` does not exist"[:46]),
         ("roles/skills/a/SKILL.md", 4, "the skill `a` cannot be used: the environment "[:46]),
@@ -155,12 +162,12 @@ def test_all_errors_are_reported_together(top: Path) -> None:
 
 def test_an_mcp_server_needs_a_command_or_a_url(top: Path) -> None:
     """This is checked before anything is started."""
-    assembly = made(top, "tools:\n- type: mcp\n- type: mcp\n  transport: sse\n", wrong=True)
+    assembly = assemble_role(top, "tools:\n- type: mcp\n- type: mcp\n  transport: sse\n", invalid=True)
     assert [item.message for item in assembly.findings] == [
         "`tools[0]`: `command` is missing: an `mcp` tool with the transport `stdio` needs it",
         "`tools[1]`: `url` is missing: an `mcp` tool with the transport `sse` needs it",
     ]
-    fine = made(top, "tools:\n- {type: mcp, command: server}\n- {type: mcp, command: server}\n")
+    fine = assemble_role(top, "tools:\n- {type: mcp, command: server}\n- {type: mcp, command: server}\n")
     assert [origin for origin, *_ in fine.toolbox.mcp_servers] == ["role"]
 
 
@@ -169,11 +176,11 @@ def test_a_missing_package_is_named(top: Path, monkeypatch: pytest.MonkeyPatch) 
     for name in [name for name in sys.modules if name.startswith("prowess.agent.tools.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "httpx2", None)
-    assembly = made(top, "tools: [{type: http, base_url: 'https://example.com'}]\n", wrong=True)
+    assembly = assemble_role(top, "tools: [{type: http, base_url: 'https://example.com'}]\n", invalid=True)
     (item,) = assembly.findings
     assert item.message == "`tools[0]`: the package `httpx2` is not installed"
     assert item.hint == "pip install 'prowess[agent]'"
-    assert "read_file" in tools(made(top, FILES))
+    assert "read_file" in tool_origins(assemble_role(top, FILES))
 
 
 # ── "Auto-Discovered Skills" ─────────────────────────────────────────────────────────────────────────────────────────
@@ -192,8 +199,8 @@ def test_skills_are_discovered_in_initrunners_folders(top: Path) -> None:
         skill(top / folder / name)
     for name, folder in {"no-1": "home/.claude/skills", "no-2": "roles", "no-3": "roles/.claude/skills"}.items():
         skill(top / folder / name)
-    assembly = made(top, dirs=(str(top / "extra"),), INITRUNNER_SKILL_DIR=str(top / "variable"))
-    assert active(assembly) == ["one", "two", "three", "four", "five", "six"]
+    assembly = assemble_role(top, dirs=(str(top / "extra"),), INITRUNNER_SKILL_DIR=str(top / "variable"))
+    assert active_names(assembly) == ["one", "two", "three", "four", "five", "six"]
     assert assembly.notes == ()
     assert assembly.instructions == "You help."
 
@@ -202,9 +209,9 @@ def test_a_higher_scope_shadows_a_lower_one_with_a_note(top: Path) -> None:
     """InitRunner: "Higher-priority scopes override lower-priority scopes on name collision. A warning is logged"."""
     first = skill(top / "roles/skills/pdf")
     second, third = skill(top / "roles/.agents/skills/pdf"), skill(top / "home/.initrunner/skills/pdf")
-    assembly = made(top)
-    assert active(assembly) == ["pdf"]
-    assert entry(assembly, "pdf").path == str(first)
+    assembly = assemble_role(top)
+    assert active_names(assembly) == ["pdf"]
+    assert active_entry(assembly, "pdf").path == str(first)
     assert [note.partition(": ")[0] for note in assembly.notes] == [
         f"`pdf` in {second} is shadowed",
         f"`pdf` in {third} is shadowed",
@@ -217,7 +224,7 @@ def test_a_higher_scope_shadows_a_lower_one_with_a_note(top: Path) -> None:
 def test_discovery_can_be_switched_off(top: Path, form: str) -> None:
     """InitRunner: "To disable auto-discovery"; skills that the role names still work."""
     skill(top / "roles/skills/pdf")
-    assembly = made(top, form + "skills: [pdf]\n")
+    assembly = assemble_role(top, form + "skills: [pdf]\n")
     assert assembly.catalog is None
     assert "## Skill: pdf" in assembly.instructions
 
@@ -229,7 +236,7 @@ def test_only_folders_one_level_deep_are_discovered(top: Path) -> None:
     (top / "roles/skills/flat.md").write_text("---\nname: flat\ndescription: d\n---\n")
     for name in (".git", "node_modules", "__pycache__", ".venv", "dist"):
         skill(top / "roles/skills" / name, "skipped")
-    assert active(made(top)) == ["pdf"]
+    assert active_names(assemble_role(top)) == ["pdf"]
 
 
 def test_a_skill_without_a_description_is_not_discovered(top: Path) -> None:
@@ -238,17 +245,17 @@ def test_a_skill_without_a_description_is_not_discovered(top: Path) -> None:
     skill(top / "roles/skills/mute", description="")
     (top / "roles/skills/none").mkdir()
     (top / "roles/skills/none/SKILL.md").write_text("---\nname: none\n---\nDo it.\n")
-    assert active(made(top)) == ["pdf"]
+    assert active_names(assemble_role(top)) == ["pdf"]
 
 
 @pytest.mark.parametrize("seed", [False, True], ids=["flat", "initrunner"])
-def test_at_most_max_skills_are_discovered(top: Path, seed: bool) -> None:
+def test_at_most_max_skills_are_discovered(top: Path, initrunner_role: bool) -> None:
     """InitRunner: "Total discovered skills capped at max_skills"; a note names those that are left out."""
     for number in range(5):
         skill(top / f"roles/skills/s{number}")
     more = "auto_skills: {max_skills: 3}\n"
-    assembly = made(top, more)
-    if seed:
+    assembly = assemble_role(top, more)
+    if initrunner_role:
         file = top / "roles/role.yaml"
         file.write_text(
             "apiVersion: initrunner/v1\nkind: Agent\nmetadata: {name: a}\n"
@@ -258,7 +265,7 @@ def test_at_most_max_skills_are_discovered(top: Path, seed: bool) -> None:
         assert findings == ()
         assert found is not None
         assembly = found
-    assert active(assembly) == ["s0", "s1", "s2"]
+    assert active_names(assembly) == ["s0", "s1", "s2"]
     assert [note.partition(":")[0] for note in assembly.notes] == ["`s3` is left out", "`s4` is left out"]
     assert "3" in assembly.notes[0]
 
@@ -269,9 +276,9 @@ def test_skills_that_the_role_names_are_not_discovered_again(top: Path) -> None:
         skill(top / f"roles/skills/s{number}")
     skill(top / "elsewhere/linked")
     (top / "roles/skills/linked").symlink_to("../../elsewhere/linked")
-    assembly = made(top, "skills: [s0, ../elsewhere/linked]\nauto_skills: {max_skills: 3}\n")
+    assembly = assemble_role(top, "skills: [s0, ../elsewhere/linked]\nauto_skills: {max_skills: 3}\n")
     assert [one.name for one in assembly.explicit] == ["s0", "linked"]
-    assert active(assembly) == ["s1", "s2", "s3"]
+    assert active_names(assembly) == ["s1", "s2", "s3"]
     assert [note.partition(":")[0] for note in assembly.notes] == ["`s4` is left out"]
 
 
@@ -281,8 +288,8 @@ def test_a_missing_skill_directory_from_the_environment_is_a_note(top: Path) -> 
     skill(top / "variable/csv")
     named = f"{top}/nowhere{os.pathsep}{top}/variable"
     for name in ("INITRUNNER_SKILL_DIR", "PROWESS_SKILL_DIR"):
-        assembly = made(top, **dict.fromkeys([name], named))  # type: ignore[arg-type]
-        assert active(assembly) == ["pdf", "csv"]
+        assembly = assemble_role(top, **dict.fromkeys([name], named))  # type: ignore[arg-type]
+        assert active_names(assembly) == ["pdf", "csv"]
         assert assembly.notes == (f"skill directory `{top}/nowhere`, named by an environment variable, does not exist",)
 
 
@@ -292,25 +299,25 @@ def test_a_missing_skill_directory_from_the_environment_is_a_note(top: Path) -> 
 def test_a_discovered_skill_s_tools_are_added_on_activation(top: Path) -> None:
     """InitRunner: "Auto-discovered skills are lazy"; the role's policy applies to them."""
     skill(top / "roles/skills/files", more=FILES)
-    assembly = made(top, "security: {deny: [search_files]}\n")
-    assert tools(assembly) == {}
-    box = assembly.toolbox.copy()
-    assembly.add_discovered_tools(entry(assembly, "files"), box)
-    assert set(tools(box).values()) == {"files"}
-    assert "read_file" in tools(box)
-    assert "search_files" not in tools(box)
-    assert tools(assembly) == {}
+    assembly = assemble_role(top, "security: {deny: [search_files]}\n")
+    assert tool_origins(assembly) == {}
+    toolbox = assembly.toolbox.copy()
+    assembly.add_discovered_tools(active_entry(assembly, "files"), toolbox)
+    assert set(tool_origins(toolbox).values()) == {"files"}
+    assert "read_file" in tool_origins(toolbox)
+    assert "search_files" not in tool_origins(toolbox)
+    assert tool_origins(assembly) == {}
 
 
 @pytest.mark.parametrize("folder", ["roles/skills", "roles/.agents/skills"])
 def test_skills_in_the_role_s_folder_share_its_trust(top: Path, folder: str) -> None:
     """InitRunner, "Trust Model": "project-level skills do not expand the trust boundary"."""
     skill(top / folder / "files", more=FILES)
-    assembly = made(top)
-    box = assembly.toolbox.copy()
-    assembly.add_discovered_tools(entry(assembly, "files"), box)
-    assert "read_file" in tools(box)
-    assert box.notes == []
+    assembly = assemble_role(top)
+    toolbox = assembly.toolbox.copy()
+    assembly.add_discovered_tools(active_entry(assembly, "files"), toolbox)
+    assert "read_file" in tool_origins(toolbox)
+    assert toolbox.notes == []
 
 
 def test_an_untrusted_skill_outside_the_role_s_folder_gets_no_tools(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -320,26 +327,26 @@ def test_an_untrusted_skill_outside_the_role_s_folder_gets_no_tools(top: Path, m
     skill(top / "elsewhere/linked", more=FILES)
     (top / "roles/skills").mkdir()
     (top / "roles/skills/linked").symlink_to("../../elsewhere/linked")
-    assembly = made(top, dirs=(str(top / "extra"),))
+    assembly = assemble_role(top, dirs=(str(top / "extra"),))
     for name in ("files", "linked"):
-        box = assembly.toolbox.copy()
-        assembly.add_discovered_tools(entry(assembly, name), box)
-        assert tools(box) == {}
-        (note,) = box.notes
+        toolbox = assembly.toolbox.copy()
+        assembly.add_discovered_tools(active_entry(assembly, name), toolbox)
+        assert tool_origins(toolbox) == {}
+        (note,) = toolbox.notes
         assert note.startswith(f"the tools of `{name}` are not offered: `{name}` is not trusted: review it, then type")
-    Trust().allow(entry(assembly, "files"))
-    box = assembly.toolbox.copy()
-    assembly.add_discovered_tools(entry(assembly, "files"), box)
-    assert "read_file" in tools(box)
+    Trust().allow(active_entry(assembly, "files"))
+    toolbox = assembly.toolbox.copy()
+    assembly.add_discovered_tools(active_entry(assembly, "files"), toolbox)
+    assert "read_file" in tool_origins(toolbox)
 
 
 def test_skills_in_the_user_s_home_need_no_trust(top: Path) -> None:
     """The user put them there."""
     skill(top / "home/.agents/skills/files", more=FILES)
-    assembly = made(top)
-    box = assembly.toolbox.copy()
-    assembly.add_discovered_tools(entry(assembly, "files"), box)
-    assert set(tools(box).values()) == {"files"}
+    assembly = assemble_role(top)
+    toolbox = assembly.toolbox.copy()
+    assembly.add_discovered_tools(active_entry(assembly, "files"), toolbox)
+    assert set(tool_origins(toolbox).values()) == {"files"}
 
 
 @pytest.mark.parametrize(
@@ -355,11 +362,11 @@ def test_skills_in_the_user_s_home_need_no_trust(top: Path) -> None:
 def test_invalid_tools_of_a_discovered_skill_are_a_note(top: Path, more: str, words: str) -> None:
     """The skill is not part of the role, so the role still runs."""
     skill(top / "roles/skills/bad", more=more)
-    assembly = made(top)
-    box = assembly.toolbox.copy()
-    assembly.add_discovered_tools(entry(assembly, "bad"), box)
-    assert tools(box) == {}
-    (note,) = box.notes
+    assembly = assemble_role(top)
+    toolbox = assembly.toolbox.copy()
+    assembly.add_discovered_tools(active_entry(assembly, "bad"), toolbox)
+    assert tool_origins(toolbox) == {}
+    (note,) = toolbox.notes
     assert words in note
 
 
@@ -370,10 +377,10 @@ def test_invalid_tools_of_a_discovered_skill_are_a_note(top: Path, more: str, wo
 def test_a_skill_cannot_add_a_tool_that_the_role_denies(top: Path, denied: str) -> None:
     """InitRunner: "Skills cannot weaken or bypass security policies"; not even under another name."""
     skill(top / "roles/skills/files", more=WRITING + "- type: filesystem\n  read_only: false\n  max_bytes: 9\n")
-    assembly = made(top, f"skills: [files]\nsecurity: {{deny: [{denied}]}}\n" + WRITING)
-    assert not any("write_file" in name for name in tools(assembly))
+    assembly = assemble_role(top, f"skills: [files]\nsecurity: {{deny: [{denied}]}}\n" + WRITING)
+    assert not any("write_file" in name for name in tool_origins(assembly))
     if denied == "filesystem":
-        assert tools(assembly) == {}
+        assert tool_origins(assembly) == {}
         assert assembly.notes[0] == "the role denies tools of type `filesystem`, requested by `role`"
     else:
         assert "the role denies the tool `write_file`, requested by `files`" in assembly.notes
@@ -383,7 +390,7 @@ def test_a_skill_cannot_add_a_tool_that_the_role_denies(top: Path, denied: str) 
 def test_the_role_s_ask_applies_to_tools_of_skills(top: Path, asked: str) -> None:
     """By type, by the tool's name, and by its name in this role."""
     skill(top / "roles/skills/files", more=WRITING)
-    assembly = made(top, f"skills: [files]\nsecurity: {{ask: [{asked}]}}\n" + FILES)
+    assembly = assemble_role(top, f"skills: [files]\nsecurity: {{ask: [{asked}]}}\n" + FILES)
     ask = {tool.name: tool.ask for tool in assembly.toolbox.tools}
     assert ask["files_read_file"] is True
     assert ask["read_file"] is (asked != "files_read_file")
@@ -392,9 +399,9 @@ def test_the_role_s_ask_applies_to_tools_of_skills(top: Path, asked: str) -> Non
 def test_roots_apply_to_tools_of_skills(top: Path) -> None:
     skill(top / "roles/skills/files", more="tools:\n- type: filesystem\n  root_path: ..\n")
     (top / "secret.txt").write_text("secret")
-    assembly = made(top, "skills: [files]\n", wrong=True)
+    assembly = assemble_role(top, "skills: [files]\n", invalid=True)
     assert "outside" in assembly.findings[0].message
-    fine = made(top, "skills: [files]\nsecurity: {roots: [..]}\n")
+    fine = assemble_role(top, "skills: [files]\nsecurity: {roots: [..]}\n")
     (read,) = (tool for tool in fine.toolbox.tools if tool.name == "read_file")
     assert "secret" in read.call(path="secret.txt")
     with pytest.raises(RefusedError):
@@ -412,7 +419,7 @@ def test_roots_apply_to_tools_of_skills(top: Path) -> None:
 def test_network_rules_apply_to_tools_of_skills(top: Path, tool: str, security: str) -> None:
     """`allow_private` in a skill is not enough: the role must allow it too."""
     skill(top / "roles/skills/web", more=f"tools:\n- {tool}\n")
-    assembly = made(top, f"skills: [web]\nsecurity: {security}\n", wrong=True)
+    assembly = assemble_role(top, f"skills: [web]\nsecurity: {security}\n", invalid=True)
     (item,) = assembly.findings
     assert "invalid `base_url`" in item.message
 
@@ -420,7 +427,7 @@ def test_network_rules_apply_to_tools_of_skills(top: Path, tool: str, security: 
 # ── the seed's roles ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def seed(name: str, top: Path, **env: str) -> tuple[Assembly, list[str]]:
+def initrunner_role(name: str, top: Path, **env: str) -> tuple[Assembly, list[str]]:
     shutil.copytree(TOP / "roles" / name, top / name)
     (file,) = (top / name).glob("*.yaml")
     assembly, findings = assemble(file, home=str(top / "home"), env=env)
@@ -428,7 +435,7 @@ def seed(name: str, top: Path, **env: str) -> tuple[Assembly, list[str]]:
     return assembly, [item.message for item in findings]
 
 
-def programs(top: Path, *names: str) -> str:
+def make_programs(top: Path, *names: str) -> str:
     (top / "bin").mkdir()
     for name in names:
         (top / "bin" / name).write_text("#!/bin/sh\n")
@@ -438,37 +445,37 @@ def programs(top: Path, *names: str) -> str:
 
 def test_initrunners_reviewer_is_assembled(top: Path) -> None:
     """InitRunner, "Full Example": with the prompt and tools of `code-review`."""
-    assembly, findings = seed("reviewer", top, PATH=programs(top, "ruff", "mypy"))
+    assembly, findings = initrunner_role("reviewer", top, PATH=make_programs(top, "ruff", "mypy"))
     assert findings == []
     assert assembly.instructions.startswith("You are a senior code reviewer.")
     assert "\n\n## Skill: code-review\n\n## Code Review Skill\n\nYou can review" in assembly.instructions
-    box = tools(assembly)
-    assert set(box.values()) == {"code-review"}
-    assert {"git_diff", "git_changed_files", "read_file", "run_shell"} <= set(box)
-    assert active(assembly) == []
+    toolbox = tool_origins(assembly)
+    assert set(toolbox.values()) == {"code-review"}
+    assert {"git_diff", "git_changed_files", "read_file", "run_shell"} <= set(toolbox)
+    assert active_names(assembly) == []
     assert assembly.notes == ()
 
 
 def test_initrunners_reviewer_needs_its_programs(top: Path) -> None:
     """InitRunner, "Requirement Checking"."""
-    _, findings = seed("reviewer", top, PATH=programs(top, "ruff"))
+    _, findings = initrunner_role("reviewer", top, PATH=make_programs(top, "ruff"))
     assert findings == ["the skill `code-review` cannot be used: the program `mypy` is not on PATH"]
 
 
 def test_initrunners_demo_discovers_its_skill(top: Path) -> None:
     """InitRunner, "Auto-Discovery Example": `summarizer` is in the catalog; activation adds its tools."""
-    assembly, findings = seed("auto", top)
+    assembly, findings = initrunner_role("auto", top)
     assert findings == []
-    assert active(assembly) == ["summarizer"]
-    assert tools(assembly) == {}
-    box = assembly.toolbox.copy()
-    assembly.add_discovered_tools(entry(assembly, "summarizer"), box)
-    assert tools(box) == {"fetch_page": "summarizer"}
+    assert active_names(assembly) == ["summarizer"]
+    assert tool_origins(assembly) == {}
+    toolbox = assembly.toolbox.copy()
+    assembly.add_discovered_tools(active_entry(assembly, "summarizer"), toolbox)
+    assert tool_origins(toolbox) == {"fetch_page": "summarizer"}
 
 
 def test_initrunners_research_assistant_needs_all_its_skills(top: Path) -> None:
     """InitRunner, "Referencing Skills": without errors once nothing is missing."""
-    assembly, findings = seed("research", top, PATH=programs(top))
+    assembly, findings = initrunner_role("research", top, PATH=make_programs(top))
     assert [words.partition(": ")[0] for words in findings] == [
         "the skill `web-research` cannot be used",
         "the skill `web-research` cannot be used",
@@ -480,11 +487,11 @@ def test_initrunners_research_assistant_needs_all_its_skills(top: Path) -> None:
     (top / "bin/curl").write_text("#!/bin/sh\n")
     (top / "bin/curl").chmod(0o755)
     env: dict[str, Any] = {"PATH": str(top / "bin"), "SEARCH_API_KEY": "k"}
-    made_now, wrong = assemble(assembly.role.path, home=str(top / "home"), env=env)
-    assert wrong == ()
-    assert made_now is not None
-    assert [part.origin for part in made_now.parts] == ["role", "web-research", "summarizer", "data-analysis"]
-    assert list(tools(made_now).values()) == ["web-research", "web-research"]
+    complete, invalid = assemble(assembly.role.path, home=str(top / "home"), env=env)
+    assert invalid == ()
+    assert complete is not None
+    assert [part.origin for part in complete.parts] == ["role", "web-research", "summarizer", "data-analysis"]
+    assert list(tool_origins(complete).values()) == ["web-research", "web-research"]
 
 
 # ── what a skill could do to its user ────────────────────────────────────────────────────────────────────────────────
@@ -495,22 +502,22 @@ CALLING = "tools:\n- {type: http, base_url: 'https://example.com', headers: {X: 
 def test_a_skill_gets_only_the_variables_that_it_requires(top: Path) -> None:
     """Otherwise it could send any of its user's keys anywhere."""
     skill(top / "roles/skills/b", "b", more=CALLING)
-    assembly = made(top, "skills: [b]\n", wrong=True, A_KEY="secret")
+    assembly = assemble_role(top, "skills: [b]\n", invalid=True, A_KEY="secret")
     (found,) = assembly.findings
     assert "A_KEY" in found.message
     assert "secret" not in found.message
     skill(top / "roles/skills/b", "b", more=f"{CALLING}requires: {{env: [A_KEY]}}\n")
-    assert tools(made(top, "skills: [b]\n", A_KEY="secret")) == {"http_request": "b"}
+    assert tool_origins(assemble_role(top, "skills: [b]\n", A_KEY="secret")) == {"http_request": "b"}
 
 
 def test_a_skill_that_changed_after_the_start_gets_no_new_tools(top: Path) -> None:
     """An agent that can write to the role's folder must not give itself tools."""
     skill(top / "roles/skills/bb")
-    assembly = made(top, WRITING)
+    assembly = assemble_role(top, WRITING)
     skill(top / "roles/skills/bb", more="tools:\n- {type: shell, require_confirmation: false}\n")
-    box = assembly.toolbox.copy()
-    assembly.add_discovered_tools(entry(assembly, "bb"), box)
-    assert tools(box) == tools(assembly)
+    toolbox = assembly.toolbox.copy()
+    assembly.add_discovered_tools(active_entry(assembly, "bb"), toolbox)
+    assert tool_origins(toolbox) == tool_origins(assembly)
 
 
 @pytest.mark.parametrize(
@@ -525,4 +532,4 @@ def test_a_skill_that_changed_after_the_start_gets_no_new_tools(top: Path) -> No
     ids=["none", "reading", "writing", "shell", "git"],
 )
 def test_can_write_files_depends_on_the_configuration(top: Path, more: str, writes: bool) -> None:
-    assert made(top, more).toolbox.can_write_files is writes
+    assert assemble_role(top, more).toolbox.can_write_files is writes

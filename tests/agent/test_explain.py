@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 ROLE = "name: a\nprompt: You help.\nmodel: openai:m\nskills: [named]\n"
 
 
-def shown(top: Path, text: str = ROLE, model: str | None = None) -> dict[str, Any]:
+def dry_run_text(top: Path, text: str = ROLE, model: str | None = None) -> dict[str, Any]:
     (top / "role.yaml").write_text(text)
     (top / "home").mkdir(exist_ok=True)
     assembly, _ = assemble(top / "role.yaml", home=str(top / "home"), env={})
@@ -31,39 +31,39 @@ def test_a_dry_run_shows_everything_that_is_sent(tmp_path: Path) -> None:
     """The prompt with the role's skills, the catalog, and the tools with their parameters and origins."""
     named = skill(tmp_path / "skills/named", body="Do it well.", more="tools:\n- type: git\n")
     found = skill(tmp_path / "skills/found", description="Finds.")
-    done = shown(tmp_path, ROLE + "tools:\n- type: filesystem\n- {type: mcp, command: a-server}\n")
-    assert done["model"] == "openai:m"
-    assert done["instructions"] == (
+    report = dry_run_text(tmp_path, ROLE + "tools:\n- type: filesystem\n- {type: mcp, command: a-server}\n")
+    assert report["model"] == "openai:m"
+    assert report["instructions"] == (
         "You help.\n\n## Skill: named\n\nDo it well.\n\n"
         "When a task fits the description of a skill, call `activate_skill` with its name before you go on.\n\n"
         "<available_skills>\n  <skill>\n    <name>found</name>\n    <description>Finds.</description>\n"
         f"    <location>{found}</location>\n  </skill>\n</available_skills>"
     )
-    origins = {tool["name"]: tool["origin"] for tool in done["tools"]}
+    origins = {tool["name"]: tool["origin"] for tool in report["tools"]}
     assert origins["read_file"] == "role"
     assert origins["git_diff"] == "named"
     assert origins["mcp:a-server"] == "role"
     assert list(origins)[-2:] == ["activate_skill", "read_skill_file"]
     assert origins["activate_skill"] == "prowess"
-    assert {key for tool in done["tools"] for key in tool} == {"name", "description", "parameters", "origin"}
-    assert done["skills"] == [
+    assert {key for tool in report["tools"] for key in tool} == {"name", "description", "parameters", "origin"}
+    assert report["skills"] == [
         {"name": "named", "path": str(named), "loaded": "whole"},
         {"name": "found", "path": str(found), "loaded": "listed"},
     ]
-    assert done["findings"] == []
+    assert report["findings"] == []
 
 
 def test_without_skills_there_is_no_catalog_and_no_session_tool(tmp_path: Path) -> None:
-    done = shown(tmp_path, "name: a\nprompt: You help.\nmodel: openai:m\n")
-    assert (done["instructions"], done["tools"], done["skills"]) == ("You help.", [], [])
+    report = dry_run_text(tmp_path, "name: a\nprompt: You help.\nmodel: openai:m\n")
+    assert (report["instructions"], report["tools"], report["skills"]) == ("You help.", [], [])
     skill(tmp_path / "skills/found")
-    done = shown(tmp_path, "name: a\nprompt: You help.\nmodel: openai:m\nauto_skills: {enabled: false}\n")
-    assert (done["instructions"], done["tools"], done["skills"]) == ("You help.", [], [])
+    report = dry_run_text(tmp_path, "name: a\nprompt: You help.\nmodel: openai:m\nauto_skills: {enabled: false}\n")
+    assert (report["instructions"], report["tools"], report["skills"]) == ("You help.", [], [])
 
 
 def test_a_dry_run_shows_the_model_from_the_command_line(tmp_path: Path) -> None:
-    assert shown(tmp_path, "name: a\nprompt: x\n", "script:s.yaml")["model"] == "script:s.yaml"
-    assert shown(tmp_path, "name: a\nprompt: x\n")["model"] is None
+    assert dry_run_text(tmp_path, "name: a\nprompt: x\n", "script:s.yaml")["model"] == "script:s.yaml"
+    assert dry_run_text(tmp_path, "name: a\nprompt: x\n")["model"] is None
 
 
 def test_no_framework_is_imported() -> None:
@@ -72,13 +72,13 @@ def test_no_framework_is_imported() -> None:
         "import sys, prowess.cli.run, prowess.cli.validate, prowess.agent.explain\n"
         "print([name for name in ('pydantic_ai', 'pydantic', 'httpx2', 'openai', 'lxml') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    report = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert report.stdout == "[]\n"
 
 
 def test_an_invalid_model_is_an_error_as_in_a_run(tmp_path: Path) -> None:
     """A dry run without errors must not be followed by a run that fails."""
     with pytest.raises(ConfigError) as caught:
-        shown(tmp_path, model="opnai:m")
+        dry_run_text(tmp_path, model="opnai:m")
     assert "`opnai`" in str(caught.value)
-    assert shown(tmp_path, model="script:anything.yaml")["model"] == "script:anything.yaml"
+    assert dry_run_text(tmp_path, model="script:anything.yaml")["model"] == "script:anything.yaml"

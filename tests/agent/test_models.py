@@ -31,9 +31,11 @@ ROLE = Role(path="/r.yaml", name="a", prompt="x", model=ModelConfig(name="m", te
         ("script:answers.yaml", None),
     ],
 )
-def test_a_model_from_the_command_line_keeps_the_role_s_settings(given: str | None, wanted: ModelConfig | None) -> None:
+def test_a_model_from_the_command_line_keeps_the_role_s_settings(
+    override: str | None, expected: ModelConfig | None
+) -> None:
     """Such as the temperature; API key and URL belong to the model."""
-    assert resolve_model(ROLE.model, given) == wanted
+    assert resolve_model(ROLE.model, override) == expected
 
 
 @pytest.mark.parametrize(
@@ -61,9 +63,9 @@ def test_a_model_from_the_command_line_keeps_the_role_s_settings(given: str | No
             "did you mean `openai`?",
         ),
         (
-            ModelConfig(provider="nobody", name="m"),
+            ModelConfig(provider="nowhere", name="m"),
             None,
-            "unknown model provider `nobody`",
+            "unknown model provider `nowhere`",
             "write `provider:name`, for example `openai:gpt-4o-mini`",
         ),
         (
@@ -87,13 +89,13 @@ def test_a_model_from_the_command_line_keeps_the_role_s_settings(given: str | No
         (ROLE.model, "openai:m@http://", "invalid server URL `http://`", "write"),
     ],
 )
-def test_an_invalid_model_is_an_error(model: ModelConfig, given: str | None, words: str, hint: str) -> None:
+def test_an_invalid_model_is_an_error(model: ModelConfig, override: str | None, message: str, hint: str) -> None:
     """Without a framework; `validate` reports the same."""
-    with pytest.raises(ConfigError, match=f"^{re.escape(words)}$") as caught:
-        resolve_model(model, given)
+    with pytest.raises(ConfigError, match=f"^{re.escape(message)}$") as caught:
+        resolve_model(model, override)
     assert (caught.value.hint or "").startswith(hint)
-    (item,) = model_findings(ROLE.with_changes(model=model), given)
-    assert (item.code, item.path, item.message, item.hint) == ("role-invalid", "/r.yaml", words, caught.value.hint)
+    (item,) = model_findings(ROLE.with_changes(model=model), override)
+    assert (item.code, item.path, item.message, item.hint) == ("role-invalid", "/r.yaml", message, caught.value.hint)
 
 
 def test_errors_in_a_scripted_model_are_findings(tmp_path: Path) -> None:

@@ -27,10 +27,10 @@ def top(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def live(top: Path, *, watch: bool = True) -> tuple[RoleReloader, list[str]]:
-    said: list[str] = []
-    made = RoleReloader(str(top / "role.yaml"), home=str(top / "home"), env={}, watch=watch, notify=said.append)
-    return made, said
+def make_reloader(top: Path, *, watch: bool = True) -> tuple[RoleReloader, list[str]]:
+    notes: list[str] = []
+    reloader = RoleReloader(str(top / "role.yaml"), home=str(top / "home"), env={}, watch=watch, notify=notes.append)
+    return reloader, notes
 
 
 def write(file: Path, text: str) -> None:
@@ -41,100 +41,100 @@ def write(file: Path, text: str) -> None:
 
 
 def test_without_watch_changes_are_ignored(top: Path) -> None:
-    made, said = live(top, watch=False)
-    first = made.current()
+    reloader, notes = make_reloader(top, watch=False)
+    first = reloader.current()
     write(top / "role.yaml", "broken")
-    assert made.current() is first
-    assert said == []
+    assert reloader.current() is first
+    assert notes == []
 
 
 def test_an_unchanged_role_is_not_read_again(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn only compares fingerprints of files."""
     skill(top / "skills/pdf")
-    made, said = live(top)
-    first = made.current()
+    reloader, notes = make_reloader(top)
+    first = reloader.current()
     monkeypatch.setattr("prowess.agent.reload.assemble", lambda *_, **__: pytest.fail("it was read again"))
-    assert made.current() is first
-    assert said == []
+    assert reloader.current() is first
+    assert notes == []
 
 
 def test_a_changed_role_is_used_from_the_next_turn_on(top: Path) -> None:
     """A running turn keeps its assembly."""
-    made, said = live(top)
-    before = made.current()
+    reloader, notes = make_reloader(top)
+    before = reloader.current()
     write(top / "role.yaml", ROLE.replace("First", "Second"))
-    assert made.current().instructions == "Second."
+    assert reloader.current().instructions == "Second."
     assert before.instructions == "First."
-    assert said == [TAKEN]
-    made.current()
-    assert said == [TAKEN]
+    assert notes == [TAKEN]
+    reloader.current()
+    assert notes == [TAKEN]
 
 
 def test_a_changed_new_or_deleted_skill_is_noticed(top: Path) -> None:
     skill(top / "skills/named", body="Old.")
     found = skill(top / "skills/found")
     write(top / "role.yaml", ROLE + "skills: [named]\n")
-    made, said = live(top)
+    reloader, notes = make_reloader(top)
     write(top / "skills/named/SKILL.md", "---\nname: named\ndescription: d\n---\nNew.\n")
-    assert made.current().instructions.endswith("New.")
+    assert reloader.current().instructions.endswith("New.")
     write(found, "---\nname: found\ndescription: Other words.\n---\n")
-    catalog = made.current().catalog
+    catalog = reloader.current().catalog
     assert catalog is not None
     assert [entry.description for entry in catalog.active] == ["Other words."]
     skill(top / "skills/third")
-    catalog = made.current().catalog
+    catalog = reloader.current().catalog
     assert catalog is not None
     assert [entry.name for entry in catalog.active] == ["found", "third"]
     found.unlink()
     found.parent.rmdir()
-    catalog = made.current().catalog
+    catalog = reloader.current().catalog
     assert catalog is not None
     assert [entry.name for entry in catalog.active] == ["third"]
-    assert said == [TAKEN] * 4
+    assert notes == [TAKEN] * 4
 
 
 def test_a_new_skills_folder_is_noticed(top: Path) -> None:
     """`.agents/skills` may be created after the start."""
-    made, _ = live(top)
+    reloader, _ = make_reloader(top)
     skill(top / ".agents/skills/late")
-    catalog = made.current().catalog
+    catalog = reloader.current().catalog
     assert catalog is not None
     assert [entry.name for entry in catalog.active] == ["late"]
 
 
 def test_an_invalid_change_is_reported_and_not_loaded(top: Path) -> None:
     """Once for each error; after the fix the change is loaded."""
-    made, said = live(top)
-    first = made.current()
+    reloader, notes = make_reloader(top)
+    first = reloader.current()
     write(top / "role.yaml", ROLE + "skils: []\n")
-    assert made.current() is first
-    assert made.current() is first
-    assert len(said) == 1
-    assert said[0].startswith("the change is not loaded: ")
-    assert said[0].endswith("role.yaml:4:1: unknown key `skils` (did you mean `skills`?)")
+    assert reloader.current() is first
+    assert reloader.current() is first
+    assert len(notes) == 1
+    assert notes[0].startswith("the change is not loaded: ")
+    assert notes[0].endswith("role.yaml:4:1: unknown key `skils` (did you mean `skills`?)")
     write(top / "role.yaml", ROLE + "skills: [../elsewhere/pdf.md]\n")
-    assert made.current() is first
-    assert "skill not found: `../elsewhere/pdf.md`" in said[1]
+    assert reloader.current() is first
+    assert "skill not found: `../elsewhere/pdf.md`" in notes[1]
     (top.parent / "elsewhere").mkdir(exist_ok=True)
     (top.parent / "elsewhere/pdf.md").write_text("---\nname: pdf\ndescription: d\n---\nTurn pages.\n")
-    assert made.current().instructions.endswith("Turn pages.")
-    assert said[2:] == [TAKEN]
+    assert reloader.current().instructions.endswith("Turn pages.")
+    assert notes[2:] == [TAKEN]
 
 
 def test_a_role_whose_file_disappears_is_kept(top: Path) -> None:
     """Editors may write a file by renaming another."""
-    made, said = live(top)
-    first = made.current()
-    (top / "role.yaml").rename(top / "aside")
-    assert made.current() is first
-    (top / "aside").rename(top / "role.yaml")
-    assert made.current().instructions == "First."
-    assert len(said) == 2
+    reloader, notes = make_reloader(top)
+    first = reloader.current()
+    (top / "role.yaml").rename(top / "renamed")
+    assert reloader.current() is first
+    (top / "renamed").rename(top / "role.yaml")
+    assert reloader.current().instructions == "First."
+    assert len(notes) == 2
 
 
 def test_a_change_during_reading_is_noticed_at_the_next_turn(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The fingerprints are those from before reading."""
-    made, _ = live(top)
+    reloader, _ = make_reloader(top)
 
     def slow(*given: Any, **named: Any) -> object:
         done = assemble(*given, **named)
@@ -144,8 +144,8 @@ def test_a_change_during_reading_is_noticed_at_the_next_turn(top: Path, monkeypa
 
     monkeypatch.setattr("prowess.agent.reload.assemble", slow)
     write(top / "role.yaml", ROLE.replace("First", "Second"))
-    assert made.current().instructions == "Second."
-    assert made.current().instructions == "Third."
+    assert reloader.current().instructions == "Second."
+    assert reloader.current().instructions == "Third."
 
 
 def test_each_note_is_given_once(top: Path) -> None:
@@ -153,20 +153,20 @@ def test_each_note_is_given_once(top: Path) -> None:
     for name in ("aa", "bb", "cc"):
         skill(top / f"skills/{name}")
     write(top / "role.yaml", ROLE + "auto_skills: {max_skills: 2}\n")
-    made, said = live(top)
-    assert [words.partition(":")[0] for words in said] == ["`cc` is left out"]
+    reloader, notes = make_reloader(top)
+    assert [words.partition(":")[0] for words in notes] == ["`cc` is left out"]
     write(top / "role.yaml", ROLE + "auto_skills: {max_skills: 2}\n# changed\n")
-    made.current()
+    reloader.current()
     skill(top / "skills/dd")
-    made.current()
-    assert [words.partition(":")[0] for words in said[1:]] == [TAKEN, TAKEN, "`dd` is left out"]
+    reloader.current()
+    assert [words.partition(":")[0] for words in notes[1:]] == [TAKEN, TAKEN, "`dd` is left out"]
 
 
 def test_an_invalid_role_is_an_error_at_the_start(top: Path) -> None:
     """The message lists everything that is wrong, one line each."""
     (top / "role.yaml").write_text("name: a\nskils: []\n")
     with pytest.raises(ConfigError) as caught:
-        live(top)
+        make_reloader(top)
     assert str(caught.value).splitlines() == [
         f"{top}/role.yaml:2:1: unknown key `skils` (did you mean `skills`?)",
         f"{top}/role.yaml:1:1: missing key `prompt` (add `prompt: ...`)",
@@ -179,13 +179,13 @@ def test_tools_that_can_write_cannot_change_their_policy(top: Path) -> None:
     write(
         top / "role.yaml", f"{ROLE}tools: [{{type: filesystem, read_only: false}}]\nsecurity: {{ask: [write_file]}}\n"
     )
-    made, said = live(top)
-    first = made.current()
+    reloader, notes = make_reloader(top)
+    first = reloader.current()
     write(
         top / "role.yaml", ROLE.replace("First.", "Second.") + "tools: [{type: shell, require_confirmation: false}]\n"
     )
-    second = made.current()
+    second = reloader.current()
     assert second.instructions == "Second."
     assert second.toolbox is first.toolbox
     assert second.role.security == first.role.security
-    assert said == [f"{TAKEN}; its policy and tools stay, because its tools can write its files"]
+    assert notes == [f"{TAKEN}; its policy and tools stay, because its tools can write its files"]

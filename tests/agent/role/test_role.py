@@ -19,7 +19,7 @@ TOP = Path(__file__).parents[3]
 SEEDS = sorted((TOP / "tests/roles").glob("*/*.yaml"))
 
 
-def loaded(folder: Path, text: str) -> tuple[Role | None, str]:
+def load_text(folder: Path, text: str) -> tuple[Role | None, str]:
     """Read a role; return it and what is said of it, without the file's name."""
     file = folder / "role.yaml"
     file.write_text(text, encoding="utf-8")
@@ -49,27 +49,27 @@ security: {deny: [shell], ask: [git], allowed_hosts: [example.com], allow_privat
 """
 
 
-def both(body: str) -> tuple[str, str]:
+def in_both_forms(body: str) -> tuple[str, str]:
     """Write a role in both forms."""
     inner = "".join(f"  {line}\n" for line in body.splitlines())
-    seed = (
+    initrunner = (
         f"apiVersion: initrunner/v1\nkind: Agent\nmetadata:\n  name: a\n  description: d\nspec:\n  role: Help.\n{inner}"
     )
-    return seed, f"name: a\ndescription: d\nprompt: Help.\n{body}"
+    return initrunner, f"name: a\ndescription: d\nprompt: Help.\n{body}"
 
 
 def test_both_forms_give_the_same_role(tmp_path: Path) -> None:
     """Only the lines and the paths inside the file differ."""
-    (seed, _), (flat, said) = (loaded(tmp_path, text) for text in both(FULL))
-    assert seed is not None
+    (initrunner, _), (flat, messages) = (load_text(tmp_path, text) for text in in_both_forms(FULL))
+    assert initrunner is not None
     assert flat is not None
-    assert said == ""
-    assert (seed.tools[0].where, flat.tools[0].where) == ("spec.tools[0]", "tools[0]")
-    assert (seed.skill_lines, flat.skill_lines) == ((16, 16), (12, 12))
-    aside = {"skill_lines": (), "tools": ()}
-    assert seed.with_changes(**aside) == flat.with_changes(**aside)
-    assert seed.tools[0].key == flat.tools[0].key
-    assert flat.with_changes(**aside) == Role(
+    assert messages == ""
+    assert (initrunner.tools[0].where, flat.tools[0].where) == ("spec.tools[0]", "tools[0]")
+    assert (initrunner.skill_lines, flat.skill_lines) == ((16, 16), (12, 12))
+    without_lines = {"skill_lines": (), "tools": ()}
+    assert initrunner.with_changes(**without_lines) == flat.with_changes(**without_lines)
+    assert initrunner.tools[0].key == flat.tools[0].key
+    assert flat.with_changes(**without_lines) == Role(
         path=str(tmp_path / "role.yaml"),
         name="a",
         description="d",
@@ -100,9 +100,9 @@ def test_both_forms_give_the_same_role(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", [0, 1], ids=["initrunner", "flat"])
 def test_missing_keys_have_defaults(tmp_path: Path, form: int) -> None:
     """InitRunner, "Configuration": discovery is on, with 50 skills at most."""
-    role, said = loaded(tmp_path, both("")[form])
+    role, messages = load_text(tmp_path, in_both_forms("")[form])
     assert role is not None
-    assert said == ""
+    assert messages == ""
     assert (role.auto_skills_enabled, role.max_skills) == (True, 50)
     assert (role.model, role.guardrails, role.security) == (ModelConfig(), Guardrails(), Security())
     assert role.folder == str(tmp_path)
@@ -137,11 +137,11 @@ def test_initrunners_own_roles_are_read() -> None:
 )
 def test_a_model_can_be_one_text(tmp_path: Path, text: str, provider: str, name: str, url: str | None) -> None:
     """`provider:name` and `openai:NAME@URL`, in the role and on the command line."""
-    wanted = ModelConfig(provider=provider, name=name, base_url=url)
-    assert parse_model(text) == wanted
-    role, said = loaded(tmp_path, f"name: a\nprompt: x\nmodel: '{text}'\n")
+    expected = ModelConfig(provider=provider, name=name, base_url=url)
+    assert parse_model(text) == expected
+    role, messages = load_text(tmp_path, f"name: a\nprompt: x\nmodel: '{text}'\n")
     assert role is not None
-    assert (role.model, said) == (wanted, "")
+    assert (role.model, messages) == (expected, "")
 
 
 # ── what is wrong ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -150,23 +150,23 @@ def test_a_model_can_be_one_text(tmp_path: Path, text: str, provider: str, name:
 @pytest.mark.parametrize("case", [*BROKEN])
 def test_each_error_is_reported_once_with_its_place(tmp_path: Path, case: str) -> None:
     """With the path inside the file, line, column and hint."""
-    text, said = BROKEN[case]
-    assert loaded(tmp_path, text)[1] == said
+    text, messages = BROKEN[case]
+    assert load_text(tmp_path, text)[1] == messages
 
 
 @pytest.mark.parametrize("case", [*UNREADABLE])
 def test_a_file_that_is_not_a_map_is_not_a_role(tmp_path: Path, case: str) -> None:
-    text, said = UNREADABLE[case]
-    assert loaded(tmp_path, text) == (None, said)
+    text, messages = UNREADABLE[case]
+    assert load_text(tmp_path, text) == (None, messages)
 
 
 def test_all_errors_are_reported_together(tmp_path: Path) -> None:
     """The valid parts are read all the same."""
     text = INITRUNNER_ROLE + "  skils: []\n  guardrails: {max_tool_calls: many}\n"
     text += "  tools:\n  - type: gti\n  - type: git\n    red_only: 1\n  - type: shell\n"
-    role, said = loaded(tmp_path, text)
+    role, messages = load_text(tmp_path, text)
     assert role is not None
-    assert said.splitlines() == [
+    assert messages.splitlines() == [
         "8:3: unknown key `spec.skils` (did you mean `skills`?)",
         "11:11: unknown tool type `gti` (did you mean `git`?)",
         "13:5: unknown key `spec.tools[1].red_only` (did you mean `read_only`?)",
@@ -177,9 +177,9 @@ def test_all_errors_are_reported_together(tmp_path: Path) -> None:
 
 def test_at_most_fifty_findings_are_reported(tmp_path: Path) -> None:
     """The last one says that there are more."""
-    _, said = loaded(tmp_path, FLAT_ROLE + "".join(f"k{number}: 1\n" for number in range(300)))
-    assert len(said.splitlines()) == 50
-    assert said.splitlines()[-1] == "53:1: more problems are not shown (fix the problems above, then check again)"
+    _, messages = load_text(tmp_path, FLAT_ROLE + "".join(f"k{number}: 1\n" for number in range(300)))
+    assert len(messages.splitlines()) == 50
+    assert messages.splitlines()[-1] == "53:1: more problems are not shown (fix the problems above, then check again)"
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "large", "nul", "utf-16"])
@@ -199,18 +199,18 @@ def test_an_unreadable_file_is_a_finding(tmp_path: Path, kind: str) -> None:
 
 def test_control_characters_in_a_key_are_escaped(tmp_path: Path) -> None:
     """The message goes to a terminal."""
-    _, said = loaded(tmp_path, FLAT_ROLE + '"\\e[2J\\u202e": 1\n')
-    assert "\x1b" not in said
-    assert "\u202e" not in said
+    _, messages = load_text(tmp_path, FLAT_ROLE + '"\\e[2J\\u202e": 1\n')
+    assert "\x1b" not in messages
+    assert "\u202e" not in messages
 
 
 # ── the schema ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def valid(text: str) -> bool:
+def schema_accepts(text: str) -> bool:
     validator: Any = jsonschema.Draft202012Validator(schema())
-    taken: bool = validator.is_valid(yaml.safe_load(text))
-    return taken
+    accepted: bool = validator.is_valid(yaml.safe_load(text))
+    return accepted
 
 
 def test_the_published_schema_is_current() -> None:
@@ -222,18 +222,18 @@ def test_the_published_schema_is_current() -> None:
 
 @pytest.mark.parametrize("path", SEEDS, ids=lambda path: path.stem)
 def test_the_schema_accepts_initrunners_own_roles(path: Path) -> None:
-    assert valid(path.read_text(encoding="utf-8"))
+    assert schema_accepts(path.read_text(encoding="utf-8"))
 
 
 def test_the_schema_accepts_both_forms() -> None:
     """With all keys, and with the required ones alone."""
-    assert [valid(text) for body in (FULL, "") for text in both(body)] == [True] * 4
+    assert [schema_accepts(text) for body in (FULL, "") for text in in_both_forms(body)] == [True] * 4
 
 
 @pytest.mark.parametrize("case", [*BROKEN])
 def test_the_schema_rejects_what_the_reader_rejects(case: str) -> None:
     """Except for duplicate keys and invalid YAML, which a schema cannot see."""
-    assert not valid(BROKEN[case][0])
+    assert not schema_accepts(BROKEN[case][0])
 
 
 @pytest.mark.parametrize("kind", TOOL_FIELDS)
@@ -251,9 +251,9 @@ def test_each_tool_is_in_the_schema(tmp_path: Path, kind: str) -> None:
     roles = []
     for options in (given, full):
         text = FLAT_ROLE + "tools: " + json.dumps([{"type": kind, **options}]) + "\n"
-        role, said = loaded(tmp_path, text)
+        role, messages = load_text(tmp_path, text)
         assert role is not None
-        assert said == ""
-        assert valid(text)
+        assert messages == ""
+        assert schema_accepts(text)
         roles.append(role)
     assert roles[0].tools[0].key == roles[1].tools[0].key

@@ -40,7 +40,7 @@ DEFAULTS = {
 }
 
 
-def taken(text: str, **readers: Any) -> tuple[dict[str, Any], list[str]]:
+def read_text(text: str, **readers: Any) -> tuple[dict[str, Any], list[str]]:
     """Return what is read of a file, and what is said of it."""
     report = FindingCollector("f.yaml", "role-invalid")
     form = read_yaml_mapping(text.encode(), report)
@@ -51,10 +51,10 @@ def taken(text: str, **readers: Any) -> tuple[dict[str, Any], list[str]]:
 
 def test_missing_and_empty_keys_have_defaults() -> None:
     """Changing a returned default does not change the table."""
-    assert taken("word: w\n") == ({"word": "w", **DEFAULTS}, [])
-    assert taken("word: w\n" + "".join(f"{name}:\n" for name in DEFAULTS)) == ({"word": "w", **DEFAULTS}, [])
-    taken("word: w\n")[0]["env"]["A"] = "changed"
-    assert taken("word: w\n")[0]["env"] == {}
+    assert read_text("word: w\n") == ({"word": "w", **DEFAULTS}, [])
+    assert read_text("word: w\n" + "".join(f"{name}:\n" for name in DEFAULTS)) == ({"word": "w", **DEFAULTS}, [])
+    read_text("word: w\n")[0]["env"]["A"] = "changed"
+    assert read_text("word: w\n")[0]["env"] == {}
 
 
 def test_each_kind_is_read() -> None:
@@ -63,7 +63,7 @@ def test_each_kind_is_read() -> None:
         "word: 012\nchoice: b\nwords: [1.0, yes]\nchoices: [PUT]\non: false\ncount: 5\nseconds: 0.25\ndegree: 0\n"
         "env: {A: 1}\ninner: {deep: 7}\nrows:\n- name: n\n"
     )
-    assert taken(text) == (
+    assert read_text(text) == (
         {
             "word": "012",
             "choice": "b",
@@ -87,8 +87,8 @@ def test_all_errors_are_reported_together() -> None:
         "wrd: w\nchoice: c\nwords: w\nchoices: [GOT]\non: on\ncount: 6\nseconds: 0\ndegree: -1\nenv: [A]\n"
         "inner: {deep: x, dep: 1}\nrows:\n- nam: n\n- x\n"
     )
-    values, said = taken(text)
-    assert said == [
+    values, messages = read_text(text)
+    assert messages == [
         "1:1 unknown key `wrd`",
         "1:1 missing key `word`",
         "2:9 invalid value `c` of `choice`",
@@ -112,14 +112,14 @@ def test_all_errors_are_reported_together() -> None:
 def test_a_kind_can_have_a_custom_reader() -> None:
     """It gets the form and the key; it is not called for a missing key."""
 
-    def loud(form: MappingReader, name: str) -> str:
+    def read_in_capitals(form: MappingReader, name: str) -> str:
         return (form.get_text(name) or "").upper()
 
     report = FindingCollector("f.yaml", "role-invalid")
     form = read_yaml_mapping(b"a: x\n", report)
     assert form is not None
     table = {"a": FieldSpec(kind="loud", doc=""), "b": FieldSpec(kind="loud", doc="", default="silence")}
-    assert read_fields(form, table, {"loud": loud}) == {"a": "X", "b": "silence"}
+    assert read_fields(form, table, {"loud": read_in_capitals}) == {"a": "X", "b": "silence"}
     assert map_items(form, "a") == []
     assert [item.message for item in report.findings] == ["`a` is text (`x`), not a list"]
 
@@ -166,9 +166,9 @@ VALIDATOR: Any = jsonschema.Draft202012Validator(schema(TABLE))
 @given(st.dictionaries(st.sampled_from([*TABLE, "other"]), _VALUES, max_size=5))
 def test_the_schema_accepts_exactly_what_the_reader_accepts(value: dict[str, Any]) -> None:
     """For values that YAML 1.2 and JSON Schema name alike; here `1.0` is not an integer."""
-    said = taken(yaml.safe_dump(value, sort_keys=False) if value else "{}")[1]
+    messages = read_text(yaml.safe_dump(value, sort_keys=False) if value else "{}")[1]
     valid = VALIDATOR.is_valid(value)
-    assert (said == []) is valid, said
+    assert (messages == []) is valid, messages
 
 
 @pytest.mark.parametrize(
@@ -176,4 +176,4 @@ def test_the_schema_accepts_exactly_what_the_reader_accepts(value: dict[str, Any
 )
 def test_yaml_1_1_booleans_and_numbers_are_rejected(text: str) -> None:
     """YAML readers disagree about `yes`, `True` and `0x3`."""
-    assert len(taken(text)[1]) == 1
+    assert len(read_text(text)[1]) == 1

@@ -29,7 +29,7 @@ def top(tmp_path: Path) -> Path:
     return tmp_path.resolve()
 
 
-def named(top: Path, *references: str, **env: str) -> tuple[tuple[LoadedSkill, ...], tuple[Finding, ...]]:
+def load_references(top: Path, *references: str, **env: str) -> tuple[tuple[LoadedSkill, ...], tuple[Finding, ...]]:
     """Return the skills that a role with these references gets, with two folders named by its user."""
     file = top / "roles/role.yaml"
     lines = "".join(f"- {reference!r}\n" for reference in references)
@@ -41,15 +41,15 @@ def named(top: Path, *references: str, **env: str) -> tuple[tuple[LoadedSkill, .
     return load_explicit_skills(role, dirs=dirs, home=str(top / "home"), env=env)
 
 
-def flat(file: Path) -> Path:
+def write_flat_skill(file: Path) -> Path:
     """Write a skill in InitRunner's flat format."""
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"---\nname: {file.stem}\ndescription: d\n---\n{file.parent.name} flat\n", encoding="utf-8")
     return file
 
 
-def paths(found: tuple[tuple[LoadedSkill, ...], tuple[Finding, ...]], top: Path) -> list[str]:
-    loaded, findings = found
+def loaded_paths(result: tuple[tuple[LoadedSkill, ...], tuple[Finding, ...]], top: Path) -> list[str]:
+    loaded, findings = result
     assert findings == ()
     return [os.path.relpath(one.path, top) for one in loaded]
 
@@ -76,8 +76,8 @@ def test_a_bare_name_is_looked_up_in_order_of_priority(top: Path, at: int) -> No
         if file.name == "SKILL.md":
             skill(file.parent)
         else:
-            flat(file)
-    assert paths(named(top, "pdf"), top) == [ORDER[at]]
+            write_flat_skill(file)
+    assert loaded_paths(load_references(top, "pdf"), top) == [ORDER[at]]
 
 
 def test_skill_dir_comes_before_the_environment_variables(top: Path) -> None:
@@ -113,21 +113,21 @@ def test_paths_are_relative_to_the_role_s_folder(
     skill(top / "roles/skills/pdf")
     skill(top / "first/pdf")
     for file in ("first/csv.md", "roles/local.md", "home/own.md", "first/local.md"):
-        flat(top / file)
-    assert paths(named(top, reference), top) == [path]
+        write_flat_skill(top / file)
+    assert loaded_paths(load_references(top, reference), top) == [path]
 
 
 def test_a_reference_can_be_an_absolute_path(top: Path) -> None:
     file = skill(top / "elsewhere/pdf")
-    assert paths(named(top, str(file)), top) == ["elsewhere/pdf/SKILL.md"]
-    assert paths(named(top, str(file.parent)), top) == ["elsewhere/pdf/SKILL.md"]
+    assert loaded_paths(load_references(top, str(file)), top) == ["elsewhere/pdf/SKILL.md"]
+    assert loaded_paths(load_references(top, str(file.parent)), top) == ["elsewhere/pdf/SKILL.md"]
 
 
 def test_a_flat_file_has_no_skill_folder(top: Path) -> None:
     """Other files share its folder, so its tools must not see it."""
-    flat(top / "roles/skills/pdf.md")
+    write_flat_skill(top / "roles/skills/pdf.md")
     skill(top / "roles/skills/csv")
-    pdf, csv = named(top, "pdf", "csv")[0]
+    pdf, csv = load_references(top, "pdf", "csv")[0]
     assert (pdf.folder, pdf.body.strip()) == (None, "skills flat")
     assert csv.folder == str(top / "roles/skills/csv")
 
@@ -137,7 +137,7 @@ def test_skills_are_loaded_once_in_the_role_s_order(top: Path) -> None:
     for name in ("a", "b", "c"):
         skill(top / f"roles/skills/{name}")
     (top / "roles/link").symlink_to("skills/b")
-    assert paths(named(top, "c", "a", "./skills/c/SKILL.md", "b", "./link"), top) == [
+    assert loaded_paths(load_references(top, "c", "a", "./skills/c/SKILL.md", "b", "./link"), top) == [
         "roles/skills/c/SKILL.md",
         "roles/skills/a/SKILL.md",
         "roles/skills/b/SKILL.md",
@@ -147,7 +147,7 @@ def test_skills_are_loaded_once_in_the_role_s_order(top: Path) -> None:
 # ── what keeps one from being loaded ─────────────────────────────────────────────────────────────────────────────────
 
 
-def said(findings: tuple[Finding, ...], top: Path) -> list[str]:
+def described(findings: tuple[Finding, ...], top: Path) -> list[str]:
     return [
         f"{os.path.relpath(item.path or '', top)}:{item.line} {item.message.replace(str(top), '')} ({item.hint})"
         for item in findings
@@ -157,9 +157,9 @@ def said(findings: tuple[Finding, ...], top: Path) -> list[str]:
 def test_a_missing_skill_is_reported_with_the_paths_that_were_tried(top: Path) -> None:
     """All missing skills together, each with its line and a similar name."""
     skill(top / "roles/skills/summarizer")
-    loaded, findings = named(top, "sumarizer", "summarizer", "./x.md", "../../../etc")
+    loaded, findings = load_references(top, "sumarizer", "summarizer", "./x.md", "../../../etc")
     assert [one.name for one in loaded] == ["summarizer"]
-    assert said(findings, top) == [
+    assert described(findings, top) == [
         (
             "roles/role.yaml:4 skill not found: `sumarizer` (looked for /roles/skills/sumarizer/SKILL.md, "
             "/roles/skills/sumarizer.md, /first/sumarizer/SKILL.md, /first/sumarizer.md, /second/sumarizer/SKILL.md, "
@@ -198,9 +198,9 @@ def test_missing_requirements_name_the_skill_and_what_it_lacks(top: Path) -> Non
     more = "requires:\n  env: [SEARCH_API_KEY, EMPTY, SET]\n  bins: [curl-of-nobody, sh]\n"
     skill(top / "roles/skills/web", more=more)
     skill(top / "roles/skills/other", more="requires:\n  bins: [no-such-program]\n")
-    loaded, findings = named(top, "web", "other", EMPTY=" ", SET="1", PATH="/usr/bin:/bin")
+    loaded, findings = load_references(top, "web", "other", EMPTY=" ", SET="1", PATH="/usr/bin:/bin")
     assert loaded == ()
-    assert said(findings, top) == [
+    assert described(findings, top) == [
         (
             "roles/skills/web/SKILL.md:4 the skill `web` cannot be used: the environment variable `SEARCH_API_KEY` is "
             "not set (set `SEARCH_API_KEY` before you start the agent)"
@@ -240,7 +240,7 @@ def test_an_invalid_skill_is_not_loaded(top: Path, text: str, words: str) -> Non
     """InitRunner: "name str (required)", "description str (required)"; its tools are as strict as a role's."""
     file = skill(top / "roles/skills/pdf")
     file.write_text(text, encoding="utf-8")
-    loaded, findings = named(top, "pdf")
+    loaded, findings = load_references(top, "pdf")
     assert loaded == ()
     assert findings
     assert all(item.path == str(file) for item in findings)
@@ -251,7 +251,7 @@ def test_other_fields_of_a_skill_are_ignored(top: Path) -> None:
     """InitRunner: "Unknown frontmatter fields are silently ignored"; "a skill cannot reference other skills"."""
     skill(top / "roles/skills/other")
     skill(top / "roles/skills/pdf", more="skills: [other]\nversion: 9\nmetadata: {a: b}\nlicense: MIT\n")
-    loaded, findings = named(top, "pdf")
+    loaded, findings = load_references(top, "pdf")
     assert findings == ()
     assert [one.name for one in loaded] == ["pdf"]
 
@@ -272,4 +272,4 @@ def test_tools_as_text_are_ignored(top: Path, tools: str) -> None:
     """Many skills list names of tools there, as in Claude Code's agents."""
     file = skill(top / "roles/skills/pdf", more=f"tools: {tools}\n")
     assert read_skill_tools(load(str(file))) == ((), [])
-    assert [one.tools for one in named(top, "pdf")[0]] == [()]
+    assert [one.tools for one in load_references(top, "pdf")[0]] == [()]

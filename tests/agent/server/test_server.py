@@ -31,7 +31,7 @@ def chat() -> Iterator[ChatServer]:
 
 
 @pytest.fixture(scope="module")
-def lasting() -> Iterator[ChatServer]:
+def shared_chat() -> Iterator[ChatServer]:
     """One that many are answered by."""
     with ChatServer() as server:
         yield server
@@ -60,12 +60,12 @@ def events(response: httpx2.Response) -> list[Any]:
 
 def test_an_answer_is_one_object_in_openais_format(chat: ChatServer) -> None:
     answer = post(chat, {"model": "parrot", "messages": HELLO, "temperature": 1, "unknown": {"x": 1}})
-    said = answer.json()
+    text = answer.json()
     assert answer.status_code == 200
-    assert said.pop("id").startswith("chatcmpl-")
-    assert isinstance(said.pop("created"), int)
+    assert text.pop("id").startswith("chatcmpl-")
+    assert isinstance(text.pop("created"), int)
     message = {"role": "assistant", "content": "parrot: hello", "refusal": None}
-    assert said == {
+    assert text == {
         "object": "chat.completion",
         "model": "parrot",
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
@@ -182,19 +182,19 @@ BAD: list[tuple[str, Any, int, str]] = [
 @pytest.mark.parametrize(("body", "status", "words"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_invalid_request_gets_an_error_in_openais_format(
-    lasting: ChatServer, body: Any, status: int, words: str, stream: bool
+    shared_chat: ChatServer, body: Any, status: int, words: str, stream: bool
 ) -> None:
     """With the same status for streams; the next request is answered."""
     if isinstance(body, dict):
         body = {"stream": stream, **body}
-    answer = post(lasting, body)
+    answer = post(shared_chat, body)
     error = answer.json()["error"]
     assert answer.status_code == status
     assert words in error["message"]
     assert "\x1b" not in error["message"]
     assert error.keys() == {"message", "type", "param", "code"}
     assert error["type"] == ("server_error" if status >= 500 else "invalid_request_error")
-    assert post(lasting, {"messages": HELLO}).status_code == 200
+    assert post(shared_chat, {"messages": HELLO}).status_code == 200
 
 
 def test_an_error_after_the_first_part_ends_the_stream(chat: ChatServer) -> None:
@@ -269,13 +269,13 @@ def test_a_configured_key_is_required() -> None:
 
 
 @pytest.mark.parametrize(("said", "stream"), [("wait", False), ("wait", True), ("wait later", True)])
-def test_a_disconnect_cancels_the_request(chat: ChatServer, said: str, stream: bool) -> None:
+def test_a_disconnect_cancels_the_request(chat: ChatServer, text: str, stream: bool) -> None:
     """Before the first part and after it."""
-    body = json.dumps({"messages": [{"role": "user", "content": said}], "stream": stream}).encode()
+    body = json.dumps({"messages": [{"role": "user", "content": text}], "stream": stream}).encode()
     head = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json"
     with socket.create_connection(("127.0.0.1", chat.port)) as client:
         client.sendall(f"{head}\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
-        if said == "wait later":
+        if text == "wait later":
             while b"first" not in client.recv(65536):
                 pass
         else:

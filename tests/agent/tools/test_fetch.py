@@ -57,33 +57,33 @@ def test_a_private_address_is_refused_before_anything_is_sent() -> None:
     assert site.requests == []
 
 
-def named(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
+def resolve_names_to(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
     """Let names mean these addresses, one answer after another, the last for ever; returns the names."""
-    asked: list[str] = []
+    looked_up: list[str] = []
 
-    def look(host: Any, port: Any, *_: Any, **__: Any) -> list[Any]:
-        asked.append(str(host))
-        address = answers[min(len(asked), len(answers)) - 1]
+    def fake_getaddrinfo(host: Any, port: Any, *_: Any, **__: Any) -> list[Any]:
+        looked_up.append(str(host))
+        address = answers[min(len(looked_up), len(answers)) - 1]
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
-    monkeypatch.setattr(socket, "getaddrinfo", look)
-    return asked
+    monkeypatch.setattr(socket, "getaddrinfo", fake_getaddrinfo)
+    return looked_up
 
 
 def test_the_connection_goes_to_the_checked_address_with_the_name_in_host(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The name is looked up once; a second look-up could give another address."""
-    asked = named(monkeypatch, "127.0.0.1", "127.0.0.99")
+    looked_up = resolve_names_to(monkeypatch, "127.0.0.1", "127.0.0.99")
     with Site({"*": echo}) as site:
         get(f"http://rebind.example:{site.port}/")
-    assert asked == ["rebind.example"]
+    assert looked_up == ["rebind.example"]
     assert site.requests[0].headers["host"] == f"rebind.example:{site.port}"
 
 
 def test_a_redirect_to_a_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each redirect is checked like the first URL."""
-    named(monkeypatch, "127.0.0.1")
+    resolve_names_to(monkeypatch, "127.0.0.1")
     access = NetworkAccess(allow_private_addresses=True, allowed=(("start.example",),))
     with (
         Site({"/in": redirect("http://169.254.169.254/latest/meta-data/"), "*": echo}) as site,
@@ -283,7 +283,7 @@ def test_tls_checks_the_name_rather_than_the_address(tls: tuple[Path, Path], mon
     """A certificate for another name is rejected, even at the same address."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*tls)
-    named(monkeypatch, "127.0.0.1")
+    resolve_names_to(monkeypatch, "127.0.0.1")
     monkeypatch.setenv("SSL_CERT_FILE", str(tls[0]))
     with Site({"*": echo}, context=context) as site:
         assert get(f"https://names.example:{site.port}/").status == 200
@@ -298,7 +298,7 @@ def test_a_redirect_from_https_to_http_is_refused_with_headers(
     """Without headers it is allowed."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*tls)
-    named(monkeypatch, "127.0.0.1")
+    resolve_names_to(monkeypatch, "127.0.0.1")
     monkeypatch.setenv("SSL_CERT_FILE", str(tls[0]))
     with Site({"*": echo}) as plain, Site({"*": redirect(f"{plain.url}/")}, context=context) as site:
         with pytest.raises(RefusedError, match="not encrypted"):

@@ -97,9 +97,9 @@ def test_arguments_are_described_as_json_schema(folder: Path) -> None:
         ({"path": "notes.md", "limit": 0}, None),
     ],
 )
-def test_invalid_arguments_are_a_failed_tool_call(given: dict[str, Any], said: str | None, folder: Path) -> None:
+def test_invalid_arguments_are_a_failed_tool_call(given: dict[str, Any], message: str | None, folder: Path) -> None:
     top = "`offset` must be 0 or more and `limit` 1 or more; leave them out to read from the start"
-    assert failure_message(tools_of(folder)["read_file"], **given) == (said or top)
+    assert failure_message(tools_of(folder)["read_file"], **given) == (message or top)
 
 
 # ── paths ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -141,28 +141,28 @@ def test_links_are_not_followed(folder: Path) -> None:
     (folder / "in.md").symlink_to("notes.md")
     (folder / "up").symlink_to("..")
     (folder / "loop").symlink_to("loop")
-    found = writing(folder)
+    tools = writing(folder)
     for path, link in (("out.md", "out.md"), ("in.md", "in.md"), ("up/secret.txt", "up"), ("loop/a/b", "loop")):
-        assert failure_message(found["read_file"], path=path) == f"`{link}` {LINK}"
-        assert failure_message(found["edit_file"], path=path, old="a", new="b") == f"`{link}` {LINK}"
-    assert failure_message(found["list_directory"], path="up") == f"`up` {LINK}"
-    assert failure_message(found["write_file"], path="up/new.md", content="x") == f"`up` {LINK}"
-    said = failure_message(found["write_file"], path="out.md", content="x")
-    assert said == "`out.md` is a link; choose another name"
+        assert failure_message(tools["read_file"], path=path) == f"`{link}` {LINK}"
+        assert failure_message(tools["edit_file"], path=path, old="a", new="b") == f"`{link}` {LINK}"
+    assert failure_message(tools["list_directory"], path="up") == f"`up` {LINK}"
+    assert failure_message(tools["write_file"], path="up/new.md", content="x") == f"`up` {LINK}"
+    message = failure_message(tools["write_file"], path="out.md", content="x")
+    assert message == "`out.md` is a link; choose another name"
     assert (folder.parent / "secret.txt").read_text() == SECRET
     assert not (folder.parent / "new.md").exists()
-    assert "up (a link)" in found["list_directory"].call()
-    assert found["search_files"].call(pattern="secret*") == "no match for `secret*`"
+    assert "up (a link)" in tools["list_directory"].call()
+    assert tools["search_files"].call(pattern="secret*") == "no match for `secret*`"
 
 
 def test_a_folder_that_became_a_link_is_refused(folder: Path) -> None:
     """Also one of its parents."""
     (folder / "docs/deep/x.md").write_text("x")
-    found = tools_of(folder, root_path="docs/deep")["read_file"]
-    assert found.call(path="x.md") == "x"
+    tools = tools_of(folder, root_path="docs/deep")["read_file"]
+    assert tools.call(path="x.md") == "x"
     (folder / "docs").rename(folder / "old")
     (folder / "docs").symlink_to("old")
-    assert LINK in failure_message(found, path="x.md")
+    assert LINK in failure_message(tools, path="x.md")
 
 
 def test_a_folder_that_keeps_changing_into_a_link_never_leads_out(folder: Path) -> None:
@@ -200,15 +200,15 @@ def test_fifos_sockets_and_devices_are_not_opened(folder: Path) -> None:
         os.chdir(folder)
         listening.bind("socket")
         os.chdir(here)
-    found = writing(folder)
+    tools = writing(folder)
     begun = time.monotonic()
-    assert failure_message(found["read_file"], path="fifo") == "`fifo` is a FIFO; only regular files can be opened"
-    assert failure_message(found["read_file"], path="socket").startswith("`socket` is a socket")
-    assert failure_message(found["write_file"], path="fifo", content="x").startswith(
+    assert failure_message(tools["read_file"], path="fifo") == "`fifo` is a FIFO; only regular files can be opened"
+    assert failure_message(tools["read_file"], path="socket").startswith("`socket` is a socket")
+    assert failure_message(tools["write_file"], path="fifo", content="x").startswith(
         "`fifo` is a FIFO; choose another name"
     )
     assert (
-        failure_message(found["list_directory"], path="fifo") == "`fifo` is a FIFO, not a folder; see `list_directory`"
+        failure_message(tools["list_directory"], path="fifo") == "`fifo` is a FIFO, not a folder; see `list_directory`"
     )
     assert time.monotonic() - begun < 1
 
@@ -249,8 +249,8 @@ def test_a_long_listing_is_cut(folder: Path) -> None:
     lines = tools_of(folder)["list_directory"].call(path="docs").split("\n")
     assert (len(lines), lines[0]) == (501, "00000 (0 bytes)")
     assert lines[-1] == "[and 705 more; use `search_files` to find them]"
-    found = tools_of(folder)["search_files"].call(pattern="0*").split("\n")
-    assert found[-1] == "[only the first 500 matches; use a narrower pattern, or search in one of the folders]"
+    tools = tools_of(folder)["search_files"].call(pattern="0*").split("\n")
+    assert tools[-1] == "[only the first 500 matches; use a narrower pattern, or search in one of the folders]"
 
 
 def test_a_long_file_is_read_in_parts(folder: Path) -> None:
@@ -261,11 +261,11 @@ def test_a_long_file_is_read_in_parts(folder: Path) -> None:
     whole, offset = "", 0
     for _ in range(30):
         part = tool.call(path="long.md", offset=offset)
-        said, mark, rest = part.rpartition("\n[bytes ")
+        message, mark, rest = part.rpartition("\n[bytes ")
         if not mark:
             whole += part
             break
-        whole, offset = whole + said, int(rest.split("offset=")[1].rstrip("]"))
+        whole, offset = whole + message, int(rest.split("offset=")[1].rstrip("]"))
     assert whole == text
     size = len(text.encode())
     assert tool.call(path="long.md", limit=4).endswith(f"\n[bytes 0 to 4 of {size:,}; read on with offset=4]")
@@ -298,12 +298,12 @@ def test_a_binary_file_is_not_read(folder: Path) -> None:
 def test_only_allowed_extensions_are_opened(folder: Path) -> None:
     """With or without a dot in the configuration, in upper or lower case."""
     (folder / "A.MD").write_text("a")
-    found = writing(folder, allowed_extensions=(".md", "TXT"))
-    assert found["read_file"].call(path="A.MD") == "a"
-    said = "`docs/deep/test_api.py` does not have an allowed extension; allowed are .md, .txt"
-    assert failure_message(found["read_file"], path="docs/deep/test_api.py") == said
-    assert "allowed extension" in failure_message(found["write_file"], path="x.sh", content="")
-    assert found["write_file"].call(path="new/x.txt", content="é") == "created `new/x.txt`: 2 bytes"
+    tools = writing(folder, allowed_extensions=(".md", "TXT"))
+    assert tools["read_file"].call(path="A.MD") == "a"
+    message = "`docs/deep/test_api.py` does not have an allowed extension; allowed are .md, .txt"
+    assert failure_message(tools["read_file"], path="docs/deep/test_api.py") == message
+    assert "allowed extension" in failure_message(tools["write_file"], path="x.sh", content="")
+    assert tools["write_file"].call(path="new/x.txt", content="é") == "created `new/x.txt`: 2 bytes"
 
 
 # ── searching ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -324,11 +324,11 @@ def test_only_allowed_extensions_are_opened(folder: Path) -> None:
         ("/etc/*", ".", "no match for `/etc/*`"),
     ],
 )
-def test_files_are_found_by_pattern(pattern: str, path: str, found: str, folder: Path) -> None:
+def test_files_are_found_by_pattern(pattern: str, path: str, tools: str, folder: Path) -> None:
     """Except in `.git`."""
     (folder / ".git").mkdir()
     (folder / ".git/x.md").touch()
-    assert tools_of(folder)["search_files"].call(pattern=pattern, path=path) == found
+    assert tools_of(folder)["search_files"].call(pattern=pattern, path=path) == tools
 
 
 def test_no_pattern_takes_long(folder: Path) -> None:
@@ -352,9 +352,9 @@ def test_a_file_is_replaced_in_one_step(folder: Path) -> None:
     """Its permissions stay, a reader sees all of the old text, and no other file is left."""
     (folder / "run.sh").write_text("old")
     (folder / "run.sh").chmod(0o750)
-    found = writing(folder)
+    tools = writing(folder)
     with open(folder / "run.sh", encoding="utf-8") as old:
-        assert found["write_file"].call(path="run.sh", content="new\r\n") == "wrote `run.sh`: 5 bytes"
+        assert tools["write_file"].call(path="run.sh", content="new\r\n") == "wrote `run.sh`: 5 bytes"
         assert old.read() == "old"
     assert (folder / "run.sh").read_bytes() == b"new\r\n"
     assert stat.S_IMODE((folder / "run.sh").stat().st_mode) == 0o750

@@ -41,7 +41,7 @@ def sh(folder: Path, line: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template_repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with two commits and something changed."""
     folder = tmp_path_factory.mktemp("made") / "repo"
     folder.mkdir()
@@ -52,9 +52,9 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def repo(made_once: Path, tmp_path: Path) -> Path:
+def repo(template_repo: Path, tmp_path: Path) -> Path:
     """A copy of it."""
-    return shutil.copytree(made_once, tmp_path.resolve() / "repo", symlinks=True)
+    return shutil.copytree(template_repo, tmp_path.resolve() / "repo", symlinks=True)
 
 
 def git(folder: Path, **given: Any) -> dict[str, Any]:
@@ -148,8 +148,8 @@ def test_a_reference_is_never_an_option_or_a_file(ref: str, repo: Path) -> None:
     """With any of the tools."""
     tools = git(repo)
     for name in ("git_diff", "git_show", "git_changed_files"):
-        said = failure_message(tools[name], ref=ref)
-        assert said.endswith(NO_COMMIT)
+        output = failure_message(tools[name], ref=ref)
+        assert output.endswith(NO_COMMIT)
     assert not (repo / "x").exists()
 
 
@@ -176,8 +176,8 @@ def test_a_path_is_literal(repo: Path) -> None:
     sh(repo, "git add -A; git commit -qm Strange; echo more >> ./-p; echo more >> ':(top)a.txt'; echo more >> '*.txt'")
     tools = git(repo, read_only=False)
     for name in ("-p", ":(top)a.txt", "*.txt"):
-        said = tools["git_diff"].call(path=name)
-        assert said.count("+more") == 1
+        output = tools["git_diff"].call(path=name)
+        assert output.count("+more") == 1
         assert tools["git_log"].call(path=name).count("commit ") == 1
         assert "strange" in tools["git_blame"].call(path=name)
         assert tools["git_add"].call(path=name).startswith("M ")
@@ -271,8 +271,8 @@ def test_no_program_that_a_repository_configures_is_run(include: bool, repo: Pat
     if include:
         (repo / ".git/config").rename(repo / "settings")
         (repo / ".git/config").write_text("[core]\nrepositoryformatversion = 0\n[include]\npath = ../settings\n")
-    said = subprocess.run(["git", "diff"], cwd=repo, capture_output=True, check=False)
-    assert mark.exists(), f"the trap is none: {said!r}"
+    output = subprocess.run(["git", "diff"], cwd=repo, capture_output=True, check=False)
+    assert mark.exists(), f"the program does not run without protection: {output!r}"
     mark.unlink()
     tools = git(repo, read_only=False)
     tools["git_status"].call()
@@ -307,7 +307,7 @@ def test_nothing_is_fetched(repo: Path) -> None:
     ):
         subprocess.run(["git", "config", key, value], cwd=repo, check=True)
     subprocess.run(["git", "cat-file", "-p", blob], cwd=repo, capture_output=True, check=False)
-    assert mark.exists(), "the trap is none"
+    assert mark.exists(), "the program does not run without protection"
     mark.unlink()
     assert "git failed" in failure_message(git(repo)["git_show"], ref="HEAD:docs/b.txt")
     assert not mark.exists(), mark.read_text()
@@ -323,7 +323,7 @@ def test_no_program_that_a_submodule_configures_is_run(repo: Path) -> None:
     mark = repo / "ran"
     (inner / "a.txt").write_text("y")
     subprocess.run(["git", "status"], cwd=repo, capture_output=True, check=False)
-    assert mark.exists(), "the trap is none"
+    assert mark.exists(), "the program does not run without protection"
     mark.unlink()
     tools = git(repo, read_only=False)
     for name in ("git_status", "git_diff", "git_changed_files"):
@@ -400,9 +400,9 @@ def test_a_commit_needs_an_author(repo: Path, tmp_path: Path) -> None:
 def test_long_output_is_cut(repo: Path) -> None:
     """The model sees that."""
     (repo / "a.txt").write_text("line\n" * 50_000)
-    said = git(repo, max_output_bytes=2000)["git_diff"].call()
-    assert "\n[the first 2,000 of " in said
-    assert said.endswith("are left out; ask for less]")
+    output = git(repo, max_output_bytes=2000)["git_diff"].call()
+    assert "\n[the first 2,000 of " in output
+    assert output.endswith("are left out; ask for less]")
 
 
 def test_a_slow_git_is_stopped(repo: Path) -> None:
@@ -432,7 +432,7 @@ def test_control_characters_in_names_are_escaped(repo: Path) -> None:
     (repo / "bad\x1b[2J\u202e\n.txt").write_text("x")
     (repo / os.fsdecode(b"\xff")).write_text("x")
     sh(repo, "git config core.quotePath false")
-    said = git(repo)["git_status"].call()
-    assert said.isprintable() or set(said) - {"\n"} <= {c for c in said if c.isprintable()} | {"\ufffd"}
-    assert "\x1b" not in said
-    assert "\u202e" not in said
+    output = git(repo)["git_status"].call()
+    assert output.isprintable() or set(output) - {"\n"} <= {c for c in output if c.isprintable()} | {"\ufffd"}
+    assert "\x1b" not in output
+    assert "\u202e" not in output

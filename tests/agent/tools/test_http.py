@@ -25,22 +25,22 @@ def tool(
 ) -> AgentTool:
     around = ToolContext(folder="/", policy=policy or Policy(), env=env or {})
     given = {**DEFAULTS, "base_url": base_url, "allow_private": True, "allowed_methods": ALL, **options}
-    (made,) = tools(given, around)
-    return made
+    (http_request,) = tools(given, around)
+    return http_request
 
 
-def said(text: str) -> Any:
+def echoed(text: str) -> Any:
     """What the echoing server was asked."""
     return json.loads(text.partition("\n\n")[2])
 
 
 def test_the_tool_names_its_url_and_methods() -> None:
-    made = tool("https://api.example.com/v1", allowed_methods=("GET", "POST"))
-    assert (made.kind, made.name, made.origin) == ("http", "http_request", "role")
-    assert made.description == (
+    http_request = tool("https://api.example.com/v1", allowed_methods=("GET", "POST"))
+    assert (http_request.kind, http_request.name, http_request.origin) == ("http", "http_request", "role")
+    assert http_request.description == (
         "Send an HTTP request below https://api.example.com/v1 and return the response. Methods: GET, POST."
     )
-    assert made.parameters["properties"]["method"] == {
+    assert http_request.parameters["properties"]["method"] == {
         "type": "string",
         "enum": ["GET", "POST"],
         "description": "the HTTP method",
@@ -106,31 +106,33 @@ def test_a_redirect_out_of_the_base_url_is_refused() -> None:
             "/v1/d": echo,
         }
         with Site(pages) as site:
-            made = tool(f"{site.url}/v1")
+            http_request = tool(f"{site.url}/v1")
             for path in ("/a", "/b"):
                 with pytest.raises(RefusedError, match="which is not allowed"):
-                    made.call(method="GET", path=path)
-            assert said(made.call(method="GET", path="/c"))["target"] == "/v1/d"
-            assert [asked.target for asked in site.requests] == ["/v1/a", "/v1/b", "/v1/c", "/v1/d"]
+                    http_request.call(method="GET", path=path)
+            assert echoed(http_request.call(method="GET", path="/c"))["target"] == "/v1/d"
+            assert [requested.target for requested in site.requests] == ["/v1/a", "/v1/b", "/v1/c", "/v1/d"]
     assert other.requests == []
 
 
 def test_only_configured_methods_are_allowed() -> None:
     """By default only GET."""
-    made = tool("https://api.example.com", allowed_methods=DEFAULTS["allowed_methods"])
+    http_request = tool("https://api.example.com", allowed_methods=DEFAULTS["allowed_methods"])
     with pytest.raises(RefusedError) as caught:
-        made.call(method="DELETE", path="/")
+        http_request.call(method="DELETE", path="/")
     assert str(caught.value) == "the method `DELETE` is not allowed; allowed are GET"
 
 
 def test_secrets_in_configured_headers_are_hidden_from_the_model() -> None:
     """Even if the server repeats them."""
     with Site({"*": echo}) as site:
-        made = tool(site.url, headers={"Authorization": "Bearer ${TOKEN}", "X-A": "b"}, env={"TOKEN": "s3cret-token"})
-        text = made.call(method="GET", path="/")
+        http_request = tool(
+            site.url, headers={"Authorization": "Bearer ${TOKEN}", "X-A": "b"}, env={"TOKEN": "s3cret-token"}
+        )
+        text = http_request.call(method="GET", path="/")
     assert site.requests[0].headers["authorization"] == "Bearer s3cret-token"
     assert "s3cret" not in text
-    assert said(text)["headers"]["authorization"] == "Bearer [Authorization]"
+    assert echoed(text)["headers"]["authorization"] == "Bearer [Authorization]"
 
 
 @pytest.mark.parametrize("env", [{}, {"TOKEN": ""}])
@@ -154,9 +156,9 @@ def test_a_missing_variable_is_an_error_when_the_tool_is_made(env: dict[str, str
 def test_reserved_headers_are_refused(name: str) -> None:
     """Configured ones, those about the client, and those that servers obey instead of method and path."""
     with Site({"*": echo}) as site:
-        made = tool(site.url, headers={"X-Key": "k"})
+        http_request = tool(site.url, headers={"X-Key": "k"})
         with pytest.raises(RefusedError, match="is reserved; leave it out"):
-            made.call(method="GET", path="/", headers={name: "x"})
+            http_request.call(method="GET", path="/", headers={name: "x"})
     assert site.requests == []
 
 
@@ -233,6 +235,6 @@ def test_a_line_break_in_a_variable_is_a_configuration_error() -> None:
 def test_binary_data_is_counted_and_long_text_is_cut() -> None:
     pages = {"/a": reply(b"\x89PNG\0", kind="image/png"), "/b": reply("x" * 100), "/c": reply(b"a\0b")}
     with Site(pages) as site:
-        made = tool(site.url, max_bytes=10)
-        texts = [made.call(method="GET", path=path).splitlines()[-1] for path in pages]
+        http_request = tool(site.url, max_bytes=10)
+        texts = [http_request.call(method="GET", path=path).splitlines()[-1] for path in pages]
     assert texts == ["[5 bytes of binary data]", "[cut after 10 bytes]", "[3 bytes of binary data]"]

@@ -53,18 +53,18 @@ def test_an_invalid_url_or_a_disguised_address_is_refused(url: str) -> None:
         NetworkAccess().check(parse_url(url))
 
 
-def named(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[Any]:
+def resolve_names_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[Any]:
     """Make each name mean these addresses; returns what was looked up."""
-    asked: list[Any] = []
+    looked_up: list[Any] = []
 
-    def look(host: str, port: int, **_: Any) -> list[Any]:
-        asked.append((host, port))
+    def fake_getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+        looked_up.append((host, port))
         if not addresses:
             raise socket.gaierror(-2, "no")
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
 
-    monkeypatch.setattr(socket, "getaddrinfo", look)
-    return asked
+    monkeypatch.setattr(socket, "getaddrinfo", fake_getaddrinfo)
+    return looked_up
 
 
 def addresses(access: NetworkAccess, url: str) -> tuple[str, ...]:
@@ -73,14 +73,14 @@ def addresses(access: NetworkAccess, url: str) -> tuple[str, ...]:
 
 def test_a_name_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trailing dot does not change the host, and duplicate addresses are dropped."""
-    asked = named(monkeypatch, "8.8.8.8", "1.1.1.1", "8.8.8.8")
+    looked_up = resolve_names_to(monkeypatch, "8.8.8.8", "1.1.1.1", "8.8.8.8")
     assert addresses(NetworkAccess(), "https://Example.com./x") == ("8.8.8.8", "1.1.1.1")
-    assert asked == [("example.com", 443)]
+    assert looked_up == [("example.com", 443)]
 
 
 def test_a_name_with_a_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if it has a public one too, unless private addresses are allowed."""
-    named(monkeypatch, "8.8.8.8", "169.254.169.254")
+    resolve_names_to(monkeypatch, "8.8.8.8", "169.254.169.254")
     with pytest.raises(RefusedError) as caught:
         addresses(NetworkAccess(), "http://example.com/")
     assert str(caught.value) == "`example.com` is an address of this machine or its network, which is not allowed"
@@ -92,7 +92,7 @@ def test_a_name_with_a_private_address_is_refused(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_unknown_name_is_a_failed_tool_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    named(monkeypatch)
+    resolve_names_to(monkeypatch)
     with pytest.raises(ToolFailedError, match=r"host not found: `example\.com`"):
         addresses(NetworkAccess(), "http://example.com/")
 

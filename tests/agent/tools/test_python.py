@@ -67,18 +67,18 @@ def test_each_call_starts_fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         "import subprocess, sys\nopen('left', 'w')\n"
         f"subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)', '{mark}'])\nprint('done')"
     )
-    said = python(tmp_path).call(code=code)
-    assert said == "exit code 0; processes it left running were stopped (1)\nstdout:\ndone"
+    output = python(tmp_path).call(code=code)
+    assert output == "exit code 0; processes it left running were stopped (1)\nstdout:\ndone"
     assert processes_end(mark)
     assert [name for name in os.listdir(tmp_path) if name.startswith("prowess-tool")] == []
 
 
 def test_output_and_time_are_limited(tmp_path: Path) -> None:
     tool = python(tmp_path, timeout_seconds=0.4, max_output_bytes=1000)
-    said = tool.call(code="while True: print('å' * 7, end='')")
-    assert said.startswith("stopped: it took longer than 0.4 seconds\nstdout:\nååå")
-    assert "are left out; ask for less]" in said
-    assert "\ufffd" not in said
+    output = tool.call(code="while True: print('å' * 7, end='')")
+    assert output.startswith("stopped: it took longer than 0.4 seconds\nstdout:\nååå")
+    assert "are left out; ask for less]" in output
+    assert "\ufffd" not in output
     assert "[the first 1,000 of 3,000 bytes; 2,000 are left out" in tool.call(code="print('a' * 2999)")
 
 

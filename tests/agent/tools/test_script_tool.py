@@ -29,8 +29,8 @@ def parameter(name: str, **given: Any) -> dict[str, Any]:
     return {"name": name, "description": "", "required": False, "default": "", **given}
 
 
-def scripts(folder: Path, *those: dict[str, Any], **given: Any) -> dict[str, Any]:
-    return tools_by_name("script", make_tool_context(folder, **given.pop("around", {})), scripts=those, **given)
+def scripts(folder: Path, *configs: dict[str, Any], **given: Any) -> dict[str, Any]:
+    return tools_by_name("script", make_tool_context(folder, **given.pop("around", {})), scripts=configs, **given)
 
 
 def test_a_script_gets_its_parameters_as_variables(tmp_path: Path) -> None:
@@ -61,12 +61,12 @@ def test_a_script_gets_its_parameters_as_variables(tmp_path: Path) -> None:
     ],
 )
 def test_the_first_line_or_the_extension_decides_the_interpreter(
-    name: str, text: str, interpreter: str | None, said: str, tmp_path: Path
+    name: str, text: str, interpreter: str | None, message: str, tmp_path: Path
 ) -> None:
     """Unless the configuration does; the file need not be executable."""
     (tmp_path / name).write_text(text)
     tool = scripts(tmp_path, script(path=name, interpreter=interpreter))["hello"]
-    assert tool.call().replace("\\x0d", "") == f"exit code 0\nstdout:\n{said}"
+    assert tool.call().replace("\\x0d", "") == f"exit code 0\nstdout:\n{message}"
 
 
 def test_a_skill_s_script_can_read_its_skill_and_not_write_to_it(tmp_path: Path) -> None:
@@ -82,9 +82,9 @@ def test_a_skill_s_script_can_read_its_skill_and_not_write_to_it(tmp_path: Path)
     (skill / "scripts/run").write_text(text)
     about = {"skill": str(skill), "sandbox": require_sandbox()}
     tool = scripts(role, script(path="scripts/run"), around=about)["hello"]
-    said = tool.call()
-    assert said.startswith(f"exit code 1\nstdout:\n{skill}\ndata\ny\nno\nstderr:\n")
-    assert "the role's secret" not in said
+    message = tool.call()
+    assert message.startswith(f"exit code 1\nstdout:\n{skill}\ndata\ny\nno\nstderr:\n")
+    assert "the role's secret" not in message
     assert not (skill / "z").exists()
 
 
@@ -125,13 +125,13 @@ def test_without_a_sandbox_an_untrusted_skill_s_script_is_not_run(
         ({"parameters": (parameter("Bash_Env"),)}, "would set the reserved variable `BASH_ENV`"),
     ],
 )
-def test_an_invalid_configuration_is_an_error(given: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_an_invalid_configuration_is_an_error(given: dict[str, Any], message: str, tmp_path: Path) -> None:
     """Before anything runs."""
     (tmp_path / "link").symlink_to("/bin/sh")
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(ConfigError) as caught:
         scripts(tmp_path, script(**{"body": "true", **given}))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert caught.value.hint
 
 
@@ -156,9 +156,9 @@ def test_output_and_time_are_limited(tmp_path: Path) -> None:
     mark = f"mark-{time.monotonic_ns()}"
     body = f"python3 -c 'import os,time; os.setsid(); time.sleep(60)' {mark} & yes"
     tool = scripts(tmp_path, script(body=body, timeout_seconds=0.4), max_output_bytes=1000)["hello"]
-    said = tool.call()
-    assert said.startswith("stopped: it took longer than 0.4 seconds\nstdout:\ny\n")
-    assert said.endswith("are left out; ask for less]")
+    message = tool.call()
+    assert message.startswith("stopped: it took longer than 0.4 seconds\nstdout:\ny\n")
+    assert message.endswith("are left out; ask for less]")
     assert processes_end(mark)
 
 

@@ -43,8 +43,8 @@ def test_a_program_runs_with_its_arguments(tmp_path: Path) -> None:
 def test_both_streams_are_returned(tmp_path: Path) -> None:
     """Control characters are escaped, and invalid UTF-8 is replaced."""
     code = "import sys; sys.stdout.buffer.write(b'a\\tb\\r\\n\\x1b[2J\\xff'); sys.stderr.write('oh\\n'); sys.exit(3)"
-    said = shell(tmp_path).call(command=f'python3 -c "{code}"')
-    assert said == "exit code 3\nstdout:\na\tb\n\\x1b[2J\ufffd\nstderr:\noh"
+    message = shell(tmp_path).call(command=f'python3 -c "{code}"')
+    assert message == "exit code 3\nstdout:\na\tb\n\\x1b[2J\ufffd\nstderr:\noh"
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_shell_syntax_is_refused(command: str, special: str, tmp_path: Path) -> 
         ("a" * 100_001, "the command has 100,001 characters: the limit is 100,000; put long input into a file"),
     ],
 )
-def test_an_invalid_command_line_is_a_failed_tool_call(command: str, said: str, tmp_path: Path) -> None:
-    assert failure_message(shell(tmp_path), command=command) == said
+def test_an_invalid_command_line_is_a_failed_tool_call(command: str, message: str, tmp_path: Path) -> None:
+    assert failure_message(shell(tmp_path), command=command) == message
 
 
 def test_only_allowed_programs_are_run(tmp_path: Path) -> None:
@@ -175,10 +175,10 @@ def test_output_and_time_are_limited(tmp_path: Path) -> None:
     """No process remains."""
     begun = time.monotonic()
     tool = shell(tmp_path, timeout_seconds=0.4, max_output_bytes=2000)
-    said = tool.call(command="yes 'no end'")
-    assert said.startswith("stopped: it took longer than 0.4 seconds\nstdout:\nno end\n")
-    assert said.endswith("are left out; ask for less]")
-    assert len(said) < 2200
+    message = tool.call(command="yes 'no end'")
+    assert message.startswith("stopped: it took longer than 0.4 seconds\nstdout:\nno end\n")
+    assert message.endswith("are left out; ask for less]")
+    assert len(message) < 2200
     code = "import os,time;os.fork() or os.setsid();time.sleep(60)"
     mark = f"mark-{time.monotonic_ns()}"
     assert tool.call(command=f'python3 -c "{code}" {mark}').startswith("stopped: it took longer")
@@ -189,9 +189,9 @@ def test_output_and_time_are_limited(tmp_path: Path) -> None:
 def test_the_policy_limits_the_result(tmp_path: Path) -> None:
     """Regardless of the tool's configuration."""
     tool = shell(tmp_path, around={"policy": {"max_result_bytes": 3000}})
-    said = tool.call(command="head -c 5000 /dev/zero")
-    assert said.count("\\x00") == 1000
-    assert "[the first 1,000 of 5,000 bytes; 4,000 are left out; ask for less]" in said
+    message = tool.call(command="head -c 5000 /dev/zero")
+    assert message.count("\\x00") == 1000
+    assert "[the first 1,000 of 5,000 bytes; 4,000 are left out; ask for less]" in message
 
 
 def test_without_a_sandbox_only_trusted_programs_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
