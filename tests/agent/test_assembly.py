@@ -248,7 +248,7 @@ def test_a_skill_without_a_description_is_not_discovered(top: Path) -> None:
     assert active_names(assemble_role(top)) == ["pdf"]
 
 
-@pytest.mark.parametrize("seed", [False, True], ids=["flat", "initrunner"])
+@pytest.mark.parametrize("initrunner_role", [False, True], ids=["flat", "initrunner"])
 def test_at_most_max_skills_are_discovered(top: Path, initrunner_role: bool) -> None:
     """InitRunner: "Total discovered skills capped at max_skills"; a note names those that are left out."""
     for number in range(5):

@@ -18,7 +18,7 @@ ROLE = Role(path="/r.yaml", name="a", prompt="x", model=ModelConfig(name="m", te
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("override", "expected"),
     [
         (None, ROLE.model),
         ("gpt-5", ROLE.model.with_changes(name="gpt-5", api_key_env=None)),
@@ -39,7 +39,7 @@ def test_a_model_from_the_command_line_keeps_the_role_s_settings(
 
 
 @pytest.mark.parametrize(
-    ("model", "given", "words", "hint"),
+    ("model", "override", "message", "hint"),
     [
         (
             ModelConfig(),
@@ -63,9 +63,9 @@ def test_a_model_from_the_command_line_keeps_the_role_s_settings(
             "did you mean `openai`?",
         ),
         (
-            ModelConfig(provider="nowhere", name="m"),
+            ModelConfig(provider="zzz", name="m"),
             None,
-            "unknown model provider `nowhere`",
+            "unknown model provider `zzz`",
             "write `provider:name`, for example `openai:gpt-4o-mini`",
         ),
         (

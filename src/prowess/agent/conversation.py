@@ -40,7 +40,7 @@ try:
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
     from pydantic_ai.usage import UsageLimits
 except ImportError as error:
-    raise ImportError(missing_extra("pydantic-ai-slim", "agent", component="agent")) from error
+    raise ImportError(missing_extra("pydantic-ai-slim", "agent", "this agent")) from error
 
 from prowess.adapters.pydantic_ai import Skills, to_toolset_tools
 

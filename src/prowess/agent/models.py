@@ -161,7 +161,7 @@ def _openai_model(config: ModelConfig, env: Mapping[str, str]) -> Any:
         from pydantic_ai.profiles.openai import OpenAIModelProfile
         from pydantic_ai.providers.openai import OpenAIProvider
     except ImportError as error:
-        raise ImportError(missing_extra("pydantic-ai-slim[openai]", "agent", component="model")) from error
+        raise ImportError(missing_extra("pydantic-ai-slim[openai]", "agent", "this model")) from error
     url = config.base_url or env.get("OPENAI_BASE_URL") or None
     # Many local servers need no key, but the client does.
     key = env.get(config.api_key_env or "OPENAI_API_KEY", "").strip() or "none" if url else _api_key(config, env)
@@ -177,7 +177,7 @@ def _provider_model(config: ModelConfig, key: str | None) -> Any:
         from pydantic_ai.models import infer_model
         from pydantic_ai.providers import infer_provider, infer_provider_class
     except ImportError as error:
-        raise ImportError(missing_extra("pydantic-ai-slim", "agent", component="model")) from error
+        raise ImportError(missing_extra("pydantic-ai-slim", "agent", "this model")) from error
 
     def with_key(name: str) -> Any:
         provider: Any = infer_provider_class(name)

@@ -268,7 +268,7 @@ def test_a_configured_key_is_required() -> None:
         assert post(chat, {"messages": HELLO}, authorization="Bearer right").status_code == 200
 
 
-@pytest.mark.parametrize(("said", "stream"), [("wait", False), ("wait", True), ("wait later", True)])
+@pytest.mark.parametrize(("text", "stream"), [("wait", False), ("wait", True), ("wait later", True)])
 def test_a_disconnect_cancels_the_request(chat: ChatServer, text: str, stream: bool) -> None:
     """Before the first part and after it."""
     body = json.dumps({"messages": [{"role": "user", "content": text}], "stream": stream}).encode()

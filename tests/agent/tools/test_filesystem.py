@@ -77,7 +77,7 @@ def test_arguments_are_described_as_json_schema(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({}, "`path` is missing; read_file takes `path`, `offset`, `limit`"),
         ({"path": None}, "`path` is missing; read_file takes `path`, `offset`, `limit`"),
@@ -310,7 +310,7 @@ def test_only_allowed_extensions_are_opened(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "path", "found"),
+    ("pattern", "path", "tools"),
     [
         ("*.md", ".", "docs/api.md\nnotes.md"),
         ("*.md", "docs", "docs/api.md"),

@@ -49,7 +49,7 @@ def test_a_script_gets_its_parameters_as_variables(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "interpreter", "said"),
+    ("name", "text", "interpreter", "message"),
     [
         ("a.py", "import sys; print(sys.version_info[0])", None, "3"),
         ("a", "echo shell", None, "shell"),
@@ -101,7 +101,7 @@ def test_without_a_sandbox_an_untrusted_skill_s_script_is_not_run(
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"name": "a b"}, "invalid script name: `a b`"),
         ({"name": ""}, "invalid script name: ``"),

@@ -71,7 +71,7 @@ def test_shell_syntax_is_refused(command: str, special: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "message"),
     [
         ("", "the command is empty; give a program and its arguments"),
         ("''", "the command is empty; give a program and its arguments"),

@@ -32,7 +32,7 @@ try:
 
     from ._responses import error_response, full_response, model_not_found_error, streaming_response
 except ImportError as error:
-    raise ImportError(missing_extra("starlette and uvicorn", "agent", component="endpoint")) from error
+    raise ImportError(missing_extra("starlette and uvicorn", "agent", "this endpoint")) from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable

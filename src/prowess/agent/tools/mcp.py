@@ -31,7 +31,7 @@ try:
     from pydantic_ai.mcp import MCPToolset
     from pydantic_ai.toolsets import ToolsetTool, WrapperToolset
 except ImportError as error:
-    raise ImportError(missing_extra("pydantic-ai-slim[mcp]", "mcp", component="tool")) from error
+    raise ImportError(missing_extra("pydantic-ai-slim[mcp]", "mcp", "this tool")) from error
 
 # Errors of a server are reported where they matter; the client's own log would repeat them on the terminal.
 logging.getLogger("fastmcp.client").setLevel(logging.CRITICAL)
