@@ -1,4 +1,4 @@
-"""A client's environment: what of the caller's is in it, and which variables are refused."""
+"""Build a client's environment, and refuse invalid variables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from prowess.isolation._env import build_environment, is_allowed_variable, varia
 if TYPE_CHECKING:
     from pathlib import Path
 
-LET_IN = (
+HARMLESS = (
     "BROWSER", "CARGO_TERM_COLOR", "CI", "DEBIAN_FRONTEND", "DEBUG", "EDITOR", "GOPATH", "HOSTNAME", "JAVA_HOME",
     "LOG_LEVEL", "MAKEFLAGS", "MY_SETTING", "OMP_NUM_THREADS", "PAGER", "SHLVL", "TERM_PROGRAM", "VISUAL",
 )  # fmt: skip
@@ -23,15 +23,15 @@ LEFT_OUT = (
     "DB_PASSWORD", "GEMINI_API_KEY", "GH_TOKEN", "GITHUB_TOKEN", "GOOGLE_APPLICATION_CREDENTIALS", "HF_TOKEN",
     "LD_LICENSE", "MYSQL_PWD", "NPM_TOKEN", "OPENAI_API_KEY", "OTEL_EXPORTER_OTLP_HEADERS", "PGPASSFILE", "REDIS_URI",
     "SENTRY_DSN", "SLACK_WEBHOOK", "STRIPE_SK_SECRET", "TWINE_PASSWORD", "VAULT_ADDR", "db_password", "my_token",
-    # ways to secrets
+    # leading to secrets
     "BOTO_CONFIG", "CURL_HOME", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "GNUPGHOME", "GPG_AGENT_INFO",
     "HTTPS_PROXY", "HTTP_PROXY", "KRB5CCNAME", "KRB5_KTNAME", "KUBECONFIG", "NETRC", "PGSERVICEFILE", "SSH_AGENT_PID",
     "SSH_AUTH_SOCK", "XAUTHORITY", "all_proxy", "https_proxy",
-    # out of the home
+    # leading out of the home
     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
     "GIT_DIR", "HOME", "OLDPWD", "PROWESS_CONFIG_DIR", "PWD", "QWEN_HOME", "TEMP", "TMP", "TMPDIR", "USERPROFILE",
     "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_DIRS", "XDG_RUNTIME_DIR", "ZDOTDIR",
-    # code
+    # loading code
     "BASH_ENV", "BASH_FUNC_ls%%", "BUN_OPTIONS", "CLASSPATH", "DYLD_INSERT_LIBRARIES", "ENV", "GCONV_PATH",
     "GIT_SSH_COMMAND", "GLIBC_TUNABLES", "JAVA_TOOL_OPTIONS", "LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD", "LESSOPEN",
     "LUA_INIT", "MAVEN_OPTS", "NODE_OPTIONS", "NODE_PATH", "OPENSSL_CONF", "PERL5LIB", "PERL5OPT", "PHPRC",
@@ -40,15 +40,15 @@ LEFT_OUT = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", LET_IN)
-def test_what_is_harmless_is_let_in(name: str) -> None:
+@pytest.mark.parametrize("name", HARMLESS)
+def test_harmless_variables_are_passed_on(name: str) -> None:
     """With `include_host_env`."""
     assert is_allowed_variable(name, "x")
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
-def test_what_may_be_a_secret_or_lead_out_or_load_code_is_not(name: str) -> None:
-    """By its name, whatever it holds."""
+def test_variables_that_may_be_secrets_or_lead_out_or_load_code_are_left_out(name: str) -> None:
+    """Judged by their names, with any value."""
     assert not is_allowed_variable(name, "x")
 
 
@@ -75,14 +75,14 @@ def test_what_may_be_a_secret_or_lead_out_or_load_code_is_not(name: str) -> None
         "/opt/x:/home/ada/bin",
     ],
 )
-def test_a_value_that_looks_like_a_secret_or_leads_to_the_callers_home_is_left_out(value: str) -> None:
-    """Whatever it is called."""
+def test_values_that_look_like_secrets_or_contain_the_callers_home_are_left_out(value: str) -> None:
+    """Whatever the name of the variable."""
     assert not is_allowed_variable("MY_SETTING", value, ("/home/ada",))
 
 
 @pytest.mark.parametrize("value", ["", "1", "sk-1", "task-force-one", "https://example.com/a@b", "/opt/thing"])
-def test_an_ordinary_value_is_let_in(value: str) -> None:
-    """Also one that only reminds of a secret."""
+def test_ordinary_values_are_passed_on(value: str) -> None:
+    """Even if they resemble a secret."""
     assert is_allowed_variable("MY_SETTING", value, ("/home/ada",))
 
 
@@ -96,8 +96,8 @@ MOVING = (
 
 
 @pytest.mark.parametrize("name", MOVING)
-def test_what_would_move_a_client_is_refused(name: str) -> None:
-    """In `env`, for each client."""
+def test_variables_that_move_a_client_out_of_its_home_are_refused(name: str) -> None:
+    """In `env`, for every client."""
     for host in ("claude-code", "prowess"):
         (problem,) = variable_problems(load_host(host), {name: "/x"}, None)
         assert str(problem) == f"`{name}` would move the client out of its home"
@@ -118,20 +118,20 @@ def test_what_would_move_a_client_is_refused(name: str) -> None:
         ({"A": None}, "the value of `A` is not a string without NUL characters"),
     ],
 )
-def test_what_is_no_variable_is_refused(env: dict[str, str], words: str) -> None:
-    """No secret is in what is said about it."""
+def test_invalid_variables_are_refused(env: dict[str, str], words: str) -> None:
+    """The message does not contain the value."""
     (problem,) = variable_problems(load_host("codex"), env, None)
     assert str(problem) == words
 
 
-def test_what_the_caller_names_is_given_whatever_it_is() -> None:
-    """The caller's own word counts: proxies, addresses of models, options that load code."""
+def test_any_other_variable_can_be_set_in_env() -> None:
+    """Proxies, addresses of models, options that load code."""
     names = ("ANTHROPIC_BASE_URL", "HTTPS_PROXY", "NODE_OPTIONS", "PYTHONPATH", "MY_TOKEN", "PATH", "CLAUDE_CODE_DEBUG")
     assert [*variable_problems(load_host("claude-code"), dict.fromkeys(names, "x"), "key")] == []
 
 
-def test_a_key_goes_where_the_host_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And the caller's own does not."""
+def test_a_key_is_set_in_the_variable_of_its_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller's own key is not passed on."""
     taken = {}
     for host in map(load_host, host_names()):
         if variable := host.isolated.key_variable:
@@ -150,8 +150,7 @@ def test_a_key_goes_where_the_host_takes_it(tmp_path: Path, monkeypatch: pytest.
     }
 
 
-def test_a_key_that_no_variable_takes_or_that_is_given_twice_is_refused() -> None:
-    """It would be lost, or one of the two would be."""
+def test_a_key_without_a_variable_or_given_twice_is_refused() -> None:
     (problem,) = variable_problems(load_host("goose"), None, "x")
     assert str(problem) == f"Prowess does not know which variable takes the key of {load_host('goose').title}"
     assert problem.hint == "set the variable in `env`"
@@ -162,10 +161,10 @@ def test_a_key_that_no_variable_takes_or_that_is_given_twice_is_refused() -> Non
 
 
 @pytest.mark.parametrize("path", [None, ""])
-def test_without_a_path_the_systems_own_is_given(
+def test_without_a_path_the_default_path_is_set(
     path: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An empty one would mean the folder the client is started in."""
+    """An empty one would mean the current folder."""
     monkeypatch.delenv("PATH")
     if path is not None:
         monkeypatch.setenv("PATH", path)

@@ -1,4 +1,4 @@
-"""A command in the foreground: its signals, its end, and what it would leave running."""
+"""Run a command on the terminal: signals, exit codes and background processes."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ with foreground.Foreground() as watch:
     code = watch.run(start)
 print("code", code, "caught", watch.last_signal, flush=True)
 """
-linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to who asks for them")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has sub-reapers")
 READY = "echo ready; "
 
 
 def watched(script: str, *, before: str = "pass") -> subprocess.Popen[str]:
-    """Start a shell in the foreground of a process, and wait until the script says that it is ready."""
+    """Start a process that runs a shell script with `Foreground`, and wait until the script is ready."""
     process = start_python(RUN.format(before=before), ENV, "sh", "-c", READY + script)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     return process
 
 
-def said(process: subprocess.Popen[str]) -> str:
-    """What it prints until it ends; `communicate` would lose what was read ahead of a line."""
+def remaining_output(process: subprocess.Popen[str]) -> str:
+    """Return what it prints until it ends; `communicate` would lose data that `readline` has buffered."""
     assert process.stdout is not None
     assert process.stderr is not None
     with process:
@@ -56,67 +56,66 @@ def said(process: subprocess.Popen[str]) -> str:
     ("script", "code"),
     [("exit 0", 0), ("exit 1", 1), ("exit 7", 7), ("exit 255", 255), ("kill -9 $$", 137), ("kill $$", 143)],
 )
-def test_the_exit_code_is_the_commands(script: str, code: int) -> None:
-    """Or 128 and the number of the signal that ended it."""
+def test_the_exit_code_is_that_of_the_command(script: str, code: int) -> None:
+    """Or 128 plus the number of the signal that ended it."""
     with Foreground() as watch:
         assert watch.run(lambda: subprocess.Popen(["sh", "-c", script])) == code
     assert watch.last_signal is None
 
 
 @pytest.mark.parametrize("name", ["INT", "TERM", "HUP", "QUIT"])
-def test_a_signal_is_passed_on(name: str) -> None:
-    """The command decides what it makes of it."""
+def test_a_signal_is_forwarded(name: str) -> None:
+    """The command decides what to do."""
     number = getattr(signal, f"SIG{name}")
     process = watched(f"trap 'echo got; exit 5' {name}; echo set; while :; do sleep 0.01; done")
     assert process.stdout is not None
     assert process.stdout.readline() == "set\n"
     process.send_signal(number)
-    assert said(process) == f"got\ncode 5 caught {int(number)}\n"
+    assert remaining_output(process) == f"got\ncode 5 caught {int(number)}\n"
 
 
 @pytest.mark.parametrize("name", ["TERM", "HUP", "QUIT"])
-def test_a_signal_ends_a_command_that_does_not_care(name: str) -> None:
-    """Which the exit code tells."""
+def test_a_signal_ends_a_command_without_a_handler(name: str) -> None:
+    """The exit code shows which."""
     number = getattr(signal, f"SIG{name}")
     process = watched("exec sleep 60")
     process.send_signal(number)
-    assert said(process) == f"code {128 + number} caught {int(number)}\n"
+    assert remaining_output(process) == f"code {128 + number} caught {int(number)}\n"
 
 
-def test_a_command_that_ignores_a_signal_is_killed_after_a_while() -> None:
-    """Ten seconds; here less."""
+def test_a_command_that_ignores_a_signal_is_killed() -> None:
+    """After ten seconds; here earlier."""
     process = watched("trap '' TERM; echo set; while :; do sleep 0.01; done")
     assert process.stdout is not None
     assert process.stdout.readline() == "set\n"
     process.terminate()
-    assert said(process) == "code 137 caught 15\n"
+    assert remaining_output(process) == "code 137 caught 15\n"
 
 
-def test_a_command_that_handles_ctrl_c_goes_on() -> None:
-    """An agent takes it for the end of a turn: no time runs."""
+def test_a_command_that_handles_ctrl_c_continues() -> None:
+    """For an agent it ends a turn: the command is not killed later."""
     process = watched("trap 'echo turn' INT; echo set; sleep 0.6 & wait $!; wait $!; exit 3")
     assert process.stdout is not None
     assert process.stdout.readline() == "set\n"
     process.send_signal(signal.SIGINT)
-    assert said(process) == "turn\ncode 3 caught 2\n"
+    assert remaining_output(process) == "turn\ncode 3 caught 2\n"
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
-def test_what_comes_before_the_start_starts_nothing(name: str) -> None:
-    """As while a home is made."""
+def test_a_signal_before_the_start_starts_nothing(name: str) -> None:
+    """Such as while a home is created."""
     process = start_python(RUN.format(before=f"os.kill(os.getpid(), foreground.signal.{name})"), ENV, "echo", "started")
     number = int(getattr(signal, name))
-    assert said(process) == f"code {128 + number} caught {number}\n"
+    assert remaining_output(process) == f"code {128 + number} caught {number}\n"
 
 
-def test_what_comes_while_the_command_is_started_is_passed_on() -> None:
-    """It had no command to go to."""
+def test_a_signal_during_the_start_is_forwarded() -> None:
     code = RUN.replace("    return sub", "    os.kill(os.getpid(), foreground.signal.SIGINT)\n    return sub")
     process = start_python(code.format(before="pass"), ENV, "sleep", "60")
-    assert said(process) == "code 130 caught 2\n"
+    assert remaining_output(process) == "code 130 caught 2\n"
 
 
-def test_a_signal_that_is_ignored_stays_so() -> None:
+def test_an_ignored_signal_stays_ignored() -> None:
     """As under `nohup`."""
     before = "pass"
     code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + RUN.format(before=before)
@@ -124,11 +123,10 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGHUP)
-    assert said(process) == "code 4 caught None\n"
+    assert remaining_output(process) == "code 4 caught None\n"
 
 
-def test_handlers_are_as_they_were() -> None:
-    """Afterwards."""
+def test_signal_handlers_are_restored() -> None:
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     before = [signal.getsignal(number) for number in numbers]
     with Foreground() as watch:
@@ -138,7 +136,7 @@ def test_handlers_are_as_they_were() -> None:
 
 FORKS = """
 import os, signal, sys, time
-{deaf}
+{ignore}
 for _ in range(2):
     if os.fork():
         {stay}
@@ -147,24 +145,24 @@ print(os.getpid(), flush=True)
 os.close(1)
 time.sleep(60)
 """
-DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGHUP, signal.SIG_IGN)"
+IGNORE = "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGHUP, signal.SIG_IGN)"
 STAY = "time.sleep(0.3); os._exit(0)"
-LEFT = {
+BACKGROUND = {
     "in the background": "sleep 60 & echo $!",
-    "with a session of its own": "setsid sh -c 'echo $$; exec sleep 60' &",
-    "forked twice": f"{sys.executable} -IS -c '{FORKS.format(deaf='', stay=STAY)}'",
-    "forked twice and deaf": f"{sys.executable} -IS -c '{FORKS.format(deaf=DEAF, stay=STAY)}'",
-    "a tree that is deaf": f"{sys.executable} -IS -c '{FORKS.format(deaf=DEAF, stay='time.sleep(60)')}' &",
+    "in its own session": "setsid sh -c 'echo $$; exec sleep 60' &",
+    "forked twice": f"{sys.executable} -IS -c '{FORKS.format(ignore='', stay=STAY)}'",
+    "forked twice, ignoring signals": f"{sys.executable} -IS -c '{FORKS.format(ignore=IGNORE, stay=STAY)}'",
+    "a tree that ignores signals": f"{sys.executable} -IS -c '{FORKS.format(ignore=IGNORE, stay='time.sleep(60)')}' &",
 }
 
 
 @linux
-@pytest.mark.parametrize("how", LEFT)
-def test_what_a_command_leaves_running_is_ended(how: str) -> None:
-    """However it got away."""
-    wait = " sleep 0.3;" if LEFT[how].endswith("&") else ""
-    process = watched(f"{LEFT[how]}{'' if wait else ';'}{wait} exit 6")
-    first, last = said(process).splitlines()
+@pytest.mark.parametrize("how", BACKGROUND)
+def test_background_processes_of_the_command_are_ended(how: str) -> None:
+    """However they were started."""
+    wait = " sleep 0.3;" if BACKGROUND[how].endswith("&") else ""
+    process = watched(f"{BACKGROUND[how]}{'' if wait else ';'}{wait} exit 6")
+    first, last = remaining_output(process).splitlines()
     assert last == "code 6 caught None"
     assert not is_process_alive(int(first))
 
@@ -178,8 +176,8 @@ def other() -> Iterator[subprocess.Popen[bytes]]:
 
 
 @linux
-def test_other_children_of_the_process_are_left_alone(other: subprocess.Popen[bytes]) -> None:
-    """Those that ran before, also if one of them ends meanwhile: its exit code is for who started it."""
+def test_other_child_processes_are_left_alone(other: subprocess.Popen[bytes]) -> None:
+    """Also one that ends meanwhile: its exit code belongs to its parent's code."""
     ended = subprocess.Popen(["sh", "-c", "exit 9"])
     wait_until(lambda: not is_process_alive(ended.pid))
     with Foreground() as watch:
@@ -220,8 +218,8 @@ print("times", len(got), flush=True)
 """
 
 
-def test_ctrl_c_typed_in_a_terminal_reaches_the_command_exactly_once() -> None:
-    """The terminal sends it to both; the command's own end is waited for."""
+def test_ctrl_c_in_a_terminal_reaches_the_command_exactly_once() -> None:
+    """The terminal sends it to both processes."""
     code = RUN.format(before="pass")
     process = start_python(TERMINAL, ENV, sys.executable, "-c", code, sys.executable, "-c", COUNTS)
-    assert said(process) == "0\nready\ntimes 1\ncode 0 caught 2\n\n"
+    assert remaining_output(process) == "0\nready\ntimes 1\ncode 0 caught 2\n\n"

@@ -1,4 +1,4 @@
-"""Homes of their own: what a client finds in one, what it does not, and that none is left."""
+"""Create temporary homes, start clients in them, and remove them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ CSV = SkillMount(EXAMPLES / "csv-profile")
 
 @pytest.fixture(autouse=True)
 def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A caller with skills and secrets; in the end no home is left."""
+    """A caller with skills and secrets; at the end no home is left."""
     top = tmp_path.resolve()
     env = caller_env(top)
     for name in [*os.environ]:
@@ -66,7 +66,7 @@ def config(*mounts: SkillMount, **more: Any) -> IsolationConfig:
 
 
 def run(home: EphemeralHome, *argv: str, **options: Any) -> Any:
-    """Start a command in a home, and return what it tells."""
+    """Start a command in a home, and return its report."""
     process = home.start([*argv], stdout=subprocess.PIPE, **options)
     out, _ = process.communicate(timeout=20)
     assert process.returncode == 0
@@ -76,8 +76,8 @@ def run(home: EphemeralHome, *argv: str, **options: Any) -> Any:
 # ── what a client finds ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def rooted() -> list[str]:
-    """The hosts whose user has a folder for skills."""
+def hosts_with_user_root() -> list[str]:
+    """Return the hosts that have a folder for their user's skills."""
     found = []
     for name in host_names():
         try:
@@ -88,9 +88,9 @@ def rooted() -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("host", rooted())
+@pytest.mark.parametrize("host", hosts_with_user_root())
 def test_a_client_finds_the_mounted_skills_and_no_others(host: str, top: Path) -> None:
-    """In the folder of its host, whatever the caller has in its own."""
+    """In the folder of its host, whatever the caller's own folder contains."""
     with EphemeralHome(config(CSV, SkillMount(EXAMPLES / "commit-message", name="mine")), host=host) as home:
         names = sorted(os.listdir(home.skills_dir))
         copied = (home.skills_dir / "csv-profile/SKILL.md").read_bytes()
@@ -100,8 +100,8 @@ def test_a_client_finds_the_mounted_skills_and_no_others(host: str, top: Path) -
     assert copied == (EXAMPLES / "csv-profile/SKILL.md").read_bytes()
 
 
-def test_the_whole_environment_is_known(top: Path) -> None:
-    """Nothing is in it but the short list, what the host needs, the key, and what the caller names."""
+def test_the_environment_contains_nothing_unexpected(top: Path) -> None:
+    """Only the short list, what the host needs, the key, and `env`."""
     client = fake_client(top / "bin")
     with EphemeralHome(config(api_key=KEY, env={"EXTRA": "x y"})) as home:
         seen = run(home, client, "a b", cwd=home.workdir)
@@ -127,8 +127,8 @@ def test_the_whole_environment_is_known(top: Path) -> None:
 
 @pytest.mark.parametrize("host", ["claude-code", "codex", "gemini-cli", "qwen-code"])
 @pytest.mark.parametrize("everything", [False, True])
-def test_nothing_that_may_be_a_secret_reaches_a_client(host: str, everything: bool, top: Path) -> None:
-    """Also where it is given the caller's environment: then what is harmless comes, and no more."""
+def test_no_secret_reaches_a_client(host: str, everything: bool, top: Path) -> None:
+    """With `include_host_env` only harmless variables do."""
     client = fake_client(top / "bin")
     with EphemeralHome(config(include_host_env=everything), host=host) as home:
         seen = run(home, client)["env"]
@@ -142,7 +142,7 @@ def test_nothing_that_may_be_a_secret_reaches_a_client(host: str, everything: bo
 
 @pytest.mark.parametrize("host", ["claude-code", "codex", "gemini-cli", "qwen-code"])
 def test_the_key_is_in_the_environment_and_in_no_file(host: str) -> None:
-    """Nor is any other value that the caller gives."""
+    """Nor is any value of `env` in a file."""
     policy = None if host in ("gemini-cli", "qwen-code") else NetworkPolicy.no_network()
     with EphemeralHome(config(api_key=KEY, env={"MY_TOKEN": DECOY}, network_policy=policy), host=host) as home:
         assert home.env[load_host(host).isolated.key_variable] == KEY
@@ -153,8 +153,7 @@ def test_the_key_is_in_the_environment_and_in_no_file(host: str) -> None:
         ] == []
 
 
-def test_what_is_made_is_the_users_alone() -> None:
-    """Others of the machine can look into no folder of it."""
+def test_only_the_user_can_read_the_folders_of_a_home() -> None:
     with EphemeralHome(config(), host="gemini-cli") as home:
         for folder in (home.path.parent, home.path, home.workdir, home.path.parent / "tmp"):
             assert folder.stat().st_mode & 0o777 == 0o700
@@ -162,8 +161,8 @@ def test_what_is_made_is_the_users_alone() -> None:
         assert os.listdir(home.workdir) == []
 
 
-def test_gemini_cli_is_told_how_to_log_in_wherever_its_key_comes_from() -> None:
-    """As `api_key`, or in `env`; without one it asks."""
+def test_the_settings_of_gemini_cli_select_the_key_as_login() -> None:
+    """Whether it is given as `api_key` or in `env`; without a key it asks."""
     for given in ({"api_key": KEY}, {"env": {"GEMINI_API_KEY": KEY}}, {}):
         with EphemeralHome(config(**given), host="gemini-cli") as home:
             settings = json.loads((home.path / ".gemini/settings.json").read_text())
@@ -172,18 +171,18 @@ def test_gemini_cli_is_told_how_to_log_in_wherever_its_key_comes_from() -> None:
         assert trusted == {str(home.workdir): "TRUST_FOLDER"}
 
 
-def test_the_secrets_of_the_callers_home_are_closed_to_commands(top: Path) -> None:
-    """Those that there are: the settings name them."""
+def test_commands_may_not_read_the_secrets_of_the_callers_home(top: Path) -> None:
+    """The settings name those that exist."""
     with EphemeralHome(config(sandbox=SandboxConfig())) as home:
         settings = json.loads((home.path / ".claude/settings.json").read_text())
     assert settings["sandbox"]["filesystem"]["denyRead"] == [str(top / "home/.claude"), str(top / "home/.codex")]
 
 
-# ── a project, and what starts the client in turn ────────────────────────────────────────────────────────────────────
+# ── starting a client ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_clients_own_program_is_told_to_leave_the_settings_of_projects_alone(top: Path) -> None:
-    """They could switch its sandbox off; a wrapper has to say so itself."""
+def test_the_clients_program_gets_options_to_ignore_project_settings(top: Path) -> None:
+    """They could disable its sandbox. A wrapper must pass them itself."""
     client = fake_client(top / "bin", "claude")
     with EphemeralHome(config(env={"PATH": f"{top}/bin:{os.environ['PATH']}"})) as home:
         for argv in (["claude", "-p", "hi"], [client, "-p", "hi"]):
@@ -196,8 +195,8 @@ def test_the_clients_own_program_is_told_to_leave_the_settings_of_projects_alone
         assert home.command(["claude"]) == ["claude"]
 
 
-def test_a_program_is_looked_for_on_the_path_of_the_home(top: Path) -> None:
-    """Not on the caller's, and what is not there is named."""
+def test_a_program_is_searched_on_the_path_of_the_home(top: Path) -> None:
+    """Not on the caller's. A program that is not found is named."""
     fake_client(top / "bin", "only-there")
     with EphemeralHome(config(env={"PATH": f"{top}/bin:{os.environ['PATH']}"})) as home:
         assert home.program("only-there") == str(top / "bin/only-there")
@@ -207,8 +206,8 @@ def test_a_program_is_looked_for_on_the_path_of_the_home(top: Path) -> None:
     assert caught.value.hint == "install it, or give its full path"
 
 
-def test_what_cannot_be_started_is_named(top: Path) -> None:
-    """A file that is no program, and a working directory that is none."""
+def test_a_program_that_cannot_be_started_is_an_error(top: Path) -> None:
+    """A file that is not a program, and a missing working directory."""
     file = top / "bad"
     file.write_bytes(b"\x7fELF")
     file.chmod(0o755)
@@ -222,19 +221,19 @@ def test_what_cannot_be_started_is_named(top: Path) -> None:
             home.start([])
 
 
-def test_the_environment_cannot_be_given_at_the_start() -> None:
-    """It would undo all of this."""
+def test_start_does_not_accept_an_environment() -> None:
+    """It would replace that of the home."""
     with EphemeralHome(config()) as home, pytest.raises(ConfigError) as caught:
         home.start(["true"], env={})
     assert str(caught.value) == "`env` cannot be passed here: the client gets the environment of its home"
     assert caught.value.hint == "use `IsolationConfig.env`"
 
 
-# ── what is refused ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── errors ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_all_problems_of_the_whole_configuration_are_in_one_error(top: Path) -> None:
-    """Variables, key, policies and skills, each with what to do."""
+def test_one_error_reports_all_problems_of_a_configuration(top: Path) -> None:
+    """Variables, key, policies and skills."""
     bad = skill(top / "bad", description="x" * 1025).parent
     with pytest.raises(ConfigError) as caught:
         EphemeralHome(
@@ -269,33 +268,29 @@ def test_all_problems_of_the_whole_configuration_are_in_one_error(top: Path) -> 
     assert "`../x`" in rest
 
 
-def test_a_host_that_is_none_and_a_host_without_a_folder_are_refused() -> None:
-    """By name."""
+def test_unknown_hosts_and_hosts_without_a_user_root_are_refused() -> None:
     with pytest.raises(LookupError, match="no-such-host"):
         EphemeralHome(config(), host="no-such-host")
-    for host in set(host_names()) - set(rooted()):
+    for host in set(host_names()) - set(hosts_with_user_root()):
         with pytest.raises(ConfigError, match="has no folder"):
             EphemeralHome(config(), host=host)
 
 
-def test_a_policy_that_the_client_cannot_hold_makes_no_home() -> None:
-    """It is refused before anything is made."""
+def test_a_policy_that_the_client_cannot_enforce_is_refused() -> None:
     for host in ("gemini-cli", "goose"):
         with pytest.raises(ConfigError, match="has no sandbox that Prowess can configure"):
             EphemeralHome(config(network_policy=NetworkPolicy.no_network()), host=host)
 
 
-def test_a_skill_that_is_not_there_is_the_kind_of_error_that_mounting_raises(top: Path) -> None:
-    """Where nothing else is wrong."""
+def test_a_missing_skill_raises_the_error_of_mounting(top: Path) -> None:
+    """If nothing else is wrong."""
     with pytest.raises(SkillNotFoundError):
         EphemeralHome(config(SkillMount(top / "none")))
 
 
 @pytest.mark.parametrize("kind", ["missing", "a file", "relative"])
-def test_a_folder_for_temporary_files_that_is_none_is_named(
-    kind: str, top: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rather than that homes are made anywhere else."""
+def test_an_unusable_temporary_folder_is_an_error(kind: str, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other folder is used instead."""
     path = {"missing": str(top / "none"), "a file": str(top / "file"), "relative": "none"}[kind]
     (top / "file").write_text("x")
     monkeypatch.chdir(top)
@@ -308,8 +303,8 @@ def test_a_folder_for_temporary_files_that_is_none_is_named(
     assert caught.value.hint == "set TMPDIR to a folder that you can write to"
 
 
-def test_a_mount_that_fails_after_all_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when the disk is full, or Ctrl-C is typed."""
+def test_a_mount_that_fails_leaves_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as on a full disk, or on Ctrl-C."""
     for error in (OSError("no space"), KeyboardInterrupt()):
 
         def fail(_: object, error: BaseException = error) -> None:
@@ -320,12 +315,12 @@ def test_a_mount_that_fails_after_all_leaves_nothing(monkeypatch: pytest.MonkeyP
             EphemeralHome(config())
 
 
-# ── the end ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── removing a home ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
-def test_a_home_is_removed_whatever_ends_the_block(error: type[BaseException], top: Path) -> None:
-    """An error, Ctrl-C or the end of the process; it passes through."""
+def test_a_home_is_removed_after_any_exception(error: type[BaseException], top: Path) -> None:
+    """The exception passes through."""
     home = EphemeralHome(config())
     assert home.path.is_dir()
     with pytest.raises(error), home:
@@ -333,8 +328,8 @@ def test_a_home_is_removed_whatever_ends_the_block(error: type[BaseException], t
     assert not home.path.parent.exists()
 
 
-def test_what_the_client_has_made_is_removed_too(top: Path) -> None:
-    """Folders without permissions, links that lead out, FIFOs and deep trees; nothing outside is touched."""
+def test_files_of_the_client_are_removed_too(top: Path) -> None:
+    """Folders without permissions, links to the outside, FIFOs and deep trees; nothing outside is touched."""
     outside = top / "outside"
     outside.mkdir()
     (outside / "kept").write_text("x")
@@ -349,21 +344,20 @@ def test_what_the_client_has_made_is_removed_too(top: Path) -> None:
     assert (outside / "kept").read_text() == "x"
 
 
-def test_a_closed_home_stays_closed() -> None:
-    """Closing again does nothing, and a block that closes early is fine."""
+def test_closing_a_home_again_does_nothing() -> None:
+    """Nor does leaving the block after `close`."""
     with EphemeralHome() as home:
         home.close()
         assert not home.path.exists()
     home.close()
 
 
-def test_a_home_that_nobody_closes_goes_with_its_last_name() -> None:
-    """And at the end of the process: see below."""
+def test_a_home_is_removed_when_the_object_is_deleted() -> None:
     path = EphemeralHome().path
     wait_until(lambda: not path.exists())
 
 
-def test_two_homes_at_once_do_not_know_each_other(top: Path) -> None:
+def test_two_homes_are_independent(top: Path) -> None:
     """Also when one is closed before the other."""
     with EphemeralHome(config()) as one:
         with EphemeralHome(config(SkillMount(EXAMPLES / "commit-message"))) as two:
@@ -372,8 +366,8 @@ def test_two_homes_at_once_do_not_know_each_other(top: Path) -> None:
         assert [path for path in os.listdir(one.skills_dir) if not path.startswith(".")] == ["csv-profile"]
 
 
-def test_a_process_that_was_forked_leaves_the_home_alone(top: Path) -> None:
-    """Neither at its end nor when it leaves the block; the owner removes it."""
+def test_a_forked_process_does_not_remove_the_home(top: Path) -> None:
+    """Its owner does."""
     with EphemeralHome(config()) as home:
         child = os.fork()
         if child == 0:
@@ -383,8 +377,8 @@ def test_a_process_that_was_forked_leaves_the_home_alone(top: Path) -> None:
         assert home.skills_dir.is_dir()
 
 
-def test_handlers_of_signals_are_as_they_were() -> None:
-    """And one of the caller's own stays in place inside."""
+def test_signal_handlers_are_restored() -> None:
+    """A handler of the caller stays in place inside the block."""
     before: dict[int, Any] = {
         number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     }
@@ -413,15 +407,15 @@ WITH = "with home:\n    main()"
 
 
 def holding(what: str, top: Path, *, block: str = WITH) -> tuple[subprocess.Popen[str], Path]:
-    """Start a process that holds a home, and wait until it does."""
+    """Start a process that creates a home, and wait until it has."""
     process = start_python(HOLD.format(what=what, block=block), dict(os.environ), str(EXAMPLES / "csv-profile"))
     assert process.stdout is not None
     return process, Path(process.stdout.readline().strip())
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
-def test_a_signal_ends_the_process_and_its_home(name: str, top: Path) -> None:
-    """In a process that uses the API as a block; also when it comes again and again."""
+def test_a_signal_ends_the_process_and_removes_the_home(name: str, top: Path) -> None:
+    """Also if it arrives again and again."""
     process, base = holding("time.sleep(60)", top)
     assert base.is_dir()
     for _ in range(20):
@@ -434,17 +428,15 @@ def test_a_signal_ends_the_process_and_its_home(name: str, top: Path) -> None:
 
 
 @pytest.mark.parametrize("what", ["", "sys.exit(3)", "raise ValueError"])
-def test_a_process_that_forgets_its_home_removes_it_at_its_end(what: str, top: Path) -> None:
-    """Without a block, whatever the end is, if it is not killed."""
+def test_a_home_that_is_not_closed_is_removed_at_the_end_of_the_process(what: str, top: Path) -> None:
+    """However the process ends, unless it is killed."""
     process, _ = holding(what or "pass", top, block="main()")
     process.communicate(timeout=20)
     assert remaining_homes(top) == []
 
 
-def test_the_home_of_a_process_that_was_killed_is_removed_by_the_next(
-    top: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """But not before its time, and never that of a process that lives."""
+def test_the_home_of_a_killed_process_is_removed_with_the_next_home(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not at once, and never the home of a running process."""
     killed, old = holding("time.sleep(60)", top)
     living, used = holding("time.sleep(60)", top)
     killed.kill()
@@ -463,8 +455,8 @@ def test_the_home_of_a_process_that_was_killed_is_removed_by_the_next(
     (top / "t m p/prowess-home-by-hand").unlink()
 
 
-def test_a_home_is_not_swept_while_its_client_lives(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though the process that started it was killed; once the client has ended it is."""
+def test_a_home_is_not_removed_while_its_client_runs(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although the process that started it was killed."""
     monkeypatch.setattr("prowess._internal.tempdirs.STALE_SECONDS", 0.0)
     starter, base = holding("print(home.start(['sleep', '60']).pid, flush=True); time.sleep(60)", top)
     assert starter.stdout is not None
@@ -481,15 +473,15 @@ def test_a_home_is_not_swept_while_its_client_lives(top: Path, monkeypatch: pyte
     assert remaining_homes(top) == []
 
 
-def test_what_was_killed_before_it_could_hold_its_home_is_swept(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is no file to hold then."""
+def test_a_home_without_a_lock_file_is_removed(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its process was killed before it created the file."""
     (top / "t m p/prowess-home-x/home").mkdir(parents=True)
     monkeypatch.setattr("prowess._internal.tempdirs.STALE_SECONDS", 0.0)
     EphemeralHome().close()
 
 
-def test_through_what_the_client_holds_no_folder_can_be_reached() -> None:
-    """It is an empty file: an open folder would lead out of a client's sandbox."""
+def test_the_client_inherits_no_open_folder() -> None:
+    """With an open folder it could leave its sandbox; it inherits an empty file."""
     with EphemeralHome() as home:
         process = home.start(["sh", "-c", "readlink /proc/$$/fd/*"], stdin=subprocess.DEVNULL, **PIPES)
         held = [
@@ -500,8 +492,8 @@ def test_through_what_the_client_holds_no_folder_can_be_reached() -> None:
         assert Path(mark).read_bytes() == b""
 
 
-def test_a_thread_can_make_and_close_a_home() -> None:
-    """Only the main thread gets signals; the others leave them alone."""
+def test_a_thread_can_create_and_close_a_home() -> None:
+    """Only the main thread can handle signals."""
     import threading
 
     seen: list[bool] = []
@@ -518,8 +510,7 @@ def test_a_thread_can_make_and_close_a_home() -> None:
     assert seen == [True] * 4
 
 
-def test_what_cannot_be_removed_is_said(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rather than left behind in silence."""
+def test_a_home_that_cannot_be_removed_is_an_error(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("prowess._internal.tempdirs.remove_tree", lambda *_: None)
     monkeypatch.setattr("time.sleep", lambda _: None)
     home = EphemeralHome()
@@ -529,8 +520,8 @@ def test_what_cannot_be_removed_is_said(top: Path, monkeypatch: pytest.MonkeyPat
     shutil.rmtree(home.path.parent)
 
 
-def test_what_is_no_configuration_is_told() -> None:
-    """With all of it that is wrong; a command that is one text would be taken apart into letters."""
+def test_arguments_of_a_wrong_type_are_refused() -> None:
+    """All of them are reported. A command that is a string would be split into letters."""
     values: Any = {
         "env": ["A=1"],
         "include_host_env": "no",
@@ -556,8 +547,8 @@ def test_what_is_no_configuration_is_told() -> None:
         home.start("true")
 
 
-def test_nothing_is_started_in_a_home_that_is_closed() -> None:
-    """It would have no home, and what its descriptor stands for by then."""
+def test_nothing_is_started_in_a_closed_home() -> None:
+    """Its descriptor may belong to another file by then."""
     with EphemeralHome() as home:
         pass
     with pytest.raises(ConfigError, match="the home is closed"):

@@ -1,4 +1,4 @@
-"""Settings files, whole, for a table of policies; what a client cannot hold is refused."""
+"""Write the settings files of clients, and refuse policies that a client cannot enforce."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORKDIR = "/base/work"
 
 @pytest.fixture
 def user(tmp_path: Path) -> str:
-    """A caller with two secrets."""
+    """The home of a caller with two secrets."""
     (tmp_path / ".ssh").mkdir()
     (tmp_path / ".netrc").write_text("x")
     return str(tmp_path)
@@ -28,12 +28,12 @@ def written(host: str, network: Any, sandbox: Any, user: str, *, key: bool = Fal
     return {name: (json if name.endswith(".json") else tomllib).loads(text) for name, text in files.items()}
 
 
-def problems(host: str, network: Any, sandbox: Any, user: str = "/nobody") -> list[str]:
+def problems(host: str, network: Any, sandbox: Any, user: str = "/no-home") -> list[str]:
     return [str(one) for one in policy_problems(load_host(host), network, sandbox, user_home=user)]
 
 
 def claude(user: str, **changes: Any) -> dict[str, Any]:
-    """The sandbox that Claude Code is told to use, with changes; a name with `_` is one of `filesystem`."""
+    """Return the sandbox settings of Claude Code with changes; a name that begins with `_` is a key of `filesystem`."""
     table: dict[str, Any] = {
         "enabled": True,
         "failIfUnavailable": True,
@@ -95,7 +95,7 @@ CLAUDE: dict[str, tuple[Any, Any, dict[str, Any] | None, dict[str, Any]]] = {
 
 @pytest.mark.parametrize("policy", CLAUDE)
 def test_the_settings_of_claude_code(policy: str, user: str) -> None:
-    """Whole, for each policy."""
+    """The whole file, for each policy."""
     network, sandbox, changes, more = CLAUDE[policy]
     assert problems("claude-code", network, sandbox) == []
     expected = (
@@ -126,7 +126,7 @@ FEATURES = {
 
 
 def profile(user: str, *, write: tuple[str, ...] = (), **more: Any) -> dict[str, Any]:
-    """What `default_permissions` names."""
+    """Return the permission profile that `default_permissions` names."""
     files: dict[str, Any] = {":root": "read", ":tmpdir": "write", f"{user}/.netrc": "deny", f"{user}/.ssh": "deny"}
     files |= {":workspace_roots": {".": "write"}, **dict.fromkeys(write, "write")}
     return {
@@ -137,7 +137,7 @@ def profile(user: str, *, write: tuple[str, ...] = (), **more: Any) -> dict[str,
 
 
 def test_the_settings_of_codex(user: str) -> None:
-    """Whole, for each policy."""
+    """The whole file, for each policy."""
     closed = {"web_search": "disabled", **profile(user, network={"enabled": False})}
     domains = {"enabled": True, "mode": "limited", "domains": {"*.github.com": "allow", "pypi.org": "allow"}}
     table: list[tuple[Any, Any, dict[str, Any]]] = [
@@ -164,8 +164,8 @@ def test_the_settings_of_codex(user: str) -> None:
         assert written("codex", network, sandbox, user) == {".codex/config.toml": expected}
 
 
-def test_codex_opens_a_secret_only_as_a_whole(user: str) -> None:
-    """What lies in a closed folder stays closed to its commands, so that is said."""
+def test_codex_cannot_open_a_part_of_a_secret(user: str) -> None:
+    """A path inside a closed folder would stay closed."""
     opened = SandboxConfig(readable_paths=(f"{user}/.ssh",))
     files = written("codex", None, opened, user)[".codex/config.toml"]["permissions"]["prowess"]["filesystem"]
     assert [path for path, mode in files.items() if mode == "deny"] == [f"{user}/.netrc"]
@@ -176,8 +176,8 @@ def test_codex_opens_a_secret_only_as_a_whole(user: str) -> None:
     assert problems("claude-code", None, inside, user) == []
 
 
-def test_codex_opens_what_is_named_and_nothing_that_begins_so(user: str) -> None:
-    """`.claude` is not `.claude.json`, where a login is."""
+def test_codex_opens_only_the_named_path(user: str) -> None:
+    """`.claude` is not `.claude.json`, which contains a login."""
     Path(user, ".claude").mkdir()
     Path(user, ".claude.json").write_text("x")
     opened = SandboxConfig(readable_paths=(f"{user}/.claude",))
@@ -187,8 +187,7 @@ def test_codex_opens_what_is_named_and_nothing_that_begins_so(user: str) -> None
     ]
 
 
-def test_a_command_may_be_a_path(user: str) -> None:
-    """As it may where writable folders are named."""
+def test_an_excluded_command_may_be_a_path_object(user: str) -> None:
     outside = SandboxConfig(excluded_commands=(Path("docker"),))  # type: ignore[arg-type]
     settings = written("claude-code", None, outside, user)[".claude/settings.json"]
     assert settings["sandbox"]["excludedCommands"] == ["docker"]
@@ -196,7 +195,7 @@ def test_a_command_may_be_a_path(user: str) -> None:
 
 @pytest.mark.parametrize("key", [False, True])
 def test_the_settings_of_gemini_cli(key: bool, user: str) -> None:
-    """It asks how to log in unless its settings say so, and trusts no folder but the empty one that is ours."""
+    """It asks how to log in unless its settings say so. It trusts only the empty folder beside its home."""
     more = {"security": {"auth": {"selectedType": "gemini-api-key"}}} if key else {}
     assert written("gemini-cli", None, None, user, key=key) == {
         ".gemini/settings.json": {
@@ -210,8 +209,8 @@ def test_the_settings_of_gemini_cli(key: bool, user: str) -> None:
 
 @pytest.mark.parametrize("host", [name for name in host_names() if name not in ("claude-code", "codex")])
 @pytest.mark.parametrize(("network", "sandbox"), [(NetworkPolicy(), None), (None, SandboxConfig())])
-def test_a_client_whose_sandbox_cannot_be_set_is_given_no_policy(host: str, network: Any, sandbox: Any) -> None:
-    """A policy that nobody enforces would be worse than none."""
+def test_a_policy_for_a_client_without_a_configurable_sandbox_is_refused(host: str, network: Any, sandbox: Any) -> None:
+    """A policy that is not enforced would be worse than none."""
     title = load_host(host).title
     assert problems(host, network, sandbox) == [
         f"{title} has no sandbox that Prowess can configure, so policies would have no effect"
@@ -219,7 +218,7 @@ def test_a_client_whose_sandbox_cannot_be_set_is_given_no_policy(host: str, netw
     assert problems(host, None, SandboxConfig(enabled=False)) == []
 
 
-NO_LIST = "`{}` is not a list of strings"
+NOT_A_LIST = "`{}` is not a list of strings"
 REFUSED: list[tuple[str, Any, Any, list[str]]] = [
     *(
         ("claude-code", NetworkPolicy.with_domains(name), None, [f"`{shown}` is not a valid domain"])
@@ -240,14 +239,14 @@ REFUSED: list[tuple[str, Any, Any, list[str]]] = [
             ("github.com.", "github.com."),
         ]
     ),
-    ("claude-code", NetworkPolicy("github.com"), None, [NO_LIST.format("allowed_domains")]),
-    ("claude-code", NetworkPolicy((1,)), None, [NO_LIST.format("allowed_domains")]),  # type: ignore[arg-type]
-    ("claude-code", NetworkPolicy(None), None, [NO_LIST.format("allowed_domains")]),  # type: ignore[arg-type]
-    ("codex", None, SandboxConfig(writable_paths="/x"), [NO_LIST.format("writable_paths")]),  # type: ignore[arg-type]
-    ("codex", None, SandboxConfig(readable_paths=(1,)), [NO_LIST.format("readable_paths")]),  # type: ignore[arg-type]
-    ("codex", None, SandboxConfig(writable_paths=("",)), [NO_LIST.format("writable_paths")]),
-    ("codex", None, SandboxConfig(writable_paths=("a\0",)), [NO_LIST.format("writable_paths")]),
-    ("codex", None, SandboxConfig(writable_paths=("a\udcff",)), [NO_LIST.format("writable_paths")]),
+    ("claude-code", NetworkPolicy("github.com"), None, [NOT_A_LIST.format("allowed_domains")]),
+    ("claude-code", NetworkPolicy((1,)), None, [NOT_A_LIST.format("allowed_domains")]),  # type: ignore[arg-type]
+    ("claude-code", NetworkPolicy(None), None, [NOT_A_LIST.format("allowed_domains")]),  # type: ignore[arg-type]
+    ("codex", None, SandboxConfig(writable_paths="/x"), [NOT_A_LIST.format("writable_paths")]),  # type: ignore[arg-type]
+    ("codex", None, SandboxConfig(readable_paths=(1,)), [NOT_A_LIST.format("readable_paths")]),  # type: ignore[arg-type]
+    ("codex", None, SandboxConfig(writable_paths=("",)), [NOT_A_LIST.format("writable_paths")]),
+    ("codex", None, SandboxConfig(writable_paths=("a\0",)), [NOT_A_LIST.format("writable_paths")]),
+    ("codex", None, SandboxConfig(writable_paths=("a\udcff",)), [NOT_A_LIST.format("writable_paths")]),
     (
         "claude-code",
         None,
@@ -292,13 +291,13 @@ REFUSED: list[tuple[str, Any, Any, list[str]]] = [
 
 
 @pytest.mark.parametrize(("host", "network", "sandbox", "words"), REFUSED)
-def test_a_policy_that_cannot_be_is_refused(host: str, network: Any, sandbox: Any, words: list[str]) -> None:
-    """With all that is wrong with it."""
+def test_invalid_policies_are_refused(host: str, network: Any, sandbox: Any, words: list[str]) -> None:
+    """All problems are reported."""
     assert problems(host, network, sandbox) == words
 
 
 def test_paths_are_written_absolute(user: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`~` is the caller's home, and a relative path is one below the working directory."""
+    """`~` is the caller's home, and a relative path is inside the working directory."""
     monkeypatch.setenv("HOME", user)
     monkeypatch.chdir(tmp_path)
     sandbox = SandboxConfig(writable_paths=("~/out", Path("here")))  # type: ignore[arg-type]
@@ -306,7 +305,6 @@ def test_paths_are_written_absolute(user: str, tmp_path: Path, monkeypatch: pyte
     assert settings["sandbox"]["filesystem"]["allowWrite"] == [f"{user}/out", f"{tmp_path}/here"]
 
 
-def test_secrets_are_relative_and_in_order() -> None:
-    """As they are shown."""
+def test_secret_paths_are_relative_and_sorted() -> None:
     assert list(SECRET_PATHS) == sorted(SECRET_PATHS)
     assert not [name for name in SECRET_PATHS if name.startswith(("/", "~"))]
