@@ -1,8 +1,7 @@
-"""The main job, on the example skills and on whatever this machine has: what each agent sees, and why.
+"""Show which agent sees which skill, and why, for the example skills and for this machine.
 
-Run by `make demo`. It copies the examples into a project of its own, in the folders of several agents, the way
-installers leave them, and then types the commands a user would type. Where Pydantic AI is installed it also runs a
-role, with a scripted model in the place of one that wants a key.
+Run it with `make demo`. It copies the examples into a temporary project, in the folders of several agents, and runs the
+commands that a user would type. If Pydantic AI is installed, it also runs a role with a scripted model, without a key.
 """
 
 from __future__ import annotations
@@ -21,21 +20,21 @@ AGENTS = ("prowess", "claude-code", "codex", "copilot", "gemini-cli", "opencode"
 
 
 def main() -> int:
-    """Show the demonstration; the exit code is the first one that is not 0."""
+    """Run all commands, and return the first exit code that is not 0."""
     with tempfile.TemporaryDirectory(prefix="prowess-demo-") as folder:
         root = Path(folder).resolve()
         furnish(root)
         where = ["--cwd", str(root / "project"), "--home", str(root / "home")]
         hosts = [argument for agent in AGENTS for argument in ("--host", agent)]
         print("A project with the example skills in .agents/skills, two of them linked into .claude/skills,")
-        print("one copied to the user's home and changed there, and one that was written in a hurry:\n")
+        print("one copied to the user's home and changed there, and one with an error:\n")
         codes = [
             prowess("which agent sees which skill", ["list", *hosts, *where]),
             prowess(
                 "why Claude Code takes the user's copy", ["why", "commit-message", "--host", "claude-code", *where]
             ),
-            prowess("what is wrong, and how to mend it", ["check", str(root / "project/.agents/skills/release-notes")]),
-            prowess("what a model would be told, in 1,200 characters", ["prompt", "--budget", "1200", *where]),
+            prowess("what is wrong, and how to fix it", ["check", str(root / "project/.agents/skills/release-notes")]),
+            prowess("what a model would receive, in 1,200 characters", ["prompt", "--budget", "1200", *where]),
         ]
     codes.append(prowess("and this machine, from this folder", ["list"]))
     codes += role()
@@ -43,21 +42,21 @@ def main() -> int:
 
 
 def role() -> list[int]:
-    """Run a role without a key: a script stands in for the model."""
-    file, said = str(ROLES / "table-helper.yaml"), ["-p", "What did we sell?"]
-    codes = [prowess("a role: what it is made of", ["show", file])]
+    """Run a role without a key, with a scripted model."""
+    file, prompt = str(ROLES / "table-helper.yaml"), ["-p", "What did we sell?"]
+    codes = [prowess("the parts of a role", ["show", file])]
     if find_spec("pydantic_ai") is None:
-        codes.append(prowess("what its model would be sent", ["run", file, "--dry-run"]))
+        codes.append(prowess("what its model would receive", ["run", file, "--dry-run"]))
         print("To see it run, install Pydantic AI: pip install '.[agent]'")
         return codes
-    arguments = ["run", file, *said, "--model", f"script:{ROLES / 'answers.yaml'}"]
+    arguments = ["run", file, *prompt, "--model", f"script:{ROLES / 'answers.yaml'}"]
     codes.append(prowess("its answer, from a scripted model: no key, no network", arguments))
-    codes.append(prowess("and all that happened on the way", [*arguments, "--json"]))
+    codes.append(prowess("and the whole transcript", [*arguments, "--json"]))
     return codes
 
 
 def furnish(root: Path) -> None:
-    """Lay out a project and a home."""
+    """Create a project and a home directory."""
     shutil.copytree(ROLES, root / "project/roles")
     skills = root / "project/.agents/skills"
     shutil.copytree(EXAMPLES, skills)

@@ -64,14 +64,14 @@ def main() -> None:
     with EphemeralHome(config) as home:
         print(f"agent: {asyncio.run(ask(home))}")
         print(f"mounted: {', '.join(skill.name for skill in home.report.skills)}")
-    print(f"the home is there: {home.path.exists()}")
-    told = next(text for text in Scripted.sent if "available for use with the Skill tool" in text)
-    print("\nWhat the model was told of them:")
-    for line in re.findall(r"- (?:csv-profile|mine): .*?(?=\\n)", told):
+    print(f"the home exists: {home.path.exists()}")
+    request = next(text for text in Scripted.sent if "available for use with the Skill tool" in text)
+    print("\nThe skills in the request to the model:")
+    for line in re.findall(r"- (?:csv-profile|mine): .*?(?=\\n)", request):
         print(f"  {line}")
     model.shutdown()
     model.server_close()
-    # With a policy the client's own settings say what its commands may reach.
+    # A policy is written to the client's own settings.
     with EphemeralHome(config.with_changes(network_policy=NetworkPolicy.no_network())) as home:
         settings = json.loads((home.path / ".claude/settings.json").read_text())
         print(f"\nWithout a network: {settings['sandbox']['network']}")

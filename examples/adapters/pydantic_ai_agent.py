@@ -1,4 +1,4 @@
-"""Skills in an agent of Pydantic AI: two turns of a conversation, with a scripted model in the place of a real one.
+"""Skills in an agent of Pydantic AI: two turns of a conversation, with a scripted model instead of a real one.
 
 Run it with `pip install 'prowess[pydantic-ai]'`. No key and no network are needed.
 """

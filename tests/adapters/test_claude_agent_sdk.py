@@ -130,7 +130,7 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """Without a key, on the example skills."""
     runpy.run_path(str(TOP / "examples/adapters/claude_agent_sdk_agent.py"), run_name="__main__")
     out = capsys.readouterr().out
-    assert out.startswith("agent: I know my skills.\nmounted: csv-profile, mine\nthe home is there: False\n")
+    assert out.startswith("agent: I know my skills.\nmounted: csv-profile, mine\nthe home exists: False\n")
     assert "  - csv-profile: Profiles a CSV" in out
     assert "  - mine: Writes a Git commit message" in out
     assert out.endswith("Without a network: {'allowedDomains': [], 'strictAllowlist': True}\n")

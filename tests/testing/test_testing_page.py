@@ -113,7 +113,7 @@ def test_the_figures_of_the_page_are_those_of_the_code() -> None:
     timeout = keys("`tests/test-config.json`")["timeout"]
     assert timeout[:2] == [f"number above 0, at most {MAX_TIMEOUT:g}", f"{DEFAULT_TIMEOUT:g}"]
     assert f"more than {MAX_CASES:,} cases" in TEXT
-    assert f"a list of more\nthan {MAX_TEXTS:,} texts" in TEXT
+    assert f"a list of more than {MAX_TEXTS:,} texts" in TEXT
     statuses = TEXT.split("\n| status | means |\n")[1].split("\n\n")[0]
     assert tuple(re.findall(r"^\| `(\w+)` \|", statuses, re.MULTILINE)) == STATUSES
 

@@ -241,7 +241,7 @@ def open_input(name: str) -> IO[bytes]:
 
 
 def find_encoding(sample: bytes) -> str:
-    """Return the encoding that the first bytes speak for; refuse what is no text."""
+    """Return the encoding that the first bytes suggest; refuse files that are not text."""
     if not sample.strip(b"\xef\xbb\xbf\r\n\t "):
         raise InputError("the file is empty")
     if sample.startswith(b"PK\x03\x04"):
@@ -377,7 +377,7 @@ def take_in(rows: Any, options: argparse.Namespace) -> dict[str, Any]:
         numbers = [c.name for c in columns if c.name and classify(c.name)[0] not in ("text", "boolean")]
         if numbers:
             names = ", ".join(repr(shown(name)) for name in numbers[:5])
-            warn("header-is-data", f"the header holds values ({names}); if the file has none, pass --no-header")
+            warn("header-is-data", f"the header holds values ({names}); if the file has no header, pass --no-header")
     if len(columns) == 1:
         warn("one-column", "there is one column; if that is wrong, pass --delimiter")
     for column in columns:
