@@ -309,6 +309,7 @@ def raised() -> set[str]:
         "at_name",
         "at_description",
         "UnreadableError",
+        "rejection",
     }
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
