@@ -1,4 +1,4 @@
-"""What a host saw, taken apart and put together, and what of it is refused."""
+"""A catalog that was stored in the cache is loaded unchanged, and invalid results are refused."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
-    """One skill that is plain, one that is hidden, one that is rejected, one of a package, one with a link."""
+    """Skills of every state: active, shadowed, rejected, in a package, behind a link."""
     top = tmp_path.resolve()
     (top / "repo/.git").mkdir(parents=True)
     skills = top / "repo/.agents/skills"
@@ -58,12 +58,12 @@ def resolved(top: Path) -> ResolvedSkills:
     )
 
 
-def nobody() -> ResolvedSkills:
-    raise AssertionError("the disk was asked")
+def fail() -> ResolvedSkills:
+    raise AssertionError("the disk was read")
 
 
 class Parts:
-    """An answer, to be spoiled."""
+    """The parts of a result, to be changed."""
 
     def __init__(self, top: Path) -> None:
         columns, extra = encode_columns(resolved(top), [])
@@ -84,11 +84,11 @@ class Parts:
         )
 
 
-def test_what_was_taken_apart_is_put_together_the_same(top: Path) -> None:
-    """Without a look at the disk, but for what is not kept."""
+def test_a_stored_catalog_is_loaded_unchanged(top: Path) -> None:
+    """The disk is read only for what is not stored."""
     now = resolved(top)
     columns, extra = encode_columns(now, [])
-    recalled = CachedCatalog(CachedResult([list(column) for column in columns], extra), "prowess", nobody)
+    recalled = CachedCatalog(CachedResult([list(column) for column in columns], extra), "prowess", fail)
     skills = recalled.skills()
     names = [name for name in type(skills[0])._fields() if name not in ("findings", "skill")]
     assert [[getattr(entry, name) for name in names] for entry in skills] == [
@@ -102,31 +102,35 @@ def test_what_was_taken_apart_is_put_together_the_same(top: Path) -> None:
         entry.findings for entry in now.skills if entry.folder in ("plain", "broken")
     ]
     assert [entry.requirements for entry in skills] == [entry.requirements for entry in now.skills]
-    with pytest.raises(AssertionError, match="the disk was asked"):
+    with pytest.raises(AssertionError, match="the disk was read"):
         recalled.load_field(None, "settings")
 
 
-def test_paths_that_are_those_of_the_files_are_kept_once(top: Path) -> None:
-    """Both are the same list with most catalogs."""
+def test_paths_are_stored_once(top: Path) -> None:
+    """The skills' files are all files that were read, for most catalogs."""
     now = resolved(top)
     paths = [entry.path for entry in now.skills]
     columns, extra = encode_columns(now, paths)
     assert columns[2] == []
-    recalled = CachedCatalog(CachedResult([list(column) for column in columns], extra, paths), "prowess", nobody)
+    recalled = CachedCatalog(CachedResult([list(column) for column in columns], extra, paths), "prowess", fail)
     assert [entry.path for entry in recalled.skills()] == paths
     with pytest.raises(ValueError, match="columns of different length"):
-        CachedCatalog(CachedResult([list(column) for column in columns], extra, paths[1:]), "prowess", nobody)
+        CachedCatalog(CachedResult([list(column) for column in columns], extra, paths[1:]), "prowess", fail)
 
 
-def test_nothing_at_all_is_an_answer_too(tmp_path: Path) -> None:
-    """Six empty columns and no more."""
+def test_an_empty_catalog_is_stored(tmp_path: Path) -> None:
+    """As empty columns."""
     columns, extra = encode_columns(resolved(tmp_path), [])
     assert (columns, extra) == ([[], [], [], [], [], [], []], b"")
-    assert CachedCatalog(CachedResult(columns, extra), "prowess", nobody).skills() == ()
+    assert CachedCatalog(CachedResult(columns, extra), "prowess", fail).skills() == ()
 
 
 def column(at: int, row: int, text: str) -> Callable[[Parts], object]:
     return lambda parts: parts.columns[at].__setitem__(row, text)
+
+
+def column_of(at: int, texts: list[str]) -> Callable[[Parts], object]:
+    return lambda parts: parts.columns.__setitem__(at, texts)
 
 
 def extra(value: Any) -> Callable[[Parts], object]:
@@ -149,66 +153,67 @@ def moved(to: str) -> Callable[[Parts], object]:
     return lambda parts: parts.unusual.__setitem__(to, parts.unusual.pop(next(iter(parts.unusual))))
 
 
-SPOILT: dict[str, Callable[[Parts], object]] = {
+INVALID: dict[str, Callable[[Parts], object]] = {
     "a column too few": lambda parts: parts.columns.pop(),
+    "template of another value": column_of(6, ["2"]),
     "a column too many": lambda parts: parts.columns.append([]),
     "no column": lambda parts: parts.columns.clear(),
     "a name too few": lambda parts: parts.columns[0].pop(),
     "a path too many": lambda parts: parts.columns[2].append("/x/SKILL.md"),
-    "a place cut": lambda parts: parts.columns[5].pop(),
-    "a place too few": lambda parts: parts.columns[5].__delitem__(slice(-3, None)),
-    "no place": lambda parts: parts.columns[5].clear(),
-    "place out of range": column(3, 0, "99"),
-    "place below nothing": column(3, 0, "-1"),
-    "place with blanks": column(3, 0, " 0"),
-    "place of no number": column(3, 0, "x"),
-    "place without number": column(3, 0, ""),
-    "mark of no kind": lambda parts: parts.columns[4].__setitem__(parts.columns[4].index("1"), "2"),
-    "more is no JSON": extra(b"{"),
-    "more is not UTF-8": extra(b'{"odd": {}, "findings": ["\xff"]}'),
-    "more is deep": extra(b"[" * 200_000),
-    "more is deep and closed": extra(b'{"odd":' * 50_000 + b"1" + b"}" * 50_000),
-    "more is a list": extra([]),
-    "more is a number": extra(1),
-    "more is null": extra(None),
-    "more is a huge number": extra(b"9" * 10_000),
+    "a scan root cut": lambda parts: parts.columns[5].pop(),
+    "a scan root too few": lambda parts: parts.columns[5].__delitem__(slice(-3, None)),
+    "no scan root": lambda parts: parts.columns[5].clear(),
+    "scan root out of range": column(3, 0, "99"),
+    "negative scan root": column(3, 0, "-1"),
+    "scan root with blanks": column(3, 0, " 0"),
+    "scan root that is not a number": column(3, 0, "x"),
+    "scan root without a number": column(3, 0, ""),
+    "unknown clean flag": lambda parts: parts.columns[4].__setitem__(parts.columns[4].index("1"), "2"),
+    "extra is not JSON": extra(b"{"),
+    "extra is not UTF-8": extra(b'{"odd": {}, "findings": ["\xff"]}'),
+    "extra is deep": extra(b"[" * 200_000),
+    "extra is deep and closed": extra(b'{"odd":' * 50_000 + b"1" + b"}" * 50_000),
+    "extra is a list": extra([]),
+    "extra is a number": extra(1),
+    "extra is null": extra(None),
+    "extra is a huge number": extra(b"9" * 10_000),
     "no odd": extra({"findings": []}),
     "no findings": extra({"odd": {}}),
     "a key too many": lambda parts: parts.extra.update(x=1),
     "odd is a list": extra({"odd": [], "findings": []}),
     "findings are a map": extra({"odd": {}, "findings": {}}),
     "skill out of range": moved("99"),
-    "skill below nothing": moved("-1"),
-    "skill of no number": moved("x"),
-    "skill of a huge number": moved("9" * 5000),
-    "a row that is none": lambda parts: parts.unusual.__setitem__("0", []),
-    "an attribute of no kind": rare(colour="red"),
-    "an attribute that is never kept": rare(skill=None),
-    "state of no kind": rare(state="asleep"),
+    "negative skill": moved("-1"),
+    "skill that is not a number": moved("x"),
+    "skill with a huge number": moved("9" * 5000),
+    "a skill without attributes": lambda parts: parts.unusual.__setitem__("0", []),
+    "an unknown attribute": rare(colour="red"),
+    "an attribute that is never stored": rare(skill=None),
+    "unknown state": rare(state="asleep"),
     "state of another type": rare(state=1),
     "state that is a list": rare(state=[]),
     "reason of another type": rare(reason=["x"]),
-    "rule that is nothing": rare(rule=None),
-    "real that is nothing": rare(real=None),
+    "rule that is null": rare(rule=None),
+    "real path that is null": rare(real=None),
     "alias of another type": rare(alias=True),
     "findings of another type": lambda parts: parts.any("findings").update(findings={"0": 1}),
-    "findings that are none": lambda parts: parts.any("findings").update(findings=[]),
-    "findings gone": lambda parts: parts.any("findings").pop("findings"),
+    "empty findings": lambda parts: parts.any("findings").update(findings=[]),
+    "missing findings": lambda parts: parts.any("findings").pop("findings"),
     "finding that is a text": lambda parts: parts.any("findings").update(findings=["x"]),
     "finding with a key too many": found(x=1),
-    "finding of no code": found(code="no-such-code"),
+    "finding with an unknown code": found(code="no-such-code"),
     "finding with a list for a code": found(code=[]),
-    "finding of no severity": found(severity="fatal"),
+    "finding with an unknown severity": found(severity="fatal"),
     "finding without severity": lambda parts: parts.any("findings")["findings"][0].pop("severity"),
-    "finding on a line that is none": found(line=0),
+    "finding on line 0": found(line=0),
     "finding on a line of text": found(line="1"),
-    "finding on a line of truth": found(line=True),
+    "finding on a boolean line": found(line=True),
     "finding in a fraction of a column": found(column=1.5),
-    "finding without words": found(message=None),
+    "finding without a message": found(message=None),
     "finding with a number for a path": found(path=1),
     "finding with a list for a hint": found(hint=[]),
-    "general finding of no code": general(code="x"),
-    "general finding of no severity": general(severity=None),
+    "general finding with an unknown code": general(code="x"),
+    "general finding without severity": general(severity=None),
     "general finding with a key too many": general(x=1),
     "findings of a clean skill": lambda parts: parts.columns[4].__setitem__(
         int(next(at for at, row in parts.unusual.items() if "findings" in row)), "1"
@@ -219,24 +224,39 @@ SPOILT: dict[str, Callable[[Parts], object]] = {
 }
 
 
-@pytest.mark.parametrize("spoilt", [*SPOILT])
-def test_an_answer_that_was_never_given_is_no_answer(
-    top: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spoilt: str
-) -> None:
-    """Whatever is wrong with it shows when it is taken, so that the disk is asked instead."""
-    parts = Parts(top)
-    CachedCatalog(parts.cached(), "prowess", nobody).skills()
-    SPOILT[spoilt](parts)
-    monkeypatch.setattr(Cache, "load", lambda *_: parts.cached())
-    monkeypatch.setattr(prowess.catalog._cache, "MAX_FILE_BYTES", 0)
-    env = {"PROWESS_CACHE_DIR": str(tmp_path / "cache")}
+def error_of(parts: Parts) -> Exception:
+    """Return the error that a result causes."""
     with pytest.raises(Exception, match=r".") as caught:
-        CachedCatalog(parts.cached(), "prowess", nobody).skills()
-    assert isinstance(caught.value, (ValueError, KeyError, TypeError, AttributeError, RecursionError))
-    catalog = discover(top / "repo", home=top / "home", env=env)
+        CachedCatalog(parts.cached(), "prowess", fail).skills()
+    return caught.value
+
+
+@pytest.mark.parametrize("change", [*INVALID])
+def test_an_invalid_result_is_an_error(top: Path, change: str) -> None:
+    """Every mistake is found when the result is loaded, not when an attribute is used."""
+    parts = Parts(top)
+    CachedCatalog(parts.cached(), "prowess", fail).skills()
+    INVALID[change](parts)
+    assert isinstance(error_of(parts), (ValueError, KeyError, TypeError, AttributeError, RecursionError))
+
+
+def test_discover_reads_the_disk_if_the_result_is_invalid(
+    top: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """For one example of each type of error."""
+    examples: dict[type[Exception], Parts] = {}
+    for change in INVALID.values():
+        parts = Parts(top)
+        change(parts)
+        examples.setdefault(type(error_of(parts)), parts)
+    assert len(examples) > 3
     now = resolved(top)
-    assert [entry.as_dict() for entry in catalog.skills] == [entry.as_dict() for entry in now.skills]
-    assert catalog.findings == now.findings
+    monkeypatch.setattr(prowess.catalog._cache, "MAX_FILE_BYTES", 0)
+    for parts in examples.values():
+        monkeypatch.setattr(Cache, "load", lambda *_, parts=parts: parts.cached())
+        catalog = discover(top / "repo", home=top / "home", env={"PROWESS_CACHE_DIR": str(tmp_path / "cache")})
+        assert [entry.as_dict() for entry in catalog.skills] == [entry.as_dict() for entry in now.skills]
+        assert catalog.findings == now.findings
 
 
 def test_the_code_fingerprint_covers_source_files_python_and_pyyaml(

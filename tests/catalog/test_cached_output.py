@@ -1,6 +1,6 @@
-"""What commands print with a cache is, byte for byte, what they print without, whatever was there and whatever changes.
+"""Commands print the same with and without a cache, byte for byte, whatever exists and whatever changes.
 
-`make mutations` makes ten thousand changes; here are some hundred.
+`make mutations` makes ten thousand changes; these tests make some hundred.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 TREES = {**load_trees(), **extra_trees()["trees"]}
 HOSTS = host_names()
 _EACH = 6
-"""A tree is put where each sixth host looks, and each host meets each sixth tree."""
+"""Each host is tested with every sixth tree."""
 
 
 def commands(host: str, cwd: Path, home: Path) -> Iterator[list[str]]:
-    """Give every command line that looks at skills, with names that are there."""
+    """Yield every command line that reads skills, with names of skills that exist."""
     where = ["--host", host, "--cwd", str(cwd), "--home", str(home)]
     yield ["list", "--json", *where]
     yield ["prompt", *where]
@@ -40,27 +40,27 @@ def commands(host: str, cwd: Path, home: Path) -> Iterator[list[str]]:
 
 
 def compare(lines: Sequence[list[str]], cache: Path) -> float:
-    """Run command lines without a cache, with a new one and again; return how many were then answered from it."""
+    """Run command lines without a cache, with a new one and again; return the share answered from the cache."""
     number = count()
     warm = 0
     time.sleep(WAIT)
     with counted() as counts:
         for line in lines:
             folder = str(cache / str(next(number)))
-            right = uncached(line, {})
-            assert right.code in (0, 1), line
+            expected = uncached(line, {})
+            assert expected.code in (0, 1), line
             cold = cached(line, {}, folder)
-            assert cold == right, f"{line}\n{difference(right, cold)}"
+            assert cold == expected, f"{line}\n{difference(expected, cold)}"
             before = counts["recalled"]
             again = cached(line, {}, folder)
-            assert again == right, f"{line}\n{difference(right, again)}"
+            assert again == expected, f"{line}\n{difference(expected, again)}"
             warm += counts["recalled"] > before
     return warm / len([line for line in lines if line[0] != "check"])
 
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_the_golden_corpus_prints_the_same_from_the_cache(host: str, tmp_path: Path) -> None:
-    """All its files, as skills of one project: without a cache, with a new one, with an answer from it."""
+    """All its files, as skills of one project: without a cache, with a new one, with a filled one."""
     project, user = folders_of(load_host(host))
     for number, name in enumerate(sorted(CASES)):
         folder = tmp_path / (f"home/{user}" if number % 7 == 0 else f"repo/{project}") / name
@@ -71,7 +71,7 @@ def test_the_golden_corpus_prints_the_same_from_the_cache(host: str, tmp_path: P
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_the_observed_trees_print_the_same_from_the_cache(host: str, tmp_path: Path) -> None:
-    """Links, collisions, settings, nested folders: what clients were asked about."""
+    """Links, collisions, settings, nested folders: the trees that real clients were tested with."""
     project, user = folders_of(load_host(host))
     lines: list[list[str]] = []
     for name in list(TREES)[HOSTS.index(host) % _EACH :: _EACH]:
@@ -82,8 +82,8 @@ def test_the_observed_trees_print_the_same_from_the_cache(host: str, tmp_path: P
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and permissions")
-def test_no_change_goes_unseen() -> None:
-    """Some hundred random changes, each looked at by three hosts that have an answer from before."""
+def test_every_random_change_is_noticed() -> None:
+    """Some hundred changes, each followed by commands for three hosts with cached results."""
     seed = time.time_ns() % 1_000_000
     print(f"seed {seed}: python tests/mutations.py --seed {seed} --changes 300")
     counts = batch(seed, 0, 15)

@@ -1,4 +1,4 @@
-"""What was looked at, and whether it is still so."""
+"""Fingerprints of files and paths, and the record of what was read."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def top(tmp_path: Path) -> Path:
     ],
 )
 def test_kinds_are_letters(top: Path, name: str, through: str, itself: str) -> None:
-    """Through links and not; nothing is an empty text, also where it could not even be asked for."""
+    """With links followed or not; empty for a path that does not exist or is invalid."""
     path = f"{top}/{name}"
     assert (kind(path), link_kind(path)) == (through, itself)
 
 
-def test_what_may_not_be_looked_at_has_no_kind_and_no_mark(top: Path) -> None:
-    """A link that leads to itself, a name that is too long."""
+def test_an_unreadable_path_is_an_error(top: Path) -> None:
+    """A link to itself, a name that is too long."""
     (top / "round").symlink_to("round")
     for path in (f"{top}/round", f"{top}/{'x' * 5000}"):
         with pytest.raises(OSError, match=r"."):
@@ -67,8 +67,8 @@ def test_what_may_not_be_looked_at_has_no_kind_and_no_mark(top: Path) -> None:
     assert link_kind(f"{top}/round") == "l"
 
 
-def test_marks_of_many_are_the_marks_of_each(top: Path) -> None:
-    """Each of the same length; of links, or of what they lead to."""
+def test_fingerprints_of_many_paths_are_those_of_each(top: Path) -> None:
+    """All have the same length; of links, or of their targets."""
     paths = [str(top / name) for name in ("folder", "file", "pipe", "to-folder")]
     assert fingerprint_paths(paths) == b"".join(map(fingerprint_path, paths))
     assert (
@@ -82,8 +82,8 @@ def test_marks_of_many_are_the_marks_of_each(top: Path) -> None:
 
 
 @pytest.mark.parametrize("field", ["st_mode", "st_ino", "st_dev", "st_size", "st_mtime_ns", "st_ctime_ns"])
-def test_each_part_of_a_state_has_a_part_in_its_mark(top: Path, field: str) -> None:
-    """One that no mark holds gives none, and so is taken for what is not there: it is never believed."""
+def test_each_field_of_a_status_changes_the_fingerprint(top: Path, field: str) -> None:
+    """A number too large for a fingerprint gives an empty one, which is never stored."""
     status: Any = os.stat(top / "file")
     names = [name for name in dir(status) if name.startswith("st_")]
     values = {name: getattr(status, name) for name in names}
@@ -92,8 +92,8 @@ def test_each_part_of_a_state_has_a_part_in_its_mark(top: Path, field: str) -> N
     assert fingerprint(SimpleNamespace(**{**values, field: 1 << 63})) == b""  # type: ignore[arg-type]
 
 
-def test_the_newest_time_is_that_of_content_or_of_state(top: Path) -> None:
-    """Whichever is later, of whichever file."""
+def test_the_newest_time_is_of_content_or_status(top: Path) -> None:
+    """Whichever is later, of any file."""
     os.utime(top / "file", ns=(0, 1))
     changed = os.stat(top / "file").st_ctime_ns
     assert newest_time(fingerprint_path(str(top / "file"))) == changed
@@ -102,21 +102,21 @@ def test_the_newest_time_is_that_of_content_or_of_state(top: Path) -> None:
     assert newest_time(b"") == 0
 
 
-# ── what a disk notes ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── what is recorded ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def watched(filesystem: Filesystem) -> Fingerprints:
+def record(filesystem: Filesystem) -> Fingerprints:
     fingerprints = filesystem.record_fingerprints()
     assert filesystem.fingerprints is fingerprints
     return fingerprints
 
 
-def test_every_look_at_the_disk_is_noted(top: Path) -> None:
-    """Present or absent, by what was asked: of a file, a folder, a kind, a path without links."""
+def test_every_read_is_recorded(top: Path) -> None:
+    """Of a file, a folder, a kind or a path without links, whether it exists or not."""
     path = str(skill(top / "folder/a"))
     absent = f"{top}/nothing"
     filesystem = Filesystem()
-    fingerprints = watched(filesystem)
+    fingerprints = record(filesystem)
     filesystem.kind(f"{top}/to-folder")
     filesystem.link_kind(f"{top}/to-folder")
     filesystem.real(f"{top}/to-folder")
@@ -153,7 +153,7 @@ def test_every_look_at_the_disk_is_noted(top: Path) -> None:
 
 READS: dict[str, Any] = {
     "listing": lambda filesystem, path: filesystem.listing(os.path.dirname(path)),
-    "glance": lambda filesystem, path: filesystem.read_fast(path),
+    "fast path": lambda filesystem, path: filesystem.read_fast(path),
     "skill": lambda filesystem, path: filesystem.skill(path),
     "whole skill": lambda filesystem, path: filesystem.skill(path, whole=True),
     "table": lambda filesystem, path: filesystem.yaml(path),
@@ -163,16 +163,16 @@ READS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("read", [*READS])
-def test_what_was_remembered_without_a_note_makes_the_notes_incomplete(top: Path, read: str) -> None:
-    """What is read with one is noted for everybody who asks later."""
+def test_a_read_without_a_record_makes_the_record_incomplete(top: Path, read: str) -> None:
+    """A read with a record is in every later record too."""
     path = str(skill(top / "folder/a"))
     filesystem = Filesystem()
     READS[read](filesystem, path)
-    assert not watched(filesystem).complete
+    assert not record(filesystem).complete
     filesystem = Filesystem()
-    first = watched(filesystem)
+    first = record(filesystem)
     READS[read](filesystem, path)
-    second = watched(filesystem)
+    second = record(filesystem)
     READS[read](filesystem, path)
     assert first.complete
     assert second.complete
@@ -181,23 +181,23 @@ def test_what_was_remembered_without_a_note_makes_the_notes_incomplete(top: Path
 
 
 @pytest.mark.parametrize("read", [*READS])
-def test_a_note_tells_what_was_seen_not_what_is_there_by_now(top: Path, read: str) -> None:
-    """A file that goes, or another that comes with all its folders, does not become what was looked at."""
+def test_a_fingerprint_is_of_what_was_read_not_of_what_exists_now(top: Path, read: str) -> None:
+    """A file that is removed or replaced later does not change the record."""
     path = str(skill(top / "folder/a"))
     filesystem = Filesystem()
-    first = watched(filesystem)
+    first = record(filesystem)
     READS[read](filesystem, path)
     (top / "folder").rename(top / "away")
-    second = watched(filesystem)
+    second = record(filesystem)
     READS[read](filesystem, path)
     assert (first.files, first.folders) == (second.files, second.folders)
     assert all(first.files.values())
 
 
-def test_two_looks_that_saw_different_things_make_the_notes_incomplete(top: Path) -> None:
-    """What was decided may rest on either."""
+def test_two_different_observations_make_the_record_incomplete(top: Path) -> None:
+    """The result may depend on either."""
     filesystem = Filesystem()
-    fingerprints = watched(filesystem)
+    fingerprints = record(filesystem)
     filesystem.kind(f"{top}/new")
     filesystem.kind(f"{top}/new")
     before = fingerprints.complete
@@ -206,38 +206,38 @@ def test_two_looks_that_saw_different_things_make_the_notes_incomplete(top: Path
     assert (before, fingerprints.complete) == (True, False)
     path = str(skill(top / "folder/a"))
     filesystem = Filesystem()
-    fingerprints = watched(filesystem)
+    fingerprints = record(filesystem)
     filesystem.skill(path)
     skill(top / "folder/a", description="another")
     filesystem.text(path)
     assert not fingerprints.complete
 
 
-@pytest.mark.parametrize("where", ["folder", "file", "size"])
-def test_a_copy_that_could_not_be_seen_whole_makes_the_notes_incomplete(
-    top: Path, monkeypatch: pytest.MonkeyPatch, where: str
+@pytest.mark.parametrize("limit", ["folder", "file", "size"])
+def test_an_incomplete_digest_makes_the_record_incomplete(
+    top: Path, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    """Whether two skills are the same is then not told."""
+    """Whether two skills are identical is then unknown."""
     path = str(skill(top / "folder/a"))
     (top / "folder/a/inner").mkdir()
     (top / "folder/a/inner/data").write_text("x")
     filesystem = Filesystem()
-    fingerprints = watched(filesystem)
+    fingerprints = record(filesystem)
     listed, opened = os.scandir, os.open
 
     def scandir(name: Any) -> Any:
-        if where == "folder" and str(name).endswith("inner"):
+        if limit == "folder" and str(name).endswith("inner"):
             raise OSError(24, "Too many open files")
         return listed(name)
 
     def open_(name: Any, *rest: Any) -> int:
-        if where == "file" and str(name).endswith("data"):
+        if limit == "file" and str(name).endswith("data"):
             raise OSError(24, "Too many open files")
         return opened(name, *rest)
 
     monkeypatch.setattr(os, "scandir", scandir)
     monkeypatch.setattr(os, "open", open_)
-    if where == "size":
+    if limit == "size":
         filesystem._digest_bytes_left = 1
     filesystem.digest(path)
     assert not fingerprints.complete
