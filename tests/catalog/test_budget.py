@@ -15,7 +15,7 @@ def spent(full: list[int], least: list[int], shown: list[bool]) -> int:
     return sum(whole if keep else part for whole, part, keep in zip(full, least, shown, strict=True))
 
 
-def test_the_first_that_does_not_fit_ends_the_list() -> None:
+def test_the_first_entry_that_does_not_fit_ends_the_list() -> None:
     """Unless the client is greedy."""
     full, least = [10, 30, 5], [1, 1, 1]
     assert fit_in_order(full, least, 100) == [True, True, True]
@@ -27,7 +27,7 @@ def test_the_first_that_does_not_fit_ends_the_list() -> None:
 
 @given(COSTS, st.integers(0, 600), st.booleans())
 def test_fitting_keeps_the_budget(costs: list[tuple[int, int]], room: int, greedy: bool) -> None:
-    """If the least fits at all; and what is shown is a run from the front where it is not greedy."""
+    """If the names fit; unless greedy, the entries shown in full are the first ones."""
     least = [part for part, _ in costs]
     full = [part + more for part, more in costs]
     shown = fit_in_order(full, least, room, greedy=greedy)
@@ -39,7 +39,7 @@ def test_fitting_keeps_the_budget(costs: list[tuple[int, int]], room: int, greed
 
 @given(COSTS, st.integers(0, 300), st.integers(0, 300))
 def test_more_room_never_fits_fewer(costs: list[tuple[int, int]], room: int, more: int) -> None:
-    """In order, what fitted still does."""
+    """Every entry that fitted before still fits."""
     least = [part for part, _ in costs]
     full = [part + extra for part, extra in costs]
     before, after = fit_in_order(full, least, room), fit_in_order(full, least, room + more)
@@ -47,7 +47,7 @@ def test_more_room_never_fits_fewer(costs: list[tuple[int, int]], room: int, mor
 
 
 def test_texts_are_cut_evenly() -> None:
-    """One character each in turn; what one leaves goes to the others."""
+    """One character each in turn; the room that one leaves goes to the others."""
     assert cut_evenly([10, 2, 10], lambda _, size: size, 12) == [5, 2, 5]
     assert cut_evenly([10, 2, 10], lambda _, size: size, 13) == [6, 2, 5]
     assert cut_evenly([3, 3], lambda _, size: size + 4, 7) is None
@@ -56,8 +56,8 @@ def test_texts_are_cut_evenly() -> None:
 
 
 @given(st.lists(st.integers(0, 30), max_size=8), st.integers(0, 200), st.integers(1, 4))
-def test_levelling_keeps_the_budget_and_wastes_none(lengths: list[int], room: int, width: int) -> None:
-    """No text is longer than it is; none that could grow is left behind."""
+def test_cutting_evenly_uses_all_of_the_budget(lengths: list[int], room: int, width: int) -> None:
+    """No text exceeds its length, and none that could grow is left shorter."""
 
     def cost(_: int, size: int) -> int:
         return 2 + width * size

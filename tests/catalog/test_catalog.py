@@ -106,7 +106,7 @@ def test_the_order_in_which_directories_list_does_not_matter(
 @settings(max_examples=40)
 @given(ROWS, st.sampled_from(LAWFUL))
 def test_each_skill_appears_once_and_the_states_add_up(rows: list[tuple[str, str, str, str]], host: str) -> None:
-    """No SKILL.md is twice in a catalog; those of scanned places that are not in it are findings."""
+    """No SKILL.md is in a catalog twice; one in a scanned root that is not in it is a finding."""
     with tempfile.TemporaryDirectory() as name:
         top = Path(name).resolve()
         build(top, rows)
@@ -117,10 +117,10 @@ def test_each_skill_appears_once_and_the_states_add_up(rows: list[tuple[str, str
         assert counts.pop("found") == len(paths) == sum(counts.values())
         assert set(counts) == {str(state) for state in State}
         scanned = {os.path.realpath(place.path) for place in catalog.scan_roots}
-        told = {*paths, *(item.path for item in catalog.findings)}
+        listed = {*paths, *(item.path for item in catalog.findings)}
         for place, folder, _, _ in rows:
             if str(top / place) in scanned:
-                assert str(top / place / folder / "SKILL.md") in told
+                assert str(top / place / folder / "SKILL.md") in listed
         for entry in catalog.skills:
             assert entry.reason or entry.state is State.ACTIVE
             assert (entry.shadowed_by is not None) == (entry.state is State.SHADOWED)
@@ -159,7 +159,7 @@ def here(tmp_path: Path) -> FakeMachine:
 
 
 def test_byte_identical_copies_are_reported_as_copies(here: FakeMachine) -> None:
-    """A copy is told apart from another skill of the same name; one more file makes the difference."""
+    """A copy differs from another skill of the same name; one more file is enough."""
     first = here.repo / ".agents/skills/pdf"
     second = here.home / ".agents/skills/pdf"
     skill(first)
@@ -204,8 +204,8 @@ def test_a_digest_is_over_the_sorted_lines_of_path_and_hash(here: FakeMachine) -
 @given(
     st.dictionaries(st.from_regex(r"[a-zA-Z0-9é._-]{1,3}x(/[a-z.]{1,3}y){0,2}", fullmatch=True), st.binary(max_size=9))
 )
-def test_any_digest(files: dict[str, bytes]) -> None:
-    """The same for whatever files there are."""
+def test_a_digest_covers_any_files(files: dict[str, bytes]) -> None:
+    """The same for any files."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve() / "repo/.agents/skills/pdf"
         skill(folder)
@@ -260,13 +260,13 @@ REFERENCES = [
 
 @pytest.mark.parametrize(("reference", "folder"), REFERENCES)
 def test_a_reference_is_a_name_a_scope_a_package_or_a_path(reference: str, folder: str, many: FakeMachine) -> None:
-    """`resolve` gives the one it means, `explain` has it first."""
+    """`resolve` returns the skill, `explain` lists it first."""
     catalog = many.discover_skills()
     assert many.relative_folder(catalog.resolve(reference).path) == folder
     assert many.relative_folder(catalog.explain(reference)[0].path) == folder
 
 
-def test_a_reference_may_be_a_digest_or_its_beginning(many: FakeMachine) -> None:
+def test_a_reference_may_be_the_start_of_a_digest(many: FakeMachine) -> None:
     """With `sha256:` or without; eight digits at least without."""
     digest = digest_of(many, ".agents/skills/folder-name")
     for reference in (digest, digest[:8], f"sha256:{digest}", f"sha256:{digest[:6]}", f"sha256:{digest[:8].upper()}"):
@@ -282,8 +282,8 @@ def test_an_absolute_path_is_a_reference(many: FakeMachine) -> None:
     assert many.discover_skills().resolve(str(file.parent)).path == str(file)
 
 
-def test_explain_gives_the_whole_chain(many: FakeMachine) -> None:
-    """Every candidate with root, scope, digest, state and rule; the one that wins first."""
+def test_explain_lists_every_candidate(many: FakeMachine) -> None:
+    """With root, scope, digest, state and rule; the winner first."""
     chain = many.discover_skills().explain("pdf")
     rows = {(entry.scope, str(entry.state), entry.rule) for entry in chain}
     wanted = {("project", "active", "found"), ("user", "shadowed", "name-shadowed"), ("package", "active", "found")}
@@ -293,7 +293,7 @@ def test_explain_gives_the_whole_chain(many: FakeMachine) -> None:
 
 
 def test_an_ambiguous_reference_lists_its_candidates(here: FakeMachine) -> None:
-    """Two skills of one scope that no rule tells apart: the error has their paths, and says what to do."""
+    """If no rule chooses between two skills of one scope, the error has their paths and a hint."""
     first = skill(here.repo / ".agents/skills/one/x", "aa")
     second = skill(here.repo / ".agents/skills/two/x", "bb")
     with pytest.raises(AmbiguousSkillError) as raised:
@@ -305,10 +305,10 @@ def test_an_ambiguous_reference_lists_its_candidates(here: FakeMachine) -> None:
 
 
 @pytest.mark.parametrize(
-    "reference", ["pfd", "pdff", "user:pfd", "nosuch/path", "", "deadbeefdeadbeef", "\0", "~nobody/x"]
+    "reference", ["pfd", "pdff", "user:pfd", "nosuch/path", "", "deadbeefdeadbeef", "\0", "~unknown/x"]
 )
-def test_an_unknown_reference_names_what_is_near(reference: str, many: FakeMachine) -> None:
-    """An error of its own kind, also a `LookupError`; its hint has names that are almost so."""
+def test_an_unknown_reference_suggests_similar_names(reference: str, many: FakeMachine) -> None:
+    """In the hint of a `SkillNotFoundError`, which is a `LookupError` too."""
     for ask in (many.discover_skills().resolve, many.discover_skills().explain):
         with pytest.raises(SkillNotFoundError) as raised:
             ask(reference)
@@ -320,13 +320,13 @@ def test_an_unknown_reference_names_what_is_near(reference: str, many: FakeMachi
 
 
 def test_an_unknown_host_is_an_error(here: FakeMachine) -> None:
-    """Before anything is looked at."""
+    """Before anything is read."""
     with pytest.raises(HostNotFoundError, match="unknown host `claud`"):
         discover(here.repo, host="claud")
 
 
-def test_names_that_differ_in_case_only_are_told(tmp_path: Path) -> None:
-    """A host that compares exactly takes both; the finding says that they look alike."""
+def test_names_that_differ_only_in_case_are_reported(tmp_path: Path) -> None:
+    """A host that compares exactly loads both; the finding says that they look alike."""
     here = make_machine(tmp_path, "camel")
     skill(here.repo / ".camel/skills/one", "pdf")
     skill(here.repo / ".camel/skills/two", "PDF")
@@ -334,23 +334,23 @@ def test_names_that_differ_in_case_only_are_told(tmp_path: Path) -> None:
     assert "name-lookalike" in finding_codes(here.discover_skills())
 
 
-def test_a_name_with_hidden_characters_is_the_name_without(here: FakeMachine) -> None:
-    """What a reader cannot tell apart, Prowess does not either."""
+def test_hidden_characters_in_a_name_do_not_count(here: FakeMachine) -> None:
+    """Names that look the same are the same."""
     skill(here.repo / ".agents/skills/pdf")
     skill(here.repo / ".agents/skills/pdf2", '"pd\u200bf"', "evil")
     assert list(here.states().values()) == ["active", "shadowed"]
 
 
 def test_a_rejected_skill_hides_nothing(here: FakeMachine) -> None:
-    """It does not take part in collisions: the next of that name wins."""
+    """It does not take part in collisions: the next skill of that name wins."""
     skill(here.repo / ".agents/skills/pdf", more="name: pdf\n")
     skill(here.home / ".agents/skills/pdf")
     assert list(here.states().values()) == ["rejected", "active"]
 
 
 @pytest.mark.parametrize("host", host_names())
-def test_judge_agrees_with_discover(host: str, tmp_path: Path) -> None:
-    """A file by itself is judged as it would be in a catalog where it is alone."""
+def test_evaluate_file_agrees_with_discover(host: str, tmp_path: Path) -> None:
+    """A single file is evaluated as in a catalog with only that skill."""
     here = make_machine(tmp_path, host, INFER_AGENT_SKILLS_ENABLED="true")
     texts = {
         "aa": "---\nname: aa\ndescription: d\n---\nx\n",

@@ -28,8 +28,8 @@ class Opens:
         return call
 
 
-def test_a_listing_is_sorted_and_tells_kinds(tmp_path: Path) -> None:
-    """`d` folder, `f` file, `l` link, `?` anything else; asked of the system once."""
+def test_a_listing_is_sorted_and_has_kinds(tmp_path: Path) -> None:
+    """`d` folder, `f` file, `l` link, `?` other; each directory is listed once."""
     (tmp_path / "b").mkdir()
     (tmp_path / "a").write_text("x")
     (tmp_path / "d").symlink_to("b")
@@ -44,8 +44,8 @@ def test_a_listing_is_sorted_and_tells_kinds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["absent", "file", "nul\0", "file/below"])
-def test_what_cannot_be_listed_is_an_os_error_each_time(name: str, tmp_path: Path) -> None:
-    """The failure is remembered too."""
+def test_a_listing_that_fails_is_an_error_each_time(name: str, tmp_path: Path) -> None:
+    """The error is cached too."""
     (tmp_path / "file").write_text("x")
     filesystem = Filesystem()
     for _ in range(2):
@@ -54,7 +54,7 @@ def test_what_cannot_be_listed_is_an_os_error_each_time(name: str, tmp_path: Pat
 
 
 def test_a_skill_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its head serves until the whole is asked for; the whole serves as a head."""
+    """The start of the file is enough until the whole file is needed; the whole file serves both."""
     path = str(skill(tmp_path / "pdf", body="x" * 9000))
     opens = Opens(monkeypatch)
     filesystem = Filesystem()
@@ -67,7 +67,7 @@ def test_a_skill_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert opens.paths == [path, path]
 
 
-def test_a_head_is_as_good_as_the_whole(tmp_path: Path) -> None:
+def test_the_start_of_a_file_gives_the_same_fields(tmp_path: Path) -> None:
     """Fields and findings are the same, however long the front matter and the body are."""
     for size in (0, 10, 4000, 4096, 5000, 20_000, 60_000):
         path = str(skill(tmp_path / f"s{size}", more=f"k: {'é' * (size // 2)}\n", body="ü" * 5000))
@@ -77,8 +77,8 @@ def test_a_head_is_as_good_as_the_whole(tmp_path: Path) -> None:
         assert head.name == f"s{size}"
 
 
-def test_a_missing_file_is_a_finding_and_not_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folders without SKILL.md cost one question."""
+def test_a_missing_file_is_a_finding_and_is_opened_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder without SKILL.md costs one open."""
     opens = Opens(monkeypatch)
     filesystem = Filesystem()
     for _ in range(3):
@@ -87,7 +87,7 @@ def test_a_missing_file_is_a_finding_and_not_asked_for_again(tmp_path: Path, mon
 
 
 def test_a_link_is_followed_only_if_asked(tmp_path: Path) -> None:
-    """Both answers are kept apart."""
+    """Both results are cached separately."""
     skill(tmp_path / "real")
     link = tmp_path / "SKILL.md"
     link.symlink_to("real/SKILL.md")
@@ -107,7 +107,7 @@ def test_a_link_is_followed_only_if_asked(tmp_path: Path) -> None:
         pytest.param("x" * 70_000, {}, id="too-large"),
     ],
 )
-def test_a_small_yaml_file_is_a_table_or_nothing(text: str, table: dict[str, Any], tmp_path: Path) -> None:
+def test_a_yaml_file_is_a_mapping_or_empty(text: str, table: dict[str, Any], tmp_path: Path) -> None:
     """Never an exception."""
     (tmp_path / "x.yaml").write_text(text)
     assert Filesystem().yaml(str(tmp_path / "x.yaml")) == table

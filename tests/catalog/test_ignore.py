@@ -40,16 +40,16 @@ if TYPE_CHECKING:
         pytest.param("a*" * 40 + "b", "a" * 200, False, id="many-stars"),
     ],
 )
-def test_a_pattern_fits_as_it_does_for_git(tmp_path: Path, lines: str, path: str, left_out: bool) -> None:
-    """Git's patterns, with pi's two peculiarities."""
+def test_patterns_match_as_in_git(tmp_path: Path, lines: str, path: str, left_out: bool) -> None:
+    """With pi's two differences."""
     (tmp_path / ".gitignore").write_text(lines)
     ignored = IgnoreRules()
     ignored.read(str(tmp_path), "")
     assert ignored(path, folder=True) is left_out
 
 
-def test_a_file_of_a_folder_speaks_of_that_folder(tmp_path: Path) -> None:
-    """Its patterns are prefixed, and so anchored; one that ends in a slash is for folders."""
+def test_an_ignore_file_in_a_folder_applies_to_that_folder(tmp_path: Path) -> None:
+    """Its patterns are anchored to it; one that ends in a slash matches folders only."""
     (tmp_path / ".ignore").write_text("x\nlogs/\n")
     ignored = IgnoreRules()
     ignored.read(str(tmp_path), "sub")
@@ -61,7 +61,7 @@ def test_a_file_of_a_folder_speaks_of_that_folder(tmp_path: Path) -> None:
 
 
 def test_no_ignore_file_takes_long(tmp_path: Path) -> None:
-    """Blanks, stars, and rules that fit nothing on a deep path."""
+    """Blanks, stars, and rules that never match a deep path."""
     (tmp_path / ".gitignore").write_text("a" + " " * 50_000 + "b\n" + "*a" * 5000 + "\n")
     ignored = IgnoreRules()
     start = time.process_time()

@@ -1,4 +1,4 @@
-"""What an agent makes of a skill at a glance is what it makes of it when the skill is read in full."""
+"""The fast path gives the same entry as reading a skill in full."""
 
 from __future__ import annotations
 
@@ -27,56 +27,66 @@ if TYPE_CHECKING:
     from prowess.catalog._entry import Entry
 
 TOP = "/nowhere/skills"
-TOLD = ("findings", "description", "requirements", "frontmatter_name", "folder", "reason", "rule", "skill", "real")
-AT_A_GLANCE = {"prowess", "amp", "cursor", "goose", "initrunner", "letta", "vscode"}
+ATTRIBUTES = (
+    "findings",
+    "description",
+    "requirements",
+    "frontmatter_name",
+    "folder",
+    "reason",
+    "rule",
+    "skill",
+    "real",
+)
+FAST_HOSTS = {"prowess", "amp", "cursor", "goose", "initrunner", "letta", "vscode"}
 
 
-def looks(
-    host: Host, said: Settings, data: bytes, scan_root: ScanRoot, path: str, real: str
+def both_ways(
+    host: Host, user_settings: Settings, data: bytes, scan_root: ScanRoot, path: str, real: str
 ) -> list[tuple[LazyEntries, FoundSkill]]:
-    """Return a skill as it is found by a glance, and as it is found where it is read; each with eyes of its own."""
+    """Return a skill found by the fast path and the same skill read in full, each with a host's rules."""
     fast_fields = fast_parse(data)
     assert fast_fields is not None
     skill = from_document(parse_frontmatter(data, path, complete=False), path)
     found = FoundSkill(path, real, scan_root, None, fast_fields), FoundSkill(path, real, scan_root, skill)
-    return [(LazyEntries(host, said, Filesystem()), item) for item in found]
+    return [(LazyEntries(host, user_settings, Filesystem()), item) for item in found]
 
 
-def all_of(entry: Entry, lazy_entries: LazyEntries, order: tuple[str, ...] = TOLD) -> dict[str, Any]:
-    """Return whatever there is to ask about an entry, asked for in this order."""
-    told: dict[str, Any] = {name: getattr(entry, name) for name in order}
-    told |= {"alias": entry.alias, "shadowed_by": entry.shadowed_by, "fields": entry.skill.fields}
+def all_of(entry: Entry, lazy_entries: LazyEntries, order: tuple[str, ...] = ATTRIBUTES) -> dict[str, Any]:
+    """Return all attributes of an entry, loaded in this order."""
+    attributes: dict[str, Any] = {name: getattr(entry, name) for name in order}
+    attributes |= {"alias": entry.alias, "shadowed_by": entry.shadowed_by, "fields": entry.skill.fields}
     if lazy_entries.evaluator.host.name_rules.identity == "folder":
-        told["second_name"] = lazy_entries.frontmatter_alias(entry)
+        attributes["second_name"] = lazy_entries.frontmatter_alias(entry)
     if lazy_entries.evaluator.host.budget.degrade == "first-line":
-        told["first_line"] = lazy_entries.first_line(entry)
-    return {**told, **entry.as_dict()}
+        attributes["first_line"] = lazy_entries.first_line(entry)
+    return {**attributes, **entry.as_dict()}
 
 
 def assert_same(
     host: Host,
-    said: Settings,
+    user_settings: Settings,
     data: bytes,
     scan_root: ScanRoot,
     path: str,
     real: str | None = None,
-    order: tuple[str, ...] = TOLD,
+    order: tuple[str, ...] = ATTRIBUTES,
 ) -> None:
-    """Hold what is told at a glance against what is told of the skill when it was read."""
-    (quick, glanced), (slow, known) = looks(host, said, data, scan_root, path, real or path)
-    entry, full = quick.entry(glanced), slow.entry(known)
+    """Check that the entry of the fast path equals the entry of the skill read in full."""
+    (fast, fast_item), (slow, full_item) = both_ways(host, user_settings, data, scan_root, path, real or path)
+    entry, full = fast.entry(fast_item), slow.entry(full_item)
     assert (entry.name, entry.state) == (full.name, full.state)
-    findings = quick.known_findings(glanced)
+    findings = fast.known_findings(fast_item)
     assert findings is None or findings == full.findings
-    seconds = [
-        lazy_entries.frontmatter_alias(one)
-        for lazy_entries, one in ((quick, entry), (slow, full))
+    aliases = [
+        lazy_entries.frontmatter_alias(item)
+        for lazy_entries, item in ((fast, entry), (slow, full))
         if host.name_rules.identity == "folder"
     ]
-    assert len(set(seconds)) <= 1
-    assert all_of(entry, quick, order) == all_of(full, slow)
+    assert len(set(aliases)) <= 1
+    assert all_of(entry, fast, order) == all_of(full, slow)
     assert entry == full
-    assert quick.known_findings(glanced) in (None, full.findings)
+    assert fast.known_findings(fast_item) in (None, full.findings)
 
 
 # ── what is made up ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -153,12 +163,12 @@ SETTINGS = st.one_of(
         trust_source=st.just("TRUST"),
     ),
 )
-ORDERS = st.permutations(TOLD).map(tuple)
+ORDERS = st.permutations(ATTRIBUTES).map(tuple)
 
 
 @st.composite
-def places(draw: Any, host: Host) -> ScanRoot:
-    """Return places such as a host's, nested ones and those of packages among them."""
+def scan_roots_of(draw: Any, host: Host) -> ScanRoot:
+    """Return the scan roots of a host, some of them nested or of packages."""
     roots = [*host.roots, Root(path="@skill-dir", scope="extra")]
     root = draw(st.sampled_from(roots)).with_changes(nested=draw(st.sampled_from(["no", "no", "active", "deferred"])))
     return ScanRoot(
@@ -173,19 +183,21 @@ def places(draw: Any, host: Host) -> ScanRoot:
 
 @pytest.mark.parametrize("name", host_names())
 @settings(max_examples=40)
-@given(data=st.data(), file=SKILLS, folder=FOLDERS, said=SETTINGS, order=ORDERS, linked=st.booleans())
-def test_a_glance_makes_the_entry_that_reading_makes(
-    name: str, data: Any, file: bytes, folder: str, said: Settings, order: tuple[str, ...], linked: bool
+@given(data=st.data(), file=SKILLS, folder=FOLDERS, user_settings=SETTINGS, order=ORDERS, linked=st.booleans())
+def test_the_fast_path_gives_the_same_entry(
+    name: str, data: Any, file: bytes, folder: str, user_settings: Settings, order: tuple[str, ...], linked: bool
 ) -> None:
-    """Whatever the skill, the place and the settings are, and whatever is asked for first."""
+    """For any skill, root and settings, and any order in which attributes are loaded."""
     assume(fast_parse(file) is not None)
     host = load_host(name)
-    scan_root = data.draw(places(host))
+    scan_root = data.draw(scan_roots_of(host))
     path = os.path.join(TOP, folder, "SKILL.md")
-    assert_same(host, said, file, scan_root, path, os.path.join("/elsewhere", "SKILL.md") if linked else path, order)
+    assert_same(
+        host, user_settings, file, scan_root, path, os.path.join("/elsewhere", "SKILL.md") if linked else path, order
+    )
 
 
-# ── what is known ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── examples ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 PLAIN = b"---\nname: pdf-forms\ndescription: Fills forms\n---\n"
 
@@ -238,8 +250,8 @@ SHAPES = {
 
 @pytest.mark.parametrize("data", [pytest.param(data, id=name) for name, data in SHAPES.items()])
 @pytest.mark.parametrize("name", host_names())
-def test_each_shape_is_told_at_a_glance_as_it_is_read(name: str, data: bytes) -> None:
-    """Each is beyond doubt, so that a glance takes it in, and each is something to somebody."""
+def test_each_shape_has_the_same_entry(name: str, data: bytes) -> None:
+    """The fast path reads each shape, and at least one host treats it in its own way."""
     assert fast_parse(data) is not None
     host = load_host(name)
     scope = host.roots[0].scope if host.roots else "extra"
@@ -248,8 +260,8 @@ def test_each_shape_is_told_at_a_glance_as_it_is_read(name: str, data: bytes) ->
         assert_same(host, Settings(), data, scan_root, f"{TOP}/{folder}/SKILL.md")
 
 
-def test_a_package_is_named_before_a_skill() -> None:
-    """Its name and a colon, also where a glance is enough."""
+def test_a_namespace_comes_before_the_name() -> None:
+    """With a colon, by the fast path too."""
     host = load_host("prowess")
     scan_root = ScanRoot(TOP, "project", host.roots[0], namespace="tools")
     item = FoundSkill(f"{TOP}/pdf-forms/SKILL.md", f"{TOP}/pdf-forms/SKILL.md", scan_root, None, fast_parse(PLAIN))
@@ -257,7 +269,7 @@ def test_a_package_is_named_before_a_skill() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "user_settings",
     [
         pytest.param({"effects": {"pdf-forms": ("off", "/s")}}, id="off"),
         pytest.param({"effects": {"pdf-forms": ("gone", "/s")}}, id="gone"),
@@ -272,18 +284,18 @@ def test_a_package_is_named_before_a_skill() -> None:
     ],
 )
 @pytest.mark.parametrize("name", host_names())
-def test_settings_count_at_a_glance_as_they_do_for_what_is_read(name: str, said: dict[str, Any]) -> None:
-    """What is switched off by name, pattern, path or trust, here or nested, in a package or not."""
+def test_settings_give_the_same_entry(name: str, user_settings: dict[str, Any]) -> None:
+    """Switched off by name, pattern, path or trust, nested or not, in a package or not."""
     root = Root(path="x", scope="project", nested="deferred")
     skills = (PLAIN, written("x: y z", name="other", description="Fills <forms>"))
     for data, namespace, nested in product(skills, (None, "tools"), (None, "apps/web")):
         scan_root = ScanRoot(TOP, "project", root, namespace=namespace, nested=nested)
-        assert_same(load_host(name), Settings(**said), data, scan_root, f"{TOP}/pdf-forms/SKILL.md")
+        assert_same(load_host(name), Settings(**user_settings), data, scan_root, f"{TOP}/pdf-forms/SKILL.md")
 
 
-@pytest.mark.parametrize("name", sorted(AT_A_GLANCE))
-def test_an_entry_of_a_plain_skill_is_told_without_a_view(name: str) -> None:
-    """Name, state, findings and needs of most skills are told by agents that mind little without reading them."""
+@pytest.mark.parametrize("name", sorted(FAST_HOSTS))
+def test_a_plain_skill_is_not_evaluated(name: str) -> None:
+    """For hosts with few rules the fast path gives name, state, findings and requirements."""
     host = load_host(name)
     scan_root = ScanRoot(TOP, "project", host.roots[0])
     item = FoundSkill(f"{TOP}/pdf-forms/SKILL.md", f"{TOP}/pdf-forms/SKILL.md", scan_root, None, fast_parse(PLAIN))
@@ -327,8 +339,8 @@ CONVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("rules", [pytest.param(rules, id=name) for name, rules in CONVENTIONS.items()])
-def test_each_convention_counts_at_a_glance_as_it_does_for_what_is_read(rules: dict[str, dict[str, Any]]) -> None:
-    """Also those that no agent has yet without others that make it read every skill."""
+def test_each_convention_gives_the_same_entry(rules: dict[str, dict[str, Any]]) -> None:
+    """Including conventions that no host has alone, without others that switch off the fast path."""
     host = load_host("prowess")
     host = host.with_changes(
         **{table: getattr(host, table).with_changes(**changes) for table, changes in rules.items()}
@@ -341,8 +353,8 @@ def test_each_convention_counts_at_a_glance_as_it_does_for_what_is_read(rules: d
 
 @pytest.mark.parametrize("wanted", ["true", "~true", "truthy", "falsy", "present", "globs", "not-text", "not-list"])
 @pytest.mark.parametrize("more", [(), ("user-invocable",)], ids=["one-field", "two-fields"])
-def test_each_flag_counts_at_a_glance_as_it_does_for_what_is_read(wanted: str, more: tuple[str, ...]) -> None:
-    """Where a skill has the fields a flag looks at, and where it has but one of them."""
+def test_each_flag_gives_the_same_entry(wanted: str, more: tuple[str, ...]) -> None:
+    """For skills with all fields of a flag, and with only one of them."""
     host = load_host("prowess")
     scan_root = ScanRoot(TOP, "project", host.roots[0])
     for key in ("disable-model-invocation", "paths", "metadata", "description"):
@@ -352,8 +364,8 @@ def test_each_flag_counts_at_a_glance_as_it_does_for_what_is_read(wanted: str, m
             assert_same(flagged, Settings(), data, scan_root, f"{TOP}/pdf-forms/SKILL.md")
 
 
-def test_a_flag_beside_the_file_counts_at_a_glance(tmp_path: Path) -> None:
-    """What a file beside SKILL.md says is not in SKILL.md."""
+def test_a_flag_in_another_file_counts(tmp_path: Path) -> None:
+    """The fast path reads only SKILL.md."""
     file = skill(tmp_path / "pdf-forms")
     (tmp_path / "pdf-forms" / "agent.yaml").write_text("shown: false\n", encoding="utf-8")
     flag = Flag(when={"shown": "false"}, state="user-only", reason="so it is", file="agent.yaml")
@@ -364,8 +376,8 @@ def test_a_flag_beside_the_file_counts_at_a_glance(tmp_path: Path) -> None:
     assert LazyEntries(host, Settings(), Filesystem()).entry(item).state == "user-only"
 
 
-def test_an_agent_whose_parser_has_types_of_its_own_reads_every_skill() -> None:
-    """A text that is a date to it is no text, which a glance cannot tell."""
+def test_a_host_with_its_own_types_reads_every_skill() -> None:
+    """A text may be a date to it, which the fast path does not notice."""
     strict = load_host("prowess")
     strict = strict.with_changes(
         reading=strict.reading.with_changes(not_texts="[0-9]{4}-.*"),

@@ -1,4 +1,4 @@
-"""Where a host's roots are on a machine."""
+"""The directories that a host scans on a machine."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def project(path: str = ".x/skills", **rules: Any) -> Root:
         pytest.param("project", "plain/c", ["plain/c"], id="project-without-git"),
     ],
 )
-def test_a_relative_root_is_looked_for_where_its_walk_says(walk: str, cwd: str, wanted: list[str], top: Path) -> None:
+def test_a_relative_root_is_searched_along_its_walk(walk: str, cwd: str, wanted: list[str], top: Path) -> None:
     """Nearest first."""
     assert paths(top, project(walk=walk), cwd=cwd) == [f"{folder}/.x/skills" for folder in wanted]
 
 
 def test_a_walk_may_go_up_to_the_root_of_the_file_system(top: Path) -> None:
-    """Always, or where there is no git root."""
+    """Always, or only without a git root."""
     always = paths(top, project(walk="filesystem-root"))
     assert always[:4] == ["repo/a/b/.x/skills", "repo/a/.x/skills", "repo/.x/skills", ".x/skills"]
     assert os.path.normpath(top / always[-1]) == "/.x/skills"
@@ -60,14 +60,14 @@ def test_a_walk_may_go_up_to_the_root_of_the_file_system(top: Path) -> None:
     assert len(paths(top, fallback, cwd="plain/c")) == len(always) - 1
 
 
-def test_neighbours_are_looked_for_level_by_level(top: Path) -> None:
+def test_adjacent_roots_are_searched_level_by_level(top: Path) -> None:
     """All roots of a nearer folder come first, unless the host goes up root by root."""
     roots = (project(".x", walk="git-root"), project(".y", walk="git-root"))
     assert paths(top, *roots, cwd="repo/a") == ["repo/a/.x", "repo/a/.y", "repo/.x", "repo/.y"]
     assert paths(top, *roots, cwd="repo/a", levels_first=False) == ["repo/a/.x", "repo/.x", "repo/a/.y", "repo/.y"]
 
 
-def test_home_absolute_and_variables(top: Path) -> None:
+def test_a_root_may_start_with_the_home_a_slash_or_a_variable(top: Path) -> None:
     """`~/`, `/`, `$VAR/...|~/...`, and `$VAR` as a path list."""
     roots = (
         Root(path="~/.x/skills", scope="user"),
@@ -82,8 +82,8 @@ def test_home_absolute_and_variables(top: Path) -> None:
     assert paths(top, *roots, env=env, use_home_variables=False)[2:] == ["home/.xx/skills", "d1", "repo/a/b/d2"]
 
 
-def test_named_directories_are_taken_as_they_are_named(top: Path) -> None:
-    """Relative to the working directory, in their order; a host without a row for them has them last."""
+def test_skill_dirs_are_scanned_in_their_order(top: Path) -> None:
+    """Relative to the working directory; after all roots of a host that does not place them."""
     assert paths(top, project(), skill_dirs=["d", str(top / "e"), "../f"]) == [
         *("repo/a/b/.x/skills", "repo/a/b/d", "e", "repo/a/f")
     ]
@@ -91,8 +91,8 @@ def test_named_directories_are_taken_as_they_are_named(top: Path) -> None:
     assert paths(top, first, project(), skill_dirs=["d"]) == ["repo/a/b/d", "repo/a/b/.x/skills"]
 
 
-def test_packages_give_their_names(top: Path) -> None:
-    """One star is a package's folder, in sorted order; hidden ones and files are none."""
+def test_packages_are_namespaces(top: Path) -> None:
+    """A star matches each package's folder, in sorted order, except hidden ones and files."""
     packages = top / "repo/.x/packages"
     for name in ("b", "a", ".hidden"):
         (packages / name).mkdir(parents=True)
@@ -105,8 +105,8 @@ def test_packages_give_their_names(top: Path) -> None:
     ]
 
 
-def test_nested_folders_lie_below_the_project(top: Path) -> None:
-    """Not the project's own, not in hidden or skipped folders, breadth first."""
+def test_nested_folders_are_found_below_the_project(top: Path) -> None:
+    """Breadth first, except the project's own and those in hidden or skipped folders."""
     for folder in ("", "a/b/", "c/", ".h/", "node_modules/m/", "c/d/"):
         (top / f"repo/{folder}.x/skills").mkdir(parents=True)
     (top / "repo/e/.x").mkdir(parents=True)
@@ -116,14 +116,14 @@ def test_nested_folders_lie_below_the_project(top: Path) -> None:
 
 
 def test_a_root_may_be_left_out_in_the_home(top: Path) -> None:
-    """Where the project folder is the home, `.x/skills` and `~/.x/skills` are one."""
+    """If the project folder is the home, `.x/skills` and `~/.x/skills` are the same."""
     (top / "home").mkdir()
     assert paths(top, project(not_home=True), cwd="home") == []
     assert paths(top, project(not_home=True), cwd="repo") == ["repo/.x/skills"]
 
 
 def test_a_git_root_is_a_folder_or_a_worktrees_file(top: Path) -> None:
-    """The nearest; a client that asks git wants a valid one."""
+    """The nearest one; for a client that asks git it must be valid."""
     assert git_root(str(top / "repo/a/b")) == str(top / "repo")
     assert git_root(str(top / "repo/a/b"), "valid") is None
     (top / "repo/a/.git").write_text("gitdir: ../gitdir\n")

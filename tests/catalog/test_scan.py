@@ -1,4 +1,4 @@
-"""The walk: what is entered, what is not, and that everything left out is told."""
+"""The walk: what is entered, what is not, and that every skipped skill is reported."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def found(result: ScanResult, top: Path) -> list[str]:
     return [os.path.relpath(item.path, top / "skills").removesuffix("/SKILL.md") for item in result.found]
 
 
-def told(result: ScanResult, top: Path) -> list[tuple[str, str]]:
+def findings_of(result: ScanResult, top: Path) -> list[tuple[str, str]]:
     return [(item.code, os.path.relpath(item.path or "", top / "skills")) for item in result.findings]
 
 
@@ -49,23 +49,23 @@ DEPTHS = [
 
 
 @pytest.mark.parametrize(("depth", "wanted"), DEPTHS)
-def test_depth_bounds_the_walk(depth: int, wanted: list[str], tmp_path: Path) -> None:
-    """A skill below the last level is a finding if it is the next one, and never an entry."""
+def test_depth_limits_the_walk(depth: int, wanted: list[str], tmp_path: Path) -> None:
+    """A skill one level below the last is a finding, and never an entry."""
     top = tree(tmp_path, "a", "b/c", "b/d/e", "b/d/f/g/h")
     result = walk(top, depth=depth)
     assert found(result, top) == wanted
-    assert {code for code, _ in told(result, top)} <= {"folder-too-deep"}
+    assert {code for code, _ in findings_of(result, top)} <= {"folder-too-deep"}
 
 
 def test_skills_come_in_sorted_order_depth_first(tmp_path: Path) -> None:
-    """By the names' code points, whatever the file system says."""
+    """By the code points of names, in any order of the file system."""
     top = tree(tmp_path, "b", "a/z", "a/b", "B", "c-d", "c", "é", "a-b")
     assert found(walk(top, depth=2), top) == ["B", "a/b", "a/z", "a-b", "b", "c", "c-d", "é"]
 
 
 @pytest.mark.parametrize("inside", [False, True])
-def test_a_skill_is_looked_into_only_if_the_host_does(inside: bool, tmp_path: Path) -> None:
-    """`inside` is a rule of the root."""
+def test_a_skills_folder_is_entered_only_if_the_host_does(inside: bool, tmp_path: Path) -> None:
+    """By the root's rule `inside`."""
     top = tree(tmp_path, "a", "a/b")
     assert found(walk(top, depth=3, inside=inside), top) == (["a", "a/b"] if inside else ["a"])
 
@@ -83,19 +83,19 @@ def test_a_skill_is_looked_into_only_if_the_host_does(inside: bool, tmp_path: Pa
         pytest.param("__pycache__", {}, True, id="another-name"),
     ],
 )
-def test_folders_skipped_by_name_are_told_if_they_hold_a_skill(
+def test_folders_skipped_by_name_are_reported_if_they_contain_a_skill(
     name: str, rules: dict[str, Any], entered: bool, tmp_path: Path
 ) -> None:
-    """An entry or a finding, for the folder itself and for one below it; nothing where there is no skill."""
+    """An entry or a finding, for the folder itself and for one below it; nothing without a skill."""
     top = tree(tmp_path, name)
     (top / "skills/.empty").mkdir()
     result = walk(top, **rules)
     assert found(result, top) == ([name] if entered else [])
-    assert told(result, top) == ([] if entered else [("folder-skipped", f"{name}/SKILL.md")])
+    assert findings_of(result, top) == ([] if entered else [("folder-skipped", f"{name}/SKILL.md")])
     deeper = tree(tmp_path / "two", f"{name}/x")
     result = walk(deeper, depth=2, **rules)
     assert found(result, deeper) == ([f"{name}/x"] if entered else [])
-    assert told(result, deeper) == ([] if entered else [("folder-skipped", f"{name}/x/SKILL.md")])
+    assert findings_of(result, deeper) == ([] if entered else [("folder-skipped", f"{name}/x/SKILL.md")])
 
 
 LINKS = [
@@ -110,8 +110,10 @@ LINKS = [
 
 
 @pytest.mark.parametrize(("rule", "target", "is_found", "code"), LINKS)
-def test_linked_folders(rule: str, target: str, is_found: bool, code: str | None, tmp_path: Path) -> None:
-    """Followed, bounded or skipped, as the root says; never silently."""
+def test_linked_folders_are_followed_bounded_or_skipped(
+    rule: str, target: str, is_found: bool, code: str | None, tmp_path: Path
+) -> None:
+    """As the root says; never silently."""
     top = tree(tmp_path / "project")
     (top / "skills").mkdir(parents=True)
     skill(top / "inside", "x")
@@ -124,7 +126,7 @@ def test_linked_folders(rule: str, target: str, is_found: bool, code: str | None
 
 
 def test_a_real_directory_is_visited_once_however_it_is_reached(tmp_path: Path) -> None:
-    """By its own name, a link, a loop, or two roots that are one."""
+    """By its own name, a link, a loop, or two roots with the same path."""
     top = tree(tmp_path, "a/one")
     (top / "skills/b").symlink_to("a")
     (top / "skills/a/loop").symlink_to(top / "skills")
@@ -134,7 +136,7 @@ def test_a_real_directory_is_visited_once_however_it_is_reached(tmp_path: Path) 
 
 
 def test_a_file_reached_twice_is_found_once(tmp_path: Path) -> None:
-    """Two SKILL.md that are links to one file."""
+    """For two SKILL.md that are links to one file."""
     top = tree(tmp_path, "a")
     for name in ("b", "c"):
         (top / "skills" / name).mkdir()
@@ -151,8 +153,10 @@ OWN = [
 
 
 @pytest.mark.parametrize(("own", "wanted", "findings"), OWN)
-def test_a_skill_in_the_root_itself(own: str, wanted: list[str], findings: list[str], tmp_path: Path) -> None:
-    """Not one, one, the last, or the only one; where it is none, that is told."""
+def test_a_skill_in_the_root_itself_counts_as_the_host_says(
+    own: str, wanted: list[str], findings: list[str], tmp_path: Path
+) -> None:
+    """As no skill, a skill, the last skill or the only one; if it does not count, it is reported."""
     top = tree(tmp_path, "a")
     skill(top / "skills", "root")
     result = walk(top, own=own, inside=own == "yes")
@@ -161,8 +165,8 @@ def test_a_skill_in_the_root_itself(own: str, wanted: list[str], findings: list[
 
 
 @pytest.mark.parametrize("count_skills", [False, True])
-def test_a_root_is_walked_to_a_limit_that_is_told(count_skills: bool, tmp_path: Path) -> None:
-    """Folders that hold no skill count; those that do count if the host counts them."""
+def test_the_limit_of_a_walk_is_reported(count_skills: bool, tmp_path: Path) -> None:
+    """Folders without a skill count; those with a skill count if the host counts them."""
     top = tree(tmp_path, *(f"s{number}" for number in range(9)))
     for number in range(3):
         (top / f"skills/e{number}").mkdir()
@@ -177,17 +181,17 @@ def test_a_root_is_walked_to_a_limit_that_is_told(count_skills: bool, tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["skill.md", "Skill.md", "SKILL.MD"])
-def test_a_file_named_almost_so_is_told(name: str, tmp_path: Path) -> None:
+def test_a_skill_file_in_another_case_is_reported(name: str, tmp_path: Path) -> None:
     """Clients look for `SKILL.md` exactly."""
     top = tmp_path.resolve()
     (top / "skills/a").mkdir(parents=True)
     (top / "skills/a" / name).write_text("---\nname: a\ndescription: d\n---\n")
     if (top / "skills/a/SKILL.md").exists():
         pytest.skip("this file system does not tell upper case from lower case")
-    assert told(walk(top), top) == [("file-name-case", f"a/{name}")]
+    assert findings_of(walk(top), top) == [("file-name-case", f"a/{name}")]
 
 
-def test_loose_files_are_skills_where_the_host_says_so(tmp_path: Path) -> None:
+def test_loose_files_are_skills_if_the_host_says_so(tmp_path: Path) -> None:
     """`*.md` in the root itself, not below it."""
     top = tree(tmp_path, "a")
     (top / "skills/flat.md").write_text("---\nname: flat\ndescription: d\n---\n")
@@ -206,15 +210,15 @@ def test_loose_files_are_skills_where_the_host_says_so(tmp_path: Path) -> None:
         pytest.param(lambda _: None, None, id="absent"),
     ],
 )
-def test_a_root_that_is_no_folder_is_told(make: Any, code: str | None, tmp_path: Path) -> None:
-    """One that is not there at all is what most are."""
+def test_a_root_that_is_not_a_folder_is_reported(make: Any, code: str | None, tmp_path: Path) -> None:
+    """A root that does not exist is normal."""
     top = tmp_path.resolve()
     make(top / "skills")
     assert [item.code for item in walk(top).findings] == ([code] if code else [])
 
 
 def test_a_skill_file_that_is_a_folder_may_hold_skills(tmp_path: Path) -> None:
-    """`SKILL.md` that is a folder is told, and its parent is a folder like any other."""
+    """A folder named `SKILL.md` is reported, and its parent is scanned like any other."""
     top = tree(tmp_path, "a/b")
     (top / "skills/a/SKILL.md").mkdir()
     result = walk(top, depth=2)
@@ -223,6 +227,6 @@ def test_a_skill_file_that_is_a_folder_may_hold_skills(tmp_path: Path) -> None:
 
 
 def test_a_host_without_roots_scans_nothing(tmp_path: Path) -> None:
-    """No places, no found, no findings."""
+    """No roots, no skills, no findings."""
     empty = Host(name="x", title="X")
     assert scan(empty, [], project=str(tmp_path)) == ScanResult(scan_roots=(), found=(), findings=())

@@ -52,7 +52,7 @@ class Without:
 
 @pytest.fixture(params=[TABLE, PLAIN])
 def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """With SQLite's full-text tables, and in a Python that has none."""
+    """With SQLite's full-text tables, and in a Python without them."""
     if request.param == PLAIN:
         monkeypatch.setitem(sys.modules, "sqlite3", None)
     return str(request.param)
@@ -144,7 +144,7 @@ def top(tmp_path: Path) -> Path:
     ],
 )
 def test_a_query_finds(query: str, expected: list[str], kind: str, top: Path) -> None:
-    """Names, descriptions and bodies, in every script, whatever stands between the words."""
+    """Names, descriptions and bodies, in every script, with any characters between the words."""
     assert found(top, query) == expected
 
 
@@ -152,8 +152,8 @@ def test_a_query_finds(query: str, expected: list[str], kind: str, top: Path) ->
     ("query", "name"),
     [("請求書・・表", "japanese"), ("「表」にします", "japanese"), ("เครื่องมือ", "tool"), ("요약, 문서", "korean")],
 )
-def test_what_stands_among_characters_is_no_word(query: str, name: str, kind: str, top: Path) -> None:
-    """Neither punctuation nor marks above and below: the skill has all that is one."""
+def test_punctuation_and_marks_are_not_words(query: str, name: str, kind: str, top: Path) -> None:
+    """In a script without blanks too: only characters count."""
     skill(top / ".agents/skills/tool", description="เครื่องมือ")
     hit = index(top).search(query)[0]
     assert (hit.entry.name, int(hit.score)) == (name, 2)
@@ -161,7 +161,7 @@ def test_what_stands_among_characters_is_no_word(query: str, name: str, kind: st
 
 @pytest.mark.parametrize("query", ["wide", "ＷＩＤＥ", "ファインダー", "ﾌｧｲﾝﾀﾞｰ", "étude", "e\u0301tude"])
 def test_forms_of_a_character_make_no_difference(query: str, kind: str, top: Path) -> None:
-    """Neither in a query nor in a skill."""
+    """In a query and in a skill."""
     skill(top / ".agents/skills/forms", description="ＷＩＤＥ ﾌｧｲﾝﾀﾞｰ", body="E\u0301tude")
     hit = index(top).search(query)[0]
     assert (hit.entry.name, int(hit.score)) == ("forms", 2)
@@ -177,12 +177,12 @@ def test_forms_of_a_character_make_no_difference(query: str, kind: str, top: Pat
     ],
 )
 def test_words_are_found_by_their_stems(query: str, expected: list[str], top: Path) -> None:
-    """Only in SQLite's table; `table` alone is in another skill's description."""
+    """Only in SQLite; `table` alone is in another skill's description."""
     assert sorted(found(top, query)) == sorted(expected[:1] if len(expected) == 1 else ["sheets", "profile-csv-fast"])
 
 
 def test_a_name_counts_more_than_a_description_and_that_more_than_a_body(kind: str, top: Path) -> None:
-    """Of skills that have the word once; of two names the shorter text comes first."""
+    """For skills that have the word once; of two names the shorter text comes first."""
     assert found(top, "csv")[-2:] == ["sheets", "notes"]
     assert sorted(found(top, "csv")[:2]) == ["csv-profile", "profile-csv-fast"]
 
@@ -197,23 +197,23 @@ def test_a_name_counts_more_than_a_description_and_that_more_than_a_body(kind: s
         pytest.param("profile kubernetes", 0, id="some-words"),
     ],
 )
-def test_the_score_says_how_a_skill_was_found(query: str, floor: int, kind: str, top: Path) -> None:
-    """Its whole part is the kind of match, the rest the rank among those alike."""
+def test_the_score_shows_the_type_of_match(query: str, floor: int, kind: str, top: Path) -> None:
+    """The whole part is the type of match, the fraction the rank within it."""
     scores = {hit.entry.name: hit.score for hit in index(top).search(query)}
     assert int(scores["csv-profile"]) == floor
     assert list(scores.values()) == sorted(scores.values(), reverse=True)
 
 
-def test_what_has_all_words_comes_before_what_has_some(kind: str, top: Path) -> None:
-    """However often the one word stands there."""
+def test_skills_with_all_words_come_first(kind: str, top: Path) -> None:
+    """However often another skill repeats one word."""
     skill(top / ".agents/skills/release-release", description="release " * 50, body="release " * 500)
     hits = index(top).search("release notes")
     assert names(hits)[:2] == ["notes", "release-release"]
     assert [int(hit.score) for hit in hits[:2]] == [2, 0]
 
 
-def test_an_exact_name_is_first_whatever_others_hold(kind: str, top: Path) -> None:
-    """A name of one common word, a name of signs, and two that differ in signs alone."""
+def test_the_exact_name_comes_first(kind: str, top: Path) -> None:
+    """For a name of one common word, a name of symbols, and two names that differ only in symbols."""
     root = top / ".agents/skills"
     for name in ("c", "c++", "c#", "\N{HAMMER}"):
         skill(root / name, description="A language." if name != "c#" else "c " * 60)
@@ -224,7 +224,7 @@ def test_an_exact_name_is_first_whatever_others_hold(kind: str, top: Path) -> No
 
 
 def test_a_skill_is_found_by_either_of_two_names(top: Path) -> None:
-    """Claude Code calls it by its folder, and shows the name beside it."""
+    """Claude Code uses the folder's name, and shows the other name too."""
     skill(top / ".claude/skills/folder-name", "given-name", "Nothing.")
     entries = discover(top, "claude-code", home=top / "home", cache=False).skills
     for name in ("folder-name", "given-name"):
@@ -234,44 +234,43 @@ def test_a_skill_is_found_by_either_of_two_names(top: Path) -> None:
 
 
 @pytest.mark.parametrize("state", State)
-def test_only_skills_that_can_be_reached_are_found(state: State, top: Path) -> None:
-    """Active, for the user alone, or shown later; nothing that lost, is off or was refused."""
+def test_only_reachable_skills_are_found(state: State, top: Path) -> None:
+    """Active, user-only or deferred; no shadowed, disabled or rejected ones."""
     entries = [entry.with_changes(state=state) for entry in catalog(top).skills]
     assert bool(Index(entries).search("csv")) is (state in REACHABLE)
     assert [str(item) for item in REACHABLE] == ["active", "user-only", "deferred"]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 10, 2**70])
-def test_no_more_are_found_than_asked_for(limit: int, kind: str, top: Path) -> None:
-    """And the best of them stay the same."""
+def test_the_limit_is_kept(limit: int, kind: str, top: Path) -> None:
+    """And the best hits stay the same."""
     every = found(top, "csv else", 100)
     assert len(every) == 16
     assert found(top, "csv else", limit) == every[:limit]
 
 
 @pytest.mark.parametrize("limit", [0, -1])
-def test_no_hits_are_asked_for(limit: int, top: Path) -> None:
-    """Not even the skill of that name."""
+def test_a_limit_below_one_gives_no_hits(limit: int, top: Path) -> None:
+    """Not even the skill with that name."""
     assert found(top, "csv-profile", limit) == []
 
 
 def test_equal_hits_come_in_the_order_of_the_catalog(kind: str, tmp_path: Path) -> None:
-    """Whatever the order they were written in."""
+    """Not in the order in which they were written."""
     for name in ("b-one", "a-one", "c-one"):
         skill(tmp_path / ".agents/skills" / name, description="The same.", body="Same.")
     listed = [entry.name for entry in catalog(tmp_path).skills]
     assert found(tmp_path, "same") == found(tmp_path, "one") == listed
 
 
-def test_no_skills_are_no_hits(kind: str) -> None:
-    """Nor an error."""
+def test_without_skills_there_are_no_hits(kind: str) -> None:
     assert Index(()).search("csv") == ()
 
 
 # ── bodies ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_of_a_body_its_beginning_is_searched(kind: str, top: Path) -> None:
+def test_only_the_start_of_a_body_is_searched(kind: str, top: Path) -> None:
     """262,144 characters, not bytes."""
     filler = "é " * (MAX_BODY_CHARS // 2)
     skill(top / ".agents/skills/long", body=filler[:-20] + "before " + "é " * 10 + "behind")
@@ -279,8 +278,8 @@ def test_of_a_body_its_beginning_is_searched(kind: str, top: Path) -> None:
     assert found(top, "behind") == []
 
 
-def test_front_matter_is_no_body(kind: str, top: Path) -> None:
-    """What other fields say is not searched."""
+def test_other_fields_are_not_searched(kind: str, top: Path) -> None:
+    """The front matter is not part of the body."""
     skill(top / ".agents/skills/licensed", more="license: Zanzibar\n", body="one\n---\ntwo")
     assert found(top, "zanzibar") == []
     assert found(top, "one two") == ["licensed"]
@@ -295,8 +294,8 @@ def test_front_matter_is_no_body(kind: str, top: Path) -> None:
         pytest.param(b"", id="empty"),
     ],
 )
-def test_a_body_that_cannot_be_read_leaves_the_rest(data: bytes | None, kind: str, top: Path) -> None:
-    """The file has changed since the catalog was made: its name and description are found all the same."""
+def test_a_skill_with_an_unreadable_body_is_found_by_name(data: bytes | None, kind: str, top: Path) -> None:
+    """The file has changed since discovery; its name and description are still searched."""
     entries = catalog(top).skills
     file = top / ".agents/skills/sheets/SKILL.md"
     if data is None:
@@ -308,7 +307,7 @@ def test_a_body_that_cannot_be_read_leaves_the_rest(data: bytes | None, kind: st
 
 
 def test_a_link_is_not_followed_to_a_body(kind: str, top: Path) -> None:
-    """The file was one when the catalog was made."""
+    """It was a file during discovery."""
     entries = catalog(top).skills
     (top / "secret").write_text("extracting secrets")
     file = top / ".agents/skills/sheets/SKILL.md"
@@ -340,7 +339,7 @@ class Elsewhere:
     ids=["read", "too-long", "os-error", "own-error"],
 )
 def test_a_provider_reads_its_own_bodies(body: str | Exception, expected: list[str], kind: str, top: Path) -> None:
-    """Found by path; a provider that cannot leaves name and description."""
+    """By path; if the provider fails, name and description are still searched."""
     entries = catalog(top).skills
     (path,) = (entry.path for entry in entries if entry.name == "sheets")
     searched = Index(entries, {path: Elsewhere(body)})
@@ -364,21 +363,21 @@ def test_a_provider_reads_its_own_bodies(body: str | Exception, expected: list[s
     ],
 )
 def test_the_excerpt_shows_the_best_match(query: str, excerpt: str, top: Path) -> None:
-    """Of description and body the one with more words of the query."""
+    """From the description or the body, whichever has more words of the query."""
     (hit,) = (hit for hit in index(top).search(query, 30) if hit.entry.name == "sheets")
     assert hit.excerpt == excerpt
 
 
 def test_the_excerpt_is_short_and_harmless(kind: str, tmp_path: Path) -> None:
-    """One line of whole words around the place; what does not show is an escape."""
-    body = "alpha " * 100 + "\n\nThe needle\tlies \x1b[2J\u202e here.\n::error::x\n" + "omega " * 100
+    """One line of whole words; hidden characters are escaped."""
+    body = "alpha " * 100 + "\n\nThe needle\tis \x1b[2J\u202e here.\n::error::x\n" + "omega " * 100
     skill(tmp_path / ".agents/skills/hay", description="Stacks.", body=body)
-    (hit,) = index(tmp_path).search("needle lies")
-    assert hit.excerpt == ("…The needle lies \\x1b[2J\\u202e here. ::error::x" + " omega" * 20 + "…")
+    (hit,) = index(tmp_path).search("needle is")
+    assert hit.excerpt == ("…The needle is \\x1b[2J\\u202e here. ::error::x" + " omega" * 20 + "…")
 
 
-def test_the_excerpt_is_where_most_words_stand_together(top: Path) -> None:
-    """Not where the first of them does."""
+def test_the_excerpt_has_most_words_of_the_query(top: Path) -> None:
+    """Not just the first of them."""
     body = "red\n" + "x " * 200 + "\ngreen\n" + "x " * 200 + "\nred and green and blue\n" + "x " * 200
     skill(top / ".agents/skills/colours", description="Paints.", body=body)
     (hit, *_) = index(top).search("red green blue")
@@ -386,14 +385,13 @@ def test_the_excerpt_is_where_most_words_stand_together(top: Path) -> None:
     assert len(hit.excerpt) <= 162
 
 
-def test_of_equal_places_the_excerpt_shows_the_first(top: Path) -> None:
-    """The one a reader would come to first."""
+def test_of_equal_excerpts_the_first_is_shown(top: Path) -> None:
     skill(top / ".agents/skills/twice", description="Twice.", body="One oboe.\n" + "x " * 300 + "\nAnother oboe.")
     assert index(top).search("oboe")[0].excerpt.startswith("One oboe. x x")
 
 
 def test_text_without_blanks_has_an_excerpt(top: Path) -> None:
-    """Cut where it must be."""
+    """It is cut inside the text."""
     skill(top / ".agents/skills/long", description="长", body="一" * 300 + "寻找" + "二" * 300)
     (hit,) = index(top).search("寻找")
     assert hit.excerpt == "…" + "一" * 30 + "寻找" + "二" * 128 + "…"
@@ -422,7 +420,7 @@ def test_text_without_blanks_has_an_excerpt(top: Path) -> None:
     ],
 )
 def test_a_query_is_never_syntax(query: str, kind: str, top: Path) -> None:
-    """Its words are looked for, and nothing is done to the table."""
+    """Its words are searched, and the table does not change."""
     searched = index(top)
     assert "sheets" in names(searched.search(query))
     assert names(searched.search("csv-profile"))[0] == "csv-profile"
@@ -433,8 +431,8 @@ ANY = st.text(alphabet=st.characters(exclude_categories=[]), max_size=60)
 
 @given(query=st.one_of(ANY, st.lists(st.sampled_from(["csv", '"', "*", "\0", "提取", "AND", "é", "ُ", "ก", "\ud800"]))))
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
-def test_no_query_breaks_the_search(query: str | list[str], kind: str, every_script: Index) -> None:
-    """Any characters at all, in any order; scores fall, and no skill comes twice."""
+def test_any_query_can_be_searched(query: str | list[str], kind: str, every_script: Index) -> None:
+    """For any characters, scores fall and no skill is listed twice."""
     hits = every_script.search(query if isinstance(query, str) else "".join(query))
     assert len(set(names(hits))) == len(hits) <= 10
     scores = [hit.score for hit in hits]
@@ -469,8 +467,8 @@ def test_hostile_skills_are_indexed(kind: str, top: Path) -> None:
         pytest.param("\N{ARABIC LIGATURE SALLALLAHOU ALAYHE WASALLAM}" * 300_000, id="grows-when-made-even"),
     ],
 )
-def test_a_huge_query_takes_no_time(query: str, kind: str, top: Path) -> None:
-    """Of a megabyte only the beginning counts."""
+def test_a_huge_query_is_fast(query: str, kind: str, top: Path) -> None:
+    """Only the start of a megabyte counts."""
     searched = index(top)
     searched.search("csv")
     began = time.process_time()
@@ -478,8 +476,8 @@ def test_a_huge_query_takes_no_time(query: str, kind: str, top: Path) -> None:
     assert time.process_time() - began < 0.5
 
 
-def test_only_so_many_words_and_characters_count(kind: str, top: Path) -> None:
-    """The same word counts once."""
+def test_words_and_characters_of_a_query_are_limited(kind: str, top: Path) -> None:
+    """A repeated word counts once."""
     other = " ".join(f"q{number}" for number in range(MAX_QUERY_WORDS - 1))
     assert found(top, f"{other} workbooks") == ["sheets"]
     assert found(top, f"{other} q99 workbooks") == []
@@ -491,7 +489,7 @@ def test_only_so_many_words_and_characters_count(kind: str, top: Path) -> None:
 
 
 def test_nothing_is_read_before_the_first_search(top: Path) -> None:
-    """Nor again for what a later search needs."""
+    """And nothing is read again for a later search."""
     searched = index(top)
     skill(top / ".agents/skills/sheets", description="Reads csv and workbooks.", body="Giraffe.")
     assert names(searched.search("giraffe")) == ["sheets"]
@@ -501,7 +499,7 @@ def test_nothing_is_read_before_the_first_search(top: Path) -> None:
 
 @pytest.mark.parametrize("absent", [None, Without()], ids=["no-sqlite", "no-fts5"])
 def test_without_full_text_tables_words_are_compared(absent: Any, top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In an odd build of Python the same search has no stems."""
+    """The same search, without stems."""
     monkeypatch.setitem(sys.modules, "sqlite3", absent)
     closed = Without.closed
     assert found(top, "extracting") == ["sheets"]
@@ -509,8 +507,8 @@ def test_without_full_text_tables_words_are_compared(absent: Any, top: Path, mon
     assert Without.closed - closed == (2 if absent else 0)
 
 
-def test_any_thread_may_search(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also the first time, all at once: one of them makes the table."""
+def test_threads_share_an_index(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of them makes the table, even if all start at once."""
     searched, made = index(top), []
     make = Index._build_table
 
@@ -554,13 +552,13 @@ def crowded(crowd: Path) -> Index:
 
 
 def test_each_of_two_thousand_skills_is_first_for_its_name(crowded: Index) -> None:
-    """So none is lost where a catalog has no room for it."""
+    """So a skill that was left out of a prompt can be found."""
     missed = [entry.name for entry in crowded.entries if crowded.search(entry.name, 1)[0].entry is not entry]
     assert missed == []
 
 
-def test_each_of_two_thousand_skills_is_found_by_what_its_description_says(crowded: Index) -> None:
-    """By the three words of its description that the fewest descriptions have: among the first ten, nearly always."""
+def test_each_of_two_thousand_skills_is_found_by_its_description(crowded: Index) -> None:
+    """Its three rarest words find it among the first ten, nearly always."""
     counts = Counter(word for entry in crowded.entries for word in set(entry.description.split()))
     ranks = []
     for entry in crowded.entries:

@@ -75,7 +75,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("name", "text"), BROKEN)
-def test_a_file_that_cannot_be_used_is_one_finding(name: str, text: str | bytes, tmp_path: Path) -> None:
+def test_an_invalid_file_is_one_finding(name: str, text: str | bytes, tmp_path: Path) -> None:
     """And has no effect."""
     file = write(tmp_path, f"repo/.x/{name}", text)
     settings = read(tmp_path, *[Setting(file=f".x/{name}", key=key, form="names") for key in ("skills.off", "a")])
@@ -94,7 +94,7 @@ def test_a_file_that_is_a_folder_or_a_fifo_is_a_finding(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", [1, "a", {"a": True}, None, [1, None, ["a"]], True])
 @pytest.mark.parametrize("form", ["names", "effects", "entries", "folders"])
 def test_a_value_of_another_type_has_no_effect(form: str, value: Any, tmp_path: Path) -> None:
-    """A client would ignore it too."""
+    """Clients ignore it too."""
     write(tmp_path, "repo/.x/c.json", json.dumps({"k": value}))
     settings = read(tmp_path, Setting(file=".x/c.json", key="k", form=form, effects={"off": "off"}))
     assert settings.effects == {}
@@ -102,8 +102,8 @@ def test_a_value_of_another_type_has_no_effect(form: str, value: Any, tmp_path: 
     assert settings.trust == "unknown"
 
 
-def test_the_nearest_file_counts_first_and_names_add_up(tmp_path: Path) -> None:
-    """Working directory, project, home."""
+def test_the_nearest_file_counts_first_and_names_are_joined(tmp_path: Path) -> None:
+    """In the order working directory, project, home."""
     near = write(tmp_path, "repo/sub/.x/c.json", '{"skills": {"off": ["a"]}}')
     far = write(tmp_path, "repo/.x/c.json", '{"skills": {"off": ["a", "b"]}}')
     home = write(tmp_path, "home/.x/c.json", '{"skills": {"off": ["b", "c"]}}')
@@ -122,7 +122,7 @@ def test_a_variable_may_move_a_settings_file(tmp_path: Path) -> None:
 
 
 def test_effects_are_the_clients_words(tmp_path: Path) -> None:
-    """Words that are not known have none."""
+    """Unknown words have no effect."""
     file = write(tmp_path, "repo/.x/c.json", '{"s": {"a": "off", "b": "hide", "c": "on", "d": 1}}')
     row = Setting(file=".x/c.json", key="s", form="effects", effects={"off": "off", "hide": "user-only"})
     assert read(tmp_path, row).effects == {"a": ("off", file), "b": ("user-only", file)}
@@ -147,8 +147,8 @@ def test_entries_are_names_or_paths(tmp_path: Path) -> None:
     }
 
 
-def test_names_may_be_compared_without_regard_to_case(tmp_path: Path) -> None:
-    """Where the client does."""
+def test_names_may_be_compared_without_case(tmp_path: Path) -> None:
+    """If the client does so."""
     write(tmp_path, "repo/.x/c.json", '{"skills": {"off": ["Ab "]}}')
     assert read(tmp_path, NAMES).folded_effects == {}
     fold = Setting(file=".x/c.json", key="skills.off", form="names", fold=True)
@@ -170,7 +170,7 @@ SWITCH = Setting(file=".x/c.json", key="on", form="switch")
         (False, " TRUE ", True),
     ],
 )
-def test_a_switch_is_a_truth_in_a_file_or_a_variable(
+def test_a_switch_is_a_boolean_in_a_file_or_a_variable(
     value: Any, variable: str | None, enabled: bool, tmp_path: Path
 ) -> None:
     """The variable counts more."""
@@ -182,8 +182,8 @@ def test_a_switch_is_a_truth_in_a_file_or_a_variable(
     assert settings.findings == ()
 
 
-def test_a_switch_that_is_neither_is_a_finding(tmp_path: Path) -> None:
-    """In a file with its path, in a variable with its name; what it holds cannot speak to a terminal."""
+def test_an_invalid_switch_is_a_finding(tmp_path: Path) -> None:
+    """With the path of a file or the name of a variable; control characters in its value are escaped."""
     write(tmp_path, "repo/.x/c.json", '{"on": "perhaps"}')
     settings = read(tmp_path, SWITCH, env={"X_ON": "\x1b[31mmaybe"}, switch_variable="X_ON")
     assert settings.enabled is True
@@ -194,7 +194,7 @@ def test_a_switch_that_is_neither_is_a_finding(tmp_path: Path) -> None:
 
 
 def test_trust_is_the_nearest_folders(tmp_path: Path) -> None:
-    """A folder above trusts what is below it; one nearer says otherwise; a variable counts more."""
+    """A folder's trust covers what is below it, a nearer folder's wins, and a variable wins over both."""
     words = {"TRUST": "trusted", "NO": "untrusted"}
     row = Setting(file="~/t.json", key="", form="folders", effects=words)
 
@@ -222,7 +222,7 @@ def test_a_role_has_two_forms(tmp_path: Path) -> None:
 
 
 def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many keys are asked of it."""
+    """Whatever the number of keys."""
     from prowess.catalog import _filesystem as disk
 
     write(tmp_path, "repo/.x/c.json", "{}")
@@ -240,8 +240,8 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("host", host_names())
-def test_no_host_minds_that_there_are_no_settings(host: str, tmp_path: Path) -> None:
-    """Nothing there, nothing said."""
+def test_missing_settings_are_no_finding(host: str, tmp_path: Path) -> None:
+    """For every host."""
     settings = read_settings(
         load_host(host), project=str(tmp_path), cwd=str(tmp_path), home=str(tmp_path / "home"), env={}
     )
@@ -270,7 +270,7 @@ def test_no_host_minds_that_there_are_no_settings(host: str, tmp_path: Path) -> 
         ),
     ],
 )
-def test_a_skill_that_is_switched_off_is_what_the_client_makes_of_it(
+def test_a_skill_that_is_switched_off_has_the_clients_state(
     tmp_path: Path, host: str, file: str, text: str, state: str
 ) -> None:
     """Where the client's own list still shows it, it is `disabled`; where it is gone there, the client rejects it."""
@@ -294,8 +294,8 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_no_settings_file_takes_its_own_length_squared(name: str, tmp_path: Path) -> None:
-    """Quotes and comments that nothing closes, keys of many parts."""
+def test_no_settings_file_takes_quadratic_time(name: str, tmp_path: Path) -> None:
+    """Unclosed quotes and comments, keys with many parts."""
     write(tmp_path, f"repo/{name}", BOMBS[name])
     start = time.process_time()
     settings = read(tmp_path, Setting(file=name, key="skills.off", form="names"))
@@ -303,8 +303,8 @@ def test_no_settings_file_takes_its_own_length_squared(name: str, tmp_path: Path
     assert [item.code for item in settings.findings] == ["config-invalid"]
 
 
-def test_only_so_many_patterns_are_heeded(tmp_path: Path) -> None:
-    """Thousands of them are a finding."""
+def test_the_number_of_patterns_is_limited(tmp_path: Path) -> None:
+    """Thousands of patterns are a finding."""
     patterns = {f"*a{number}*": "deny" for number in range(5000)}
     write(tmp_path, "repo/opencode.json", json.dumps({"permission": {"skill": patterns}}))
     catalog = discover(tmp_path / "repo", host="opencode", home=tmp_path, env={})
