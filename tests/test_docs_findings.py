@@ -1,4 +1,4 @@
-"""The pages of `docs/findings`: one for each code, and each says what is so."""
+"""The pages of `docs/findings`: one for each code, and their examples are right."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ LETTERS = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\"}
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """An example: ```` ```skill ```` or ```` ```tree ````, with words that say how its text becomes bytes."""
+    """An example: ```` ```skill ```` or ```` ```tree ````, with words for its encoding."""
 
     kind: str
     words: tuple[str, ...]
     lines: tuple[str, ...]
 
     def encoded(self, text: str) -> bytes:
-        """Return the text as the file holds it."""
+        """Return the text as bytes of the file."""
         if "escapes" not in self.words:
             return text.encode(next(iter(self.words), "utf-8"))
         parts, at = [], 0
@@ -65,16 +65,16 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page, taken apart."""
+    """The parts of one page."""
 
     code: str
     text: str
     blocks: tuple[Block, ...]
 
     def line(self, start: str) -> str | None:
-        """Return the one line that begins so."""
+        """Return the line with this beginning, or `None`."""
         found = [line for line in self.text.split("\n") if line.startswith(start)]
-        assert len(found) <= 1, f"{self.code}: {start!r} stands {len(found)} times"
+        assert len(found) <= 1, f"{self.code}: {start!r} is there {len(found)} times"
         return found[0] if found else None
 
 
@@ -91,7 +91,7 @@ def page(code: str) -> Page:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """An example on the disk, and the command that shows its finding."""
+    """An example on disk, and the command that shows its finding."""
 
     project: Path
     home: Path
@@ -100,7 +100,7 @@ class Built:
 
 
 def placed(block: Block, text: str, project: Path, home: Path) -> Path:
-    """Return where a path of an example is."""
+    """Return the real path for a path of an example."""
     text = os.fsdecode(block.encoded(text))
     if sys.platform == "darwin" and not text.isprintable():
         pytest.skip("macOS has no such names")
@@ -118,7 +118,7 @@ def build(block: Block, top: Path) -> Built:
         path = comment[1] if comment else "pdf-forms/SKILL.md"
         put(project / path, block.encoded("".join(line + "\n" for line in lines[1 if comment else 0 :])))
         return Built(project, home, ("check", f"./{path}"), frozenset())
-    assert lines[0].startswith("$ prowess "), "a tree begins with its command"
+    assert lines[0].startswith("$ prowess "), "a tree must begin with its command"
     unreadable = set()
     entries: list[tuple[str, list[str]]] = []
     for line in lines[1:]:
@@ -157,12 +157,12 @@ def put(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def told(built: Built, *options: str) -> list[dict[str, Any]]:
+def run_example(built: Built, *options: str) -> list[dict[str, Any]]:
     """Run the example's command and return its findings."""
     real: dict[str, Any] = {"scandir": os.scandir, "open": os.open}
 
     def refusing(name: str) -> Any:
-        # Permissions mean nothing to the user who runs everything in a container: root.
+        # Permissions do not bind root, who runs the tests in a container.
         def call(path: Any, *rest: Any, **named: Any) -> Any:
             if isinstance(path, str) and path in built.unreadable:
                 raise PermissionError(13, "Permission denied", path)
@@ -187,15 +187,15 @@ def codes(findings: list[dict[str, Any]]) -> set[str]:
     return {item["code"] for item in findings}
 
 
-def established(name: str) -> bool:
-    """Say whether it is known what a host does to a broken skill; five clients were never run."""
+def is_observed(name: str) -> bool:
+    """Tell whether it is known how a host handles a broken skill; five clients were never run."""
     return not any("broken front matter" in words for words in load_host(name).unknown)
 
 
 def rejecting(path: Path) -> str:
-    """Write the line that tells which hosts do not load a file."""
+    """Return the line that lists the hosts that do not load a file."""
     hosts = [
-        name for name in host_names() if established(name) and evaluate_file(str(path), name).state is State.REJECTED
+        name for name in host_names() if is_observed(name) and evaluate_file(str(path), name).state is State.REJECTED
     ]
     return f"Rejected by: {', '.join(hosts) or 'no host'}."
 
@@ -204,12 +204,11 @@ every_code = pytest.mark.parametrize("code", CODES)
 
 
 def test_every_code_has_a_page_and_every_page_a_code() -> None:
-    """A code is added with its page, and renamed with it."""
     assert sorted(path.stem for path in PAGES.glob("*.md") if path.stem != "README") == sorted(CODES)
 
 
-def test_the_index_is_the_table_of_codes() -> None:
-    """In its order, with severities and titles."""
+def test_the_index_lists_all_codes() -> None:
+    """In their order, with severities and titles."""
     index = (PAGES / "README.md").read_text(encoding="utf-8")
     rows = [line for line in index.split("\n") if line.startswith("| [`")]
     assert rows == [
@@ -218,7 +217,7 @@ def test_the_index_is_the_table_of_codes() -> None:
 
 
 @every_code
-def test_a_page_begins_with_its_code_and_its_severities(code: str) -> None:
+def test_a_page_begins_with_its_code_and_severities(code: str) -> None:
     """And is short."""
     lines = page(code).text.split("\n")
     assert lines[:3] == [f"# {code}", "", f"guide: {CODES[code].guide} · spec: {CODES[code].spec}"]
@@ -226,8 +225,8 @@ def test_a_page_begins_with_its_code_and_its_severities(code: str) -> None:
 
 
 @every_code
-def test_a_page_is_for_those_who_installed_prowess(code: str) -> None:
-    """No path of ours, and every link leads to a page."""
+def test_a_page_has_no_internal_paths(code: str) -> None:
+    """And its links lead to pages."""
     text = page(code).text
     assert "/work" not in text
     assert "shared/" not in text
@@ -236,17 +235,17 @@ def test_a_page_is_for_those_who_installed_prowess(code: str) -> None:
 
 
 @every_code
-def test_the_example_produces_the_code(code: str, tmp_path: Path) -> None:
-    """That code and those the page names beside it, at the place that the page names."""
+def test_the_example_has_the_finding(code: str, tmp_path: Path) -> None:
+    """And only others that the page lists, at the position that the page gives."""
     this = page(code)
-    assert this.blocks, "there is no example"
+    assert this.blocks, "the page has no example"
     built = build(this.blocks[0], tmp_path)
-    found = told(built)
+    found = run_example(built)
     beside = set(re.findall(r"`([a-z0-9-]+)`", this.line("Comes with ") or ""))
     assert codes(found) == {code} | beside, found
     reported = REPORTED.match(this.line("Reported ") or "")
     if reported is None:
-        assert this.line("Reported ") is None, "the place is written otherwise"
+        assert this.line("Reported ") is None, "the line `Reported ...` has another form"
         return
     mine = [item for item in found if item["code"] == code]
     if reported["path"]:
@@ -260,18 +259,17 @@ def test_the_example_produces_the_code(code: str, tmp_path: Path) -> None:
 
 
 @every_code
-def test_the_mended_example_does_not(code: str, tmp_path: Path) -> None:
-    """It has no finding at all, unless the page says which."""
+def test_the_fixed_example_has_no_finding(code: str, tmp_path: Path) -> None:
+    """Except those that the page lists."""
     this = page(code)
     assert len(this.blocks) <= 2
     if len(this.blocks) == 2:
         left = set(re.findall(r"`([a-z0-9-]+)`", this.line("Left: ") or ""))
-        assert codes(told(build(this.blocks[1], tmp_path))) == left
+        assert codes(run_example(build(this.blocks[1], tmp_path))) == left
 
 
 @every_code
-def test_the_page_says_who_rejects_the_example(code: str, tmp_path: Path) -> None:
-    """Kept right by asking every host whose rules are known."""
+def test_the_page_lists_the_hosts_that_reject_the_example(code: str, tmp_path: Path) -> None:
     this = page(code)
     if this.blocks[0].kind == "tree":
         assert this.line("Rejected by: ") is None
@@ -281,24 +279,23 @@ def test_the_page_says_who_rejects_the_example(code: str, tmp_path: Path) -> Non
 
 
 @every_code
-def test_the_page_says_whether_fix_mends_it(code: str, tmp_path: Path) -> None:
-    """Where it speaks of `--fix`, it is so on the example."""
+def test_the_page_says_whether_fix_repairs_it(code: str, tmp_path: Path) -> None:
     this = page(code)
     text = " ".join(this.text.split())
     does, leaves = "`prowess check --fix` does this" in text, "`prowess check --fix` leaves it alone" in text
-    assert does != leaves, "say one of the two"
+    assert does != leaves, "write exactly one of the two sentences"
     built = build(this.blocks[0], tmp_path)
     if built.argv[0] != "check":
         assert leaves
         return
-    before = codes(told(built))
-    told(built, "--fix")
-    after = codes(told(built))
+    before = codes(run_example(built))
+    run_example(built, "--fix")
+    after = codes(run_example(built))
     assert (after < before and code not in after) is does
 
 
 def raised() -> set[str]:
-    """Every code that the source gives to a finding literally."""
+    """Return every code that the source passes to a finding as a literal."""
     found = set()
     makers = {
         "finding",
@@ -326,15 +323,14 @@ def raised() -> set[str]:
     return found
 
 
-def test_every_code_that_is_raised_has_a_row() -> None:
-    """That every row is raised is what the examples show."""
+def test_every_code_in_the_source_is_listed() -> None:
+    """The examples show that every listed code is used."""
     assert len(raised()) > 50
     assert raised() <= CODES.keys()
 
 
 @pytest.mark.parametrize("host", host_names())
-def test_every_code_that_a_host_names_has_a_row(host: str) -> None:
-    """A code that nobody raises would never reject."""
+def test_every_code_of_a_host_is_listed(host: str) -> None:
     rules = load_host(host)
     named = {*rules.reading.rejects, *rules.reading.as_body, *(flag.code for flag in rules.flags if flag.code)}
     assert named <= CODES.keys()

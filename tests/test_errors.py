@@ -1,4 +1,4 @@
-"""The exceptions: one root, kin of the standard library's, and a caret."""
+"""The exceptions: their base classes, and the caret of a syntax error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from prowess.findings import finding
 
 
 @pytest.mark.parametrize(
-    ("error", "kin"),
+    ("error", "base"),
     [
         pytest.param(errors.ConfigError, ValueError, id="config"),
         pytest.param(errors.HostNotFoundError, LookupError, id="host"),
@@ -19,20 +19,19 @@ from prowess.findings import finding
         pytest.param(errors.SkillSyntaxError, errors.SkillValidationError, id="syntax"),
     ],
 )
-def test_every_error_is_kin_of_the_root_and_of_the_standard_library(error: type[Exception], kin: type) -> None:
-    """One `except ProwessError` catches all; so does the standard library's name."""
+def test_every_error_has_two_base_classes(error: type[Exception], base: type) -> None:
+    """`ProwessError`, and an exception of the standard library."""
     assert issubclass(error, errors.ProwessError)
-    assert issubclass(error, kin)
+    assert issubclass(error, base)
 
 
-def test_the_tree_in_the_docstring_names_every_error() -> None:
-    """The drawing is complete."""
+def test_the_docstring_lists_every_error() -> None:
     assert errors.__doc__ is not None
     assert [name for name in errors.__all__ if name[0].isupper() and name not in errors.__doc__] == []
 
 
-def test_an_ambiguous_reference_lists_its_candidates() -> None:
-    """And an error carries its hint."""
+def test_an_ambiguous_name_lists_its_candidates() -> None:
+    """And an error has its hint."""
     error = errors.AmbiguousSkillError("two", candidates=["a", "b"], hint="choose")
     assert (str(error), error.candidates, error.hint) == ("two", ("a", "b"), "choose")
 
@@ -61,7 +60,7 @@ def shown(source: str, column: int | None, path: str | None = "p") -> str:
         ),
     ],
 )
-def test_the_caret_stands_under_the_place(source: str, column: int | None, text: str) -> None:
+def test_the_caret_is_under_the_problem(source: str, column: int | None, text: str) -> None:
     """Under tabs, wide and combining characters, escapes, and in a window of a long line."""
     assert shown(source, column) == text
 

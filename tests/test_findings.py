@@ -1,4 +1,4 @@
-"""Findings: codes with severities, and foreign text made harmless."""
+"""Findings: codes, severities and policies."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from prowess.findings import CODES, Finding, Severity, apply_policy, finding
 
 
-def test_every_code_has_a_row_under_its_own_name() -> None:
-    """Lower case words with hyphens, and a title without a full stop."""
+def test_every_code_is_listed_under_its_own_name() -> None:
+    """In lower case with hyphens; a title has no full stop."""
     for name, code in CODES.items():
         assert name == code.code
         assert name.replace("-", "").isalnum()
@@ -29,8 +29,7 @@ def test_a_finding_has_the_severity_of_guide() -> None:
     }
 
 
-def test_a_finding_without_a_row_is_a_mistake() -> None:
-    """A code is written down before it is used."""
+def test_an_unknown_code_is_an_error() -> None:
     with pytest.raises(KeyError):
         finding("no-such-code", "m")
 
@@ -42,17 +41,16 @@ def test_a_finding_without_a_row_is_a_mistake() -> None:
         pytest.param("name-case", "spec", (), Severity.ERROR, id="spec"),
         pytest.param("name-case", "infer", ("name-case",), Severity.ERROR, id="host-rejects"),
         pytest.param("name-case", "camel", (), Severity.WARNING, id="host-warns"),
-        pytest.param("yaml-tag", "camel", (), Severity.WARNING, id="error-that-a-host-does-not-mind"),
+        pytest.param("yaml-tag", "camel", (), Severity.WARNING, id="error-that-a-host-accepts"),
         pytest.param("name-reserved", "camel", (), Severity.INFO, id="info-stays-info"),
     ],
 )
-def test_a_policy_decides_severities(code: str, policy: str, rejects: tuple[str, ...], severity: Severity) -> None:
-    """Under a host an error is exactly what that host rejects."""
+def test_a_policy_changes_severities(code: str, policy: str, rejects: tuple[str, ...], severity: Severity) -> None:
+    """Under the policy of a host, an error is what the host rejects."""
     (item,) = apply_policy([finding(code, "m")], policy, frozenset(rejects))
     assert item.severity is severity
 
 
-def test_a_finding_whose_severity_stays_is_the_same_object() -> None:
-    """Nothing is copied that does not change."""
+def test_a_finding_with_the_same_severity_is_not_copied() -> None:
     item: Finding = finding("name-case", "m")
     assert apply_policy([item], "guide")[0] is item

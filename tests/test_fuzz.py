@@ -78,38 +78,38 @@ Text
 ]
 
 
-def mutated(data: bytes, other: bytes, chance: random.Random) -> bytes:
+def mutated(data: bytes, other: bytes, rng: random.Random) -> bytes:
     """Damage a file in one to six ways."""
     text = bytearray(data)
-    for _ in range(chance.randint(1, 6)):
-        at = chance.randint(0, len(text))
-        to = min(len(text), at + chance.randint(0, 1 << chance.randint(0, 8)))
-        match chance.randint(0, 6):
+    for _ in range(rng.randint(1, 6)):
+        at = rng.randint(0, len(text))
+        to = min(len(text), at + rng.randint(0, 1 << rng.randint(0, 8)))
+        match rng.randint(0, 6):
             case 0 if at < len(text):
-                text[at] ^= 1 << chance.randint(0, 7)
+                text[at] ^= 1 << rng.randint(0, 7)
             case 1:
                 del text[at:to]
             case 2:
-                text[at:at] = text[at:to] * chance.randint(1, 20)
+                text[at:at] = text[at:to] * rng.randint(1, 20)
             case 3:
-                start = chance.randint(0, len(other))
-                text[at:to] = other[start : start + chance.randint(0, 200)]
+                start = rng.randint(0, len(other))
+                text[at:to] = other[start : start + rng.randint(0, 200)]
             case 4:
-                text[at:at] = chance.choice(TOKENS) * chance.choice((1, 1, 1, 2, 30))
+                text[at:at] = rng.choice(TOKENS) * rng.choice((1, 1, 1, 2, 30))
             case 5:
-                # Where structure is: at the beginning of a line, or after a colon.
-                mark = text.find(chance.choice((b"\n", b": ", b"---")), at)
-                text[mark + 1 : mark + 1] = chance.choice(TOKENS)
+                # At the beginning of a line, or after a colon.
+                mark = text.find(rng.choice((b"\n", b": ", b"---")), at)
+                text[mark + 1 : mark + 1] = rng.choice(TOKENS)
             case _:
-                text[at:at] = chance.randbytes(chance.randint(1, 8))
+                text[at:at] = rng.randbytes(rng.randint(1, 8))
     return bytes(text[: 1 << 20])
 
 
 def read_everything(data: bytes, path: str) -> None:
-    """Do all that is done with a SKILL.md before anyone uses it."""
+    """Run everything that Prowess does with a SKILL.md before it is used."""
     frontmatter_end(data)
-    one = skill.from_document(parse_frontmatter(data, path), path)
-    found = [*check_skill(one), *check_body(one), *check_links(one, os.path.isabs)]
+    parsed_skill = skill.from_document(parse_frontmatter(data, path), path)
+    found = [*check_skill(parsed_skill), *check_body(parsed_skill), *check_links(parsed_skill, os.path.isabs)]
     assert all(item.path == path for item in found)
     try:
         parsed = skill.parse(data, path=path)
@@ -120,14 +120,14 @@ def read_everything(data: bytes, path: str) -> None:
     assert parse_frontmatter(text.encode()).frontmatter is None or skill.parse(text) == parsed
 
 
-def test_damaged_skills_do_no_harm() -> None:
-    """Only own errors leave the reader, the model and the rules; no input takes two seconds."""
-    chance = random.Random(SEED)  # noqa: S311
+def test_damaged_skills_raise_only_our_errors() -> None:
+    """And no input takes two seconds."""
+    rng = random.Random(SEED)  # noqa: S311
     seeds = [*REAL * 8, *(data for name in CASES if len(data := golden_bytes(name)) < 4000)]
     end = time.monotonic() + FUZZ_SECONDS
     count = 0
     while time.monotonic() < end:
-        data = mutated(chance.choice(seeds), chance.choice(seeds), chance)
+        data = mutated(rng.choice(seeds), rng.choice(seeds), rng)
         start = time.process_time()
         try:
             read_everything(data, "x/SKILL.md")

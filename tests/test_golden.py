@@ -1,8 +1,8 @@
-"""Every file of the golden corpus is read as its author meant it.
+"""Every file of the golden corpus is parsed as expected.
 
-A case is a folder of `golden`: `SKILL.md`, or `SKILL.md.b64` where its bytes would not survive an editor, and
-`expected.json`, written by hand: the fields as they are read (null: not looked at), the body and the line it begins
-on (null: not looked at), and each finding of the reader as code, line and column. A bug is added as a folder.
+A case is a folder of `golden` with `SKILL.md` (or `SKILL.md.b64` if an editor could change its bytes) and
+`expected.json`, which is written by hand: the fields, the body and its first line (null: not compared), and each
+finding of the parser as code, line and column. To add a bug, add a folder.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def as_json(value: Value) -> Any:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_golden_file_is_read_as_expected(name: str) -> None:
+def test_a_golden_file_is_parsed_as_expected(name: str) -> None:
     """Fields, body and findings are those of `expected.json`."""
     expected = json.loads((GOLDEN / name / "expected.json").read_text("utf-8"))
     document = parse_frontmatter(golden_bytes(name))
@@ -52,22 +52,22 @@ def test_a_golden_file_is_read_as_expected(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_golden_file_that_parses_survives_render(name: str) -> None:
-    """`parse(render(s)) == s`, and what was rendered has nothing to repair."""
-    one = skill.from_document(parse_frontmatter(golden_bytes(name)))
-    if any(item.severity == "error" for item in one.findings):
+def test_a_golden_file_can_be_rendered_and_parsed(name: str) -> None:
+    """`parse(render(s)) == s`, without repairs."""
+    golden_skill = skill.from_document(parse_frontmatter(golden_bytes(name)))
+    if any(item.severity == "error" for item in golden_skill.findings):
         return
-    text = skill.render(one)
-    if len(text) > MAX_FRONTMATTER_BYTES + len(one.body):
+    text = skill.render(golden_skill)
+    if len(text) > MAX_FRONTMATTER_BYTES + len(golden_skill.body):
         return  # a flow list of 40 KB is a block list of 80
     again = skill.parse(text)
-    assert again == one
+    assert again == golden_skill
     assert [item.code for item in again.findings if item.code != "encoding-nul"] == []
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_every_golden_file_can_be_checked(name: str) -> None:
-    """Whatever the reader made of a file, the rules say something and never fail."""
-    one = skill.from_document(parse_frontmatter(golden_bytes(name), "x/SKILL.md"), "x/SKILL.md")
-    found = [*check_skill(one), *check_body(one), *check_links(one, lambda _: False)]
+    """No rule fails, whatever the parser returned."""
+    golden_skill = skill.from_document(parse_frontmatter(golden_bytes(name), "x/SKILL.md"), "x/SKILL.md")
+    found = [*check_skill(golden_skill), *check_body(golden_skill), *check_links(golden_skill, lambda _: False)]
     assert all(item.path == "x/SKILL.md" for item in found)

@@ -1,4 +1,4 @@
-"""Odd fences and broken YAML, as each client goes on in its own way."""
+"""Unusual fences, broken YAML and other values, as each client reads them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prowess.skill import Field, from_document, parse_frontmatter
 
 
 def described(host: str, text: str) -> str | None:
-    """The description as a host's own fences and repairs have it; None where a finding rejects."""
+    """Return the description as a host reads it, or `None` if a finding rejects the skill."""
     reading = load_host(host).reading
     skill = apply_dialect(from_document(parse_frontmatter(text.encode())), "SKILL.md", reading, lambda: text)
     codes = {item.code for item in skill.findings}
@@ -28,32 +28,35 @@ def described(host: str, text: str) -> str | None:
     [
         pytest.param("codex", " ---\nname: x\ndescription: d\n  ---\n", "d", id="codex-blanks-before-a-fence"),
         pytest.param("codex", "---\ndescription: a: b # c\n---\n", "a: b", id="codex-keeps-a-comment-out"),
-        pytest.param("codex", "---\ndescription: {a: b}\n---\n", "{a: b}", id="codex-mends-a-map"),
+        pytest.param("codex", "---\ndescription: {a: b}\n---\n", "{a: b}", id="codex-repairs-a-map"),
         pytest.param("codex", "---\ndescription: ends:\n---\n", None, id="codex-leaves-a-colon-at-the-end"),
-        pytest.param("codex", "---\ndescription: |\n  a: b\nx: c: d\n---\n", "a: b\n", id="codex-spares-blocks"),
+        pytest.param("codex", "---\ndescription: |\n  a: b\nx: c: d\n---\n", "a: b\n", id="codex-keeps-blocks"),
         pytest.param("gemini-cli", "---\ndescription: d\n---- x\n", "d", id="gemini-any-line-of-dashes-closes"),
         pytest.param("pi", "----\ndescription: d\n---\n", "d", id="pi-takes-four-dashes"),
         pytest.param("opencode", "---\ndescription: d\n", "d", id="opencode-needs-no-end"),
         pytest.param("opencode", "---\ndescription: a: b # c\n---\n", "a: b # c", id="opencode-keeps-a-comment-in"),
         pytest.param(
-            "opencode", "---\nallowed-tools: a: b\ndescription: d\n---\n", None, id="opencode-knows-no-hyphen"
+            "opencode",
+            "---\nallowed-tools: a: b\ndescription: d\n---\n",
+            None,
+            id="opencode-repairs-no-key-with-a-hyphen",
         ),
         pytest.param("claude-code", "---\ndescription: a --- b\n---\n", "a", id="claude-code-dashes-in-a-line-close"),
-        pytest.param("claude-code", "---\ndescription: *.py: x\n---\n", "*.py: x", id="claude-code-mends-a-star"),
+        pytest.param("claude-code", "---\ndescription: *.py: x\n---\n", "*.py: x", id="claude-code-repairs-a-star"),
         pytest.param(
             "claude-code", "---\ndescription: d\ntags:\n  - a: b: c\n---\n", None, id="claude-code-not-in-lists"
         ),
-        pytest.param("copilot", "---\ndescription: a: b\n---\n", None, id="copilot-mends-nothing"),
+        pytest.param("copilot", "---\ndescription: a: b\n---\n", None, id="copilot-repairs-nothing"),
     ],
 )
-def test_a_client_goes_on_in_its_own_way(host: str, text: str, description: str | None) -> None:
-    """Fences and repairs are the host's data."""
-    found = described(host, text)
-    assert (found.strip() if found else found) == (description.strip() if description else description)
+def test_a_client_reads_unusual_files_in_its_own_way(host: str, text: str, description: str | None) -> None:
+    """Fences and repairs are data of the host."""
+    result = described(host, text)
+    assert (result.strip() if result else result) == (description.strip() if description else description)
 
 
-def test_plain_files_are_not_read_again() -> None:
-    """What every client takes apart alike costs no second reading."""
+def test_plain_files_are_not_parsed_again() -> None:
+    """Every client reads them alike."""
     skill = from_document(parse_frontmatter(b"---\nname: x\ndescription: d\n---\nBody\n"))
 
     def never() -> str:
@@ -65,8 +68,8 @@ def test_plain_files_are_not_read_again() -> None:
 
 @pytest.mark.parametrize("host", ["claude-code", "codex", "opencode"])
 @pytest.mark.parametrize("line", ["a" * 60_000, "a: " + " " * 60_000 + "@", "x:" * 30_000, "- a: " + "b: " * 20_000])
-def test_no_line_takes_long(host: str, line: str) -> None:
-    """The patterns of the repairs are linear."""
+def test_no_line_is_slow(host: str, line: str) -> None:
+    """The patterns of the repairs take linear time."""
     described(host, f"---\ndescription: a: b\n{line}\n---\n")
 
 
@@ -90,8 +93,8 @@ def field(value: object, kind: str = "text") -> Field:
         pytest.param("0x" + "f" * 60_000, "Infinity", id="too-many-hexadecimal-digits"),
     ],
 )
-def test_a_number_is_written_as_javascript_writes_it(text: str, shown: str) -> None:
-    """`String(value)` in Node.js 20; no number is too large to be written."""
+def test_a_number_is_written_as_in_javascript(text: str, shown: str) -> None:
+    """As `String(value)` in Node.js 20; there is no limit of digits."""
     assert javascript_literal(text) == shown
 
 
@@ -108,31 +111,31 @@ def test_a_number_is_written_as_javascript_writes_it(text: str, shown: str) -> N
     ],
 )
 def test_a_value_has_one_kind(value: Field | None, kind: str) -> None:
-    """What is not there, what is there and says nothing, and what YAML makes of the rest."""
+    """Missing, empty, or its type in YAML."""
     assert value_kind(value) == kind
 
 
-def test_lists_and_maps_are_written_as_javascript_writes_them() -> None:
+def test_lists_and_maps_are_written_as_in_javascript() -> None:
     """`String(["a", ["b"], {}])` in Node.js 20."""
     assert javascript_string(field(("a", ("b", "c"), {"d": "e"}), "list")) == "a,b,c,[object Object]"
     assert javascript_string(field({"a": "b"}, "map")) == "[object Object]"
 
 
 @pytest.mark.parametrize(
-    ("value", "wanted", "fits"),
+    ("value", "wanted", "matches"),
     [
         pytest.param(field("true", "bool"), "true", True, id="a-boolean-is-true"),
-        pytest.param(field("true"), "true", False, id="text-is-no-boolean"),
-        pytest.param(field("true"), "~true", True, id="unless-text-counts-too"),
+        pytest.param(field("true"), "true", False, id="text-is-not-a-boolean"),
+        pytest.param(field("true"), "~true", True, id="tilde-accepts-text"),
         pytest.param(field("True"), "~true", False, id="spelt-exactly"),
-        pytest.param(field("yes"), "truthy", True, id="yes-says-yes"),
-        pytest.param(field("", "null"), "falsy", True, id="nothing-says-no"),
+        pytest.param(field("yes"), "truthy", True, id="yes-is-truthy"),
+        pytest.param(field("", "null"), "falsy", True, id="null-is-falsy"),
         pytest.param(field("maybe"), "not-bool", True, id="text-is-not-bool"),
-        pytest.param(field(("**",), "list"), "globs", False, id="all-files-are-no-restriction"),
-        pytest.param(field(("src/**",), "list"), "globs", True, id="some-files-are"),
-        pytest.param(None, "falsy", False, id="what-is-missing-fits-nothing"),
+        pytest.param(field(("**",), "list"), "globs", False, id="all-files-is-not-a-glob"),
+        pytest.param(field(("src/**",), "list"), "globs", True, id="some-files-is-a-glob"),
+        pytest.param(None, "falsy", False, id="missing-matches-nothing"),
     ],
 )
-def test_a_flag_asks_for_a_value(value: Field | None, wanted: str, fits: bool) -> None:
-    """Each word of `host.Flag.when`."""
-    assert value_matches(value, wanted) is fits
+def test_a_flag_matches_a_value(value: Field | None, wanted: str, matches: bool) -> None:
+    """Each word of `Flag.when`."""
+    assert value_matches(value, wanted) is matches

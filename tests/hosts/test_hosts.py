@@ -1,4 +1,4 @@
-"""Hosts are data: every file is read whole, every key is known, every word is one of the list."""
+"""Hosts are data: every key and every word of their files is known."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 SCOPES = {"managed", "project", "user", "system", "package", "extra"}
 KINDS = {"missing", "null", "empty", "blank", "number", "bool", "list", "map"}
 SEEDS = {"infer", "camel", "aam", "initrunner", "wink"}
-MADE: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "docs/hosts_module.py"))
+SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "docs/hosts_module.py"))
 OBSERVED = {"claude-code", "codex", "gemini-cli", "copilot", "opencode", "qwen-code", "pi"}
 
 
-def test_prowess_comes_first_and_the_rest_in_order() -> None:
-    """Every host of the design is there."""
+def test_prowess_is_first_and_the_rest_is_sorted() -> None:
+    """All hosts of the design exist."""
     names = host_names()
     assert names[0] == "prowess"
     assert list(names[1:]) == sorted(names[1:])
@@ -57,8 +57,8 @@ def test_prowess_comes_first_and_the_rest_in_order() -> None:
         ("x" * 1000, "list the hosts with `prowess hosts`"),
     ],
 )
-def test_an_unknown_host_is_an_error_with_a_near_name(name: str, hint: str) -> None:
-    """No file but those of the folder is ever read."""
+def test_an_unknown_host_is_an_error_with_a_similar_name(name: str, hint: str) -> None:
+    """No file outside the folder is read."""
     with pytest.raises(HostNotFoundError) as raised:
         load_host(name)
     assert len(str(raised.value)) < 100
@@ -66,19 +66,20 @@ def test_an_unknown_host_is_an_error_with_a_near_name(name: str, hint: str) -> N
         assert raised.value.hint == hint
 
 
-def test_a_host_is_read_once() -> None:
-    """The same object every time."""
+def test_a_host_is_loaded_once() -> None:
     assert load_host("codex") is load_host("codex")
 
 
-def test_what_is_loaded_is_what_the_files_say() -> None:
-    """A host is changed in `hosts/`; `_hosts.py` is made of that."""
-    assert MADE["tables"]() == TABLES, "a file in src/prowess/hosts/ was changed: run `make docs`"
-    assert MADE["MODULE"].read_text(encoding="utf-8").startswith(MADE["HEAD"]), "it is not edited: run `make docs`"
+def test_the_tables_equal_the_files() -> None:
+    """`_tables.py` is generated."""
+    assert SCRIPT["tables"]() == TABLES, "a file in src/prowess/hosts/ has changed: run `make docs`"
+    assert SCRIPT["MODULE"].read_text(encoding="utf-8").startswith(SCRIPT["HEAD"]), (
+        "the module was edited by hand: run `make docs`"
+    )
 
 
-def test_a_table_may_hold_lists_as_toml_does() -> None:
-    """They become tuples, at every depth."""
+def test_lists_of_a_table_become_tuples() -> None:
+    """At every depth."""
     table = {
         "title": "X",
         "walk": {"skip": ["a"]},
@@ -93,15 +94,15 @@ def test_a_table_may_hold_lists_as_toml_does() -> None:
     assert table["reading"] == {"refuses": ["c"], "repair": {"line": "d", "when": "e"}}
 
 
-def test_a_key_that_is_not_known_is_an_error() -> None:
-    """Not a rule that silently does not hold."""
+def test_an_unknown_key_is_an_error() -> None:
+    """It would be a rule that silently does not apply."""
     with pytest.raises(TypeError, match="Root has no field 'dept'"):
         host_from_table("x", {"title": "X", "roots": [{"path": "x", "scope": "user", "dept": 2}]})
 
 
 @pytest.mark.parametrize("name", host_names())
-def test_a_host_says_how_its_rules_are_known(name: str) -> None:
-    """Observed with version and date, or documented; never neither."""
+def test_a_host_has_evidence(name: str) -> None:
+    """Observed with version and date, or documented."""
     host = load_host(name)
     assert host.name == name
     assert host.title
@@ -115,8 +116,8 @@ def test_a_host_says_how_its_rules_are_known(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", host_names())
-def test_every_word_of_a_host_is_one_of_the_list(name: str) -> None:
-    """A typing error in a TOML file would be a rule that silently does not hold."""
+def test_every_word_of_a_host_is_known(name: str) -> None:
+    """A typing error would be a rule that silently does not apply."""
     host = load_host(name)
     assert host.collision in {"first", "last", "keep-all", "undefined"}
     assert host.compare in {"exact", "folded"}
@@ -148,8 +149,8 @@ def test_every_word_of_a_host_is_one_of_the_list(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", host_names())
-def test_lists_became_tuples(name: str) -> None:
-    """A host is a value: hashable where it can be, and never changed by its reader."""
+def test_a_host_is_immutable(name: str) -> None:
+    """And has no lists."""
     host = load_host(name)
 
     def lists(value: object) -> bool:
@@ -164,8 +165,7 @@ def test_lists_became_tuples(name: str) -> None:
         host.title = "x"  # type: ignore[misc]
 
 
-def test_seed_hosts_do_not_ask_for_more_than_their_documents() -> None:
-    """The limits that the documents state, once."""
+def test_seed_hosts_have_the_limits_of_their_documents() -> None:
     limits: Mapping[str, tuple[int, int, str]] = {
         "infer": (64, 1024, "drop"),
         "camel": (64, 1024, "drop"),
@@ -181,7 +181,7 @@ def test_seed_hosts_do_not_ask_for_more_than_their_documents() -> None:
 
 
 def test_defaults_are_the_common_convention() -> None:
-    """A host file says only what differs."""
+    """A host file contains only the differences."""
     root = Root(path="x", scope="user")
     assert (root.depth, root.walk, root.hidden, root.linked_folders) == (1, "none", False, "follow")
     host = Host(name="x", title="X")

@@ -1,4 +1,4 @@
-"""Filling a host's own text."""
+"""The templates of a host, and the length of texts."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from support import strategies  # noqa: F401 - its profile makes every run the s
         ("", "tokens", 0),
     ],
 )
-def test_a_text_is_measured_in_the_clients_unit(text: str, unit: str, size: int) -> None:
+def test_a_text_is_measured_in_the_unit_of_the_client(text: str, unit: str, size: int) -> None:
     """Unicode characters, units of UTF-16, bytes, or four of them."""
     assert measure_text(text, unit) == size
 
 
 @given(st.text())
-def test_no_unit_minds_any_text(text: str) -> None:
+def test_every_unit_measures_any_text(text: str) -> None:
     """Lone surrogates included."""
     for unit in ("chars", "utf16", "bytes", "tokens"):
         assert measure_text(text + "\ud800", unit) >= measure_text(text, unit) >= 0
 
 
-def test_holes_are_filled_in_one_pass() -> None:
-    """What stands in a value is never a hole, and braces that are no hole stay."""
+def test_placeholders_are_filled_in_one_pass() -> None:
+    """A placeholder in a value stays, and so do other braces."""
     values = {"name": "{description}", "description": "{name}"}
     assert (
         fill_template("{name}: {description} {other} {} {{name}}", values)
@@ -47,15 +47,15 @@ def test_holes_are_filled_in_one_pass() -> None:
     assert fill_template("[{alias}]", values) == "[]"
 
 
-def test_values_are_escaped_and_the_pattern_is_not() -> None:
+def test_values_are_escaped_but_not_the_pattern() -> None:
     """Only the characters the host escapes."""
     assert fill_template("<n>{name}</n>", {"name": "a<b>&\"'"}, "&<>") == "<n>a&lt;b&gt;&amp;\"'</n>"
     assert escape_entities("a<b>&\"'", "") == "a<b>&\"'"
     assert escape_entities("a<b>&\"'", "&<>\"'") == "a&lt;b&gt;&amp;&quot;&apos;"
 
 
-def test_roots_are_numbered_in_their_order() -> None:
-    """Each once; a path is written below its root's number."""
+def test_roots_are_numbered_in_order() -> None:
+    """Each once; paths begin with the number of their root."""
     roots = RootAliases(["/a", "/b", "/a"])
     assert roots.table() == "- `r0` = `/a`\n- `r1` = `/b`\n"
     assert roots.shorten_path("/b/x/SKILL.md", "/b") == "r1/x/SKILL.md"
@@ -63,8 +63,8 @@ def test_roots_are_numbered_in_their_order() -> None:
     assert RootAliases(["/a\u202e"]).table() == "- `r0` = `/a\\u202e`\n"
 
 
-def test_values_hold_nothing_that_does_not_show() -> None:
-    """Names and descriptions lose it, paths show it as an escape; lines of a description stay."""
+def test_values_contain_no_hidden_characters() -> None:
+    """They are removed from names and descriptions, and escaped in paths; lines of a description stay."""
     values = template_values(
         load_host("claude-code"),
         name="a\u202eb\nc",

@@ -1,4 +1,4 @@
-"""What is read without YAML is what YAML reads."""
+"""The parser of plain front matter returns what YAML returns, or nothing."""
 
 from __future__ import annotations
 
@@ -53,34 +53,39 @@ LINE = st.one_of(
 )
 
 
-ALMOST = st.text(alphabet="ab:#-' \",.é", max_size=10).map("w{}".format)
-"""Text that is plain more often than not."""
+ALMOST_PLAIN = st.text(alphabet="ab:#-' \",.é", max_size=10).map("w{}".format)
+"""Text that is usually plain."""
 KEYS = st.lists(st.sampled_from(["name", "description", "license", "metadata", "x", "y"]), unique=True, min_size=1)
-BELOW = st.one_of(
+INDENTED = st.one_of(
     st.lists(
-        st.builds("  k{}: {}".format, st.integers(0, 9), ALMOST), min_size=1, max_size=3, unique_by=lambda x: x[:4]
+        st.builds("  k{}: {}".format, st.integers(0, 9), ALMOST_PLAIN),
+        min_size=1,
+        max_size=3,
+        unique_by=lambda x: x[:4],
     ),
-    st.lists(ALMOST.map("  - {}".format), min_size=1, max_size=3),
+    st.lists(ALMOST_PLAIN.map("  - {}".format), min_size=1, max_size=3),
 )
-BLOCK = st.tuples(st.sampled_from([">", ">-", "|", "|-"]), st.lists(ALMOST.map("  {}".format), min_size=1, max_size=3))
+BLOCK = st.tuples(
+    st.sampled_from([">", ">-", "|", "|-"]), st.lists(ALMOST_PLAIN.map("  {}".format), min_size=1, max_size=3)
+)
 ENTRY = st.one_of(
-    ALMOST.map(" {}\n".format),
+    ALMOST_PLAIN.map(" {}\n".format),
     st.sampled_from([' "q: #"\n', " 'q: #'\n", "\n", ' ""\n']),
-    BELOW.map(lambda lines: "\n" + "".join(line + "\n" for line in lines)),
+    INDENTED.map(lambda lines: "\n" + "".join(line + "\n" for line in lines)),
     BLOCK.map(lambda block: f" {block[0]}\n" + "".join(line + "\n" for line in block[1])),
 )
-TAME = st.builds(
+PLAIN_FRONT = st.builds(
     lambda keys, entries: "".join(f"{key}:{entry}" for key, entry in zip(keys, entries, strict=False)),
     KEYS,
     st.lists(ENTRY, min_size=6, max_size=6),
 )
-WILD = st.lists(LINE, min_size=1, max_size=6).map(lambda lines: "".join(line + "\n" for line in lines))
+ANY_FRONT = st.lists(LINE, min_size=1, max_size=6).map(lambda lines: "".join(line + "\n" for line in lines))
 
 
 @settings(max_examples=3000)
-@given(st.one_of(TAME, WILD))
-def test_what_is_plain_is_read_as_yaml_reads_it(front: str) -> None:
-    """Keys, values, kinds and places are the same, and YAML has nothing to say against it."""
+@given(st.one_of(PLAIN_FRONT, ANY_FRONT))
+def test_plain_front_matter_is_parsed_as_yaml_does(front: str) -> None:
+    """Keys, values, kinds and lines are the same, and YAML has no problem."""
     entries = fast_parse_entries(front)
     if entries is None:
         return
@@ -109,7 +114,7 @@ def test_what_is_plain_is_read_as_yaml_reads_it(front: str) -> None:
     ],
 )
 def test_common_front_matter_is_plain(front: str) -> None:
-    """The forms that most published skills have do not need YAML."""
+    """The forms of most published skills need no YAML."""
     assert fast_parse_entries(front) is not None
 
 
@@ -127,13 +132,13 @@ def test_common_front_matter_is_plain(front: str) -> None:
         "# a\n",
     ],
 )
-def test_what_is_not_plain_beyond_doubt_is_left_to_yaml(front: str) -> None:
-    """Colons, brackets, anchors, comments, continued lines, duplicates and tabs are YAML's to judge."""
+def test_other_front_matter_is_left_to_yaml(front: str) -> None:
+    """Colons, brackets, anchors, comments, continued lines, duplicates and tabs."""
     assert fast_parse_entries(front) is None
 
 
-def test_more_lines_than_yaml_has_events_are_left_to_it() -> None:
-    """It counts them, and refuses too many."""
+def test_front_matter_with_too_many_lines_is_left_to_yaml() -> None:
+    """YAML counts its events and refuses too many."""
     front = "".join(f"{''.join(key)}:\n" for key in islice(product(ascii_lowercase, repeat=3), 11_000))
     assert fast_parse_entries(front) is None
     assert [item.code for item in parse_frontmatter(f"---\n{front}---\n".encode()).findings] == ["yaml-too-long"]

@@ -1,4 +1,4 @@
-"""Repairs: what a SKILL.md says is the same before and after."""
+"""Repairs do not change the meaning of a SKILL.md."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_repair_changes_only_what_is_wrong(case: str) -> None:
-    """Everything else is byte for byte as it was."""
+def test_a_repair_changes_only_the_problem(case: str) -> None:
+    """All other bytes stay."""
     before, after = CASES[case]
     assert fix(before, folder="skill").data == (before if after is None else after)
 
 
-def test_what_was_done_is_told_in_words() -> None:
-    """One phrase a repair, in the order of the file."""
+def test_changes_are_described() -> None:
+    """One phrase for each repair, in the order of the file."""
     assert fix(b"---\ndescription: @b\n---\n", folder="skill") == FixResult(
         data=b"---\nname: skill\ndescription: '@b'\n---\n", changes=("quoted values", "added `name: skill`")
     )
 
 
-def test_a_folder_that_is_no_name_does_not_become_one() -> None:
-    """A name that breaks the rules would be no repair."""
+def test_an_invalid_folder_name_is_not_added_as_a_name() -> None:
+    """A name that breaks the rules is no repair."""
     data = b"---\ndescription: b\n---\n"
     assert fix(data, folder="My Skills").data == data
 
@@ -78,8 +78,10 @@ TAILS = st.sampled_from([b"", b"\xff", b"\xef\xbb\xbf", b"\r", b"\x00body\r\n---
 
 
 @given(LINES, ENDS, st.booleans(), TAILS, st.booleans())
-def test_the_fields_and_the_body_stay(lines: list[str], ends: list[str], mark: bool, tail: bytes, fenced: bool) -> None:
-    """The reader makes the same of the file after a repair, and a repaired file needs none."""
+def test_fields_and_body_stay_the_same(
+    lines: list[str], ends: list[str], mark: bool, tail: bytes, fenced: bool
+) -> None:
+    """The parser returns the same fields after a repair, and a repaired file needs no repair."""
     all_lines = ["---", *lines, "---"] if fenced else lines
     text = "".join(line + end for line, end in zip(all_lines, ends, strict=False))
     data = (b"\xef\xbb\xbf" if mark else b"") + text.encode() + tail
@@ -92,7 +94,7 @@ def test_the_fields_and_the_body_stay(lines: list[str], ends: list[str], mark: b
 
 
 @given(st.binary(max_size=200), st.text(max_size=20))
-def test_no_bytes_break_it(data: bytes, folder: str) -> None:
-    """Whatever comes in, bytes come out, and a second repair does nothing."""
+def test_any_bytes_can_be_repaired(data: bytes, folder: str) -> None:
+    """A second repair changes nothing."""
     once = fix(b"---\n" + data + b"\n---\n", folder=folder)
     assert fix(once.data, folder=folder).data == once.data

@@ -1,4 +1,4 @@
-"""The reader: laws that hold for any bytes, and places that findings point at. Single files are in `golden`."""
+"""The parser of front matter: properties for any bytes, and positions of findings. Single files are in `golden`."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def values(found: Document) -> dict[str, object]:
         pytest.param("1:30", "text", id="sexagesimal"),
     ],
 )
-def test_kind_of_is_the_core_schema_of_yaml_1_2(text: str, kind: str) -> None:
-    """YAML 1.2, "10.3.2 Tag Resolution", and nothing of YAML 1.1."""
+def test_scalar_kinds_follow_the_core_schema_of_yaml_1_2(text: str, kind: str) -> None:
+    """YAML 1.2, "10.3.2 Tag Resolution"; YAML 1.1 differs."""
     assert scalar_kind(text) == kind
 
 
@@ -59,20 +59,19 @@ def test_kind_of_is_the_core_schema_of_yaml_1_2(text: str, kind: str) -> None:
         pytest.param(b"---\ra: b\r---\rBody", 12, id="cr"),
         pytest.param(b"---\na: b\n--- \t\nBody", 14, id="blanks"),
         pytest.param(b"----\na: b\n-----\nBody", 15, id="four-dashes"),
-        pytest.param(b"---\na: b\n----\nBody", -1, id="four-dashes-close-nothing"),
-        pytest.param(b"---\na: b\n---", -1, id="end-of-file-may-not-be-the-end"),
+        pytest.param(b"---\na: b\n----\nBody", -1, id="four-dashes-do-not-close"),
+        pytest.param(b"---\na: b\n---", -1, id="end-of-data"),
         pytest.param(b"---\na: b ---\n ---\n", -1, id="dashes-in-text"),
         pytest.param(b"", -1, id="empty"),
     ],
 )
-def test_front_end_tells_how_far_to_read(data: bytes, end: int) -> None:
+def test_the_end_of_the_front_matter_is_found(data: bytes, end: int) -> None:
     """Discovery reads no further than the closing fence."""
     assert frontmatter_end(data) == end
 
 
 @given(skill_bytes())
-def test_reading_as_far_as_the_fence_gives_the_same_fields(data: bytes) -> None:
-    """What follows the fence changes no field and no finding that is about the front matter."""
+def test_the_body_does_not_change_the_fields(data: bytes) -> None:
     end = frontmatter_end(data)
     assume(end >= 0)
     whole, head = parse_frontmatter(data), parse_frontmatter(data[:end])
@@ -85,8 +84,8 @@ def test_reading_as_far_as_the_fence_gives_the_same_fields(data: bytes) -> None:
 @example(b"---\n? [a]\n: b\n---")
 @example(b'---\na: "\\U00110000"\n---')
 @example(b"---\n\xef\xbb\xbfa: b\n---")
-def test_no_bytes_make_the_reader_raise(data: bytes) -> None:
-    """Whatever the bytes, there is a document whose findings have codes and places inside the file."""
+def test_no_bytes_make_the_parser_raise(data: bytes) -> None:
+    """Findings always have known codes, and positions inside the file."""
     found = parse_frontmatter(data, "p")
     for item in found.findings:
         assert item.code in CODES
@@ -98,21 +97,21 @@ def test_no_bytes_make_the_reader_raise(data: bytes) -> None:
 
 
 @given(skill_bytes())
-def test_the_places_of_fields_are_those_of_the_file(data: bytes) -> None:
-    """A field's `source` is its line of the file, and its key stands there."""
+def test_fields_have_their_positions_in_the_file(data: bytes) -> None:
+    """`source` is the field's line, and its key is at its column."""
     found = parse_frontmatter(data)
     lines = found.text.split("\n")
     for key, entry in found.fields.items():
         assert entry.source == lines[entry.line - 1]
         if key and key[0].isalnum():
-            # Anchors, aliases, tags and escapes stand before the key or for it.
+            # The key may begin with an anchor, an alias, a tag or an escape.
             place = entry.source[entry.column - 1 :]
             assert place.lstrip("'\"").startswith(key[0]) or place[0] in "&*!" or "\\" in place
 
 
 @given(front_matters())
-def test_what_yaml_reads_is_never_repaired(front: str) -> None:
-    """A repair is reported only where PyYAML refuses the same text."""
+def test_valid_yaml_is_never_repaired(front: str) -> None:
+    """A repair is reported only if PyYAML refuses the same text."""
     assume("\n---" not in f"\n{front}")
     found = document(front)
     repaired = [item.code for item in found.findings if item.code.startswith("repair-")]
@@ -120,15 +119,15 @@ def test_what_yaml_reads_is_never_repaired(front: str) -> None:
         events = list(yaml.parse(front, Loader=yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader))
     except yaml.YAMLError:
         return
-    # An alias of nothing and a map as a key are events all the same, but nobody can build them.
+    # An alias without anchor and a map as a key are valid events, but no value can be built from them.
     known = {event.anchor for event in events if not isinstance(event, yaml.AliasEvent) and hasattr(event, "anchor")}
     if all(event.anchor in known for event in events if isinstance(event, yaml.AliasEvent)):
         assert not repaired or "{{" in front or "[[" in front or any(c in front for c in "\x85\u2028\u2029")
 
 
 @given(front_matters())
-def test_a_repair_is_done_once(front: str) -> None:
-    """The repaired text has nothing left to repair, and gives the same fields."""
+def test_a_repaired_text_needs_no_repair(front: str) -> None:
+    """And has the same fields."""
     found = document(front)
     assume(found.frontmatter is not None and not any(item.code == "yaml-syntax" for item in found.findings))
     assert found.frontmatter is not None
@@ -138,8 +137,7 @@ def test_a_repair_is_done_once(front: str) -> None:
 
 
 @given(plain_values(), st.sampled_from(["{}: {}\nb: c", "a: b\n{}: {}", "m:\n  k: v\n  {}: {}\nb: c", "m:\n- {}: {}"]))
-def test_a_repaired_value_is_the_value_quoted_by_hand(value: str, around: str) -> None:
-    """Quoting the value first gives the same fields as leaving it to the reader."""
+def test_a_repair_equals_quoting_by_hand(value: str, around: str) -> None:
     found = document(around.format("description", value))
     codes = {item.code for item in found.findings}
     assume(codes & {"repair-colon", "repair-indicator"} and "yaml-syntax" not in codes)
@@ -151,8 +149,8 @@ def test_a_repaired_value_is_the_value_quoted_by_hand(value: str, around: str) -
 @given(
     st.sampled_from(["123", "1.10", "yes", "no", "null", "~", "0x1F", "1e3", "2026-11-01", "1:30", "0o7", ".inf", "="])
 )
-def test_a_plain_scalar_never_changes_type(text: str) -> None:
-    """Wherever it stands, it is the text its author typed."""
+def test_a_plain_scalar_is_always_text(text: str) -> None:
+    """It is the text its author typed, at any position."""
     found = document(f"a: {text}\nb: [{text}]\nc: {{k: {text}}}\nd:\n  - {text}\n{text}: e")
     assert values(found) == {"a": text, "b": (text,), "c": {"k": text}, "d": (text,), text: "e"}
     assert found.findings == ()
@@ -184,20 +182,20 @@ def test_a_plain_scalar_never_changes_type(text: str) -> None:
         pytest.param("a: !!str b", "yaml-tag", 2, 4, "the tag `tag:yaml.org,2002:str` is not allowed", id="tag"),
     ],
 )
-def test_a_finding_says_what_and_where(front: str, code: str, line: int, column: int, message: str) -> None:
-    """Whole messages, 1-based places."""
+def test_a_finding_has_message_and_position(front: str, code: str, line: int, column: int, message: str) -> None:
+    """Positions are 1-based."""
     shown = [(item.code, item.line, item.column, item.message) for item in document(front).findings]
     assert (code, line, column, message) in shown
 
 
 def test_a_line_below_a_number_is_part_of_its_value() -> None:
-    """What looks like a nested key is quoted with the value above it; the key that then stands twice is said too."""
+    """A line that looks like a nested key is quoted with the value above; the repeated key is reported too."""
     found = document("a: 1\n b: 2\na: 3").findings
     assert [(item.code, item.line) for item in found] == [("repair-colon", 2), ("yaml-duplicate-key", 4)]
 
 
-def test_a_problem_after_a_tab_is_shown_where_it_is_in_the_file() -> None:
-    """Columns are those of the file, not of the repaired text."""
+def test_columns_after_a_tab_are_those_of_the_file() -> None:
+    """Not those of the repaired text."""
     found = document("m:\n\tk: v\n\tk: w")
     assert [(item.code, item.line, item.column) for item in found.findings] == [
         ("repair-tab", 3, 1),
@@ -206,13 +204,11 @@ def test_a_problem_after_a_tab_is_shown_where_it_is_in_the_file() -> None:
     ]
 
 
-def test_findings_of_one_code_stop_at_twenty() -> None:
-    """The twentieth duplicate key tells nothing new."""
+def test_at_most_twenty_findings_of_one_code_are_reported() -> None:
     assert len(document("a: b\n" * 100).findings) == 20
 
 
-def test_repairs_are_not_reported_when_they_did_not_help() -> None:
-    """A finding of a repair says what was done; here nothing was."""
+def test_repairs_that_do_not_help_are_not_reported() -> None:
     assert [item.code for item in document('a: b: c\nd: "e').findings] == ["yaml-syntax"]
 
 
@@ -242,8 +238,8 @@ def test_repairs_are_not_reported_when_they_did_not_help() -> None:
         pytest.param("\u2028" * 21_000, id="line-separators"),
     ],
 )
-def test_hostile_front_matter_is_read_quickly(front: str) -> None:
-    """64 KiB of what makes readers slow take well under a second, on any machine."""
+def test_hostile_front_matter_is_parsed_quickly(front: str) -> None:
+    """64 KiB of text that makes parsers slow take well under a second."""
     assert len(front.encode()) <= MAX_FRONTMATTER_BYTES
     start = time.process_time()
     document(front)
@@ -259,8 +255,8 @@ def test_hostile_front_matter_is_read_quickly(front: str) -> None:
         pytest.param("---\n" + "--- x\n" * 150_000, id="fences-with-text"),
     ],
 )
-def test_hostile_files_without_front_matter_are_read_quickly(text: str) -> None:
-    """A MiB that never comes to a fence takes well under a second."""
+def test_hostile_files_without_front_matter_are_parsed_quickly(text: str) -> None:
+    """1 MiB without a fence takes well under a second."""
     start = time.process_time()
     parse_frontmatter(text.encode())
     assert time.process_time() - start < 1.0
@@ -269,7 +265,7 @@ def test_hostile_files_without_front_matter_are_read_quickly(text: str) -> None:
 @settings(max_examples=50)
 @given(st.text(st.sampled_from("ab\x85\u2028\u2029 :\n"), max_size=40))
 def test_only_lf_ends_a_line(text: str) -> None:
-    """What YAML 1.1 calls a line end is text, as in YAML 1.2, so it cannot smuggle in a key."""
+    """Other line ends of YAML 1.1 are text, as in YAML 1.2, so a value cannot add a key."""
     found = document(f"x: '{text}'\nlast: y")
     assert set(found.fields) == {"x", "last"}
     assert found.fields["last"].line == 3 + text.count("\n")

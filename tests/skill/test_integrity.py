@@ -1,4 +1,4 @@
-"""A seal: whatever changes in a folder changes it, and nothing outside is ever read."""
+"""The integrity digest: it changes with everything in a folder, and nothing outside is read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Tree = dict[str, Any]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A skill with one of each kind of thing."""
+    """A skill with one entry of each type."""
     top = tmp_path / "pdf"
     skill(top)
     (top / "scripts").mkdir()
@@ -49,21 +49,21 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["descriptors", "paths"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """From descriptor to descriptor, and by paths where the system has no such thing."""
+    """Use descriptors of folders, or paths as on systems without them."""
     if request.param == "paths":
         monkeypatch.setattr(prowess.skill._integrity, "SUPPORTS_DIR_FD", False)
     return str(request.param)
 
 
-def why(folder: Path) -> tuple[str, str | None]:
-    """Return why a folder cannot be sealed, and what to do."""
+def reason(folder: Path) -> tuple[str, str | None]:
+    """Return the error for a folder without digest, and its hint."""
     with pytest.raises(SkillError) as error:
         read_integrity(str(folder))
     assert integrity_digest(str(folder)) is None
     return str(error.value), error.value.hint
 
 
-# ── what changes it ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 CHANGES: dict[str, Callable[[Path], object]] = {
     "a byte": lambda top: (top / "scripts/fill.py").write_text("print(2)\n"),
@@ -103,8 +103,8 @@ def refile(path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_every_change_is_seen(change: str, folder: Path, way: str) -> None:
-    """Bytes, permissions, names, places, things that come and go, and where links lead."""
+def test_every_change_changes_the_digest(change: str, folder: Path, way: str) -> None:
+    """Bytes, permissions, names, positions, added and removed entries, and targets of links."""
     before = integrity_digest(str(folder))
     assert before is not None
     CHANGES[change](folder)
@@ -113,8 +113,8 @@ def test_every_change_is_seen(change: str, folder: Path, way: str) -> None:
     assert after != before
 
 
-def test_a_change_that_leaves_size_and_dates_is_seen(folder: Path, way: str) -> None:
-    """No time stamp has a say."""
+def test_a_change_with_the_same_size_and_time_changes_the_digest(folder: Path, way: str) -> None:
+    """Time stamps are not used."""
     file = folder / "scripts/fill.py"
     before, status = integrity_digest(str(folder)), file.stat()
     file.write_text("print(2)\n")
@@ -123,10 +123,12 @@ def test_a_change_that_leaves_size_and_dates_is_seen(folder: Path, way: str) -> 
 
 
 @pytest.mark.parametrize(
-    "change", ["a second look", "dates", "a hard link outside", "a copy", "another name", "a link"]
+    "change", ["a second read", "dates", "a hard link outside", "a copy", "another name", "a link"]
 )
-def test_what_is_no_change_is_none(change: str, folder: Path, tmp_path: Path, way: str) -> None:
-    """The seal is of what the folder holds: not of when, where, or what else has the same bytes."""
+def test_what_is_not_in_the_folder_does_not_change_the_digest(
+    change: str, folder: Path, tmp_path: Path, way: str
+) -> None:
+    """Neither times, nor its own name and path, nor other links to the same bytes."""
     before, path = integrity_digest(str(folder)), folder
     if change == "dates":
         os.utime(folder / "SKILL.md", (0, 0))
@@ -142,8 +144,8 @@ def test_what_is_no_change_is_none(change: str, folder: Path, tmp_path: Path, wa
     assert integrity_digest(str(path)) == before
 
 
-def test_both_ways_give_the_same_seal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By descriptors and by paths; and it is what the first lines of the module say."""
+def test_descriptors_and_paths_give_the_same_digest(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the digest that the module's docstring describes."""
     from hashlib import sha256
 
     def record(kind: str, path: str, content: bytes | None = None) -> bytes:
@@ -167,8 +169,8 @@ def test_both_ways_give_the_same_seal(folder: Path, monkeypatch: pytest.MonkeyPa
     assert integrity_digest(str(folder)) == wanted
 
 
-def test_scripts_are_what_may_be_run(folder: Path, way: str) -> None:
-    """All in `scripts/`, links too, and every executable file; sorted."""
+def test_scripts_are_executable_files_and_those_in_scripts(folder: Path, way: str) -> None:
+    """Links in `scripts/` too; sorted."""
     (folder / "run").write_text("#!/bin/sh\n")
     (folder / "run").chmod(0o755)
     (folder / "references/scripts").mkdir()
@@ -176,15 +178,15 @@ def test_scripts_are_what_may_be_run(folder: Path, way: str) -> None:
     assert read_integrity(str(folder)).scripts == ("run", "scripts/fill.py", "scripts/link")
 
 
-# ── laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── properties ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def build(tree: Tree, top: Path) -> list[Path]:
-    """Write a made-up skill and return the paths of what is in it."""
+    """Write a generated skill and return the paths of its entries."""
     skill(top)
-    made = []
+    paths = []
 
-    def one(path: Path, kind: str, content: bytes, mode: int) -> None:
+    def write(path: Path, kind: str, content: bytes, mode: int) -> None:
         if kind == "l":
             path.symlink_to(os.fsdecode(content))
         elif kind == "d":
@@ -192,20 +194,20 @@ def build(tree: Tree, top: Path) -> list[Path]:
         else:
             path.write_bytes(content)
             path.chmod(mode | 0o600)
-        made.append(path)
+        paths.append(path)
 
     for name, ((kind, content, mode), inner) in tree.items():
-        one(top / name, kind, content, mode)
+        write(top / name, kind, content, mode)
         for below, entry in inner.items() if kind == "d" else ():
-            one(top / name / below, *entry)
+            write(top / name / below, *entry)
         if kind == "d":
             (top / name).chmod(mode | 0o700)
-    return [top / "SKILL.md", *made]
+    return [top / "SKILL.md", *paths]
 
 
 @given(tree=TREES, data=st.data())
-def test_any_change_of_any_skill_asks_again_and_undoing_it_does_not(tree: Tree, data: st.DataObject) -> None:
-    """One byte, one permission bit, one name, one thing less or one target, wherever it is."""
+def test_any_change_changes_the_digest_and_undoing_it_restores_it(tree: Tree, data: st.DataObject) -> None:
+    """One byte, one permission bit, one name or one target, anywhere."""
     with tempfile.TemporaryDirectory() as top:
         folder = Path(top, "s")
         path = data.draw(st.sampled_from(build(tree, folder)))
@@ -220,7 +222,7 @@ def test_any_change_of_any_skill_asks_again_and_undoing_it_does_not(tree: Tree, 
 
 
 def one_change(path: Path, data: st.DataObject) -> Callable[[], object]:
-    """Change one thing, and return what changes it back."""
+    """Change one property of an entry, and return a function that undoes it."""
     status = path.lstat()
     if path.is_symlink():
         target = path.readlink()
@@ -233,7 +235,7 @@ def one_change(path: Path, data: st.DataObject) -> Callable[[], object]:
         path.rename(other)
         return lambda: other.rename(path)
     if kind == "mode":
-        # Those that let us read it are left alone; nobody but root could look otherwise.
+        # The permissions to read stay, because only root could read the folder without them.
         bit = data.draw(st.sampled_from([1, 2, 4, 8, 16, 32, 64, 512]))
         bit = 1 if bit == 64 and path.is_dir() else bit
         path.chmod(status.st_mode & 0o7777 ^ bit)
@@ -245,17 +247,17 @@ def one_change(path: Path, data: st.DataObject) -> Callable[[], object]:
 
 
 @given(one=TREES, other=TREES)
-def test_skills_with_the_same_seal_are_the_same(one: Tree, other: Tree) -> None:
-    """No two different folders share one, whatever their files are called."""
+def test_different_folders_have_different_digests(one: Tree, other: Tree) -> None:
+    """Whatever the names of their files are."""
     with tempfile.TemporaryDirectory() as top:
         first, second = Path(top, "1"), Path(top, "2")
         build(one, first)
         build(other, second)
-        assert (integrity_digest(str(first)) == integrity_digest(str(second))) is (drawn(first) == drawn(second))
+        assert (integrity_digest(str(first)) == integrity_digest(str(second))) is (listing(first) == listing(second))
 
 
-def drawn(top: Path) -> list[tuple[Any, ...]]:
-    """Return all that is to be seen of a folder."""
+def listing(top: Path) -> list[tuple[Any, ...]]:
+    """Return the paths, modes and contents in a folder."""
     rows: list[tuple[Any, ...]] = []
     for path in [top, *sorted(top.rglob("*"))]:
         content = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
@@ -263,33 +265,33 @@ def drawn(top: Path) -> list[tuple[Any, ...]]:
     return rows
 
 
-# ── what cannot be sealed ────────────────────────────────────────────────────────────────────────────────────────────
+# ── folders without digest ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
     "target", ["/etc/passwd", "../..", "../../x", "./.././../x", "..//../x", "../../pdf/SKILL.md", "{}/SKILL.md"]
 )
-def test_a_link_that_leads_out_cannot_be_sealed(target: str, folder: Path, way: str) -> None:
-    """Its bytes are elsewhere, also where it comes back in: the folder above may be another one tomorrow."""
+def test_a_link_out_of_the_folder_is_an_error(target: str, folder: Path, way: str) -> None:
+    """Even if it leads back in: the folder above may change."""
     (folder / "scripts/out").symlink_to(target.format(folder))
-    assert why(folder) == ("the link `scripts/out` leads out of the skill", "put the file itself into the skill")
+    assert reason(folder) == ("the link `scripts/out` leads out of the skill", "put the file itself into the skill")
 
 
-def test_a_link_that_leads_out_by_another_link_cannot_be_sealed(folder: Path, way: str) -> None:
-    """`deep/..` is where `deep` leads, not where it stands."""
+def test_a_link_that_leads_out_through_another_link_is_an_error(folder: Path, way: str) -> None:
+    """`deep/..` is the parent of the target of `deep`."""
     (folder / "references/deeper").mkdir()
     (folder / "references/deep").symlink_to("../empty")
     assert integrity_digest(str(folder)) is not None
     (folder / "scripts/out").symlink_to("../references/deep/../../outside")
-    assert why(folder) == (
+    assert reason(folder) == (
         "the link `scripts/out` has `..` after a folder name",
         "write `..` only at the beginning of its target",
     )
 
 
 @pytest.mark.parametrize("target", ["..", ".", "../SKILL.md", "link", "nothing", "../references/b", "a/b/c"])
-def test_a_link_that_stays_inside_is_sealed(target: str, folder: Path, way: str) -> None:
-    """Whether or not there is anything, and also where it leads round in a circle."""
+def test_a_link_inside_the_folder_is_allowed(target: str, folder: Path, way: str) -> None:
+    """Even if its target is missing, or it forms a loop."""
     (folder / "scripts/in").symlink_to(target)
     assert integrity_digest(str(folder)) is not None
 
@@ -299,11 +301,11 @@ def fifo(path: Path) -> None:
 
 
 def unix_socket(path: Path) -> None:
-    with socket.socket(socket.AF_UNIX) as made:
+    with socket.socket(socket.AF_UNIX) as server:
         here = Path.cwd()
         os.chdir(path.parent)  # the name of a socket is short
         try:
-            made.bind(path.name)
+            server.bind(path.name)
         finally:
             os.chdir(here)
 
@@ -316,14 +318,14 @@ def device(path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [fifo, unix_socket, device])
-def test_what_is_no_file_cannot_be_sealed(make: Callable[[Path], None], folder: Path, way: str) -> None:
+def test_a_special_file_is_an_error(make: Callable[[Path], None], folder: Path, way: str) -> None:
     """A FIFO, a socket or a device; none of them is opened."""
     make(folder / "odd")
-    assert why(folder) == ("`odd` is not a file, folder or link", "remove it from the skill")
+    assert reason(folder) == ("`odd` is not a file, folder or link", "remove it from the skill")
 
 
-def test_what_may_not_be_read_cannot_be_sealed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file or a folder. Permissions mean nothing to root, so the system's answer is put into its mouth."""
+def test_an_unreadable_file_or_folder_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Permissions do not bind root, so the error is simulated."""
     real = os.open
     for name in ("fill.py", "references"):
 
@@ -335,24 +337,24 @@ def test_what_may_not_be_read_cannot_be_sealed(folder: Path, monkeypatch: pytest
         with monkeypatch.context() as patch:
             patch.setattr(os, "open", refusing)
             shown = "scripts/fill.py" if name == "fill.py" else name
-            assert why(folder) == (f"`{shown}` cannot be read: permission denied", "fix its permissions")
+            assert reason(folder) == (f"`{shown}` cannot be read: permission denied", "fix its permissions")
 
 
 @pytest.mark.parametrize("make", [lambda _: None, lambda path: path.write_text("x")])
-def test_what_is_no_folder_cannot_be_sealed(make: Callable[[Path], object], tmp_path: Path, way: str) -> None:
-    """Nothing at all, or a file."""
+def test_a_missing_folder_is_an_error(make: Callable[[Path], object], tmp_path: Path, way: str) -> None:
+    """So is a file."""
     make(tmp_path / "x")
-    assert why(tmp_path / "x")[0].startswith("the skill's folder cannot be read: n")
+    assert reason(tmp_path / "x")[0].startswith("the skill's folder cannot be read: n")
 
 
-def test_names_that_would_mislead_are_written_as_escapes(folder: Path) -> None:
-    """A reason is shown on a terminal."""
+def test_hidden_characters_in_names_are_escaped(folder: Path) -> None:
+    """Messages are shown on a terminal."""
     fifo(folder / "a\x1b[2J\u202eb")
-    assert why(folder)[0] == "`a\\x1b[2J\\u202eb` is not a file, folder or link"
+    assert reason(folder)[0] == "`a\\x1b[2J\\u202eb` is not a file, folder or link"
 
 
-def test_a_skill_that_is_too_large_cannot_be_sealed(folder: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One file, or all of them together: the limits are those of a digest."""
+def test_a_skill_that_is_too_large_is_an_error(folder: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One file, or all together; the limits are those of a digest."""
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     monkeypatch.setattr(prowess.skill._integrity, "MAX_DIGEST_BYTES", size)
     assert integrity_digest(str(folder)) is not None
@@ -360,28 +362,28 @@ def test_a_skill_that_is_too_large_cannot_be_sealed(folder: Path, way: str, monk
     monkeypatch.setattr(prowess.skill._integrity, "MAX_DIGEST_BYTES", 64 * 1024 * 1024)
     with (folder / "hole").open("wb") as file:
         file.truncate(64 * 1024 * 1024)
-    assert why(folder) == ("the skill is larger than 64 MiB", "remove files that the skill does not need")
+    assert reason(folder) == ("the skill is larger than 64 MiB", "remove files that the skill does not need")
     monkeypatch.setattr(prowess.skill._integrity, "MAX_SKILL_FILES", 8)
     (folder / "hole").unlink()
     assert integrity_digest(str(folder)) is not None
     (folder / "two-more").symlink_to("one-more")
-    assert why(folder) == (
+    assert reason(folder) == (
         "the skill has more than 8 files, folders and links",
         "remove files that the skill does not need",
     )
 
 
-def test_a_skill_that_is_too_deep_cannot_be_sealed(folder: Path, way: str) -> None:
-    """No more descriptors are held open than levels are allowed."""
+def test_a_skill_that_is_too_deep_is_an_error(folder: Path, way: str) -> None:
+    """The limit of levels is also a limit of open descriptors."""
     deep = folder.joinpath(*["d"] * 64)
     deep.mkdir(parents=True)
     assert integrity_digest(str(folder)) is not None
     (deep / "d").mkdir()
-    assert why(folder) == ("the skill has more than 64 levels of folders", "use fewer levels")
+    assert reason(folder) == ("the skill has more than 64 levels of folders", "use fewer levels")
 
 
 def test_no_descriptor_stays_open(folder: Path, way: str) -> None:
-    """Whether or not there is a seal."""
+    """With and without a digest."""
     integrity_digest(str(folder))
     before = os.listdir("/dev/fd")
     fifo(folder / "scripts/zz")
@@ -392,7 +394,7 @@ def test_no_descriptor_stays_open(folder: Path, way: str) -> None:
     assert len(os.listdir("/dev/fd")) == len(before)
 
 
-# ── what changes while it is read ────────────────────────────────────────────────────────────────────────────────────
+# ── changes during reading ─────────────────────────────────────────────────────────────────────────────────────────
 
 SWAPS: dict[str, tuple[str, Callable[[Path, Path], object]]] = {
     "a file for a link": ("fill.py", lambda path, secret: path.symlink_to(secret / "file")),
@@ -405,10 +407,10 @@ SWAPS: dict[str, tuple[str, Callable[[Path, Path], object]]] = {
 
 
 @pytest.mark.parametrize("swap", SWAPS)
-def test_a_swap_between_the_look_and_the_opening_is_noticed(
+def test_a_file_that_is_swapped_before_it_is_opened_is_an_error(
     swap: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing outside is read, nothing blocks, and there is no seal of what was there for a moment only."""
+    """Nothing outside is read, and nothing blocks."""
     secret = tmp_path / "secret"
     secret.mkdir()
     (secret / "file").write_text("secret")
@@ -431,7 +433,7 @@ def test_a_swap_between_the_look_and_the_opening_is_noticed(
 
 
 def watch_opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Note where every descriptor leads that is opened."""
+    """Record the path of every file that is opened."""
     real, opened = os.open, list[str]()
 
     def noting(*given: Any, **named: Any) -> int:
@@ -445,7 +447,7 @@ def watch_opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def while_read(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Do something once, right after the first bytes of a file were read."""
+    """Run a function once, after the first bytes of a file were read."""
     real = os.read
 
     def reading(fd: int, size: int) -> bytes:
@@ -467,21 +469,21 @@ ACTS: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("act", ACTS)
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_a_change_while_it_is_read_is_noticed(
+def test_a_change_during_reading_is_an_error(
     act: str, tmp_path: Path, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The whole folder is looked at again; there is no seal of a mixture."""
+    """The status of every entry is compared again."""
     folder = tmp_path / "s"
     (folder / "scripts").mkdir(parents=True)
     (folder / "scripts/fill.py").write_text("x")
     before = integrity_digest(str(folder))
     assert before is not None
     while_read(monkeypatch, lambda: ACTS[act](folder))
-    assert why_once(folder) == ("the skill changed while it was read", "try again")
+    assert reason_once(folder) == ("the skill changed while it was read", "try again")
     assert integrity_digest(str(folder)) not in (before, None)
 
 
-def why_once(folder: Path) -> tuple[str, str | None]:
+def reason_once(folder: Path) -> tuple[str, str | None]:
     with pytest.raises(SkillError) as error:
         read_integrity(str(folder))
     return str(error.value), error.value.hint
@@ -489,7 +491,7 @@ def why_once(folder: Path) -> tuple[str, str | None]:
 
 @pytest.fixture(autouse=True)
 def _same_umask() -> Iterator[None]:
-    """What tests write has the same permissions whoever runs them."""
+    """Give files of tests the same permissions for every user."""
     before = os.umask(0o022)
     yield
     os.umask(before)

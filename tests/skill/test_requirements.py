@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 THIS = ".".join(map(str, sys.version_info[:3]))
-SIGN = "write it as for `pip`, for example `pypdf>=5,<6`"
+REQUIREMENT_HINT = "write it as for `pip`, for example `pypdf>=5,<6`"
 INSTALLED = {"pypdf": "4.3.1", "Odd_Name": "1.0", "beta": "2.0rc1", "git-made": "1.0+g12", "python": "1.0+x"}
 
 
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few packages, and no others."""
+    """Pretend that only these packages are installed."""
 
     def version(name: str) -> str:
         for known, number in INSTALLED.items():
@@ -41,55 +41,57 @@ def _no_packaging(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "packaging.requirements", None)
 
 
-def message(text: str) -> str | None:
-    """Return what is said of one Python requirement."""
+def missing_message(text: str) -> str | None:
+    """Return the message for one Python requirement, or `None` if it is met."""
     found = find_missing(Requirements(packages=(text,)), env={})
     return found[0].message if found else None
 
 
-def test_nothing_is_missing_where_nothing_is_needed() -> None:
-    """The process's own environment counts where none is given."""
+def test_a_skill_without_requirements_misses_nothing() -> None:
+    """By default, the environment is that of the process."""
     assert find_missing(Requirements()) == ()
     assert find_missing(Requirements(env=("HOME",))) == ()
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         pytest.param("x", None, id="set"),
-        pytest.param("0", None, id="nought is a value"),
+        pytest.param("0", None, id="zero is a value"),
         pytest.param(None, "the environment variable `KEY` is not set", id="unset"),
         pytest.param("", "the environment variable `KEY` is empty", id="empty"),
         pytest.param(" \t\n", "the environment variable `KEY` is empty", id="blanks"),
     ],
 )
-def test_a_variable_must_be_set_and_not_empty(value: str | None, said: str | None) -> None:
-    """White space alone is empty; the value itself is never told."""
+def test_a_variable_must_be_set_and_not_empty(value: str | None, message: str | None) -> None:
+    """White space is empty; the message never contains the value."""
     found = find_missing(Requirements(env=("KEY", "KEY")), env={} if value is None else {"KEY": value})
     hint = "set `KEY` before you start the agent"
-    assert found == (() if said is None else (MissingRequirement(kind="env", name="KEY", message=said, hint=hint),))
+    assert found == (
+        () if message is None else (MissingRequirement(kind="env", name="KEY", message=message, hint=hint),)
+    )
 
 
 @pytest.mark.parametrize("name", ["", "A=B", "A\0B", "A" * 256], ids=["empty", "equals", "nul", "long"])
-def test_what_no_variable_can_be_called_is_said_so(name: str) -> None:
-    """Asking the system for it might raise."""
+def test_an_invalid_variable_name_is_reported(name: str) -> None:
+    """A lookup of such a name could raise."""
     (found,) = find_missing(Requirements(env=(name,)))
     assert found.message.endswith("is not a valid name of an environment variable")
 
 
 def test_a_program_must_be_an_executable_file_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first folder that has it is enough; a folder, a plain file, a relative and an empty entry are not."""
+    """In any folder of PATH; a folder, a file that is not executable, and relative or empty entries do not count."""
     for name, mode in (("tool", 0o755), ("plain", 0o644)):
         (tmp_path / name).write_text("")
         (tmp_path / name).chmod(mode)
     (tmp_path / "folder").mkdir()
     monkeypatch.chdir(tmp_path)
     wanted = Requirements(bins=("tool", "plain", "folder"))
-    said = [f"the program `{name}` is not on PATH" for name in ("plain", "folder")]
-    assert [item.message for item in find_missing(wanted, env={"PATH": f"/nowhere:{tmp_path}"})] == said
-    said.insert(0, "the program `tool` is not on PATH")
+    messages = [f"the program `{name}` is not on PATH" for name in ("plain", "folder")]
+    assert [item.message for item in find_missing(wanted, env={"PATH": f"/nowhere:{tmp_path}"})] == messages
+    messages.insert(0, "the program `tool` is not on PATH")
     for path in ({"PATH": ".:"}, {"PATH": ""}, {}, {"PATH": "./:" + tmp_path.name}):
-        assert [item.message for item in find_missing(wanted, env=path)] == said
+        assert [item.message for item in find_missing(wanted, env=path)] == messages
     assert find_missing(Requirements(bins=("absent",)), env={}) == (
         MissingRequirement(
             kind="bin",
@@ -101,8 +103,8 @@ def test_a_program_must_be_an_executable_file_on_path(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("name", ["/bin/sh", "../sh", "a\\b", "", "..", "sh\0", "x" * 256])
-def test_a_program_is_named_without_a_folder(name: str) -> None:
-    """A path would reach past PATH, even if it is there."""
+def test_a_program_name_must_not_contain_a_folder(name: str) -> None:
+    """A path would bypass PATH."""
     (found,) = find_missing(Requirements(bins=(name,)), env={"PATH": "/bin:/usr/bin"})
     assert found.message.endswith("is not a valid name of a program")
     assert found.hint == "write its name without a folder"
@@ -113,7 +115,7 @@ PLAIN = [
     pytest.param("PyPDF >= 4, <5", None, id="range"),
     pytest.param("odd.name==1", None, id="names are compared as PEP 503 says"),
     pytest.param("pypdf>=5", "`pypdf>=5` is required, but 4.3.1 is installed", id="older"),
-    pytest.param("pypdf!=4.3.1.0", "`pypdf!=4.3.1.0` is required, but 4.3.1 is installed", id="noughts say nothing"),
+    pytest.param("pypdf!=4.3.1.0", "`pypdf!=4.3.1.0` is required, but 4.3.1 is installed", id="zeros at the end"),
     pytest.param("absent", "the Python package `absent` is not installed", id="absent"),
     pytest.param("absent>=2", "the Python package `absent` is not installed", id="absent, with a version"),
     pytest.param("python>=3.10", None, id="python"),
@@ -126,17 +128,17 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), PLAIN)
-def test_a_python_requirement_is_compared_with_what_is_installed(text: str, said: str | None) -> None:
+@pytest.mark.parametrize(("text", "message"), PLAIN)
+def test_a_python_requirement_is_compared_with_the_installed_version(text: str, message: str | None) -> None:
     """With `packaging`, all of PEP 508."""
-    assert message(text) == said
+    assert missing_message(text) == message
 
 
-@pytest.mark.parametrize(("text", "said"), PLAIN)
+@pytest.mark.parametrize(("text", "message"), PLAIN)
 @pytest.mark.usefixtures("_no_packaging")
-def test_plain_requirements_need_no_packaging(text: str, said: str | None) -> None:
-    """A name, and comparisons with dotted numbers, mean the same without it."""
-    assert message(text) == said
+def test_plain_requirements_need_no_packaging(text: str, message: str | None) -> None:
+    """A name, and comparisons with dotted numbers."""
+    assert missing_message(text) == message
 
 
 RICH = [
@@ -156,24 +158,23 @@ RICH = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), RICH)
-def test_packaging_reads_the_rest(text: str, said: str | None) -> None:
-    """Markers that do not apply are satisfied."""
-    assert message(text) == said
+@pytest.mark.parametrize(("text", "message"), RICH)
+def test_packaging_parses_other_requirements(text: str, message: str | None) -> None:
+    """A requirement whose marker does not apply is met."""
+    assert missing_message(text) == message
 
 
 @pytest.mark.parametrize("text", [row.values[0] for row in RICH], ids=[row.id for row in RICH])
 @pytest.mark.usefixtures("_no_packaging")
-def test_without_packaging_what_cannot_be_checked_is_said_so(text: str) -> None:
-    """Never guessed."""
-    said = f"the Python requirement `{neutral(text)}` cannot be checked without the package `packaging`"
+def test_without_packaging_uncheckable_requirements_are_reported(text: str) -> None:
+    message = f"the Python requirement `{neutral(text)}` cannot be checked without the package `packaging`"
     assert find_missing(Requirements(packages=(text,)), env={}) == (
-        MissingRequirement(kind="package", name=text, message=said, hint="install it with `pip install packaging`"),
+        MissingRequirement(kind="package", name=text, message=message, hint="install it with `pip install packaging`"),
     )
 
 
-def test_a_hint_is_what_one_types() -> None:
-    """Quoted where a shell would read more into it."""
+def test_a_hint_can_be_typed() -> None:
+    """With quotes if a shell needs them."""
     rows = {
         "absent": "absent",
         "pypdf [b,a] >=5": "'pypdf[a,b]>=5'",
@@ -184,22 +185,22 @@ def test_a_hint_is_what_one_types() -> None:
         (found,) = find_missing(Requirements(packages=(text,)), env={})
         assert (found.kind, found.name, found.hint) == ("package", text, f"run `pip install {typed}`")
     (found,) = find_missing(Requirements(packages=("a b",)), env={})
-    assert found.hint == SIGN
+    assert found.hint == REQUIREMENT_HINT
 
 
-def test_a_broken_package_is_no_package(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_package_counts_as_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever its metadata raises."""
 
     def broken(name: str) -> str:
         raise KeyError(name)
 
     monkeypatch.setattr(metadata, "version", broken)
-    assert message("pypdf") == "the Python package `pypdf` is not installed"
+    assert missing_message("pypdf") == "the Python package `pypdf` is not installed"
 
 
 @pytest.mark.parametrize("packaging", [True, False])
-def test_nothing_hostile_crashes_or_takes_long(packaging: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten thousand of each kind, names of a megabyte, brackets in brackets, what does not show: all short sentences."""
+def test_hostile_requirements_are_checked_quickly(packaging: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten thousand of each kind, names of a megabyte, nested brackets, hidden characters; all messages are short."""
     if not packaging:
         monkeypatch.setitem(sys.modules, "packaging.requirements", None)
     odd = [

@@ -1,4 +1,4 @@
-"""The model: fields get their types, and a skill survives being written and read."""
+"""Skills: fields are converted to their types, and a skill can be rendered and parsed again."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ def parsed(front: str, body: str = "Body\n") -> Skill:
 
 
 @given(skills())
-def test_a_skill_survives_render_and_parse(one: Skill) -> None:
-    """`parse(render(s)) == s`, with nothing to repair."""
+def test_a_rendered_skill_parses_to_the_same_skill(one: Skill) -> None:
+    """`parse(render(s)) == s`, without repairs."""
     again = parse(render(one))
     assert again == one
     assert {item.code for item in again.findings} <= {"encoding-nul"}
 
 
 @given(skill_bytes())
-def test_every_skill_that_parses_survives_render(data: bytes) -> None:
-    """`parse(render(parse(b))) == parse(b)`; nothing but a syntax error leaves `parse`."""
+def test_a_parsed_skill_renders_to_the_same_skill(data: bytes) -> None:
+    """`parse(render(parse(b))) == parse(b)`; `parse` raises syntax errors only."""
     try:
         one = parse(data)
     except SkillSyntaxError:
@@ -38,15 +38,15 @@ def test_every_skill_that_parses_survives_render(data: bytes) -> None:
 
 @given(skill_bytes())
 def test_from_document_never_raises(data: bytes) -> None:
-    """Whatever was read has a skill, and what does not fit a field is kept."""
+    """Values of another type are kept."""
     document = parse_frontmatter(data)
     one = from_document(document)
     assert one.document is document
     assert set(one.extra) <= set(document.fields) | {"allowed-tools"}
 
 
-def test_parse_gives_every_field_its_type() -> None:
-    """All fields of a skill, each in the form most skills use."""
+def test_parse_converts_every_field_to_its_type() -> None:
+    """Each field has the form that most skills use."""
     one = parsed(
         "name: pdf\ndescription: Fill forms\nlicense: MIT\ncompatibility: Needs git\n"
         "metadata: {version: 1.10, short-description: PDF}\nallowed-tools: Read, Bash(git add:*) Edit\n"
@@ -94,7 +94,7 @@ def test_allowed_tools_are_read_in_every_form(front: str, tools: tuple[str, ...]
 
 
 def test_both_spellings_of_allowed_tools_are_kept() -> None:
-    """The specification's spelling counts; the other is kept beside it."""
+    """The spelling of the specification counts; the other is in `extra`."""
     one = parsed("allowed-tools: Read\nallowed_tools: Edit")
     assert (one.allowed_tools, one.extra) == (("Read",), {"allowed_tools": "Edit"})
 
@@ -129,10 +129,10 @@ def test_split_tools_keeps_parentheses_together(line: str, items: list[str]) -> 
         pytest.param("requires: {env: A}", Requirements(), {"requires": {"env": "A"}}, id="not-a-list"),
     ],
 )
-def test_requirements_are_taken_from_the_form_they_should_have(
+def test_requirements_in_a_valid_form_are_read(
     front: str, requirements: Requirements, extra: dict[str, object]
 ) -> None:
-    """What has another form is kept as it is."""
+    """Another form is kept in `extra`."""
     one = parsed(front)
     assert (one.requirements, one.extra) == (requirements, extra)
 
@@ -142,13 +142,12 @@ def test_requirements_are_taken_from_the_form_they_should_have(
     [pytest.param(word, True, id=word) for word in ("true", "True", "YES", "on", "1")]
     + [pytest.param(word, False, id=word) for word in ("false", "no", "Off", "0")],
 )
-def test_truth_values_convert_from_text(word: str, value: bool) -> None:
-    """Fields with a type convert from text."""
+def test_booleans_are_converted_from_text(word: str, value: bool) -> None:
     assert parsed(f"disable-model-invocation: {word}").disable_model_invocation is value
 
 
 def test_a_value_of_another_type_is_kept_in_extra() -> None:
-    """Nothing is lost: the field has its default, the value is in `extra`."""
+    """The field has its default."""
     one = parsed("name: [a]\ndisable-model-invocation: maybe\ntools: [a]\nmetadata: text\npaths: {a: b}")
     assert one == Skill(
         extra={
@@ -195,7 +194,7 @@ def test_tools_of_published_skills_are_kept_as_text() -> None:
     ],
 )
 def test_a_syntax_error_draws_a_caret(text: str, shown: str) -> None:
-    """The message, the line, and a caret under the place."""
+    """The message, the line, and a caret under the problem."""
     with pytest.raises(SkillSyntaxError) as caught:
         parse(text, path="a/SKILL.md")
     assert str(caught.value) == shown
@@ -227,19 +226,19 @@ def test_a_syntax_error_draws_a_caret(text: str, shown: str) -> None:
         ),
     ],
 )
-def test_render_writes_what_people_write(one: Skill, text: str) -> None:
-    """Plain where any reader gives the same text back, double quotes elsewhere."""
+def test_render_quotes_only_if_necessary(one: Skill, text: str) -> None:
+    """Plain if every parser reads the same text, otherwise in double quotes."""
     assert render(one) == text
 
 
 def test_the_folder_of_a_skill_comes_from_its_path() -> None:
-    """From nowhere it is empty."""
+    """It is empty without a path."""
     assert Skill(path="/a/pdf/SKILL.md").folder == "pdf"
     assert Skill().folder == ""
 
 
-def test_unreadable_stands_in_for_a_file_that_cannot_be_read() -> None:
-    """The skill has a path and one finding, and nothing else."""
+def test_an_unreadable_file_gives_an_empty_skill() -> None:
+    """With its path and one finding."""
     one = skill.unreadable_skill("p", UnreadableError("file-missing", "there is no such file", "check the path"))
     assert [(item.code, item.path, item.message, item.hint) for item in one.findings] == [
         ("file-missing", "p", "there is no such file", "check the path")
@@ -265,8 +264,8 @@ def test_unreadable_stands_in_for_a_file_that_cannot_be_read() -> None:
         pytest.param("name: ask\ndescription: Ask\ndisable-model-invocation: true", id="user-only"),
     ],
 )
-def test_front_matters_as_people_publish_them_are_read(front: str) -> None:
-    """Constructs of real skills, in words of our own: they parse, and survive being written."""
+def test_constructs_of_published_skills_parse(front: str) -> None:
+    """In our own words; they can be rendered too."""
     one = parsed(front)
     assert one.name
     assert one.description

@@ -1,0 +1,83 @@
+"""The rules of the body, and the links in it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from prowess.skill import Skill, from_document
+from prowess.skill._body_rules import check_body, check_links, find_body_links
+from prowess.skill._frontmatter import parse_frontmatter
+
+
+def skill_of(body: str) -> Skill:
+    path = "skills/x/SKILL.md"
+    return from_document(parse_frontmatter(f"---\nname: x\ndescription: d\n---\n{body}".encode(), path), path)
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        pytest.param("Do.\n", [], id="good"),
+        pytest.param(" \n", [("body-empty", 5, "no instructions below the front matter")], id="empty"),
+        pytest.param("x\n" * 495, [], id="500-lines"),
+        pytest.param(
+            "x\n" * 497, [("body-too-long", 501, "SKILL.md has 502 lines; at most 500 are recommended")], id="too-long"
+        ),
+    ],
+)
+def test_the_body_is_checked(body: str, found: list[tuple[str, int, str]]) -> None:
+    """Specification, "Body content" and "Progressive disclosure"."""
+    assert [(item.code, item.line, item.message) for item in check_body(skill_of(body))] == found
+
+
+@pytest.mark.parametrize(
+    ("body", "links"),
+    [
+        pytest.param("See [a](b.md).", [("b.md", 5, 9)], id="link"),
+        pytest.param("[a](b.md) [c](d/e.py)", [("b.md", 5, 5), ("d/e.py", 5, 15)], id="two"),
+        pytest.param('[a](<b.md> "title")', [("b.md", 5, 6)], id="angle-and-title"),
+        pytest.param("[a](b%20c.md#part?x)", [("b c.md", 5, 5)], id="escaped"),
+        pytest.param("[a](https://x.y) [b](mailto:x) [c](//x) [d](#e)", [], id="elsewhere"),
+        pytest.param("`[a](b)` ``[c](`d)`` [e](f)", [("f", 5, 26)], id="code-span"),
+        pytest.param("` [a](b)", [("b", 5, 7)], id="lone-back-tick"),
+        pytest.param("```\n[a](b)\n```\n[c](d)", [("d", 8, 5)], id="fence"),
+        pytest.param("~~~\n[a](b)\n```\n[c](d)\n~~~~\n[e](f)", [("f", 10, 5)], id="other-fence"),
+        pytest.param("![a](b.png)", [], id="image"),
+        pytest.param("[a]({{b}}) [c]($d)", [], id="template"),
+    ],
+)
+def test_links_are_found_outside_code(body: str, links: list[tuple[str, int, int]]) -> None:
+    """Other links are ignored."""
+    assert list(find_body_links(skill_of(body))) == links
+
+
+def test_missing_files_and_links_out_of_the_folder_are_reported() -> None:
+    """Specification, "File references"."""
+    one = skill_of("[a](b.md) [c](../d) [e](/f) [g](x/../../h) [i](here.md) [j](x/../here.md)")
+    found = [(item.code, item.column, item.message) for item in check_links(one, {"here.md"}.__contains__)]
+    assert found == [
+        ("link-missing", 5, "the link `b.md` leads to a missing file"),
+        ("link-escapes", 15, "the link `../d` leads out of the skill's folder"),
+        ("link-escapes", 25, "the link `/f` leads out of the skill's folder"),
+        ("link-escapes", 33, "the link `x/../../h` leads out of the skill's folder"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("[" * 300_000 + "](", id="brackets"),
+        pytest.param("[a](" * 200_000, id="open-links"),
+        pytest.param("](" + "".join("`" * n + " " for n in range(1, 1000)), id="back-ticks"),
+        pytest.param("[a](x" + " " * 500_000, id="blanks"),
+        pytest.param("](" + "`a" * 300_000, id="code-spans"),
+    ],
+)
+def test_links_of_hostile_bodies_are_found_quickly(line: str) -> None:
+    """1 MiB on one line takes well under a second."""
+    one = skill_of(line)
+    start = time.process_time()
+    list(find_body_links(one))
+    assert time.process_time() - start < 1.0
