@@ -1,7 +1,7 @@
-"""Random changes to folders of skills, and whether a cache ever shows what is no longer so.
+"""Change folders of skills at random, and check that the cache never returns a stale result.
 
-`python tests/mutations.py` makes ten thousand, in many small worlds side by side, and compares after each what commands
-print with a cache and without. What differs is shrunk to the one change that went unseen.
+`python tests/mutations.py` makes ten thousand changes, in many small worlds side by side. After each one it compares
+the output of commands with and without the cache. A difference is reduced to the one change that the cache missed.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ if TYPE_CHECKING:
     from prowess.hosts import Host
 
 SETTLE_SECONDS = 0.02
-"""Seconds, in place of `cache.SETTLED`: more than any tick of the clock of a file system that tests run on."""
+"""Seconds, instead of the cache's own limit: more than one tick of the clock of any file system that tests run on."""
 WAIT = SETTLE_SECONDS + 0.01
-"""Seconds after a change in which nothing is kept."""
+"""Seconds after a change before results are cached."""
 ROUNDS = 20
-"""Changes to one world: after more there is little left of it."""
+"""Changes to one world; after more than that little is left of it."""
 SIDE_BY_SIDE = 50
-"""Worlds that are changed together, so that they wait together."""
+"""Worlds that are changed together, so that they share the waiting time."""
 
 Change = tuple[str, *tuple[Any, ...]]
-"""What is done, and to what: texts are paths relative to the world, bytes are what is written."""
+"""The name of a change and its arguments: strings are paths relative to the world, bytes are content."""
 
-# ── commands, with a cache and without ──────────────────────────────────────────────────────────────────────────────
+# ── commands with and without a cache ────────────────────────────────────────────────────────────────────────────────
 
 
 class Counted(Cache):
-    """A cache that soon takes a file for settled, and counts what becomes of questions."""
+    """A cache that soon trusts a changed file, and counts hits and misses."""
 
     counts: ClassVar[Counter[str]]
 
@@ -61,18 +61,18 @@ class Counted(Cache):
 
     def load(self, query: Sequence[str], env: Mapping[str, str]) -> CachedResult | None:
         answer = super().load(query, env)
-        self.counts["recalled" if answer is not None else "not recalled"] += 1
+        self.counts["hits" if answer is not None else "misses"] += 1
         return answer
 
     def store(self, *args: Any, **named: Any) -> bool:
-        kept = super().store(*args, **named)
-        self.counts["kept" if kept else "not kept"] += 1
-        return kept
+        stored = super().store(*args, **named)
+        self.counts["stored" if stored else "not stored"] += 1
+        return stored
 
 
 @contextmanager
 def counted() -> Iterator[Counter[str]]:
-    """Have `discover` use such a cache; gives the counts."""
+    """Make `discover` use such a cache, and yield the counts."""
     Counted.counts = Counter()
     with patch.object(_cache, "Cache", Counted):
         yield Counted.counts
@@ -80,7 +80,7 @@ def counted() -> Iterator[Counter[str]]:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """All that a command line shows of itself."""
+    """The exit code and output of a command."""
 
     code: int
     out: bytes
@@ -88,7 +88,7 @@ class Output:
 
 
 def output(arguments: Sequence[str], env: Mapping[str, str]) -> Output:
-    """Run a command line in this process."""
+    """Run a command in this process."""
     before = sys.stdout, sys.stderr
     out = io.BytesIO()
     sys.stdout, sys.stderr = io.TextIOWrapper(out, "utf-8", write_through=True), io.StringIO()
@@ -101,17 +101,17 @@ def output(arguments: Sequence[str], env: Mapping[str, str]) -> Output:
 
 
 def uncached(arguments: Sequence[str], env: Mapping[str, str]) -> Output:
-    """Run a command line that reads everything."""
+    """Run a command without a cache."""
     return output(arguments, {**env, "PROWESS_NO_CACHE": "1"})
 
 
 def cached(arguments: Sequence[str], env: Mapping[str, str], folder: str) -> Output:
-    """Run a command line that may use a cache."""
+    """Run a command with a cache."""
     return output(arguments, {**env, "PROWESS_NO_CACHE": "", "PROWESS_CACHE_DIR": folder})
 
 
 def difference(right: Output, wrong: Output) -> str:
-    """Say how two outputs differ, as far as one screen holds."""
+    """Return the difference of two outputs, at most one screen."""
     lines = unified_diff(
         f"exit code {right.code}\n{right.words}\n{right.out.decode(errors='backslashreplace')}".split("\n"),
         f"exit code {wrong.code}\n{wrong.words}\n{wrong.out.decode(errors='backslashreplace')}".split("\n"),
@@ -126,7 +126,7 @@ def difference(right: Output, wrong: Output) -> str:
 
 
 def folders_of(host: Host) -> tuple[str, str]:
-    """Return where a host has skills in a project and below a home, relative to these."""
+    """Return the skill folders of a host in a project and in a home, relative to these."""
     plain = [root.path for root in host.roots if root.path[0] not in "/@$" and "*" not in root.path]
     plain += [root.path.partition("|")[2] for root in host.roots if "|~/" in root.path and "*" not in root.path]
     project = next((path for path in plain if not path.startswith("~/")), ".agents/skills")
@@ -134,19 +134,19 @@ def folders_of(host: Host) -> tuple[str, str]:
     return project, user
 
 
-# ── worlds ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── worlds ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 GOLDEN = Path(__file__).parent / "golden"
 STRANGE = sorted(
     data for path in GOLDEN.glob("*/SKILL.md") if len(data := path.read_bytes()) < 4000 and b"name" in data
 )
 NAMES = ("alpha", "bravo", "Alpha", "delta", "echo")
-"""Few, so that skills meet others of their name."""
+"""Only a few, so that several skills have the same name."""
 WORDS = ("Reads forms.", "Fills forms.", "Use: it.", "<b>bold</b>", "Zählt.", '"quoted"', "|\n  block\n  of text", "x")
 
 
 def skill_text(chance: Random) -> bytes:
-    """Write a skill, mostly a plain one."""
+    """Return the content of a skill, mostly a simple one."""
     if chance.random() < 0.25:
         return chance.choice(STRANGE)
     more = chance.choice(("", "", "", "license: MIT\n", "disable-model-invocation: true\n", "user-invocable: false\n"))
@@ -157,7 +157,7 @@ def skill_text(chance: Random) -> bytes:
 
 @dataclass
 class World:
-    """A project, a home and folders elsewhere, three hosts that look at them, and a cache."""
+    """A project, a home and other folders, three hosts that scan them, and a cache."""
 
     seed: str
     top: Path
@@ -171,7 +171,7 @@ class World:
     cwd: str = field(init=False)
 
     def __post_init__(self) -> None:
-        chance = self.chance = Random(self.seed)  # noqa: S311 - nothing is secret
+        chance = self.chance = Random(self.seed)  # noqa: S311 - not for secrets
         self.hosts = chance.sample(host_names(), 3)
         self.cwd = chance.choice(("repo", "repo/sub"))
         hosts = [load_host(name) for name in self.hosts]
@@ -200,9 +200,9 @@ class World:
         return str(self.top / "cache")
 
     def commands(self, chance: Random) -> list[list[str]]:
-        """Return command lines: a list for two hosts, a block for the third."""
+        """Return commands: a list for two hosts, a prompt for the third."""
         where = ["--cwd", str(self.top / self.cwd)]
-        # A home that is given makes variables that move folders not count.
+        # With `--home`, variables that move folders are ignored.
         where += ["--home", str(self.top / "home")] if self.seed[-1] in "02468" else []
         hosts = chance.sample(self.hosts, 3)
         return [
@@ -218,10 +218,10 @@ class World:
         return cached(arguments, self.variables_now(), self.cache)
 
     def compare(self, arguments: Sequence[str]) -> None:
-        """Run a command line twice with the cache and once without.
+        """Run a command twice with the cache and once without.
 
         Raises:
-            StaleError: it does not show the same.
+            StaleError: the outputs differ.
         """
         first = self.cached(arguments)
         again = self.cached(arguments)
@@ -233,12 +233,12 @@ class World:
                 raise StaleError(self, list(arguments), difference(right, wrong))
 
     def change_to(self, change: Change) -> bool:
-        """Make a change, and say whether it could be made."""
-        self.changes.append(change)  # one that fails may have done a part of it
+        """Make a change, and return whether it was possible."""
+        self.changes.append(change)  # also if it fails: a part of it may be done
         return apply(self, change)
 
     def change(self) -> str:
-        """Make one change, and return what kind it is."""
+        """Make one change, and return its name."""
         while True:
             change = chosen(self, self.chance)
             if change is not None and self.change_to(change):
@@ -246,7 +246,7 @@ class World:
 
 
 class StaleError(AssertionError):
-    """A cache showed what is no longer so."""
+    """The output with a cache is stale."""
 
     def __init__(self, world: World, arguments: list[str], words: str) -> None:
         super().__init__(words)
@@ -254,7 +254,7 @@ class StaleError(AssertionError):
 
 
 def _settings(host: Host, world: World, chance: Random) -> Iterator[tuple[str, str]]:
-    """Give settings files of a host, with something it heeds."""
+    """Yield settings files of a host, with a setting that it reads."""
     for row in host.settings:
         file = row.file.partition("|")[2] if row.file.startswith("$") else row.file
         path = f"home/{file[2:]}" if file.startswith("~/") else f"repo/{file}"
@@ -277,14 +277,14 @@ def _settings(host: Host, world: World, chance: Random) -> Iterator[tuple[str, s
             yield path, json.dumps(value)
 
 
-# ── changes ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── changes ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 PERMISSIONS = (0o000, 0o444, 0o644, 0o755, 0o311)
 IGNORING = ("alpha\n", "*\n!alpha/\n", "/bravo/\n", "SKILL.md\n", "# nothing\n", "")
 
 
 def _all(world: World) -> tuple[list[str], list[str], list[str]]:
-    """Return files, folders and links of a world, links not followed, without the working directory."""
+    """Return the files, folders and links of a world, except its working directory; links are not followed."""
     files: list[str] = []
     folders: list[str] = []
     links: list[str] = []
@@ -300,7 +300,7 @@ def _all(world: World) -> tuple[list[str], list[str], list[str]]:
 
 
 def chosen(world: World, chance: Random) -> Change | None:
-    """Choose a change, as data, so that it can be made again."""
+    """Choose a change, as data, so that it can be repeated."""
     name = chance.choice(tuple(KINDS))
     files, folders, links = _all(world)
     skills = [path for path in files if path.endswith("SKILL.md")] or files
@@ -355,7 +355,7 @@ def chosen(world: World, chance: Random) -> Change | None:
 
 
 def apply(world: World, change: Change) -> bool:
-    """Make a change; say whether it could be made."""
+    """Make a change; return whether it was possible."""
     name, *those = change
     try:
         if name != "variable":
@@ -397,7 +397,7 @@ def _flip(_: World, path: Path, place: float) -> bool:
     data = bytearray(path.read_bytes())
     if not data:
         return False
-    # Most that matters is at the beginning.
+    # The beginning matters most.
     data[int(place * min(len(data), 120))] ^= 1
     path.write_bytes(data)
     return True
@@ -472,7 +472,7 @@ def _swap(_: World, first: Path, second: Path) -> None:
 
 
 def _swap_files(world: World, first: Path, second: Path) -> None:
-    """Swap two files that have one size and one time."""
+    """Swap two files of the same size and time."""
     second.write_bytes(_fitted(first, second.read_bytes()))
     times = first.stat()
     os.utime(second, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -537,7 +537,7 @@ def _variable(world: World, name: str, value: str) -> bool:
 
 
 def _damage(world: World, which: float, place: float) -> bool:
-    """Flip a byte of what the cache keeps, or cut it."""
+    """Flip a byte of a cache file, or truncate it."""
     kept = sorted(Path(world.cache).iterdir())
     if not kept:
         return False
@@ -584,18 +584,18 @@ KINDS: dict[str, Any] = {
     "damage the cache": _damage,
 }
 
-# ── many of them ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── many changes ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 NEEDED = (
     *("encodings.ascii", "encodings.idna", "encodings.latin_1", "encodings.utf_16", "encodings.utf_16_be"),
     *("encodings.utf_16_le", "encodings.utf_8_sig", "fnmatch", "hashlib", "tomllib", "unicodedata", "yaml"),
 )
-"""Modules that commands load when they need them: who is nobody may not be able to."""
+"""Modules that commands import when they need them: an unprivileged user may not be able to read them."""
 
 
 @contextmanager
-def somewhere() -> Iterator[Path]:
-    """Make a folder for worlds, and be nobody in particular there: nothing is forbidden to root."""
+def unprivileged_folder() -> Iterator[Path]:
+    """Make a folder for worlds, and become an unprivileged user: permissions do not matter to root."""
     root = hasattr(os, "geteuid") and os.geteuid() == 0
     for name in NEEDED:
         import_module(name)
@@ -616,7 +616,7 @@ def somewhere() -> Iterator[Path]:
 
 
 def tried(seed: str, top: Path, changes: Sequence[Change], last: int, arguments: Sequence[str]) -> StaleError | None:
-    """Make a world anew, keep an answer before the last changes, and say whether they go unseen."""
+    """Make a world again, cache a result before the last changes, and return the error if the cache misses them."""
     top.mkdir()
     world = World(seed, top)
     arguments = [part.replace(str(Path(arguments[arguments.index("--cwd") + 1])), "{cwd}") for part in arguments]
@@ -638,10 +638,10 @@ def tried(seed: str, top: Path, changes: Sequence[Change], last: int, arguments:
 
 
 def shrunk(stale: StaleError, top: Path) -> str:
-    """Find the change that goes unseen, leave out those before that do not matter, and tell about it."""
+    """Find the change that the cache misses, drop earlier changes that do not matter, and describe the rest."""
     seed, changes, count = stale.world.seed, stale.world.changes, 0
 
-    def still(fewer: Sequence[Change], last: int) -> bool:
+    def is_stale(fewer: Sequence[Change], last: int) -> bool:
         nonlocal count, stale
         count += 1
         found = tried(seed, top / f"try-{count}", fewer, last, stale.arguments)
@@ -649,39 +649,39 @@ def shrunk(stale: StaleError, top: Path) -> str:
         return found is not None
 
     words = f"world {seed}: `prowess {' '.join(stale.arguments)}` with {stale.world.env}"
-    last = next((last for last in range(len(changes) + 1) if still(changes, last)), None)
+    last = next((last for last in range(len(changes) + 1) if is_stale(changes, last)), None)
     if last is None:
         listed = "\n".join(map(repr, changes))
-        return f"{words}\nis stale, but not when it is tried again, after\n{listed}\n{stale.words}"
+        return f"{words}\nis stale, but not if it is repeated, after\n{listed}\n{stale.words}"
     size = len(changes) // 2
     while size:
         at = 0
         while at < len(changes) - last:
             fewer = changes[:at] + changes[min(at + size, len(changes) - last) :]
-            if still(fewer, last):
+            if is_stale(fewer, last):
                 changes = fewer
             else:
                 at += size
         size //= 2
     for change in changes[len(changes) - last :]:
         fewer = [other for other in changes if other is not change]
-        if still(fewer, last - 1):
+        if is_stale(fewer, last - 1):
             changes, last = fewer, last - 1
     before, those = changes[: len(changes) - last], changes[len(changes) - last :]
     lines = [
         *(f"    {change!r}" for change in before),
-        "then this goes unseen:" if those else "then the answer that was kept is not the same:",
+        "then the cache misses this:" if those else "then the cached result differs:",
     ]
     return "\n".join([words, *lines, *(f"    {change!r}" for change in those), stale.words])
 
 
 def batch(seed: int, first: int, worlds: int, rounds: int = ROUNDS) -> Counter[str]:
-    """Change some worlds side by side, and compare what commands show of each after each change.
+    """Change some worlds side by side, and compare the output of commands after each change.
 
     Raises:
-        AssertionError: a cache showed what is no longer so; the message holds the least that shows it.
+        AssertionError: a cached result was stale; the message contains the fewest changes that show it.
     """
-    with somewhere() as top, counted() as counts, patch.dict(os.environ, {"PROWESS_SKILL_DIR": ""}):
+    with unprivileged_folder() as top, counted() as counts, patch.dict(os.environ, {"PROWESS_SKILL_DIR": ""}):
         try:
             _batch(seed, top, range(first, first + worlds), rounds, counts)
         except StaleError as stale:
@@ -698,7 +698,7 @@ def _batch(seed: int, top: Path, numbers: Sequence[int], rounds: int, counts: Co
         for world in worlds if turn else ():
             counts.update(("changes", world.change()))
             if world.chance.random() < 0.2 and (skills := [path for path in _all(world)[0] if "SKILL" in path]):
-                # Twice in one tick of the clock, with a look in between: nothing may be kept of that.
+                # Twice in one tick of the clock, with a command in between: its result must not be cached.
                 (arguments, *_) = world.commands(world.chance)
                 path = world.chance.choice(skills)
                 for turned in (str.lower, str.upper):
@@ -712,14 +712,14 @@ def _batch(seed: int, top: Path, numbers: Sequence[int], rounds: int, counts: Co
                 counts["compared"] += 1
 
 
-def told(counts: Counter[str], seconds: float) -> str:
-    """Write what was done."""
-    asked = counts["recalled"] + counts["not recalled"]
+def summary(counts: Counter[str], seconds: float) -> str:
+    """Describe what was done."""
+    lookups = counts["hits"] + counts["misses"]
     kinds = ", ".join(f"{name} {counts[name]}" for name in KINDS)
     return (
-        f"{counts['changes']:,} changes in {seconds:.0f} s; {counts['compared']:,} command lines compared, each twice\n"
-        f"{counts['recalled']:,} of {asked:,} questions answered from the cache ({counts['recalled'] / asked:.0%}); "
-        f"{counts['kept']:,} answers kept, {counts['not kept']:,} not\n{kinds}"
+        f"{counts['changes']:,} changes in {seconds:.0f} s; {counts['compared']:,} commands compared, each twice\n"
+        f"{counts['hits']:,} of {lookups:,} results came from the cache ({counts['hits'] / lookups:.0%}); "
+        f"{counts['stored']:,} results stored, {counts['not stored']:,} not\n{kinds}"
     )
 
 
@@ -728,12 +728,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--changes", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4)))
-    parser.add_argument("--first", type=int, default=0, help="the first world's number")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first world")
     args = parser.parse_args()
     print(f"seed {args.seed}", flush=True)
     started, counts = time.monotonic(), Counter[str]()
     with ProcessPoolExecutor() as pool:
-        worlds = -(-args.changes // int(ROUNDS * 1.3))  # a fifth of the rounds makes two more
+        worlds = -(-args.changes // int(ROUNDS * 1.3))  # a fifth of the rounds makes two changes more
         starts = range(args.first, args.first + worlds, SIDE_BY_SIDE)
         last = args.first + worlds
         jobs = [pool.submit(batch, args.seed, at, min(SIDE_BY_SIDE, last - at)) for at in starts]
@@ -743,7 +743,7 @@ def main() -> None:
         except AssertionError as error:
             pool.shutdown(cancel_futures=True)
             sys.exit(str(error))
-    print(told(counts, time.monotonic() - started))
+    print(summary(counts, time.monotonic() - started))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""A model on the loopback address: it says one word to whoever asks, and keeps what it was asked.
+"""Run a model server on the loopback address that answers with one word and records the requests.
 
-It speaks as much of three APIs as their clients need to begin a conversation and to end it: Anthropic's Messages,
-OpenAI's Responses, Google's Gemini API. In the first two it can have a command run before it says its word.
+It implements as much of three APIs as their clients need for one short conversation: Anthropic's Messages, OpenAI's
+Responses and Google's Gemini API. In the first two it can request a command before it answers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ANSWER = "Done."
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """What a client sent."""
+    """A request of a client."""
 
     method: str
     path: str
@@ -30,20 +30,20 @@ class Request:
     body: bytes
 
     def json(self) -> Any:
-        """The body, or None if it is no JSON."""
+        """Return the body as JSON; `None` if it is something else."""
         try:
             return json.loads(self.body)
         except ValueError:
             return None
 
     def text(self) -> str:
-        """All of it, once as it came and once with the escapes of JSON resolved."""
+        """Return all of it, as it was sent and with the escapes of JSON resolved."""
         sent = [f"{self.method} {self.path}", *(f"{name}: {value}" for name, value in self.headers.items())]
         return "\n".join([*sent, self.body.decode("utf-8", "replace"), *texts(self.json())])
 
 
 def texts(value: Any) -> list[str]:
-    """The strings of a JSON value, its keys too, in their order."""
+    """Return the strings of a JSON value in order, keys included."""
     if isinstance(value, dict):
         return [text for key, item in value.items() for text in (key, *texts(item))]
     if isinstance(value, list):
@@ -60,7 +60,7 @@ class ModelServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.command: str | None = None
-        """What the client is told to run, once in a conversation."""
+        """The command that the model requests, once in a conversation."""
         self.requests: list[Request] = []
 
     def __enter__(self) -> Self:
@@ -74,7 +74,7 @@ class ModelServer(ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up has ended, and that is all."""
+        """Ignore clients that close the connection."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -82,65 +82,65 @@ class _Handler(BaseHTTPRequestHandler):
     server: ModelServer
 
     def _answer(self) -> None:
-        """Keep the request, then answer it by its path."""
+        """Record the request, and answer it according to its path."""
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(method=self.command, path=self.path, headers=headers, body=body)
         self.server.requests.append(request)
         path, _, query = self.path.partition("?")
-        asked: dict[str, Any] = request.json() or {}
-        if "upgrade" in headers:  # Codex tries a WebSocket first, and takes this status for "ask by HTTP"
+        payload: dict[str, Any] = request.json() or {}
+        if "upgrade" in headers:  # Codex tries a WebSocket first, and falls back to HTTP on this status
             self._send(b"", "text/plain", status=426)
         elif path.endswith("/count_tokens"):
             self._json({"input_tokens": 1})
         elif path.endswith(":countTokens"):
             self._json({"totalTokens": 1})
         elif path.endswith("/messages"):
-            self._messages(asked)
+            self._messages(payload)
         elif path.endswith("/responses"):
-            self._responses(asked)
+            self._responses(payload)
         elif path.endswith((":generateContent", ":streamGenerateContent")):
             self._contents(stream="alt=sse" in query)
         else:
             self._send(b"", "text/plain", status=404)
 
-    do_GET = do_HEAD = do_POST = do_CONNECT = _answer  # noqa: N815 - so the standard library wants it
+    do_GET = do_HEAD = do_POST = do_CONNECT = _answer  # noqa: N815 - names of the standard library
 
-    def _messages(self, asked: dict[str, Any]) -> None:
+    def _messages(self, payload: dict[str, Any]) -> None:
         usage = {"input_tokens": 1, "output_tokens": 1}
-        begun: dict[str, Any] = {"type": "text", "text": ""}
-        said, delta, reason = {**begun, "text": ANSWER}, {"type": "text_delta", "text": ANSWER}, "end_turn"
-        if self.server.command is not None and '"tool_result"' not in json.dumps(asked) and asked.get("tools"):
+        block: dict[str, Any] = {"type": "text", "text": ""}
+        complete, delta, reason = {**block, "text": ANSWER}, {"type": "text_delta", "text": ANSWER}, "end_turn"
+        if self.server.command is not None and '"tool_result"' not in json.dumps(payload) and payload.get("tools"):
             arguments = {"command": self.server.command, "description": "Look around"}
-            begun = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {}}
-            said = {**begun, "input": arguments}
+            block = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {}}
+            complete = {**block, "input": arguments}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
             reason = "tool_use"
         end = {"stop_reason": reason, "stop_sequence": None}
-        whole = {"id": "msg_1", "type": "message", "role": "assistant", "model": asked["model"], "usage": usage}
-        if not asked.get("stream"):
-            self._json({**whole, **end, "content": [said]})
+        whole = {"id": "msg_1", "type": "message", "role": "assistant", "model": payload["model"], "usage": usage}
+        if not payload.get("stream"):
+            self._json({**whole, **end, "content": [complete]})
             return
         self._events(
             {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None, "stop_sequence": None}},
-            {"type": "content_block_start", "index": 0, "content_block": begun},
+            {"type": "content_block_start", "index": 0, "content_block": block},
             {"type": "content_block_delta", "index": 0, "delta": delta},
             {"type": "content_block_stop", "index": 0},
             {"type": "message_delta", "delta": end, "usage": usage},
             {"type": "message_stop"},
         )
 
-    def _responses(self, asked: dict[str, Any]) -> None:
+    def _responses(self, payload: dict[str, Any]) -> None:
         content = [{"type": "output_text", "text": ANSWER, "annotations": []}]
         item = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content}
-        if self.server.command is not None and '"function_call_output"' not in json.dumps(asked):
+        if self.server.command is not None and '"function_call_output"' not in json.dumps(payload):
             arguments = json.dumps({"cmd": self.server.command})
             call = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "status": "completed"}
             item = {**call, "name": "exec_command", "arguments": arguments}
         usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
-        whole = {"id": "resp_1", "object": "response", "model": asked["model"]}
+        whole = {"id": "resp_1", "object": "response", "model": payload["model"]}
         done = {**whole, "status": "completed", "output": [item], "usage": usage}
-        if not asked.get("stream"):
+        if not payload.get("stream"):
             self._json(done)
             return
         self._events(
@@ -174,4 +174,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Nothing is printed."""
+        """Print nothing."""
