@@ -1,6 +1,6 @@
-"""Agent Skills: every skill on a machine, what each agent would make of it, and why.
+"""Find every Agent Skill on a machine, and see which agents load it, and why.
 
-The names below are loaded on first use: `import prowess` itself reads no other file.
+The names below are loaded when they are first used: `import prowess` reads no other file.
 """
 
 import sys

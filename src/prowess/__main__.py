@@ -1,4 +1,4 @@
-"""`prowess` and `python -m prowess` -> the command line"""
+"""Run the command line: `prowess` and `python -m prowess`."""
 
 from __future__ import annotations
 
