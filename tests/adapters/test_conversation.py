@@ -639,22 +639,6 @@ def test_the_role_s_policy_applies_to_mcp_tools(top: Path) -> None:
     assert "the user cannot be asked here" in (turn.tool_calls[0].result or turn.tool_calls[0].error or "")
 
 
-def test_an_mcp_tool_with_a_taken_name_is_an_error(top: Path) -> None:
-    """With a hint; a prefix solves it."""
-    (top / "server.py").write_text(SERVER)
-    more = (
-        "tools:\n- {type: script, scripts: [{name: hello, body: 'true'}]}\n"
-        f"- {{type: mcp, command: {sys.executable}, args: [server.py]}}\n"
-    )
-    turn = ask(start_conversation(top, [{"say": "Done."}], more))
-    assert turn.output is None
-    assert (turn.error or "").startswith("the role's tools cannot be used together: ")
-    assert "hello" in (turn.error or "")
-    fine = more.replace("[server.py]", "[server.py], tool_prefix: other")
-    turn = ask(start_conversation(top, [{"call": "other_hello", "with": {"name": "Ada"}}, {"say": "Done."}], fine))
-    assert call_results(turn) == [("other_hello", "hello Ada", None)]
-
-
 def test_an_mcp_server_that_does_not_start_is_the_turn_s_error(top: Path) -> None:
     """Nothing is raised."""
     (top / "server.py").write_text("raise SystemExit('no such luck')\n")
@@ -664,11 +648,13 @@ def test_an_mcp_server_that_does_not_start_is_the_turn_s_error(top: Path) -> Non
     assert "did not start" in (turn.error or "")
 
 
-def test_the_error_about_a_taken_name_suggests_a_prefix(top: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The server's log does not reach the terminal."""
+def test_an_mcp_tool_with_a_taken_name_is_an_error(top: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """With a hint; a prefix solves it. The server's log does not reach the terminal."""
     (top / "server.py").write_text(LOUD)
     more = f"{FILES}- {{type: mcp, command: {sys.executable}, args: [server.py]"
     turn = ask(start_conversation(top, [{"say": "Done."}], more + "}\n"))
+    assert (turn.error or "").startswith("the role's tools cannot be used together: ")
+    assert turn.output is None
     assert "conflicts with existing tool from the role: 'read_file'. Set `tool_prefix` for the server" in str(
         turn.error
     )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from openai import (
     APIError,
-    AsyncOpenAI,
     AuthenticationError,
     BadRequestError,
     InternalServerError,
@@ -107,29 +105,3 @@ def test_closing_a_stream_cancels_the_request(chat: ChatServer) -> None:
                 break
         stream.close()
         assert chat.echo.wait_for_outcome("cancelled")
-
-
-def test_fifty_conversations_at_once_do_not_mix(chat: ChatServer) -> None:
-    """Half of them streamed, over several turns."""
-
-    async def one(openai: AsyncOpenAI, at: int) -> list[str]:
-        messages: list[Any] = []
-        answers = []
-        for turn in range(3):
-            messages.append({"role": "user", "content": f"{at}/{turn}"})
-            if at % 2:
-                stream = await openai.chat.completions.create(model="parrot", messages=messages, stream=True)
-                text = "".join([chunk.choices[0].delta.content or "" async for chunk in stream]).strip()
-            else:
-                answer = await openai.chat.completions.create(model="parrot", messages=messages)
-                text = answer.choices[0].message.content or ""
-            messages.append({"role": "assistant", "content": text})
-            answers.append(text)
-        return answers
-
-    async def all_of_them() -> list[list[str]]:
-        async with AsyncOpenAI(base_url=f"{chat.url}/v1", api_key="none", max_retries=0, timeout=60) as openai:
-            return await asyncio.gather(*(one(openai, at) for at in range(50)))
-
-    assert asyncio.run(all_of_them()) == [[f"parrot: {at}/{turn}" for turn in range(3)] for at in range(50)]
-    assert len(chat.echo.requests) == 150

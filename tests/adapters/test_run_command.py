@@ -132,17 +132,10 @@ def test_the_transcript_has_every_call(place: Place) -> None:
     assert set(shown["usage"]) == {"requests", "input_tokens", "output_tokens", "total_tokens", "tool_calls"}
 
 
-@pytest.mark.parametrize(
-    ("answer", "words"),
-    [
-        (401, "answered 401: the API key is invalid"),
-        (429, "answered 429: too many requests"),
-        (500, "answered 500"),
-    ],
-)
-def test_an_error_of_the_model_server_is_exit_code_1(place: Place, answer: int, words: str) -> None:
+def test_an_error_of_the_model_server_is_exit_code_1(place: Place) -> None:
     """The message is on stderr, or in the transcript."""
-    with ModelServer(answer) as server:
+    words = "answered 401: the API key is invalid"
+    with ModelServer(401) as server:
         done = place.run("-p", "x", "--model", server.model)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.startswith("error: the model server ")
@@ -152,26 +145,16 @@ def test_an_error_of_the_model_server_is_exit_code_1(place: Place, answer: int, 
         assert words in json.loads(done.stdout)["error"]
 
 
-@pytest.mark.parametrize(
-    ("limits", "answers", "words"),
-    [
-        ("max_tokens_per_run: 150", ["x"], "`guardrails.max_tokens_per_run` of 150"),
-        ("max_tool_calls: 2", [[("read_file", {"path": "notes.txt"})] * 10_000], "`guardrails.max_tool_calls` of 2"),
-        ("timeout_seconds: 0.7", [HANG], "the run took longer than 0.7 seconds"),
-    ],
-)
-def test_guardrails_are_enforced(place: Place, limits: str, answers: list[Any], words: str) -> None:
-    """InitRunner: tokens, calls, seconds; the transcript says which."""
-    place.role(FILES + f"guardrails: {{{limits}}}\n")
-    if "tokens" in limits:
-        answers = [[("read_file", {"path": "notes.txt"})], "Done."]
-    with ModelServer(*answers) as server:
+def test_a_reached_limit_is_exit_code_1(place: Place) -> None:
+    """The transcript says which limit."""
+    place.role(FILES + "guardrails: {timeout_seconds: 0.7}\n")
+    with ModelServer(HANG) as server:
         begun = time.monotonic()
         done = place.run("-p", "x", "--model", server.model, "--json")
     assert time.monotonic() - begun < 20
     shown = json.loads(done.stdout)
     assert (done.returncode, shown["output"]) == (1, None)
-    assert words in shown["error"]
+    assert "the run took longer than 0.7 seconds" in shown["error"]
 
 
 def test_a_tool_that_hangs_does_not_outlive_the_run(place: Place) -> None:
@@ -197,12 +180,8 @@ def test_a_tool_that_hangs_does_not_outlive_the_run(place: Place) -> None:
 @pytest.mark.parametrize(
     ("more", "arguments", "words"),
     [
-        ("", ["-p", "x"], "no API key for `openai`: OPENAI_API_KEY is not set"),
         ("", ["-p", "x", "--model", "anthropic:m"], "no API key for `anthropic`: ANTHROPIC_API_KEY is not"),
-        ("", ["-p", "x", "--model", "nowhere:m"], "unknown model provider `nowhere`"),
         ("", ["-p", "x", "--model", "script:none.yaml"], "none.yaml"),
-        ("skills: [missing]\n", ["-p", "x"], "skill not found: `missing`"),
-        ("tools: [{type: telepathy}]\n", ["-p", "x"], "unknown tool type `telepathy`"),
         ("", ["-p", "x", "-i"], "`--prompt` and `--interactive` exclude each other"),
         ("", ["-p", "x", "--daemon"], "`--prompt` and `--daemon` exclude each other"),
         ("", ["-p", "x", "--sandbox", "docker"], "unknown sandbox `docker`"),

@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.catalog import State, discover
 from prowess.errors import ConfigError, ProwessError
 from prowess.findings import finding
@@ -152,12 +152,7 @@ def assemble(
     toolbox, tool_problems = _make_toolbox(role, explicit, context)
     catalog, notes = _discover_skills(role, explicit, existing_dirs, home, env)
     findings = (*problems, *_missing_dir_findings(role, dirs), *skill_problems, *tool_problems)
-    missing_dirs = set(all_dirs) - set(existing_dirs) - set(skill_dirs(dirs, {}))
-    notes += [
-        f"skill directory {quoted(folder, 200)}, named by an environment variable, does not exist"
-        for folder in all_dirs
-        if folder in missing_dirs
-    ]
+    notes += _missing_dir_notes(all_dirs, skill_dirs(dirs, {}))
     assembly = Assembly(
         role=role,
         parts=tuple(_instruction_parts(role, explicit)),
@@ -168,20 +163,25 @@ def assemble(
         notes=(*notes, *toolbox.notes),
         env=env,
     )
-    own_skills = (
-        entry
+    declared_tools = {
+        entry.path: _read_declared_tools(entry)
         for entry in (() if catalog is None else catalog.skills)
         if entry.state in _LOADABLE_STATES and assembly.is_in_role_folder(entry)
-    )
-    declared_tools = {entry.path: _read_declared_tools(entry) for entry in own_skills}
+    }
     return assembly.with_changes(declared_tools=declared_tools), findings
 
 
 def _missing_dir_findings(role: Role, dirs: Sequence[str]) -> Iterator[Finding]:
     for folder in dirs:
         if not os.path.isdir(os.path.expanduser(folder)):
-            message = f"skill directory {quoted(folder, 200)} does not exist"
+            message = f"skill directory {quoted(folder, PATH_LIMIT)} does not exist"
             yield finding(ROLE_INVALID, message, path=role.path, hint="check the path given to `--skill-dir`")
+
+
+def _missing_dir_notes(all_dirs: Sequence[str], dirs: Sequence[str]) -> Iterator[str]:
+    for folder in all_dirs:
+        if folder not in dirs and not os.path.isdir(folder):
+            yield f"skill directory {quoted(folder, PATH_LIMIT)}, named by an environment variable, does not exist"
 
 
 def _make_policy(role: Role) -> Policy:

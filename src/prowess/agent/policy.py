@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Literal
 
 from prowess._internal.frozen import EMPTY, Frozen
-from prowess._internal.text import quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError, ProwessError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Policy(Frozen):
             top = os.path.realpath(root)
             if real == top or real.startswith(top.rstrip(os.sep) + os.sep):
                 return real
-        raise RefusedError(f"{quoted(path, 200)} is outside the folders that the role allows")
+        raise RefusedError(f"{quoted(path, PATH_LIMIT)} is outside the folders that the role allows")
 
 
 class ToolContext(Frozen):
@@ -90,6 +90,17 @@ class ToolContext(Frozen):
     def absolute_path(self, text: str) -> str:
         """Return the absolute path for a path in a configuration."""
         return os.path.abspath(os.path.join(self.folder, os.path.expanduser(text)))
+
+    def resolve_allowed(self, path: str) -> str:
+        """Return a path without links if the policy allows it; without roots, a skill's tool has the role's folder.
+
+        Raises:
+            RefusedError: the policy does not allow the path.
+        """
+        policy = self.policy
+        if not policy.roots and self.skill is not None:
+            policy = policy.with_changes(roots=(self.folder,))
+        return policy.resolve_in_roots(path) if policy.roots else os.path.realpath(path)
 
     def expand_variables(self, text: str, where: str) -> tuple[str, tuple[str, ...]]:
         """Replace each `${NAME}` in a text of a configuration; return the text and the inserted values.

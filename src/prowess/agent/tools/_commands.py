@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from prowess.agent.policy import ToolContext
 
-__all__ = ["run_command", "find_program", "scratch_folder", "decode_output", "describe_result"]
+__all__ = ["decode_output", "describe_result", "find_program", "run_command", "scratch_folder", "search_path"]
 
 _SYSTEM_PYTHONS = ("python", "python3")
 """Programs that every sandbox provides."""
@@ -132,14 +132,18 @@ def find_program(name: str, env: Mapping[str, str]) -> tuple[str, tuple[str, ...
     """Find a program on the user's PATH, if it is not in a system folder.
 
     Args:
-        name: the program's name, without `/`.
+        name: the program's name; a path is returned unchanged.
         env: the user's environment.
 
     Returns:
         The program's path and the files and folders it needs; only the name if a system folder has it or if it is not
         found.
     """
-    if name in _SYSTEM_PYTHONS or any(os.access(f"{folder}/{name}", os.X_OK) for folder in SYSTEM_PATH.split(":")):
+    if (
+        "/" in name
+        or name in _SYSTEM_PYTHONS
+        or any(os.access(f"{folder}/{name}", os.X_OK) for folder in SYSTEM_PATH.split(":"))
+    ):
         return name, ()
     for folder in env.get("PATH", "").split(os.pathsep):
         path = os.path.join(folder, name)
@@ -148,6 +152,11 @@ def find_program(name: str, env: Mapping[str, str]) -> tuple[str, tuple[str, ...
             real = os.path.realpath(path)
             return real, (real, *_virtual_environment_folders(os.path.dirname(os.path.dirname(real)), env))
     return name, ()
+
+
+def search_path(program: str, needed: Sequence[str]) -> str:
+    """Return the PATH for a program that `find_program` found: the system's folders, and its own if it is elsewhere."""
+    return f"{SYSTEM_PATH}:{os.path.dirname(program)}" if needed else SYSTEM_PATH
 
 
 def _virtual_environment_folders(prefix: str, env: Mapping[str, str]) -> tuple[str, ...]:

@@ -218,12 +218,9 @@ class GitRepository(Frozen):
         Raises:
             RefusedError: the policy does not allow it.
         """
-        policy = self.context.policy
-        if not policy.roots and self.context.skill is not None:
-            policy = policy.with_changes(roots=(self.context.folder,))
         if "\0" in path:
             raise RefusedError("the repository names a folder with a NUL character")
-        return policy.resolve_in_roots(path) if policy.roots else os.path.realpath(path)
+        return self.context.resolve_allowed(path)
 
     def refuse_filters(self, path: str) -> None:
         """Refuse to stage files that need a filter: filters are not run, so git would stage the raw bytes.

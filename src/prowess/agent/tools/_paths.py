@@ -33,8 +33,6 @@ _TRAVERSE_FLAGS = FOLDER_FLAGS | getattr(os, "O_PATH", 0)
 def resolve_folder(context: ToolContext, text: str, option: str) -> str:
     """Resolve a folder in a tool's configuration.
 
-    Without roots in the policy, a skill's tool is limited to the role's folder.
-
     Args:
         context: what the tool is made with.
         text: the path.
@@ -50,11 +48,9 @@ def resolve_folder(context: ToolContext, text: str, option: str) -> str:
         raise ConfigError("this tool does not work on Windows yet", hint="run Prowess in WSL")
     if "\0" in text:
         raise ConfigError(f"`{option}` contains a NUL character", hint="give the path of a folder")
-    path, policy = context.absolute_path(text), context.policy
-    if not policy.roots and context.skill is not None:
-        policy = policy.with_changes(roots=(context.folder,))
+    path = context.absolute_path(text)
     try:
-        real = policy.resolve_in_roots(path) if policy.roots else os.path.realpath(path)
+        real = context.resolve_allowed(path)
     except RefusedError as error:
         raise ConfigError(
             f"`{option}`: {error}", hint="name a folder inside them, or add it to `security.roots`"

@@ -32,7 +32,7 @@ _MAX_COUNTED = 100_000
 """Entries of a folder that are counted."""
 _RESERVED_BYTES = 1000
 """Bytes of a result that are not for the file's content."""
-_FILE_DOC = "the file's path, relative to the folder that this tool may use"
+_FILE_ARGUMENT = Argument("string", "the file's path, relative to the folder that this tool may use", needed=True)
 
 
 class _FolderAccess(Frozen):
@@ -54,58 +54,60 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     Raises:
         ConfigError: the folder does not exist, or the policy does not allow it.
     """
-    extensions = tuple(f".{text.lower().removeprefix('.')}" for text in options["allowed_extensions"])
     max_file_bytes = options["max_bytes"]
-    max_read_bytes = max(1, min(max_file_bytes, context.policy.max_result_bytes - _RESERVED_BYTES))
     access = _FolderAccess(
         root=resolve_folder(context, options["root_path"], "root_path"),
-        extensions=extensions,
-        max_read_bytes=max_read_bytes,
+        extensions=tuple(f".{text.lower().removeprefix('.')}" for text in options["allowed_extensions"]),
+        max_read_bytes=max(1, min(max_file_bytes, context.policy.max_result_bytes - _RESERVED_BYTES)),
         max_file_bytes=max_file_bytes,
     )
-    only = f" Only files with these extensions can be opened: {', '.join(extensions)}." if extensions else ""
+    reading = _reading_tools(access)
+    return reading if options["read_only"] else (*reading, *_writing_tools(access, ask=options["require_confirmation"]))
+
+
+def _reading_tools(access: _FolderAccess) -> tuple[AgentTool, ...]:
     folder = Argument("string", "the folder's path, relative to the folder that this tool may use", ".")
-    path = Argument("string", _FILE_DOC, needed=True)
-    made = [
+    read = {
+        "path": _FILE_ARGUMENT,
+        "offset": Argument("integer", "the first byte to read", 0),
+        "limit": Argument("integer", f"the most bytes to read; {access.max_read_bytes:,} by default"),
+    }
+    pattern = Argument("string", "a pattern such as `*.py`, or with folders `src/**/test_*.py`", needed=True)
+    search = "Find files and folders by name, in a folder and everything below it."
+
+    def search_files(pattern: str, path: str) -> str:
+        return find_by_pattern(access.root, split_path(path, access.root), pattern)
+
+    return (
         make_agent_tool("filesystem", "list_directory", "List a folder.", {"path": folder}, partial(_list, access)),
         make_agent_tool(
-            "filesystem",
-            "read_file",
-            f"Read a text file.{only}",
-            {
-                "path": path,
-                "offset": Argument("integer", "the first byte to read", 0),
-                "limit": Argument("integer", f"the most bytes to read; {max_read_bytes:,} by default"),
-            },
-            partial(_read, access),
+            "filesystem", "read_file", f"Read a text file.{_extensions_note(access)}", read, partial(_read, access)
         ),
-        make_agent_tool(
-            "filesystem",
-            "search_files",
-            "Find files and folders by name, in a folder and everything below it.",
-            {
-                "pattern": Argument(
-                    "string", "a pattern such as `*.py`, or with folders `src/**/test_*.py`", needed=True
-                ),
-                "path": folder,
-            },
-            lambda pattern, path: find_by_pattern(access.root, split_path(path, access.root), pattern),
-        ),
-    ]
-    if not options["read_only"]:
-        ask = options["require_confirmation"]
-        content = Argument("string", "the whole text", needed=True)
-        edit = {
-            "path": path,
-            "old": Argument("string", "the text to replace, which must occur exactly once", needed=True),
-            "new": Argument("string", "the new text", needed=True),
-        }
-        write = {"path": path, "content": content}
-        description = f"Write a text file: create it, or replace it as a whole.{only}"
-        made.append(make_agent_tool("filesystem", "write_file", description, write, partial(_write, access), ask=ask))
-        description = f"Replace one piece of a text file.{only}"
-        made.append(make_agent_tool("filesystem", "edit_file", description, edit, partial(_edit, access), ask=ask))
-    return tuple(made)
+        make_agent_tool("filesystem", "search_files", search, {"pattern": pattern, "path": folder}, search_files),
+    )
+
+
+def _writing_tools(access: _FolderAccess, *, ask: bool) -> tuple[AgentTool, ...]:
+    note = _extensions_note(access)
+    write = {"path": _FILE_ARGUMENT, "content": Argument("string", "the whole text", needed=True)}
+    edit = {
+        "path": _FILE_ARGUMENT,
+        "old": Argument("string", "the text to replace, which must occur exactly once", needed=True),
+        "new": Argument("string", "the new text", needed=True),
+    }
+    return tuple(
+        make_agent_tool("filesystem", name, description, arguments, partial(function, access), ask=ask)
+        for name, description, arguments, function in (
+            ("write_file", f"Write a text file: create it, or replace it as a whole.{note}", write, _write),
+            ("edit_file", f"Replace one piece of a text file.{note}", edit, _edit),
+        )
+    )
+
+
+def _extensions_note(access: _FolderAccess) -> str:
+    if not access.extensions:
+        return ""
+    return f" Only files with these extensions can be opened: {', '.join(access.extensions)}."
 
 
 def _list(access: _FolderAccess, path: str) -> str:

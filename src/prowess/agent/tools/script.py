@@ -14,14 +14,13 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.agent.policy import ToolFailedError
 from prowess.errors import ConfigError
-from prowess.sandbox import SYSTEM_PATH
 
 from ._arguments import Argument, make_agent_tool
-from ._commands import describe_result, find_program, run_command, scratch_folder
+from ._commands import describe_result, find_program, run_command, scratch_folder, search_path
 from ._paths import open_folder, open_regular_file, resolve_folder, split_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from prowess.agent.policy import AgentTool, ToolContext
 
@@ -171,7 +170,7 @@ def _interpreter(script: _Script, path: str, first_bytes: bytes) -> Sequence[str
     return words or (("python3",) if path.endswith(".py") else ("/bin/sh",))
 
 
-def _make_function(script: _Script, context: ToolContext) -> Any:
+def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
     def run_script(**arguments: str | None) -> str:
         env = {name.upper(): value or "" for name, value in arguments.items()}
         for name, value in env.items():
@@ -188,15 +187,14 @@ def _make_function(script: _Script, context: ToolContext) -> Any:
                 with open(path, "wb") as file:
                     file.write(body)
             name, *options = _interpreter(script, path, first_bytes)
-            program, needed = (name, ()) if "/" in name else find_program(name, context.env)
-            search_path = f"{SYSTEM_PATH}:{os.path.dirname(program)}" if needed else SYSTEM_PATH
+            program, needed = find_program(name, context.env)
             done = run_command(
                 [program, *options, path],
                 context,
                 cwd=script.cwd,
                 timeout=script.timeout,
                 max_output_bytes=script.max_output_bytes,
-                env={"PATH": search_path, **env},
+                env={"PATH": search_path(program, needed), **env},
                 readable=(script.folder, *needed),
                 network=script.network,
                 scratch=scratch,

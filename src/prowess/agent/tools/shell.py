@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.sandbox import SYSTEM_PATH
 
 from ._arguments import Argument, make_agent_tool
-from ._commands import describe_result, find_program, run_command
+from ._commands import describe_result, find_program, run_command, search_path
 from ._paths import resolve_folder
 
 if TYPE_CHECKING:
@@ -41,15 +40,14 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     def run_shell(command: str) -> str:
         words = _split_command(command)
         name = _allowed_program(words[0], allowed, options["blocked_commands"])
-        program, needed = (name, ()) if "/" in name else find_program(name, context.env)
-        path = f"{SYSTEM_PATH}:{os.path.dirname(program)}" if needed else SYSTEM_PATH
+        program, needed = find_program(name, context.env)
         done = run_command(
             [program, *words[1:]],
             context,
             cwd=folder,
             timeout=timeout,
             max_output_bytes=options["max_output_bytes"],
-            env={"PATH": path},
+            env={"PATH": search_path(program, needed)},
             readable=needed,
             writable=[folder],
         )
