@@ -15,6 +15,7 @@ from prowess._internal.text import (
     hidden_characters,
     nearest_names,
     neutral,
+    normalize_name,
     quoted,
     without_hidden,
 )
@@ -104,3 +105,17 @@ def test_a_hint_names_the_most_similar_name() -> None:
 )
 def test_display_width_is_counted_in_terminal_cells(text: str, cells: int) -> None:
     assert display_width(text) == cells
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        pytest.param("pdf", "PDF", True, id="case"),
+        pytest.param("ｐｄｆ", "pdf", True, id="nfkc"),
+        pytest.param("straße", "STRASSE", True, id="case-folding"),
+        pytest.param("cafe\u0301", "café", True, id="composition"),
+        pytest.param("pdf", "pdf2", False, id="another"),
+    ],
+)
+def test_names_compare_after_nfkc_and_case_folding(first: str, second: str, same: bool) -> None:
+    assert (normalize_name(first) == normalize_name(second)) is same

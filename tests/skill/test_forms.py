@@ -21,7 +21,7 @@ from prowess.skill._forms import (
 )
 from prowess.skill._json_nodes import json_value
 from prowess.skill._yaml import YamlSyntaxError
-from prowess.skill._yaml_nodes import Node, parse_yaml_node
+from prowess.skill._yaml_nodes import parse_yaml_node
 from support import strategies  # noqa: F401 - loads the profile
 
 if TYPE_CHECKING:
@@ -470,7 +470,3 @@ def test_any_bytes_give_a_value_or_a_finding(data: bytes) -> None:
         collector = report()
         mapping = reader(data, collector)
         assert mapping is not None or collector.findings
-
-
-def test_equal_nodes_are_equal() -> None:
-    assert parse_yaml_node("a") == Node(kind="text", text="a", plain=True, line=1, column=1)

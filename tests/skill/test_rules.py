@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from prowess._internal.text import normalize_name
 from prowess.findings import apply_policy
 from prowess.skill import Skill, from_document
 from prowess.skill._body_rules import check_body, check_links, find_body_links
@@ -236,21 +235,6 @@ def test_guide_loads_what_can_be_loaded(front: str, rejected: bool) -> None:
     found = check_skill(skill_of(front))
     assert any(item.severity == "error" for item in found) is rejected
     assert any(item.severity == "error" for item in apply_policy(found, "spec"))
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        pytest.param("pdf", "PDF", True, id="case"),
-        pytest.param("ｐｄｆ", "pdf", True, id="nfkc"),
-        pytest.param("straße", "STRASSE", True, id="case-folding"),
-        pytest.param("cafe\u0301", "café", True, id="composition"),
-        pytest.param("pdf", "pdf2", False, id="another"),
-    ],
-)
-def test_names_compare_after_nfkc_and_case_folding(one: str, other: str, same: bool) -> None:
-    """DESIGN: "Names compare after NFKC and case folding"."""
-    assert (normalize_name(one) == normalize_name(other)) is same
 
 
 @given(skill_bytes())

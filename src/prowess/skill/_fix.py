@@ -17,7 +17,7 @@ from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import replacement_file, write_all
 
-from ._frontmatter import parse_frontmatter
+from ._frontmatter import control_character, parse_frontmatter
 from ._rules import check_skill
 from ._skill import Skill, from_document
 
@@ -183,14 +183,11 @@ def _normalize_fences(data: bytes, _folder: str) -> bytes | None:
     return front.to_bytes()
 
 
-_CONTROL_CHARACTER = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
-
-
 def _remove_control_characters(data: bytes, _folder: str) -> bytes | None:
     front = _split_frontmatter(data)
     if front is None:
         return None
-    front.lines = [_CONTROL_CHARACTER.sub("", line) for line in front.lines]
+    front.lines = [control_character().sub("", line) for line in front.lines]
     return front.to_bytes()
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 
-from prowess._internal.text import nearest_names, neutral, quoted
+from prowess._internal.text import did_you_mean, neutral, quoted
 from prowess.findings import Finding, finding
 
 from ._json_nodes import JSON_INTEGER, JSON_NUMBER, MAX_DIGITS, parse_json_node
@@ -173,8 +173,7 @@ class MappingReader:
             if self.report.is_full:
                 break
             if key.text not in names:
-                near = nearest_names(key.text, names)
-                hint = f"did you mean {quoted(near[0])}?" if near else f"the known keys are {', '.join(names)}"
+                hint = did_you_mean(key.text, names, f"the known keys are {', '.join(names)}")
                 self.report.add(f"unknown key {quoted(self.key_path(key.text))}", key, hint)
 
     def key_path(self, name: str) -> str:

@@ -31,9 +31,10 @@ __all__ = [
     "Document",
     "Field",
     "Value",
-    "scalar_kind",
+    "control_character",
     "parse_frontmatter",
     "parse_yaml_mapping",
+    "scalar_kind",
 ]
 
 MAX_FRONTMATTER_BYTES = 64 * 1024
@@ -57,7 +58,7 @@ class Document(Frozen):
 
 
 @cache
-def _control_character() -> re.Pattern[str]:
+def control_character() -> re.Pattern[str]:
     """Return the pattern of control characters, compiled on first use."""
     return re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]")
 
@@ -159,7 +160,7 @@ def _parse_fields(frontmatter: str, report: FindingRecorder, first: int) -> tupl
     if entries is not None:
         fields = {key: _plain_field(value, quoted, line, original[line]) for key, value, quoted, line in entries}
         return fields, frontmatter
-    control = _control_character()
+    control = control_character()
     if match := control.search(frontmatter):
         report(
             "control-character",
@@ -229,7 +230,7 @@ def _map_columns(original: str, repaired: str) -> list[int]:
         if at < len(original) and here < len(repaired) and original[at] == repaired[here]:
             columns.append(at)
             at, here = at + 1, here + 1
-        elif at < len(original) and _control_character().match(original[at]):
+        elif at < len(original) and control_character().match(original[at]):
             at += 1
         elif at < len(original) and original[at] == "\t" and repaired.startswith(TAB_REPLACEMENT, here):
             columns += [at] * len(TAB_REPLACEMENT)
