@@ -1,4 +1,4 @@
-"""What strangers leave in a skills folder: nothing of it crashes, hangs, floods, leaks or speaks to a terminal."""
+"""No file in a skills folder makes Prowess crash, hang, flood, leak or send control characters to a terminal."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ROOTS += (".infer/skills", ".camel/skills", "skills", ".prowess/skills", ".codex
 
 
 class Bad:
-    """A project with one bad thing in its skills folder, between two good skills."""
+    """A project with one bad file in its skills folder, between two good skills."""
 
     def __init__(self, top: Path) -> None:
         self.home = top / "home"
@@ -71,7 +71,7 @@ class Bad:
         return discover(self.repo, host=host, home=self.home, env={"INFER_AGENT_SKILLS_ENABLED": "true"})
 
     def run(self, *arguments: str, within: float = SECONDS) -> subprocess.CompletedProcess[bytes]:
-        """Run the command line, with limits on its time, its memory, and how it may end."""
+        """Run the command line, with limits on its time, memory and exit codes."""
         env = {"PATH": os.environ["PATH"], "HOME": str(self.home), "INFER_AGENT_SKILLS_ENABLED": "true"}
         where = ["--cwd", str(self.repo), "--home", str(self.home)]
         with subprocess.Popen(
@@ -206,8 +206,8 @@ BAD: dict[str, tuple[Callable[[Bad], None], str, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_skill_is_a_finding_and_its_neighbours_load(name: str, bad: Bad) -> None:
-    """Whatever it is: the walk ends, the state is told, and two good skills stand around it."""
+def test_a_bad_skill_is_a_finding_and_the_others_load(name: str, bad: Bad) -> None:
+    """The walk ends, the bad skill has a state, and the two good skills are active."""
     make, code, state = BAD[name]
     make(bad)
     start = time.process_time()
@@ -228,8 +228,8 @@ def test_a_bad_skill_is_a_finding_and_its_neighbours_load(name: str, bad: Bad) -
 
 
 @pytest.mark.parametrize("host", host_names())
-def test_no_host_falls_over_any_of_it(host: str, bad: Bad) -> None:
-    """All of it at once, under the rules of every host."""
+def test_no_host_fails_on_bad_input(host: str, bad: Bad) -> None:
+    """All bad files at once, under the rules of every host."""
     made = 0
     for name, (make, _, _) in BAD.items():
         one = Bad.__new__(Bad)
@@ -270,8 +270,8 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_command_line_stands_it_all(command: list[str], bad: Bad) -> None:
-    """All of it at once: exit code 0 or 1, in two seconds and 200 MiB, and nothing that a terminal would obey."""
+def test_no_command_fails_on_bad_input(command: list[str], bad: Bad) -> None:
+    """All bad files at once: exit code 0 or 1, two seconds, 200 MiB, and no terminal control characters."""
     for name, (make, _, _) in BAD.items():
         one = Bad.__new__(Bad)
         one.root, one.folder = bad.root, bad.root / name
@@ -292,14 +292,14 @@ def test_the_command_line_stands_it_all(command: list[str], bad: Bad) -> None:
 )
 @pytest.mark.parametrize("command", ["why", "show"])
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
-def test_what_is_shown_of_one_skill_is_harmless(command: str, form: list[str], name: str, bad: Bad) -> None:
-    """`why` and `show` print a skill's own words, but none that a terminal or a reader would be misled by."""
+def test_why_and_show_print_no_control_characters(command: str, form: list[str], name: str, bad: Bad) -> None:
+    """They print a skill's own text, but nothing that misleads a terminal or a reader."""
     BAD[name][0](bad)
     bad.run(command, str(bad.folder), *form)
 
 
 def test_a_huge_front_matter_is_not_read_to_its_end(bad: Bad) -> None:
-    """64 MiB: neither memory nor time."""
+    """64 MiB take neither memory nor time."""
     with (bad.root / "aa-good/other.md").open("wb") as file:
         file.truncate(64 << 20)
     bad.folder.mkdir()
@@ -328,7 +328,7 @@ def test_a_large_file_is_read_only_as_far_as_its_front_matter(bad: Bad, monkeypa
 
 
 def test_a_front_matter_of_a_mebibyte_is_read_to_64_kibibytes(bad: Bad, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What has no end is given up there."""
+    """The reader stops there without an end."""
     bad.write("---\nname: bad\n" + "x: y\n" * 200_000 + "---\n")
     read: list[int] = []
     real = os.read
@@ -344,8 +344,8 @@ def test_a_front_matter_of_a_mebibyte_is_read_to_64_kibibytes(bad: Bad, monkeypa
     assert sum(read) < 80_000
 
 
-def test_five_thousand_folders(bad: Bad) -> None:
-    """Without skills they are walked to a limit that is told; with skills all are there."""
+def test_five_thousand_folders_reach_a_limit(bad: Bad) -> None:
+    """Without skills the limit is reported; with skills all are found."""
     for number in range(5000):
         (bad.root / f"f{number:04}").mkdir()
     start = time.process_time()
@@ -358,7 +358,7 @@ def test_five_thousand_folders(bad: Bad) -> None:
 
 
 def test_two_thousand_skills_are_all_found(bad: Bad) -> None:
-    """A folder that holds a skill does not count towards the limit."""
+    """A folder with a skill does not count towards the limit."""
     text = FRONT.format("d")
     for number in range(2100):
         folder = bad.root / f"s{number:04}"
@@ -368,8 +368,8 @@ def test_two_thousand_skills_are_all_found(bad: Bad) -> None:
 
 
 @pytest.mark.parametrize("host", ["prowess", "camel", "pi"])
-def test_a_tree_of_three_hundred_levels(host: str, bad: Bad) -> None:
-    """Deeper than Python's own stack likes; some hosts walk all of it."""
+def test_a_tree_of_three_hundred_levels_is_walked(host: str, bad: Bad) -> None:
+    """Too deep for recursion; some hosts walk all of it."""
     root = bad.repo / {"camel": ".camel", "pi": ".pi", "prowess": ".prowess"}[host] / "skills"
     root.mkdir(parents=True)
     here = os.getcwd()
@@ -393,8 +393,8 @@ def test_a_tree_of_three_hundred_levels(host: str, bad: Bad) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems keep names as Unicode")
 @pytest.mark.parametrize("command", COMMANDS)
-def test_names_that_are_not_utf8(command: list[str], bad: Bad) -> None:
-    """A folder named in another encoding is shown with escapes, and its skill is there."""
+def test_names_that_are_not_utf8_are_escaped(command: list[str], bad: Bad) -> None:
+    """A folder named in another encoding is shown with escapes, and its skill is found."""
     folder = os.fsencode(bad.root) + b"/caf\xe9\xff"
     os.mkdir(folder)
     with open(folder + b"/SKILL.md", "w") as file:
@@ -412,7 +412,7 @@ def test_names_that_are_not_utf8(command: list[str], bad: Bad) -> None:
 
 @pytest.mark.parametrize("host", ["prowess", "claude-code", "codex"])
 def test_a_folder_that_cannot_be_listed_is_a_finding(host: str, bad: Bad, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Permissions mean nothing to root, so the system's answer is put into its mouth."""
+    """Root ignores permissions, so the system call is replaced."""
     real = os.scandir
     root = bad.repo / (".claude/skills" if host == "claude-code" else ".agents/skills")
     shut = root / "shut"
@@ -448,8 +448,8 @@ def test_a_file_that_cannot_be_opened_is_a_finding(bad: Bad, monkeypatch: pytest
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may become someone else")
-def test_as_another_user_what_is_shut_is_a_finding(bad: Bad) -> None:
-    """The real thing, in a process of its own that gives its rights away."""
+def test_for_another_user_an_unreadable_folder_is_a_finding(bad: Bad) -> None:
+    """With real permissions, in a process of another user."""
     for folder in [bad.repo, *bad.repo.parents]:
         if os.access(folder, os.W_OK) and folder.is_relative_to("/tmp") and str(folder) != "/tmp":
             folder.chmod(0o755)
@@ -476,7 +476,7 @@ def test_as_another_user_what_is_shut_is_a_finding(bad: Bad) -> None:
 
 
 def plant(top: Path, root: Path, inside: Path) -> None:
-    """Put secrets beside and links to them into a skills folder, in every way a link can lead there."""
+    """Put secrets beside a skills folder, and every type of link to them into it."""
     outside = top / "outside"
     secrets = {
         "secret.txt": f"{CANARY}\n",
@@ -513,8 +513,8 @@ def plant(top: Path, root: Path, inside: Path) -> None:
 
 
 @pytest.mark.parametrize("host", host_names())
-def test_no_text_of_a_file_outside_a_skill_is_in_any_output(host: str, bad: Bad, tmp_path: Path) -> None:
-    """Links to secrets in a stranger's project: no host's rules make Prowess repeat them."""
+def test_no_host_shows_text_of_files_outside_a_skill(host: str, bad: Bad, tmp_path: Path) -> None:
+    """For links to secrets in an untrusted project."""
     for root in ROOTS:
         plant(tmp_path, bad.repo / root, bad.repo / "config")
     catalog = bad.see(host)
@@ -567,8 +567,8 @@ LONG = {
 
 @pytest.mark.parametrize("host", host_names())
 @pytest.mark.parametrize("name", LONG)
-def test_no_text_takes_its_own_length_squared(name: str, host: str, tmp_path: Path) -> None:
-    """Runs that a pattern could try from each of their places, and repetitions that outgrow the file."""
+def test_no_text_takes_quadratic_time(name: str, host: str, tmp_path: Path) -> None:
+    """Runs that a pattern could try from each position, and repetitions that grow beyond the file."""
     file = tmp_path / "skills/a/SKILL.md"
     file.parent.mkdir(parents=True)
     file.write_text(LONG[name])
@@ -580,8 +580,8 @@ def test_no_text_takes_its_own_length_squared(name: str, host: str, tmp_path: Pa
     assert len(found) < 200
 
 
-def test_copies_are_not_read_without_end(tmp_path: Path) -> None:
-    """Twins with a large file: some are known as copies, and then reading stops."""
+def test_the_bytes_read_for_copies_are_limited(tmp_path: Path) -> None:
+    """Some copies with a large file are detected, and then reading stops."""
     for number in range(40):
         folder = skill(tmp_path / f"s{number:02}", name="same").parent
         with (folder / "big").open("wb") as file:
@@ -595,7 +595,7 @@ def test_copies_are_not_read_without_end(tmp_path: Path) -> None:
 
 
 def test_links_to_large_folders_are_not_listed(tmp_path: Path) -> None:
-    """A host that skips links does not look through what they lead to."""
+    """A host that skips links does not scan their targets."""
     (tmp_path / "large").mkdir()
     for number in range(2000):
         (tmp_path / f"large/{number}").touch()
@@ -609,8 +609,8 @@ def test_links_to_large_folders_are_not_listed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["list", "show", "check"])
-def test_no_line_is_a_command_to_a_ci_system(command: str, bad: Bad) -> None:
-    """GitHub's runner obeys `::` at the beginning of a line, blanks aside, and `##[` anywhere."""
+def test_no_line_is_a_command_of_a_ci_system(command: str, bad: Bad) -> None:
+    """GitHub's runner runs `::` at the start of a line, after blanks too, and `##[` anywhere."""
     bad.write(
         '---\nname: "::stop-commands::x"\ndescription: "##[error]x"\n"::error::y": "##[group]"\n---\n[](##[z]x)\n'
     )
@@ -622,16 +622,16 @@ def test_no_line_is_a_command_to_a_ci_system(command: str, bad: Bad) -> None:
 
 
 @pytest.mark.parametrize(("closed", "code"), [(">&-", 1), ("2>&-", 0), ("2>/dev/full", 0), (">/dev/full", 1)])
-def test_streams_that_are_not_there(closed: str, code: int, bad: Bad) -> None:
-    """Lost data is a failure, lost words are not."""
+def test_closed_streams(closed: str, code: int, bad: Bad) -> None:
+    """Lost data on stdout is a failure, lost messages on stderr are not."""
     line = f'"$0" -m prowess list --cwd "$1" --home "$1" {closed}'
     done = subprocess.run(["sh", "-c", line, sys.executable, str(bad.repo)], capture_output=True, check=False)
     assert b"Traceback" not in done.stderr
     assert done.returncode == code
 
 
-def test_a_working_directory_that_is_gone(bad: Bad) -> None:
-    """Is said in words."""
+def test_a_deleted_working_directory_is_an_error(bad: Bad) -> None:
+    """With a message, not a traceback."""
     line = 'mkdir gone; cd gone; rmdir ../gone; "$0" -m prowess list --home "$1"'
     done = subprocess.run(
         ["sh", "-c", line, sys.executable, str(bad.home)], capture_output=True, check=False, cwd=bad.home

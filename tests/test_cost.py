@@ -1,4 +1,4 @@
-"""What commands cost, counted, not timed: modules that are imported, files that are opened, folders that are listed."""
+"""The cost of commands, counted, not timed: imported modules, opened files, listed folders."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HEAVY = (
     *("ast", "bz2", "copy", "dataclasses", "datetime", "decimal", "difflib", "dis", "inspect", "linecache", "lzma"),
     *("string", "textwrap", "tokenize", "tomllib", "typing", "unicodedata", "urllib", "weakref", "yaml"),
 )
-"""Modules that no command that looks at healthy, plain skills may load. Each costs up to ten milliseconds."""
+"""Modules that no command may load for valid, plain skills. Each costs up to ten milliseconds."""
 
 
 def modules(code: str, *arguments: str, cwd: Path | None = None) -> set[str]:
@@ -75,21 +75,15 @@ COMMANDS = [
 
 
 def test_import_prowess_imports_nothing_but_itself() -> None:
-    """The names of its face are loaded on first use."""
+    """Public names are loaded on first use."""
     assert modules("import prowess") == {"prowess"}
 
 
 @pytest.mark.parametrize("arguments", COMMANDS)
-def test_no_command_loads_what_is_heavy(arguments: list[str], project: Path) -> None:
-    """Nor anything of a framework."""
+def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Path) -> None:
+    """No heavy module, no framework, JSON for JSON, hashes for digests, and no other command."""
     loaded = command(project, *arguments)
     assert {name for name in loaded if name in HEAVY or name.split(".")[0] in HEAVY} == set()
-
-
-@pytest.mark.parametrize("arguments", COMMANDS)
-def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Path) -> None:
-    """JSON for JSON, hashes for digests, no YAML where front matter is plain, no command but the chosen one."""
-    loaded = command(project, *arguments)
     name = arguments[0]
     assert {module for module in loaded if module.startswith("prowess.cli.")} <= {
         "prowess.cli._commands",
@@ -105,8 +99,8 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
     assert ("prowess.catalog._check" in loaded) == (name == "check")
 
 
-def test_to_mount_a_path_loads_nothing_that_looks_for_skills(project: Path) -> None:
-    """Only names need the catalog."""
+def test_mounting_a_path_loads_no_discovery(project: Path) -> None:
+    """Only mounting by name needs the catalog."""
     arguments = ["mount", ".agents/skills/pdf", "--to", str(project.parent / "agent")]
     loaded = command(project, *arguments)
     assert {module for module in loaded if module.startswith("prowess.cli.")} == {
@@ -115,33 +109,33 @@ def test_to_mount_a_path_loads_nothing_that_looks_for_skills(project: Path) -> N
         "prowess.cli._output",
         "prowess.cli.mount",
     }
-    looking = {
+    discovery = {
         "prowess.catalog._catalog",
         "prowess.catalog._precedence",
         "prowess.catalog._scan",
         "prowess.catalog._cached_catalog",
         "prowess.catalog._lazy",
     }
-    assert loaded & looking == set()
+    assert loaded & discovery == set()
     assert loaded & (set(HEAVY) - {"signal", "unicodedata", "yaml"}) == set()
 
 
-def test_the_version_costs_next_to_nothing(project: Path) -> None:
-    """Not even a parser of arguments."""
+def test_the_version_loads_almost_nothing(project: Path) -> None:
+    """Not even `argparse`."""
     loaded = command(project, "--version")
     assert {name for name in loaded if name.startswith("prowess")} == {"prowess", "prowess.cli"}
     assert not loaded & {"argparse", "dataclasses", "inspect"}
 
 
 def test_no_yaml_is_loaded_before_a_skill_is_read(tmp_path: Path) -> None:
-    """An empty project needs none."""
+    """An empty project needs no YAML."""
     (tmp_path / "project").mkdir()
     assert "yaml" not in command(tmp_path / "project", "list", "--host", "prowess", "--json")
     assert "yaml" not in command(tmp_path / "project", "prompt")
 
 
-def test_the_spine_loads_no_framework_of_any_extra() -> None:
-    """All of it at once."""
+def test_the_engine_loads_no_framework_of_any_extra() -> None:
+    """All modules below the adapters together."""
     loaded = modules(
         "import prowess.catalog, prowess.catalog._prompt, prowess.catalog._check; "
         "import prowess.skill._fix, prowess.cli._scaffold"
@@ -149,19 +143,19 @@ def test_the_spine_loads_no_framework_of_any_extra() -> None:
     assert {name for name in loaded if name.split(".")[0] in HEAVY} == set()
 
 
-def test_no_module_of_the_spine_asks_for_typing() -> None:
-    """What only type checkers read is imported for them alone; and no format is loaded before something is in it."""
+def test_no_module_of_the_engine_imports_typing() -> None:
+    """Imports for type checkers only are not run, and parsers of formats are imported on first use."""
     heavy = ("__main__", "agent", "adapters", "cli", "testing")
     names = [name for _, name, _ in pkgutil.walk_packages(prowess.__path__, "prowess.")]
-    spine = {name for name in names if name.split(".")[1] not in heavy}
-    assert len(spine) > 30
-    loaded = modules("".join(f"import {name}\n" for name in sorted(spine)))
-    assert spine <= loaded
+    engine = {name for name in names if name.split(".")[1] not in heavy}
+    assert len(engine) > 30
+    loaded = modules("".join(f"import {name}\n" for name in sorted(engine)))
+    assert engine <= loaded
     assert loaded & {"dataclasses", "inspect", "typing", "tomllib", "datetime", "yaml", "json", "hashlib"} == set()
 
 
 class Count:
-    """Counts what the system is asked."""
+    """Counts what the system is count_calls."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, below: Path) -> None:
         self.calls: Counter[tuple[str, str]] = Counter()
@@ -190,7 +184,7 @@ FLAT = [name for name in host_names() if name != "wink"]
 def test_a_flat_skill_costs_one_open_and_a_root_one_listing(
     host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """200 skills: each SKILL.md is opened once, nothing else is listed, opened or asked for by skill."""
+    """With 200 skills, each SKILL.md is opened once, and nothing else is listed, opened or read per skill."""
     roots = [root.path for root in load_host(host).roots if root.scope == "project" and root.path[0] not in "$~@/"]
     root = tmp_path / "repo" / roots[0]
     for number in range(200):
@@ -207,7 +201,7 @@ def test_a_flat_skill_costs_one_open_and_a_root_one_listing(
     assert len(skills) == 200
     assert all(times == 1 for (call, _), times in count.calls.items() if call == "open")
     others = {path for call, path in count.calls if call == "open"} - skills - {own}
-    # Codex reads a file beside SKILL.md, pi the ignore files of each folder.
+    # Codex reads a file beside SKILL.md, pi reads the ignore files of each folder.
     assert {os.path.basename(path) for path in others if "agents/openai.yaml" not in path} <= IGNORE
     listed = [path for call, path in count.calls if call in ("scandir", "listdir") and not path.startswith(f"{root}/")]
     assert listed == [str(root)]
@@ -215,8 +209,8 @@ def test_a_flat_skill_costs_one_open_and_a_root_one_listing(
     assert count.of("readlink") == 0
 
 
-def test_prowess_asks_nothing_but_open_of_a_skill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No question is asked that the open itself answers; what is not descended into is not listed."""
+def test_prowess_only_opens_each_skill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no `stat` before the open, and folders that are not entered are not listed."""
     root = tmp_path / "repo/.agents/skills"
     for number in range(200):
         skill(root / f"s{number:03}")
@@ -228,8 +222,8 @@ def test_prowess_asks_nothing_but_open_of_a_skill(tmp_path: Path, monkeypatch: p
     assert of_skills == {"open": 200}
 
 
-def test_hosts_share_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With one `Disk` a file is opened once for many hosts that read only its head."""
+def test_hosts_share_a_filesystem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is opened once for many hosts that read only its start."""
     from prowess.catalog._filesystem import Filesystem
 
     for number in range(20):
@@ -244,22 +238,22 @@ def test_hosts_share_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             == 20
         )
     monkeypatch.undo()
-    # Gemini CLI asks for a skill in the root itself, too.
+    # Gemini CLI also opens a skill in the root itself.
     assert count.of("open") - count.calls["open", f"{tmp_path}/repo/.agents/skills/SKILL.md"] == 20
     assert count.of("scandir") == 1
 
 
-# ── what one skill more costs ───────────────────────────────────────────────────────────────────────────────────────
+# ── the cost of one more skill ───────────────────────────────────────────────────────────────────────────────────────
 
 FEW, MANY = 100, 300
-"""Two projects of that many skills: what does not depend on their number cancels."""
+"""Skills in two projects: costs that do not depend on the number of skills cancel out."""
 SETTLE_SECONDS = 0.02
-"""Seconds, in place of `cache.SETTLED`."""
-WAYS = ("uncached", "cold", "warm")
+"""Seconds, instead of `_cache.SETTLE_NS`."""
+MODES = ("uncached", "cold", "warm")
 
 
-class Grown:
-    """Two projects, and discovery in each without a cache, with one that is empty, and with one that knows it."""
+class GrowingProjects:
+    """Two projects, and discovery in each without a cache, with an empty one, and with a filled one."""
 
     def __init__(self, top: Path, body: str = "") -> None:
         self.top = top
@@ -269,46 +263,46 @@ class Grown:
                 skill(self.repo(number) / f".agents/skills/s{at:03}", body=body)
         time.sleep(SETTLE_SECONDS * 2)
         self.caches = 0
-        for way in WAYS:
-            self.see(FEW, way)  # so that what is loaded or made but once is there
+        for mode in MODES:
+            self.prepare(FEW, mode)  # loads modules and fills caches
 
     def repo(self, number: int) -> Path:
         return self.top / f"repo-{number}"
 
-    def see(self, number: int, way: str) -> Callable[[], Catalog]:
-        """Prepare a discovery; it is run once here, but with an empty cache."""
+    def prepare(self, number: int, mode: str) -> Callable[[], Catalog]:
+        """Prepare a discovery; it runs once here, except with an empty cache."""
         env = {"PROWESS_NO_CACHE": "1"}
-        if way != "uncached":
+        if mode != "uncached":
             self.caches += 1
             cache = self.top / f"cache-{self.caches}"
             cache.mkdir(mode=0o700)
             env = {"PROWESS_CACHE_DIR": str(cache)}
         run = partial(discover, self.repo(number), home=self.top / "home", env=env)
-        if way != "cold":
+        if mode != "cold":
             run()
         return run
 
-    def each(self, way: str, measure: Callable[[Callable[[], Catalog]], Counter[str]]) -> dict[str, float]:
-        """Return what a skill more costs."""
-        few, many = (measure(self.see(number, way)) for number in (FEW, MANY))
+    def cost_per_skill(self, mode: str, measure: Callable[[Callable[[], Catalog]], Counter[str]]) -> dict[str, float]:
+        """Return the cost of one more skill."""
+        few, many = (measure(self.prepare(number, mode)) for number in (FEW, MANY))
         return {name: (many[name] - few[name]) / (MANY - FEW) for name in many if many[name] != few[name]}
 
 
-def settle_at_once(patch: pytest.MonkeyPatch) -> None:
+def settle_quickly(patch: pytest.MonkeyPatch) -> None:
     patch.setattr("prowess.catalog._cache.Cache", partial(Cache, settle_ns=int(SETTLE_SECONDS * 1_000_000_000)))
 
 
 @pytest.fixture
-def grown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grown:
-    settle_at_once(monkeypatch)
-    return Grown(tmp_path / "small")
+def projects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GrowingProjects:
+    settle_quickly(monkeypatch)
+    return GrowingProjects(tmp_path / "small")
 
 
 CALLS = ("open", "read", "write", "close", "fstat", "stat", "lstat", "readlink", "scandir", "listdir")
 
 
-def asked(run: Callable[[], Catalog]) -> Counter[str]:
-    """Count what the system is asked, and the bytes that are read, `at most` and really."""
+def count_calls(run: Callable[[], Catalog]) -> Counter[str]:
+    """Count system calls, and the bytes that are requested (`bytes at most`) and read."""
     counts: Counter[str] = Counter()
 
     def counting(name: str, real: Any) -> Any:
@@ -332,7 +326,7 @@ def asked(run: Callable[[], Catalog]) -> Counter[str]:
         for name in CALLS:
             real = getattr(os, name)
             patch.setattr(os, name, counting(name, real))
-            # Some take the call as a default, which was bound before.
+            # Some functions have the call as a default value.
             for function in functions:
                 defaults = function.__defaults__ or ()
                 if real in defaults:
@@ -342,8 +336,8 @@ def asked(run: Callable[[], Catalog]) -> Counter[str]:
     return counts
 
 
-def made(run: Callable[[], Catalog]) -> Counter[str]:
-    """Count the objects that a catalog is made of: those that hold others, and the blocks of memory of all."""
+def count_objects(run: Callable[[], Catalog]) -> Counter[str]:
+    """Count the objects of a catalog: containers, and the memory blocks of all objects."""
     gc.collect()
     collecting = gc.isenabled()
     gc.disable()
@@ -358,8 +352,8 @@ def made(run: Callable[[], Catalog]) -> Counter[str]:
     return Counter(objects=objects, blocks=blocks)
 
 
-def taken(run: Callable[[], Catalog]) -> Counter[str]:
-    """Return the most memory that discovery takes at a time, in bytes."""
+def peak_memory(run: Callable[[], Catalog]) -> Counter[str]:
+    """Return the peak of memory during discovery, in bytes."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -371,91 +365,93 @@ def taken(run: Callable[[], Catalog]) -> Counter[str]:
     return Counter(peak=peak)
 
 
-def alone(top: Path, way: str, measure: str) -> dict[str, float]:
-    """Return what a skill more costs, measured by `made` or `taken` in an interpreter of its own.
+def measure_alone(top: Path, mode: str, measure: str) -> dict[str, float]:
+    """Return the cost of one more skill, measured by a function of this module in a new interpreter.
 
-    Here the threads of pytest-xdist make objects while a discovery runs, and more of them on a busy machine.
+    In this interpreter the threads of pytest-xdist make objects during a discovery, more of them on a busy machine.
     """
     here = Path(__file__)
-    code = f"import sys; sys.path[:] = {[str(here.parent), *sys.path]}; import {here.stem} as cost; cost.print_each()"
+    code = f"import sys; sys.path[:] = {[str(here.parent), *sys.path]}; import {here.stem} as cost; cost.print_cost()"
     done = subprocess.run(
-        [sys.executable, "-c", code, str(top), way, measure],
+        [sys.executable, "-c", code, str(top), mode, measure],
         capture_output=True,
         text=True,
         check=False,
         env={**os.environ, "PYTHONHASHSEED": "0"},
     )
     assert done.returncode == 0, done.stderr
-    each: dict[str, float] = json.loads(done.stdout)
-    return each
+    cost: dict[str, float] = json.loads(done.stdout)
+    return cost
 
 
-def print_each() -> None:
-    """Print as JSON what a skill more costs; `alone` starts this with its arguments."""
-    top, way, measure = sys.argv[1:]
+def print_cost() -> None:
+    """Print the cost of one more skill as JSON; `measure_alone` calls this with its arguments."""
+    top, mode, measure = sys.argv[1:]
     with pytest.MonkeyPatch.context() as patch:
-        settle_at_once(patch)
-        print(json.dumps(Grown(Path(top)).each(way, {"made": made, "taken": taken}[measure])))
+        settle_quickly(patch)
+        measures = {"count_objects": count_objects, "peak_memory": peak_memory}
+        cost = GrowingProjects(Path(top)).cost_per_skill(mode, measures[measure])
+    print(json.dumps(cost))
 
 
 ONE_READ = {"open": 1, "fstat": 1, "read": 1, "close": 1}
 
 
-@pytest.mark.parametrize("way", ["uncached", "cold"])
-def test_a_skill_that_is_read_costs_one_open_one_fstat_and_one_read(way: str, grown: Grown) -> None:
-    """To keep the answer costs no call a skill: what the open told is what is noted."""
-    each = grown.each(way, asked)
-    assert each.pop("bytes") < 80
-    assert each == {**ONE_READ, "bytes at most": 4096}
+@pytest.mark.parametrize("mode", ["uncached", "cold"])
+def test_a_skill_that_is_read_costs_one_open_one_fstat_and_one_read(mode: str, projects: GrowingProjects) -> None:
+    """Storing the result costs no further call: the fingerprint is of the open file."""
+    cost = projects.cost_per_skill(mode, count_calls)
+    assert cost.pop("bytes") < 80
+    assert cost == {**ONE_READ, "bytes at most": 4096}
 
 
-@pytest.mark.parametrize("way", ["uncached", "cold"])
-def test_of_a_long_skill_only_the_first_4096_bytes_are_read(way: str, grown: Grown) -> None:
-    """Its front matter ends there; of its body nothing is asked."""
-    long = Grown(grown.top / "long", "x" * 20_000)
-    assert long.each(way, asked) == {**ONE_READ, "bytes at most": 4096, "bytes": 4096}
+@pytest.mark.parametrize("mode", ["uncached", "cold"])
+def test_only_the_first_4096_bytes_of_a_long_skill_are_read(mode: str, projects: GrowingProjects) -> None:
+    """Its front matter ends there; the body is not read."""
+    long = GrowingProjects(projects.top / "long", "x" * 20_000)
+    assert long.cost_per_skill(mode, count_calls) == {**ONE_READ, "bytes at most": 4096, "bytes": 4096}
 
 
-def test_a_skill_that_is_recalled_costs_one_lstat(grown: Grown) -> None:
-    """None is opened; of the one file that is read, its name, description, path and mark are part."""
-    each = grown.each("warm", asked)
-    size = each.pop("bytes")
-    # The path stands there twice, as what was looked at and as what was found; the mark is 48 bytes, and the name, the
-    # description, the number of its place and the marks between them come to less than 60.
-    assert size <= 2 * len(str(grown.repo(MANY) / ".agents/skills/s000/SKILL.md")) + 48 + 60
-    assert each == {"lstat": 1, "bytes at most": size}
+def test_a_cached_skill_costs_one_lstat(projects: GrowingProjects) -> None:
+    """No skill is opened; the cache file holds its name, description, path and fingerprint."""
+    cost = projects.cost_per_skill("warm", count_calls)
+    size = cost.pop("bytes")
+    # The file may hold the path twice, as a file that was read and as a skill; the fingerprint is 48 bytes, and the
+    # name, the description, the number of its root and the separators take less than 60.
+    assert size <= 2 * len(str(projects.repo(MANY) / ".agents/skills/s000/SKILL.md")) + 48 + 60
+    assert cost == {"lstat": 1, "bytes at most": size}
 
 
-# Entry and its source, Found, Glance and its requirements; with a cache the path of what was looked at and its mark
-# stay with them. Recalled: Entry and row, with name, description and path.
+# Entry and its source, FoundSkill, the fast fields; with an empty cache also the path and its fingerprint. From the
+# cache: Entry and its source, with name, description and path.
 OBJECTS = {"uncached": (5, 11), "cold": (5, 13), "warm": (2, 5)}
-"""Those that hold others, and blocks of memory of all, which are the same in Python 3.11, 3.12 and 3.13."""
+"""Containers, and memory blocks of all objects; the same in Python 3.11, 3.12 and 3.13."""
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_skill_is_made_of_few_objects(way: str, tmp_path: Path) -> None:
-    """One more a skill would be seen here; half a block is left to tables that grow."""
-    each = alone(tmp_path / "small", way, "made")
-    objects, blocks = OBJECTS[way]
-    assert each["objects"] <= objects
-    assert each["blocks"] < blocks + 0.5
+@pytest.mark.parametrize("mode", MODES)
+def test_a_skill_is_made_of_few_objects(mode: str, tmp_path: Path) -> None:
+    """One more object per skill fails this test; half a block is left for growing tables."""
+    cost = measure_alone(tmp_path / "small", mode, "count_objects")
+    objects, blocks = OBJECTS[mode]
+    assert cost["objects"] <= objects
+    assert cost["blocks"] < blocks + 0.5
 
 
-# Measured 940, 1,650 and 640 bytes with paths of 54 characters. While an answer is written, its path is there as text,
-# as bytes of two columns, of the whole body and of the whole file; of the others there is one, or two.
+# Measured 940, 1,650 and 640 bytes with paths of 54 characters. While a result is written, its path is in memory as
+# text, as bytes of two columns, of the body and of the whole file; in the other modes there are one or two copies.
 PEAK = {"uncached": (900, 2), "cold": (1330, 8), "warm": (500, 3)}
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_skill_takes_little_memory(way: str, tmp_path: Path) -> None:
-    """At the most there is at a time, besides the path so and so many times: ten thousand take 16 MB, not 40."""
-    least, paths = PEAK[way]
+@pytest.mark.parametrize("mode", MODES)
+def test_a_skill_takes_little_memory(mode: str, tmp_path: Path) -> None:
+    """The peak, besides some copies of the path: ten thousand skills take 16 MB, not 40."""
+    least, paths = PEAK[mode]
     top = tmp_path / "small"
     path = f"{top}/repo-{MANY}/.agents/skills/s000/SKILL.md"
-    assert alone(top, way, "taken")["peak"] < least + paths * len(path)
+    assert measure_alone(top, mode, "peak_memory")["peak"] < least + paths * len(path)
 
 
-# ── what a command loads that only recalls ──────────────────────────────────────────────────────────────────────────
+# ── modules of a cached command ──────────────────────────────────────────────────────────────────────────────────────
 
 WARM = {
     *(
@@ -471,7 +467,6 @@ WARM = {
     ),
     *(
         "prowess._internal.files",
-        "prowess.findings",
         "prowess.catalog._discover",
         "prowess.catalog._fingerprints",
         "prowess.catalog._prompt",
@@ -500,8 +495,8 @@ NOT_WARM = {
 }
 
 
-def test_a_block_that_is_recalled_loads_nothing_that_reads_or_decides(project: Path, tmp_path: Path) -> None:
-    """The second `prowess prompt` loads the cache, what it holds and what writes it."""
+def test_a_cached_prompt_loads_no_discovery(project: Path, tmp_path: Path) -> None:
+    """The second `prowess prompt` loads only the cache and what renders its catalog."""
     code = f"""
 import os
 os.environ["PROWESS_CACHE_DIR"] = {str(tmp_path / "cache")!r}

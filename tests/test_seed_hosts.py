@@ -1,4 +1,4 @@
-"""The hosts of the documents that asked for Prowess: a test for every rule they state about finding skills."""
+"""The hosts of the documents in `seeds`: a test for every rule they state about finding skills."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_infer_is_off_unless_enabled(
 
 
 def test_infer_project_settings_count_before_the_users(tmp_path: Path) -> None:
-    """Where both files say something, the project's does."""
+    """If both files have a value, the project's counts."""
     here = make_machine(tmp_path, "infer")
     skill(here.repo / ".infer/skills/pdf")
     (here.home / ".infer").mkdir()
@@ -147,7 +147,7 @@ def test_infer_disabled_skills_are_off_by_name(form: str, tmp_path: Path) -> Non
 
 
 def test_infer_without_a_skills_folder_sees_nothing(here: FakeMachine) -> None:
-    """No folder is no problem."""
+    """A missing folder is not a problem."""
     assert here.discover_skills().skills == ()
     assert here.discover_skills().findings == ()
 
@@ -169,7 +169,7 @@ BAD_FOR_INFER = [
 
 
 @pytest.mark.parametrize(("name", "description", "code"), BAD_FOR_INFER)
-def test_infer_skips_what_breaks_its_rules(name: str, description: str, code: str, tmp_path: Path) -> None:
+def test_infer_skips_a_skill_that_breaks_its_rules(name: str, description: str, code: str, tmp_path: Path) -> None:
     """Invalid skills are skipped with a warning, never a crash; their neighbours load."""
     here = make_machine(tmp_path, "infer", INFER_AGENT_SKILLS_ENABLED="true")
     folder = "folder" if code == "name-not-folder" else name or "folder"
@@ -182,7 +182,7 @@ def test_infer_skips_what_breaks_its_rules(name: str, description: str, code: st
     assert list(here.active()) == ["zz"]
 
 
-def test_infer_takes_what_just_keeps_its_limits(here: FakeMachine) -> None:
+def test_infer_loads_a_skill_at_its_limits(here: FakeMachine) -> None:
     """64 characters of name, 1,024 of description, keys of other vendors."""
     skill(here.repo / ".infer/skills" / ("a" * 64), description="é" * 1024, more="disabled: true\nversion: 1.10\n")
     assert list(here.active()) == ["a" * 64]
@@ -206,7 +206,7 @@ def test_infer_catalog_gives_name_description_path_and_how_to_activate(here: Fak
     )
 
 
-def test_infer_takes_a_published_skill_without_modification(here: FakeMachine) -> None:
+def test_infer_loads_a_published_skill_unchanged(here: FakeMachine) -> None:
     """A folder in the shape of github.com/anthropics/skills, with a licence and files beside."""
     folder = here.repo / ".infer/skills/webapp-testing"
     skill(folder, more="license: Complete terms in LICENSE.txt\n", body="# Web\n\nSee [x](references/x.md).")
@@ -256,15 +256,15 @@ def test_camel_without_a_repository_looks_at_the_working_directory(here: FakeMac
 
 
 def test_camel_scans_recursively_but_not_below_a_skill(here: FakeMachine) -> None:
-    """SKILL.md files are found however deep; a folder of a skill is not looked into."""
+    """SKILL.md files are found at any depth; a skill's folder is not scanned further."""
     skill(here.repo / ".camel/skills/a/b/c/d/e/f/deep")
     skill(here.repo / ".camel/skills/outer")
     skill(here.repo / ".camel/skills/outer/inner")
     assert sorted(here.active()) == ["deep", "outer"]
 
 
-def test_camel_skips_hidden_folders_and_links_and_says_so(here: FakeMachine) -> None:
-    """Skip hidden dirs and symlinks: each is told as a finding."""
+def test_camel_skips_and_reports_hidden_folders_and_links(here: FakeMachine) -> None:
+    """Skip hidden dirs and symlinks: each is a finding."""
     root = here.repo / ".camel/skills"
     skill(root / ".hidden/secret")
     skill(root / ".alone")
@@ -284,7 +284,7 @@ def test_camel_skips_hidden_folders_and_links_and_says_so(here: FakeMachine) -> 
 
 
 def test_camel_suppresses_findings_of_the_system(here: FakeMachine) -> None:
-    """System-scope errors are suppressed; the state still tells, and other scopes' findings stay."""
+    """System-scope errors are suppressed; the states and the findings of other scopes stay."""
     for folder in (here.etc / "camel/skills/bad", here.repo / ".camel/skills/wrong"):
         folder.mkdir(parents=True)
         (folder / "SKILL.md").write_text('---\nname: "\n---\n')
@@ -317,7 +317,7 @@ def test_camel_validates_length_limits(name: str, description: str, state: str, 
 
 
 def test_camel_reads_the_short_description(here: FakeMachine) -> None:
-    """`metadata.short-description` is kept for those who want it."""
+    """`metadata.short-description` is available to callers."""
     skill(here.repo / ".camel/skills/pdf", more="metadata:\n  short-description: PDF parsing\n")
     assert entry_in_folder(here.discover_skills(), "pdf").skill.short_description == "PDF parsing"
 
@@ -360,8 +360,8 @@ def test_aam_nested_skills_are_active(here: FakeMachine) -> None:
     assert set(here.active(here.repo / "services/a")) == want
 
 
-def test_aam_does_not_take_a_folder_of_a_skill_for_a_skills_folder(here: FakeMachine) -> None:
-    """What lies inside a skill is the skill's, also a folder called `skills`."""
+def test_aam_does_not_scan_a_folder_inside_a_skill(here: FakeMachine) -> None:
+    """Even if it is called `skills`."""
     skill(here.repo / "skills/pdf")
     skill(here.repo / "skills/pdf/skills/example")
     skill(here.repo / "skills/pdf/.claude/skills/example2")
@@ -369,7 +369,7 @@ def test_aam_does_not_take_a_folder_of_a_skill_for_a_skills_folder(here: FakeMac
 
 
 def test_aam_packages_are_always_namespaced(here: FakeMachine) -> None:
-    """Package skills are `package:skill` and never conflict with those that have no namespace."""
+    """Package skills are `package:skill` and never collide with skills without a namespace."""
     skill(here.repo / "skills/pdf", description="the project's")
     skill(here.repo / ".aam/packages/tools/skills/pdf", description="the package's")
     skill(here.repo / ".aam/packages/tools/skills/doc")
@@ -443,7 +443,7 @@ def test_initrunner_looks_in_six_places_and_the_first_wins(tmp_path: Path) -> No
         (paths.pop(0) / "SKILL.md").unlink()
 
 
-def test_initrunner_shadowing_is_said(here: FakeMachine) -> None:
+def test_initrunner_reports_shadowing(here: FakeMachine) -> None:
     """A warning is logged when shadowing occurs."""
     skill(here.repo / "skills/pdf", description="one")
     skill(here.home / ".agents/skills/pdf", description="two")
@@ -451,7 +451,7 @@ def test_initrunner_shadowing_is_said(here: FakeMachine) -> None:
 
 
 def test_initrunner_variable_may_hold_several_folders(tmp_path: Path) -> None:
-    """Folders in a path list, in their order; one that is not there is a finding."""
+    """A path list, in its order; a missing folder is a finding."""
     names = os.pathsep.join(str(tmp_path / name) for name in ("one", "absent", "two"))
     here = make_machine(tmp_path, "initrunner", INITRUNNER_SKILL_DIR=names)
     skill(here.top / "one/ab")
@@ -472,7 +472,7 @@ def test_initrunner_looks_one_level_deep_and_not_above(here: FakeMachine) -> Non
 
 @pytest.mark.parametrize("name", [".git", "node_modules", "__pycache__", ".venv", "dist"])
 def test_initrunner_skips_by_name(name: str, tmp_path: Path) -> None:
-    """Five names are skipped, and it is said where one of them holds a skill."""
+    """Five names are skipped; a skill in one of them is reported."""
     here = make_machine(tmp_path, "initrunner")
     skill(here.repo / "skills" / name, "ab")
     skill(here.repo / "skills/cd")
@@ -524,7 +524,7 @@ def many(here: FakeMachine, count: int) -> None:
         skill(here.repo / f"skills/s{number:03}")
 
 
-def test_initrunner_takes_fifty_and_says_what_it_left(here: FakeMachine) -> None:
+def test_initrunner_loads_fifty_and_reports_the_rest(here: FakeMachine) -> None:
     """Total discovered skills capped at 50: the first in order; the rest are `disabled` with that reason."""
     many(here, 53)
     skill(here.home / ".agents/skills/last")
@@ -538,7 +538,7 @@ def test_initrunner_takes_fifty_and_says_what_it_left(here: FakeMachine) -> None
 
 
 def test_initrunner_shadowed_skills_do_not_use_up_the_limit(here: FakeMachine) -> None:
-    """Only what would be in the catalog counts."""
+    """Only skills that would be in the catalog count."""
     many(here, 40)
     for number in range(40):
         skill(here.home / f".agents/skills/s{number:03}", description="other")
@@ -586,7 +586,7 @@ def test_initrunner_role_may_switch_discovery_off(here: FakeMachine) -> None:
 
 
 def test_initrunner_looks_beside_the_role(here: FakeMachine) -> None:
-    """The folder of `--role FILE` is where `skills` and `.agents/skills` are, wherever one stands."""
+    """`skills` and `.agents/skills` are in the folder of `--role FILE`, whatever the working directory."""
     skill(here.repo / "roles/skills/local")
     skill(here.repo / "roles/.agents/skills/agents")
     skill(here.repo / "skills/cwd")
@@ -597,7 +597,7 @@ def test_initrunner_looks_beside_the_role(here: FakeMachine) -> None:
 
 
 def test_initrunner_broken_role_is_a_finding(here: FakeMachine) -> None:
-    """A role that is not YAML, or not there, does not hide skills silently."""
+    """A role that is missing or not YAML does not hide skills silently."""
     skill(here.repo / "skills/pdf")
     role = here.repo / "role.yaml"
     role.write_text("spec: [\n")
@@ -606,7 +606,7 @@ def test_initrunner_broken_role_is_a_finding(here: FakeMachine) -> None:
     assert finding_codes(here.discover_skills(role=role)) == ["config-invalid"]
 
 
-def test_initrunner_does_not_mind_unknown_fields(here: FakeMachine) -> None:
+def test_initrunner_ignores_unknown_fields(here: FakeMachine) -> None:
     """Unknown fields are ignored; `tools` and `requires` are read."""
     skill(
         here.repo / "skills/research",
@@ -620,7 +620,7 @@ def test_initrunner_does_not_mind_unknown_fields(here: FakeMachine) -> None:
 # wink
 
 
-def test_wink_finds_nothing_by_itself(here: FakeMachine) -> None:
+def test_wink_scans_no_folder_by_default(here: FakeMachine) -> None:
     """Skills are mounted explicitly: no folder is scanned."""
     for folder in (".claude/skills/a", ".agents/skills/a", "skills/a"):
         skill(here.repo / folder)
@@ -644,7 +644,7 @@ STRICT = [
 
 @pytest.mark.parametrize(("name", "good"), STRICT)
 def test_wink_names_are_strict(name: str, good: bool, tmp_path: Path) -> None:
-    """The document's own examples, in a folder of that name that was named explicitly."""
+    """The document's own examples, in a folder of that name passed explicitly."""
     here = make_machine(tmp_path, "wink")
     skill(here.top / "dir" / name, f'"{name}"')
     assert here.states(skill_dirs=[here.top / "dir"]) == {f"dir/{name}": "active" if good else "rejected"}
@@ -679,7 +679,7 @@ def test_wink_validates_all_fields(text: str, code: str, tmp_path: Path) -> None
 
 
 def test_wink_takes_at_most_one_mebibyte(here: FakeMachine) -> None:
-    """1 MiB a file: one byte more is an error."""
+    """1 MiB per file: one more byte is an error."""
     file = skill(here.top / "dir/big")
     text = file.read_bytes()
     file.write_bytes(text + b"x" * (1024 * 1024 - len(text)))
@@ -711,8 +711,7 @@ def test_prowess_ranks_managed_project_extra_user(here: FakeMachine) -> None:
         (paths.pop(0) / "SKILL.md").unlink()
 
 
-def test_prowess_scopes(here: FakeMachine) -> None:
-    """Each root says where it belongs."""
+def test_each_root_of_prowess_has_a_scope(here: FakeMachine) -> None:
     skill(here.etc / "prowess/skills/a")
     skill(here.repo / ".agents/skills/b")
     skill(here.top / "extra/c")
@@ -723,14 +722,14 @@ def test_prowess_scopes(here: FakeMachine) -> None:
 
 
 def test_prowess_without_a_repository_looks_at_the_working_directory(here: FakeMachine) -> None:
-    """Without a git root there is no way up."""
+    """Without a git root no parents are scanned."""
     skill(here.top / "plain/.agents/skills/above")
     skill(here.top / "plain/in/.agents/skills/mine")
     assert list(here.active(here.top / "plain/in")) == ["mine"]
 
 
 def test_prowess_looks_four_levels_deep(here: FakeMachine) -> None:
-    """A skill on the fourth level is found, on the fifth it is a finding."""
+    """A skill on the fourth level is found; on the fifth it is a finding."""
     root = here.repo / ".agents/skills"
     skill(root / "1/2/3/four")
     five = skill(root / "a/b/c/d/five")
@@ -738,15 +737,15 @@ def test_prowess_looks_four_levels_deep(here: FakeMachine) -> None:
     assert [(item.code, item.path) for item in here.discover_skills().findings] == [("folder-too-deep", str(five))]
 
 
-def test_prowess_does_not_look_into_a_skill(here: FakeMachine) -> None:
-    """What lies in a skill's folder is the skill's own."""
+def test_prowess_does_not_scan_inside_a_skill(here: FakeMachine) -> None:
+    """Files in a skill's folder belong to the skill."""
     skill(here.repo / ".agents/skills/outer")
     skill(here.repo / ".agents/skills/outer/examples/inner")
     assert list(here.states()) == ["repo/.agents/skills/outer"]
 
 
 def test_prowess_links_may_point_inside_the_project_or_a_scanned_root(here: FakeMachine) -> None:
-    """A link out of both is a finding and is not followed, be it a folder's or a file's."""
+    """A link out of both is a finding and is not followed, for folders and files."""
     root = here.repo / ".agents/skills"
     inside = skill(here.repo / "common/inside")
     user = skill(here.home / ".claude/skills/users")
@@ -770,8 +769,8 @@ def test_prowess_links_may_point_inside_the_project_or_a_scanned_root(here: Fake
     ]
 
 
-def test_prowess_a_root_that_leads_out_of_the_project_does_not_widen_its_bounds(here: FakeMachine) -> None:
-    """A project cannot make the whole disk a scanned root by a link in the root's place; the user can."""
+def test_a_linked_root_does_not_widen_the_bounds_of_prowess(here: FakeMachine) -> None:
+    """A project cannot make the whole disk a scanned root with a link; the user can."""
     secret = here.top / "vault/secret.md"
     secret.parent.mkdir()
     secret.write_text("---\nname: stolen\ndescription: CANARY\n---\n")
@@ -791,7 +790,7 @@ def test_prowess_a_root_that_leads_out_of_the_project_does_not_widen_its_bounds(
 
 
 def test_prowess_names_compare_folded(here: FakeMachine) -> None:
-    """Names that differ in case or in Unicode form only are one name: the first wins."""
+    """Names that differ only in case or Unicode form are the same name: the first wins."""
     skill(here.repo / ".prowess/skills/one", "ﬁle", description="1")
     skill(here.repo / ".agents/skills/two", "FILE", description="2")
     assert here.states() == {"repo/.prowess/skills/one": "active", "repo/.agents/skills/two": "shadowed"}
@@ -827,36 +826,36 @@ def test_prowess_disabled_by_settings(here: FakeMachine) -> None:
 
 @pytest.mark.parametrize("host", ["infer", "camel", "aam", "initrunner", "wink", "prowess"])
 def test_a_skill_in_the_root_itself_is_not_silently_dropped(host: str, here: FakeMachine) -> None:
-    """Every SKILL.md in a place that is scanned is an entry or a finding."""
+    """Every SKILL.md in a scanned root is an entry or a finding."""
     agent = here.load_relocated_host()
     for root in agent.roots:
         if not root.path.startswith(("@", "$")) and "*" not in root.path:
             path = root.path.replace("~", str(here.home))
             skill(Path(path) if path.startswith("/") else here.repo / path)
-    told = {entry.path for entry in here.discover_skills().skills} | {
+    listed = {entry.path for entry in here.discover_skills().skills} | {
         item.path for item in here.discover_skills().findings
     }
     written = {str(path) for path in here.top.rglob("SKILL.md") if "etc/camel" not in str(path)}
-    assert written <= told
+    assert written <= listed
 
 
 @pytest.mark.parametrize("host", ["infer", "camel", "aam", "initrunner", "wink", "prowess"])
-def test_a_named_folder_may_be_a_skill_itself(host: str, here: FakeMachine) -> None:
-    """`--skill-dir` takes a folder of skills or one skill's own folder."""
+def test_a_skill_dir_may_be_a_skill_itself(host: str, here: FakeMachine) -> None:
+    """`--skill-dir` accepts a folder of skills or the folder of one skill."""
     skill(here.top / "one")
     assert here.active(skill_dirs=[here.top / "one"]) == ({"one": "one"})
 
 
 @pytest.mark.parametrize("host", ["infer", "camel", "aam", "initrunner", "wink"])
-def test_a_seed_says_where_it_was_read(host: str) -> None:
-    """The evidence is a document: none of these clients was run."""
+def test_each_seed_host_names_its_document(host: str) -> None:
+    """None of these clients was run."""
     loaded = load_host(host)
     assert loaded.documented
     assert not loaded.observed
 
 
 def test_a_managed_skill_is_read_from_etc() -> None:
-    """The hosts as they are shipped look in the real `/etc`: the tests above move it."""
+    """The shipped hosts scan the real `/etc`; the tests above move it."""
     scopes = {root.path: root.scope for name in ("aam", "camel", "prowess") for root in load_host(name).roots}
     assert scopes["/etc/aam/skills"] == scopes["/etc/prowess/skills"] == "managed"
     assert scopes["/etc/camel/skills"] == "system"

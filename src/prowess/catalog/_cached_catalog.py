@@ -18,15 +18,16 @@ import os
 import sys
 
 from prowess._internal.files import package_folder
-from prowess.findings import CODES, Finding, Severity
 
 from ._entry import Entry, State
 from ._fingerprints import fingerprint_paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Any
+
+    from prowess.findings import Finding
 
     from ._cache import CachedResult
     from ._precedence import ResolvedSkills
@@ -64,7 +65,7 @@ _UNUSUAL_TYPES: Mapping[str, Collection[object]] = {
     "findings": frozenset((list,)),
 }
 _NOTHING_UNUSUAL: Mapping[str, Any] = {}
-_STATES, _SEVERITIES, _CLEAN_FLAGS = frozenset(State), frozenset(Severity), frozenset(("", "0", "1"))
+_STATES, _CLEAN_FLAGS = frozenset(State), frozenset(("", "0", "1"))
 _FINDING_TYPES: Mapping[str, Collection[object]] = {
     "code": _TEXT,
     "severity": _TEXT,
@@ -162,7 +163,7 @@ class CachedCatalog:
         self.unusual = {int(at): attributes for at, attributes in table["odd"].items()}
         for item in table["findings"]:
             _check_finding(item)
-        self.findings = tuple(map(_finding, table["findings"]))
+        self.findings = _make_findings(table["findings"])
 
     def _validate(self) -> None:
         """Check all of the result now, so that no attribute fails later.
@@ -259,7 +260,7 @@ class CachedCatalog:
             requirements = unusual.get(name, {})
             return Requirements(**{key: tuple(texts) for key, texts in requirements.items()})
         if name == "findings" and self.clean_flags[at]:
-            return tuple(map(_finding, unusual.get("findings", ())))
+            return _make_findings(unusual.get("findings", ()))
         if name in UNUSUAL_ATTRIBUTES:
             if name in unusual:
                 return unusual[name]
@@ -296,18 +297,24 @@ def _check_types(table: dict[str, Any], types: Mapping[str, Collection[object]])
 
 
 def _check_finding(table: dict[str, Any]) -> None:
+    from prowess.findings import CODES, Severity
+
     _check_types(table, _FINDING_TYPES)
     positions = (table["line"], table["column"])
     if (
         table["code"] not in CODES
-        or table["severity"] not in _SEVERITIES
+        or table["severity"] not in list(Severity)
         or any(at is not None and at < 1 for at in positions)
     ):
         raise ValueError("invalid finding")
 
 
-def _finding(table: dict[str, Any]) -> Finding:
-    return Finding(**{**table, "severity": Severity(table["severity"])})
+def _make_findings(tables: Sequence[dict[str, Any]]) -> tuple[Finding, ...]:
+    if not tables:
+        return ()
+    from prowess.findings import Finding, Severity
+
+    return tuple(Finding(**{**table, "severity": Severity(table["severity"])}) for table in tables)
 
 
 _set_attribute = object.__setattr__
