@@ -1,4 +1,7 @@
-"""`docs/architecture.md` names files, functions and tests that exist; `test_docs.py` compares its generated parts."""
+"""`docs/architecture.md` and CONTRIBUTING.md name files, functions and tests that exist.
+
+`test_docs.py` compares the generated parts.
+"""
 
 from __future__ import annotations
 
@@ -95,3 +98,12 @@ def test_each_invariant_names_a_test() -> None:
 
 def test_the_glossary_has_fifteen_words() -> None:
     assert len(table("Glossary")) == 15
+
+
+def test_the_recipes_name_files_that_exist() -> None:
+    """Paths with a placeholder (NAME, CODE, TYPE) are new files."""
+    text = (TOP / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    words = [word for span in code(text.replace("```", "")) for word in span.split()]
+    paths = [word for word in words if re.match(r"(src|tests|docs)/", word) and not re.search(r"[A-Z]{4}", word)]
+    assert len(paths) >= 20
+    assert missing(paths, TOP) == []
