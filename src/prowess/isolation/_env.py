@@ -114,7 +114,7 @@ def variable_problems(host: Host, env: Mapping[str, str] | None, api_key: str | 
             yield ConfigError(message, hint="leave one of them out")
 
 
-def _is_value(value: Any) -> bool:
+def _is_value(value: object) -> bool:
     """Return whether a variable can have this value."""
     try:
         return isinstance(value, str) and b"\0" not in os.fsencode(value)

@@ -234,7 +234,7 @@ class EphemeralHome:
             self._signals.__exit__(None, None, None)
 
 
-def _checked_config(config: Any) -> IsolationConfig:
+def _checked_config(config: object) -> IsolationConfig:
     """Return the configuration, or the default one.
 
     Raises:

@@ -17,7 +17,7 @@ from prowess.errors import ConfigError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any, Self
+    from typing import Self
 
     from prowess.hosts import Host
 
@@ -81,7 +81,10 @@ def policy_problems(
 ) -> Iterator[ConfigError]:
     """Yield what is wrong with the policies, and which of them a client has no setting for."""
     # Callers without a type checker may pass anything.
-    policies: Any = (("network_policy", network, NetworkPolicy), ("sandbox", sandbox, SandboxConfig))
+    policies: tuple[tuple[str, object, type], ...] = (
+        ("network_policy", network, NetworkPolicy),
+        ("sandbox", sandbox, SandboxConfig),
+    )
     wrong = [(name, cls) for name, value, cls in policies if value is not None and not isinstance(value, cls)]
     if wrong:
         for name, cls in wrong:
@@ -138,7 +141,7 @@ def _codex_problems(host: Host, sandbox: SandboxConfig, user_home: str) -> Itera
                 yield ConfigError(message, hint="name the whole folder in `readable_paths`, or leave it out")
 
 
-def _domain_problems(domains: Any) -> Iterator[ConfigError]:
+def _domain_problems(domains: object) -> Iterator[ConfigError]:
     if not isinstance(domains, list | tuple | set | frozenset) or not all(isinstance(item, str) for item in domains):
         yield ConfigError("`allowed_domains` is not a list of strings", hint='write `("github.com",)`')
         return
@@ -148,7 +151,7 @@ def _domain_problems(domains: Any) -> Iterator[ConfigError]:
             yield ConfigError(f"{quoted(domain)} is not a valid domain", hint=hint)
 
 
-def _is_text_list(value: Any) -> bool:
+def _is_text_list(value: object) -> bool:
     """Return whether a value is a list of printable strings or paths, none of them empty."""
     if not isinstance(value, list | tuple):
         return False
@@ -203,7 +206,7 @@ def _absolute_paths(paths: Iterable[str]) -> list[str]:
 
 def _claude_settings(host: Host, network: NetworkPolicy | None, sandbox: SandboxConfig, user_home: str) -> Files:
     """Return `settings.json` of Claude Code. The keys are those of its schema: it ignores unknown ones."""
-    table: dict[str, Any] = {
+    table: dict[str, object] = {
         "enabled": True,
         # Without this it goes on unsandboxed if it cannot create a sandbox.
         "failIfUnavailable": True,
@@ -218,7 +221,7 @@ def _claude_settings(host: Host, network: NetworkPolicy | None, sandbox: Sandbox
         "credentials": {"envVars": [{"name": host.isolated.key_variable, "mode": "deny"}]},
     }
     # Hooks in the front matter of a skill would run outside the sandbox.
-    settings: dict[str, Any] = {"sandbox": table, "disableAllHooks": True}
+    settings: dict[str, object] = {"sandbox": table, "disableAllHooks": True}
     if network is not None:
         domains = _lowercase_domains(network)
         table["network"] = {"allowedDomains": domains, "strictAllowlist": True}
@@ -236,8 +239,8 @@ def _codex_settings(network: NetworkPolicy | None, sandbox: SandboxConfig | None
 
     It uses a permission profile: in the mode `workspace-write` commands could write to all of `/tmp`, home included.
     """
-    top: dict[str, Any] = {"check_for_update_on_startup": False}
-    tables: dict[str, dict[str, Any]] = {
+    top: dict[str, object] = {"check_for_update_on_startup": False}
+    tables: dict[str, dict[str, object]] = {
         "features": {"plugins": False, "apps": False, "shell_snapshot": False},
         "analytics": {"enabled": False},
         "shell_environment_policy": {"inherit": "core"},
@@ -271,7 +274,7 @@ def _codex_settings(network: NetworkPolicy | None, sandbox: SandboxConfig | None
 
 def _gemini_settings(workdir: str, *, key: bool) -> Files:
     """Return the settings of Gemini CLI: it connects only to its model, and trusts the empty folder beside its home."""
-    settings: dict[str, Any] = {
+    settings: dict[str, object] = {
         "general": {"enableAutoUpdate": False},
         "privacy": {"usageStatisticsEnabled": False},
     }
@@ -291,14 +294,14 @@ def _dump_json(value: object) -> str:
     return json.dumps(value, indent=2) + "\n"
 
 
-def _dump_toml(top: Mapping[str, Any], tables: Mapping[str, Mapping[str, Any]]) -> str:
+def _dump_toml(top: Mapping[str, object], tables: Mapping[str, Mapping[str, object]]) -> str:
     """Write tables of strings, booleans and lists of strings as TOML. Its strings are written as JSON strings."""
     import json
 
     def dumps(value: object) -> str:
         return json.dumps(value, ensure_ascii=False)
 
-    def lines(table: Mapping[str, Any]) -> list[str]:
+    def lines(table: Mapping[str, object]) -> list[str]:
         return [f"{dumps(key)} = {dumps(value)}" for key, value in table.items()]
 
     sections = [lines(top), *([f"[{name}]", *lines(table)] for name, table in tables.items())]

@@ -74,7 +74,7 @@ def skills_root(host: str) -> str:
 # Type checkers see wrong arguments; callers without one get an error that says what to pass.
 
 
-def path_text(path: Any, what: str) -> str:
+def path_text(path: object, what: str) -> str:
     """Return a path as a string.
 
     Raises:
@@ -86,7 +86,7 @@ def path_text(path: Any, what: str) -> str:
     return text
 
 
-def absolute_home(home: Any) -> str:
+def absolute_home(home: object) -> str:
     """Return the absolute path of a home.
 
     Raises:

@@ -14,8 +14,6 @@ from prowess._internal.frozen import Frozen
 from ._record import MountRecord, is_file_name, parse_json, parse_record
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 __all__ = ["JOURNAL_FILE", "Change", "Journal", "inode", "parse_journal"]
 
@@ -60,6 +58,8 @@ def parse_journal(data: bytes) -> Journal | None:
     """
     try:
         table = parse_json(data)
+        if not isinstance(table, dict):
+            return None
         changes = table["changes"]
         record = parse_record(table["record"])
         if not all(_is_change(change) for change in changes):
@@ -69,7 +69,7 @@ def parse_journal(data: bytes) -> Journal | None:
     return Journal(changes=tuple(Change(**change) for change in changes), record=record)
 
 
-def _is_change(change: Any) -> bool:
+def _is_change(change: object) -> bool:
     return (
         isinstance(change, dict)
         and change.keys() == {"name", "new", "old"}

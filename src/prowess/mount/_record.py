@@ -18,8 +18,6 @@ from prowess._internal.text import describe_os_error, neutral
 from prowess.errors import SkillMountError
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 __all__ = [
     "MountRecord",
@@ -133,7 +131,7 @@ def read_small_file(dir_fd: int, name: str, display_path: str) -> bytes | None:
         os.close(fd)
 
 
-def parse_json(data: bytes) -> Any:
+def parse_json(data: bytes) -> object:
     """Parse JSON.
 
     Raises:
@@ -142,10 +140,11 @@ def parse_json(data: bytes) -> Any:
     """
     import json
 
-    return json.loads(data.decode())
+    value: object = json.loads(data.decode())
+    return value
 
 
-def parse_record(table: Any) -> MountRecord:
+def parse_record(table: object) -> MountRecord:
     """Make a mount record from its JSON.
 
     Raises:
@@ -167,7 +166,7 @@ def parse_record(table: Any) -> MountRecord:
     return MountRecord(skills=tuple(skills), made=tuple(made))
 
 
-def is_file_name(text: Any) -> bool:
+def is_file_name(text: object) -> bool:
     """Return whether a value is the name of a file inside a folder, and not a path that leads elsewhere."""
     if not isinstance(text, str) or text in ("", ".", "..") or "/" in text or "\0" in text:
         return False
