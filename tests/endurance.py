@@ -115,9 +115,9 @@ class World:
         return part(self.expected(f"v{version}"), f"{ROOT}/{name}")
 
 
-def world(top: Path) -> World:
+def make_world(top: Path) -> World:
     """Write the skills, and create the homes."""
-    made = World(top)
+    world = World(top)
     for version in (1, 2):
         for name in NAMES:
             folder = top / f"v{version}" / name
@@ -127,7 +127,7 @@ def world(top: Path) -> World:
             (folder / "scripts/run.sh").chmod(0o755)
             if version == 2:
                 (folder / "more.md").write_text("2\n")
-    others = made.home("others")
+    others = world.home("others")
     hand = others / ROOT / "hand"
     hand.mkdir(parents=True)
     (hand / "SKILL.md").write_text("---\nname: hand\ndescription: Made by hand.\n---\n")
@@ -136,9 +136,9 @@ def world(top: Path) -> World:
     (kept / "SKILL.md").write_text("---\nname: kept\ndescription: Mounted before.\n---\n")
     mount([SkillMount(kept)], others, host=HOST)
     for version in (1, 2):
-        shutil.copytree(others, made.home(f"v{version}"))
-        mount(made.sources(version), made.home(f"v{version}"), host=HOST)
-    return made
+        shutil.copytree(others, world.home(f"v{version}"))
+        mount(world.sources(version), world.home(f"v{version}"), host=HOST)
+    return world
 
 
 CHANGES: dict[str, tuple[str, str, Callable[[World, Path], object]]] = {
@@ -413,17 +413,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4)))
     args = parser.parse_args()
     print(f"seed {args.seed}", flush=True)
-    with tempfile.TemporaryDirectory() as where:
-        made = world(Path(where).resolve())
+    with tempfile.TemporaryDirectory() as folder:
+        world = make_world(Path(folder).resolve())
         for change in CHANGES:
             for exchanged in (True, False):
-                counts = killed_at_every_step(made, change, exchanged=exchanged)
+                counts = killed_at_every_step(world, change, exchanged=exchanged)
                 how = "" if exchanged else ", without exchanging folders"
                 print(f"{change}, killed before each of its {counts['steps']} steps{how}: whole", flush=True)
         started = time.monotonic()
-        counts = killed_at_random(made, args.points, args.seed)
+        counts = killed_at_random(world, args.points, args.seed)
         print(f"{args.points:,} processes killed in {time.monotonic() - started:.0f} s\n{summary(counts)}", flush=True)
-        seconds = many_at_once(made, 16, args.rounds, args.seed)
+        seconds = many_at_once(world, 16, args.rounds, args.seed)
         print(f"16 processes, {args.rounds} rounds each, in {seconds:.0f} s: whole skills, no deadlock")
 
 

@@ -118,10 +118,10 @@ def test_variables_that_move_a_client_out_of_its_home_are_refused(name: str) -> 
         ({"A": None}, "the value of `A` is not a string without NUL characters"),
     ],
 )
-def test_invalid_variables_are_refused(env: dict[str, str], words: str) -> None:
+def test_invalid_variables_are_refused(env: dict[str, str], message: str) -> None:
     """The message does not contain the value."""
     (problem,) = variable_problems(load_host("codex"), env, None)
-    assert str(problem) == words
+    assert str(problem) == message
 
 
 def test_any_other_variable_can_be_set_in_env() -> None:

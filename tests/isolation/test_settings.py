@@ -291,9 +291,9 @@ REFUSED: list[tuple[str, Any, Any, list[str]]] = [
 
 
 @pytest.mark.parametrize(("host", "network", "sandbox", "words"), REFUSED)
-def test_invalid_policies_are_refused(host: str, network: Any, sandbox: Any, words: list[str]) -> None:
+def test_invalid_policies_are_refused(host: str, network: Any, sandbox: Any, message: list[str]) -> None:
     """All problems are reported."""
-    assert problems(host, network, sandbox) == words
+    assert problems(host, network, sandbox) == message
 
 
 def test_paths_are_written_absolute(user: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,28 +80,28 @@ def test_a_single_file_becomes_a_folder(top: Path, home: Path) -> None:
     """`my-skill.md` becomes `my-skill/SKILL.md`; no other file of its folder is copied."""
     write_file(top / "prompts/my-skill.md", skill_text(name="my-skill")).chmod(0o664)
     write_file(top / "prompts/other.md", "x")
-    (done,) = mount([SkillMount(top / "prompts/my-skill.md")], home, host=HOST).skills
+    (mounted,) = mount([SkillMount(top / "prompts/my-skill.md")], home, host=HOST).skills
     mode = stat.S_IMODE((top / "prompts").stat().st_mode) & 0o755
     assert content(home / ROOT / "my-skill") == {
         "": ("folder", mode, b""),
         "SKILL.md": ("file", 0o644, skill_text(name="my-skill").encode()),
     }
-    assert (done.files, done.renamed_from) == (1, None)
-    assert done.digest == skill_digest(done.destination)
+    assert (mounted.files, mounted.renamed_from) == (1, None)
+    assert mounted.digest == skill_digest(mounted.destination)
 
 
 def test_another_name_is_written_only_into_the_copy(top: Path, home: Path) -> None:
     """The source is unchanged; the report has its old name."""
     source = varied_skill(top / "review-v2")
     before = content(source)
-    (done,) = mount([SkillMount(source, "code-review")], home, host=HOST).skills
+    (mounted,) = mount([SkillMount(source, "code-review")], home, host=HOST).skills
     copy = home / ROOT / "code-review"
-    assert (done.name, done.renamed_from) == ("code-review", "review-v2")
+    assert (mounted.name, mounted.renamed_from) == ("code-review", "review-v2")
     assert content(source) == before
     text = before["SKILL.md"][2].replace(b"name: review-v2\n", b"name: code-review\n")
     expected = before | {"SKILL.md": (*before["SKILL.md"][:2], text)}
     assert content(copy) == {path: (kind, mode & ~0o022, data) for path, (kind, mode, data) in expected.items()}
-    assert done.digest == skill_digest(str(copy))
+    assert mounted.digest == skill_digest(str(copy))
     (row,) = json.loads((home / ".claude/.prowess-skills.json").read_text())["skills"]
     assert row["seal"] == integrity_digest(str(copy))
 
@@ -151,9 +151,9 @@ def test_only_the_line_of_the_name_is_rewritten(row: str, top: Path, home: Path)
             )
         ]
         return
-    (done,) = mount(config, home, host=HOST).skills
+    (mounted,) = mount(config, home, host=HOST).skills
     assert (home / ROOT / "ink/SKILL.md").read_bytes() == after
-    assert done.renamed_from == ("pdf" if before != after else None)
+    assert mounted.renamed_from == ("pdf" if before != after else None)
 
 
 @pytest.mark.parametrize("name", ["true", "no", "null", "1", "1e3", "0x1", "2026-01-01", "y", "off"])
@@ -212,9 +212,9 @@ def test_mounting_again_replaces_the_whole_copy(top: Path, home: Path) -> None:
     mount([SkillMount(source)], home, host=HOST)
     shutil.rmtree(source / "scripts")
     skill(source, body="New.")
-    (done,) = mount([SkillMount(source)], home, host=HOST).skills
+    (mounted,) = mount([SkillMount(source)], home, host=HOST).skills
     fresh = mount([SkillMount(source)], top / "fresh", host=HOST).skills[0]
-    assert content(done.destination) == content(fresh.destination)
+    assert content(mounted.destination) == content(fresh.destination)
     assert sorted(os.listdir(home / ".claude")) == [".prowess-skills.json", "skills"]
 
 
@@ -239,10 +239,12 @@ def test_other_files_are_not_touched(top: Path, home: Path) -> None:
 
 
 def test_applying_a_plan_twice_is_the_same_as_once(top: Path, home: Path) -> None:
-    made = plan([SkillMount(varied_skill(top / "pdf")), SkillMount(skill(top / "ink").parent, "pen")], home, host=HOST)
-    report = apply(made)
+    planned = plan(
+        [SkillMount(varied_skill(top / "pdf")), SkillMount(skill(top / "ink").parent, "pen")], home, host=HOST
+    )
+    report = apply(planned)
     once = content(home)
-    assert apply(made) == report
+    assert apply(planned) == report
     assert content(home) == once
 
 
@@ -279,23 +281,23 @@ def test_a_plan_for_a_skill_that_has_changed_since_does_nothing(row: str, there:
     mounts = [SkillMount(skill(top / "ink").parent), SkillMount(varied_skill(top / "pdf"))]
     if there != "no home":
         mount(mounts, home, host=HOST)
-    made = plan(mounts, home, host=HOST)
-    change, words = LATER[row]
+    planned = plan(mounts, home, host=HOST)
+    change, message = LATER[row]
     change(top / "pdf")
     before = content(top)
     with pytest.raises(SkillMountError) as error:
-        apply(made)
-    assert str(error.value).replace(str(top), "TOP") == words
+        apply(planned)
+    assert str(error.value).replace(str(top), "TOP") == message
     assert content(top) == before
 
 
 def test_a_plan_does_not_replace_a_folder_created_since(top: Path, home: Path) -> None:
     """The target is checked again under the lock."""
-    made = plan([SkillMount(skill(top / "ink").parent), SkillMount(skill(top / "pdf").parent)], home, host=HOST)
+    planned = plan([SkillMount(skill(top / "ink").parent), SkillMount(skill(top / "pdf").parent)], home, host=HOST)
     skill(home / ROOT / "pdf", body="mine")
     before = content(top)
     with pytest.raises(SkillMountError) as error:
-        apply(made)
+        apply(planned)
     assert str(error.value) == f"`{home}/{ROOT}/pdf` already exists, and Prowess did not mount it"
     assert content(top) == before
 
@@ -323,16 +325,16 @@ def write_tree(folder: Path, what: dict[str, Any]) -> None:
 @given(FOLDERS)
 def test_any_skill_is_mounted_identically_and_removed_completely(what: dict[str, Any]) -> None:
     """For any names, content and permissions. Mounting twice is the same as once."""
-    with tempfile.TemporaryDirectory() as made:
-        top = Path(made).resolve()
+    with tempfile.TemporaryDirectory() as folder:
+        top = Path(folder).resolve()
         skill(top / "pdf")
         write_tree(top / "pdf", what)
-        (done,) = mount([SkillMount(top / "pdf")], top / "home", host=HOST).skills
+        (mounted,) = mount([SkillMount(top / "pdf")], top / "home", host=HOST).skills
         expected = {path: (kind, mode & ~0o022, data) for path, (kind, mode, data) in content(top / "pdf").items()}
-        assert content(done.destination) == expected
-        assert done.digest == skill_digest(str(top / "pdf")) == skill_digest(done.destination)
+        assert content(mounted.destination) == expected
+        assert mounted.digest == skill_digest(str(top / "pdf")) == skill_digest(mounted.destination)
         (row,) = json.loads((top / "home/.claude/.prowess-skills.json").read_text())["skills"]
-        assert row["seal"] == integrity_digest(done.destination)
+        assert row["seal"] == integrity_digest(mounted.destination)
         once = content(top / "home")
         mount([SkillMount(top / "pdf")], top / "home", host=HOST)
         assert content(top / "home") == once

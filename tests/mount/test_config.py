@@ -88,12 +88,12 @@ def test_every_host_with_a_user_root_is_in_the_table() -> None:
 @pytest.mark.parametrize("host", ROOTS)
 def test_a_skill_is_mounted_where_its_host_finds_it(host: str, top: Path, home: Path) -> None:
     """The host finds that skill there, and nothing else."""
-    (done,) = mount([SkillMount(varied_skill(top / "pdf"))], home, host=host).skills
-    assert done.destination == str(home / ROOTS[host] / "pdf")
+    (mounted,) = mount([SkillMount(varied_skill(top / "pdf"))], home, host=host).skills
+    assert mounted.destination == str(home / ROOTS[host] / "pdf")
     (top / "work").mkdir()
     seen = discover(top / "work", host=host, home=home, env={"INFER_AGENT_SKILLS_ENABLED": "true"}, cache=False)
-    assert [entry.path for entry in seen.active] == [f"{done.destination}/SKILL.md"]
-    assert unmount(None, home, host=host) == (done.destination,)
+    assert [entry.path for entry in seen.active] == [f"{mounted.destination}/SKILL.md"]
+    assert unmount(None, home, host=host) == (mounted.destination,)
     assert content(home) == {"": ("folder", stat.S_IMODE(home.stat().st_mode), b"")}
 
 
@@ -137,14 +137,14 @@ def test_arguments_of_a_wrong_type_are_refused(top: Path) -> None:
         ([SkillMount(source)], "a\0b", "is not a valid path"),
         ([SkillMount(source)], "/\ud800", "is not a valid path"),
     ]
-    for skills, place, words in wrong:
-        with pytest.raises(SkillMountError, match=words) as error:
+    for skills, place, message in wrong:
+        with pytest.raises(SkillMountError, match=message) as error:
             mount(skills, place, host=HOST)
         assert error.value.hint
     assert not home.exists()
     mount([SkillMount(source, "a"), SkillMount(source, "b")], home, host=HOST)
     names: list[tuple[Any, str]] = [("ab", "must be a list, not str"), (5, "not int"), ([None], "must be a string")]
-    for name, words in names:
-        with pytest.raises(SkillMountError, match=words):
+    for name, message in names:
+        with pytest.raises(SkillMountError, match=message):
             unmount(name, home, host=HOST)
     assert len(unmount(None, home, host=HOST)) == 2

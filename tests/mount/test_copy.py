@@ -56,24 +56,24 @@ def opened(folder: Path) -> Iterator[int]:
 
 def test_a_folder_is_measured_without_reading_a_file(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "read", None)
-    made = measure_folder(str(top / "pdf"))
+    tree = measure_folder(str(top / "pdf"))
     size = sum(file.stat().st_size for file in (top / "pdf").rglob("*") if file.is_file())
-    assert (made.source_folder, made.files, made.size, made.problems) == (str(top / "pdf"), 3, size, ())
-    assert [name for name, _ in made.top.files] == ["SKILL.md"]
-    ((name, sub),) = made.top.folders
+    assert (tree.source_folder, tree.files, tree.size, tree.problems) == (str(top / "pdf"), 3, size, ())
+    assert [name for name, _ in tree.top.files] == ["SKILL.md"]
+    ((name, sub),) = tree.top.folders
     assert (name, sorted(file for file, _ in sub.files), sub.folders) == ("sub", ["a.md", "b.md"], ())
 
 
 def test_a_single_file_is_measured_under_its_new_name(top: Path) -> None:
     """And no other file of its folder."""
-    made = measure_file(str(top / "pdf/sub/a.md"), "SKILL.md")
-    assert (made.source_folder, dict(made.names), made.files, made.size) == (
+    tree = measure_file(str(top / "pdf/sub/a.md"), "SKILL.md")
+    assert (tree.source_folder, dict(tree.names), tree.files, tree.size) == (
         str(top / "pdf/sub"),
         {"a.md": "SKILL.md"},
         1,
         40,
     )
-    assert [name for name, _ in made.top.files] == ["a.md"]
+    assert [name for name, _ in tree.top.files] == ["a.md"]
 
 
 @pytest.mark.parametrize(
@@ -84,12 +84,12 @@ def test_a_single_file_is_measured_under_its_new_name(top: Path) -> None:
         pytest.param("pdf/SKILL.md", "cannot be opened: not a directory", id="a file"),
     ],
 )
-def test_only_a_folder_is_measured(path: str, words: str, top: Path) -> None:
+def test_only_a_folder_is_measured(path: str, message: str, top: Path) -> None:
     """Not the target of a link."""
     (top / "link").symlink_to("pdf")
     with pytest.raises(SkillMountError) as error:
         measure_folder(str(top / path))
-    assert str(error.value) == f"`{top}/{path}` {words}"
+    assert str(error.value) == f"`{top}/{path}` {message}"
 
 
 # ── changes after measuring ──────────────────────────────────────────────────────────────────────────────────────────
@@ -176,7 +176,7 @@ def just_before(call: str, when: Callable[..., bool], change: Callable[[], objec
 @pytest.mark.parametrize("row", SWAPPED)
 def test_a_file_replaced_just_before_it_is_opened_is_not_copied(row: str, top: Path) -> None:
     """Nothing of the replacement is read, and the home is not created."""
-    name, change, words = SWAPPED[row]
+    name, change, message = SWAPPED[row]
     path = top / "pdf/sub" if name == "sub" else top / "pdf/sub" / name
     opens = [0]
 
@@ -188,7 +188,7 @@ def test_a_file_replaced_just_before_it_is_opened_is_not_copied(row: str, top: P
     before = content(top / "into")
     with just_before("open", when, lambda: change(path)), pytest.raises(SkillMountError) as error:
         mount([SkillMount(top / "pdf")], top / "into/home", host=HOST)
-    assert str(error.value) == f"{top}/pdf: {words}"
+    assert str(error.value) == f"{top}/pdf: {message}"
     assert content(top / "into") == before
 
 
@@ -204,7 +204,7 @@ GROWING: dict[str, Callable[[Path], object]] = {
 def test_a_file_that_changes_while_it_is_read_is_not_copied(row: str, top: Path) -> None:
     """No more than one byte beyond the measured size is read."""
     path = top / "pdf/sub/a.md"
-    made = measure_folder(str(top / "pdf"))
+    tree = measure_folder(str(top / "pdf"))
     sizes: list[int] = []
     real = os.read
 
@@ -222,14 +222,14 @@ def test_a_file_that_changes_while_it_is_read_is_not_copied(row: str, top: Path)
         just_before("read", is_it, lambda: GROWING[row](path)),
         pytest.raises(SkillMountError) as error,
     ):
-        copy_tree(made, into, "pdf")
+        copy_tree(tree, into, "pdf")
     assert str(error.value) == "`sub/a.md` changed while it was copied"
     assert sizes[-1] <= 41
 
 
 def test_a_file_that_changes_after_it_was_read_is_not_copied(top: Path) -> None:
     path = top / "pdf/sub/a.md"
-    made = measure_folder(str(top / "pdf"))
+    tree = measure_folder(str(top / "pdf"))
 
     def when(_: int, data: bytes) -> bool:
         return bytes(data) == b"a.md" * 10
@@ -239,31 +239,31 @@ def test_a_file_that_changes_after_it_was_read_is_not_copied(top: Path) -> None:
         just_before("write", when, lambda: path.write_text("b" * 40)),
         pytest.raises(SkillMountError) as error,
     ):
-        copy_tree(made, into, "pdf")
+        copy_tree(tree, into, "pdf")
     assert str(error.value) == "`sub/a.md` changed while it was copied"
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_short_reads_and_writes_make_the_same_copy(size: int, top: Path) -> None:
     """A short write is continued, and a short read is not the end of a file."""
-    made = measure_folder(str(top / "pdf"))
+    tree = measure_folder(str(top / "pdf"))
     little: dict[str, Any] = {
         "read": lambda fd, most, read=os.read: read(fd, min(most, size)),
         "write": lambda fd, data, write=os.write: write(fd, data[:size]),
     }
     with opened(top / "into") as into, patch.multiple(os, **little):
-        copied = copy_tree(made, into, "pdf")
+        copied = copy_tree(tree, into, "pdf")
     assert copied.digest == skill_digest(str(top / "pdf")) == skill_digest(str(top / "into/pdf"))
     assert copied.integrity == integrity_digest(str(top / "into/pdf"))
 
 
 def test_an_existing_target_is_not_written_to(top: Path) -> None:
     """Not even if it is a link."""
-    made = measure_folder(str(top / "pdf"))
+    tree = measure_folder(str(top / "pdf"))
     (top / "into/pdf").symlink_to("../outside")
     before = content(top / "outside")
     with opened(top / "into") as into, pytest.raises(SkillMountError) as error:
-        copy_tree(made, into, "pdf")
+        copy_tree(tree, into, "pdf")
     assert str(error.value) == "cannot copy the skill: file exists"
     assert content(top / "outside") == before
 
@@ -274,12 +274,12 @@ def test_no_descriptor_is_left_open(top: Path) -> None:
     def count() -> int:
         return len(os.listdir("/dev/fd"))
 
-    made, before = measure_folder(str(top / "pdf")), count()
+    tree, before = measure_folder(str(top / "pdf")), count()
     mount([SkillMount(top / "pdf")], top / "home", host=HOST)
     assert count() == before
     full = OSError(errno.ENOSPC, "No space left on device")
     with patch.object(os, "write", side_effect=full), pytest.raises(SkillMountError), opened(top / "into") as into:
-        copy_tree(made, into, "pdf")
+        copy_tree(tree, into, "pdf")
     assert count() == before
 
 

@@ -144,11 +144,11 @@ BAD: dict[str, tuple[Callable[[Path], object], str, str]] = {
 @pytest.mark.parametrize("row", BAD)
 def test_files_that_cannot_be_mounted_are_refused_by_name(row: str, top: Path, home: Path) -> None:
     """With and without validation; and no home is created."""
-    make, words, hint = BAD[row]
+    make, message, hint = BAD[row]
     text = "---\nname: pdf\ndescription: d\n---\n\nDo one good thing.\n"
     make(write_file(top / "pdf/SKILL.md", text).parent)
-    kind, _, words = words.partition(": ")
-    expected = [(kind, f"TOP/pdf: {words}", hint)]
+    kind, _, message = message.partition(": ")
+    expected = [(kind, f"TOP/pdf: {message}", hint)]
     assert refused([SkillMount(top / "pdf")], home) == expected
     assert refused([SkillMount(top / "pdf")], home, validate_on_mount=False) == expected
 
@@ -170,12 +170,12 @@ def test_names_that_some_file_systems_do_not_distinguish_are_refused(
         write_file(top / "pdf/sub" / name, name)
     if len(os.listdir(top / "pdf/sub")) < 2:
         pytest.skip("this disk takes them for one")
-    ((kind, words, hint),) = refused([SkillMount(top / "pdf")], home)
+    ((kind, message, hint),) = refused([SkillMount(top / "pdf")], home)
     sides = [
         f"TOP/pdf: `sub/{one}` and `{other}` differ only in case or Unicode form" for one, other in (names, names[::-1])
     ]
     assert (kind, hint) == ("SkillMountError", "rename one of them")
-    assert words in sides
+    assert message in sides
 
 
 def test_a_skill_exactly_at_all_limits_is_mounted(top: Path, home: Path) -> None:
@@ -185,8 +185,8 @@ def test_a_skill_exactly_at_all_limits_is_mounted(top: Path, home: Path) -> None
     os.truncate(write_file(top / "pdf/a.md", ""), MAX_SKILL_FILE_BYTES)
     rest = MAX_SKILL_TOTAL_BYTES - MAX_SKILL_FILE_BYTES - (top / "pdf/SKILL.md").stat().st_size
     os.truncate(write_file(top / "pdf/raw", ""), rest)
-    (done,) = mount([SkillMount(top / "pdf")], home, host=HOST).skills
-    assert (done.files, done.bytes) == (2000, MAX_SKILL_TOTAL_BYTES)
+    (mounted,) = mount([SkillMount(top / "pdf")], home, host=HOST).skills
+    assert (mounted.files, mounted.bytes) == (2000, MAX_SKILL_TOTAL_BYTES)
     os.truncate(top / "pdf/raw", rest + 1)
     assert refused([SkillMount(top / "pdf", "xls")], home) == [
         ("SkillMountError", "TOP/pdf: the skill has 10,485,761 bytes; the limit is 10 MiB", SMALLER_HINT)

@@ -100,8 +100,8 @@ def test_the_path_to_a_skill_may_contain_links(top: Path, home: Path) -> None:
     """For a folder and for a single file."""
     write_file(top / "real/helper.md", skill(top / "real/pdf").read_text())
     (top / "way").symlink_to("real")
-    done = mount([SkillMount(top / "way/pdf"), SkillMount(top / "way/helper.md")], home, host=HOST)
-    assert [one.name for one in done.skills] == ["pdf", "helper"]
+    mounted = mount([SkillMount(top / "way/pdf"), SkillMount(top / "way/helper.md")], home, host=HOST)
+    assert [one.name for one in mounted.skills] == ["pdf", "helper"]
 
 
 def test_two_skills_with_the_same_name_are_refused(top: Path, home: Path) -> None:
@@ -179,8 +179,8 @@ BY_HAND: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("row", BY_HAND)
 def test_a_target_that_prowess_did_not_mount_is_never_replaced(row: str, top: Path, home: Path) -> None:
     BY_HAND[row](home / ROOT / "pdf")
-    words = f"TOP/pdf: `TOP/home/{ROOT}/pdf` already exists, and Prowess did not mount it"
-    assert refused([SkillMount(skill(top / "pdf").parent)], home) == [("SkillMountError", words, MOVE_HINT)]
+    message = f"TOP/pdf: `TOP/home/{ROOT}/pdf` already exists, and Prowess did not mount it"
+    assert refused([SkillMount(skill(top / "pdf").parent)], home) == [("SkillMountError", message, MOVE_HINT)]
 
 
 CHANGED: dict[str, Callable[[Path], object]] = {
@@ -202,14 +202,14 @@ def test_a_changed_copy_is_neither_replaced_nor_removed(row: str, top: Path, hom
     """Its user may need the changes. Removing several skills then removes none."""
     mount([SkillMount(varied_skill(top / "pdf")), SkillMount(skill(top / "ink").parent)], home, host=HOST)
     CHANGED[row](home / ROOT / "pdf")
-    words = f"`TOP/home/{ROOT}/pdf` has changed since it was mounted"
+    message = f"`TOP/home/{ROOT}/pdf` has changed since it was mounted"
     mounts = [SkillMount(top / "pdf"), SkillMount(top / "ink")]
-    assert refused(mounts, home) == [("SkillMountError", f"TOP/pdf: {words}", KEEP_HINT)]
+    assert refused(mounts, home) == [("SkillMountError", f"TOP/pdf: {message}", KEEP_HINT)]
     before = content(top)
     for names in (["ink", "pdf"], None):
         with pytest.raises(SkillMountError) as error:
             unmount(names, home, host=HOST)
-        assert (str(error.value).replace(str(top), "TOP"), error.value.hint) == (words, KEEP_HINT)
+        assert (str(error.value).replace(str(top), "TOP"), error.value.hint) == (message, KEEP_HINT)
     assert content(top) == before
 
 
@@ -217,7 +217,9 @@ def test_a_plan_changes_nothing(top: Path, home: Path) -> None:
     """Neither the skills nor the home."""
     mounts = [SkillMount(varied_skill(top / "pdf"), "ink")]
     before = content(top)
-    made = plan(mounts, home, host=HOST)
+    planned = plan(mounts, home, host=HOST)
     assert content(top) == before
-    assert (made.home, made.host, made.root) == (str(home), HOST, ROOT)
-    assert [(copy.name, copy.source, copy.renamed_from) for copy in made.copies] == [("ink", str(top / "pdf"), "pdf")]
+    assert (planned.home, planned.host, planned.root) == (str(home), HOST, ROOT)
+    assert [(copy.name, copy.source, copy.renamed_from) for copy in planned.copies] == [
+        ("ink", str(top / "pdf"), "pdf")
+    ]

@@ -62,15 +62,15 @@ NO_NAMES: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("row", NO_NAMES)
 def test_an_invalid_name_is_refused(row: str, top: Path, home: Path) -> None:
     """By `validate_skill_name` and by `mount`, whether it is given or comes from a path."""
-    name, words = NO_NAMES[row]
+    name, message = NO_NAMES[row]
     hints = {"no text": "pass a string", "65 letters": "shorten it"}
     hint = hints.get(row, NAME_HINT)
     with pytest.raises(SkillMountError) as error:
         validate_skill_name(name)
-    assert (str(error.value), error.value.hint) == (words, hint)
+    assert (str(error.value), error.value.hint) == (message, hint)
     write_file(top / "pdf.md", skill(top / "pdf").read_text())
     for source in ("pdf", "pdf.md"):
-        expected = [("SkillMountError", f"TOP/{source}: {words}", hint)]
+        expected = [("SkillMountError", f"TOP/{source}: {message}", hint)]
         assert refused([SkillMount(top / source, name)], home) == expected
         assert refused([SkillMount(top / source, name)], home, validate_on_mount=False) == expected
 
@@ -160,23 +160,23 @@ INVALID: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("row", INVALID)
 def test_a_skill_that_breaks_a_rule_is_refused(row: str, top: Path, home: Path) -> None:
     """WINK's "Validation errors": with file, line and hint; `validate_on_mount=False` allows it."""
-    text, words, hint = INVALID[row]
+    text, message, hint = INVALID[row]
     file = write_file(top / "pdf/SKILL.md", text)
     with pytest.raises(SkillValidationError) as error:
         validate_skill(top / "pdf")
-    assert (str(error.value), error.value.hint) == (f"{file}:{words}", hint)
-    assert [f"{item.line}: {item.message}" for item in error.value.findings] == [words]
-    assert refused([SkillMount(top / "pdf")], home) == [("SkillValidationError", f"TOP/pdf/SKILL.md:{words}", hint)]
-    (done,) = mount(SkillConfig((SkillMount(top / "pdf"),), validate_on_mount=False), home, host=HOST).skills
-    assert done.digest == skill_digest(done.destination)
+    assert (str(error.value), error.value.hint) == (f"{file}:{message}", hint)
+    assert [f"{item.line}: {item.message}" for item in error.value.findings] == [message]
+    assert refused([SkillMount(top / "pdf")], home) == [("SkillValidationError", f"TOP/pdf/SKILL.md:{message}", hint)]
+    (mounted,) = mount(SkillConfig((SkillMount(top / "pdf"),), validate_on_mount=False), home, host=HOST).skills
+    assert mounted.digest == skill_digest(mounted.destination)
 
 
 def test_a_single_file_may_have_another_name_than_its_front_matter(top: Path, home: Path) -> None:
     """The copy gets the name of its folder."""
     write_file(top / "helper.md", skill_text(name="something-else"))
     validate_skill(top / "helper.md")
-    (done,) = mount([SkillMount(top / "helper.md")], home, host=HOST).skills
-    assert (done.name, done.renamed_from) == ("helper", "something-else")
+    (mounted,) = mount([SkillMount(top / "helper.md")], home, host=HOST).skills
+    assert (mounted.name, mounted.renamed_from) == ("helper", "something-else")
     assert (home / ROOT / "helper/SKILL.md").read_text() == skill_text(name="helper")
 
 
