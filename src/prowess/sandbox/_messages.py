@@ -7,7 +7,8 @@ length  = 8 bytes, big-endian
 from __future__ import annotations
 
 import marshal
-import os
+
+from prowess._internal.fs import write_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,9 +66,7 @@ def send_message(fd: int, message: Mapping[str, object]) -> None:
         OSError: the other process is gone.
     """
     data = marshal.dumps(dict(message))
-    left = memoryview(len(data).to_bytes(LENGTH_BYTES, "big") + data)
-    while left:
-        left = left[os.write(fd, left) :]
+    write_all(fd, len(data).to_bytes(LENGTH_BYTES, "big") + data)
 
 
 def decode_request(data: bytes) -> Request:
