@@ -105,7 +105,7 @@ def test_variables_that_move_a_client_out_of_its_home_are_refused(name: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("env", "words"),
+    ("env", "message"),
     [
         ({"": "x"}, "`` is not a valid variable name"),
         ({"A=B": "x"}, "`A=B` is not a valid variable name"),

@@ -290,7 +290,7 @@ REFUSED: list[tuple[str, Any, Any, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("host", "network", "sandbox", "words"), REFUSED)
+@pytest.mark.parametrize(("host", "network", "sandbox", "message"), REFUSED)
 def test_invalid_policies_are_refused(host: str, network: Any, sandbox: Any, message: list[str]) -> None:
     """All problems are reported."""
     assert problems(host, network, sandbox) == message

@@ -77,7 +77,7 @@ def test_a_single_file_is_measured_under_its_new_name(top: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "words"),
+    ("path", "message"),
     [
         pytest.param("none", "cannot be opened: no such file or directory", id="nothing"),
         pytest.param("link", "cannot be opened: not a directory", id="a link"),
