@@ -18,10 +18,11 @@ PAGE = (TOP / "docs/architecture.md").read_text(encoding="utf-8")
 
 
 def table(heading: str) -> list[list[str]]:
-    """Return the cells of the tables below a heading, without their head."""
-    section = re.split(r"\n#{2,3} ", PAGE.split(f"# {heading}\n")[1])[0]
-    rows = re.findall(r"^\| (.+) \|$", section, re.MULTILINE)
-    return [re.split(r" \| ", row) for row in rows[1:]]
+    """Return the cells of the tables below a heading, without their heads."""
+    level, rest = re.split(rf"^(##+) {re.escape(heading)}\n", PAGE, flags=re.MULTILINE)[1:]
+    section = re.split(rf"^#{{2,{len(level)}}} ", rest, flags=re.MULTILINE)[0]
+    rows = re.findall(r"^\| (.+) \|$(?!\n\|--)", section, re.MULTILINE)
+    return [row.split(" | ") for row in rows]
 
 
 def code(cell: str) -> list[str]:
