@@ -1,4 +1,4 @@
-"""`prowess run -i`: a talk on a terminal of its own."""
+"""`prowess run -i` on a pseudo-terminal."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 CTRL_C, CTRL_D = "\x03", "\x04"
 
 
-class Talk:
-    """A role that is talked with on a terminal, which answers where its cursor is."""
+class Chat:
+    """A chat with a role on a pseudo-terminal, which also answers cursor position requests."""
 
     def __init__(self, top: Path) -> None:
         self.top = top
@@ -44,7 +44,7 @@ class Talk:
     def role(self, more: str = "") -> None:
         (self.top / "role.yaml").write_text(ROLE + more)
 
-    def begin(self, *steps: Any, model: str | None = None) -> None:
+    def start(self, *steps: Any, model: str | None = None) -> None:
         (self.top / "script.yaml").write_text(json.dumps(steps))
         self._leader, follower = pty.openpty()
         fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
@@ -64,17 +64,17 @@ class Talk:
             stdout=follower,
             stderr=follower,
             start_new_session=True,
-            # Only the terminal that a process belongs to sends it what Ctrl-C means.
+            # Ctrl-C is a signal only from the process's controlling terminal.
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
         )
         os.close(follower)
-        self.sees(" 0 tokens")
+        self.read_until(" 0 tokens")
 
-    def says(self, text: str) -> None:
+    def type(self, text: str) -> None:
         os.write(self._leader, text.encode())
 
-    def sees(self, words: str, seconds: float = 30) -> str:
-        """Return what the terminal shows until some words are there."""
+    def read_until(self, words: str, seconds: float = 30) -> str:
+        """Return what the terminal shows until a text appears."""
         data, until = b"", time.monotonic() + seconds
         while words not in (text := _SEQUENCE.sub("", data.decode("utf-8", "replace"))):
             ready, _, _ = select.select([self._leader], [], [], max(0.0, until - time.monotonic()))
@@ -86,13 +86,13 @@ class Talk:
             assert part, f"it ended with {text!r}"
             data += part
             for _ in range(part.count(b"\x1b[6n")):
-                self.says("\x1b[1;1R")
+                self.type("\x1b[1;1R")
         return text
 
-    def ends(self) -> int:
-        """End it as a user does, and return its exit code."""
+    def end(self) -> int:
+        """End the chat with Ctrl-D, and return its exit code."""
         assert self._process is not None
-        self.says(CTRL_D)
+        self.type(CTRL_D)
         return self._process.wait(20)
 
     def close(self) -> None:
@@ -104,71 +104,71 @@ class Talk:
 
 
 @pytest.fixture
-def talk(tmp_path: Path) -> Iterator[Talk]:
-    made = Talk(tmp_path.resolve())
+def chat(tmp_path: Path) -> Iterator[Chat]:
+    made = Chat(tmp_path.resolve())
     yield made
     made.close()
 
 
-def test_skill_names_are_completed_and_active_skills_are_shown(talk: Talk) -> None:
+def test_skill_names_are_completed_and_active_skills_are_shown(chat: Chat) -> None:
     """InitRunner: `run role.yaml -i`; tokens and skills in the status line, and Ctrl-D ends it well."""
-    skill(talk.top / "skills/tides")
-    talk.begin({"call": "activate_skill", "with": {"name": "tides"}}, {"say": "It is high."}, {"say": "Low."})
-    talk.says("/ti")
-    talk.sees("/tides  Does tides.")
-    talk.says("\t")
-    talk.sees("/tides")
-    talk.says(" now?\r")
-    assert "It is high." in talk.sees("tokens · skills: tides")
-    talk.says("And then?\r")
-    assert "Low." in talk.sees("tokens · skills: tides")
-    assert talk.ends() == 0
+    skill(chat.top / "skills/tides")
+    chat.start({"call": "activate_skill", "with": {"name": "tides"}}, {"say": "It is high."}, {"say": "Low."})
+    chat.type("/ti")
+    chat.read_until("/tides  Does tides.")
+    chat.type("\t")
+    chat.read_until("/tides")
+    chat.type(" now?\r")
+    assert "It is high." in chat.read_until("tokens · skills: tides")
+    chat.type("And then?\r")
+    assert "Low." in chat.read_until("tokens · skills: tides")
+    assert chat.end() == 0
 
 
-def test_ctrl_c_ends_an_answer_and_not_the_chat(talk: Talk) -> None:
+def test_ctrl_c_ends_an_answer_and_not_the_chat(chat: Chat) -> None:
     """The request to the server is cancelled, and the next prompt is answered."""
     with ModelServer(SLOW, "Calm.") as server:
-        talk.begin(model=server.model)
-        talk.says("How is the sea?\r")
-        talk.sees("word word")
-        talk.says(CTRL_C)
-        talk.sees("stopped")
-        talk.sees(" 0 tokens")
-        talk.says("Again?\r")
-        talk.sees("Calm.")
-        talk.sees(" 110 tokens")
-        assert talk.ends() == 0
+        chat.start(model=server.model)
+        chat.type("How is the sea?\r")
+        chat.read_until("word word")
+        chat.type(CTRL_C)
+        chat.read_until("stopped")
+        chat.read_until(" 0 tokens")
+        chat.type("Again?\r")
+        chat.read_until("Calm.")
+        chat.read_until(" 110 tokens")
+        assert chat.end() == 0
         assert server.client_disconnected.wait(5)
 
 
 @pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False)])
-def test_the_user_confirms_a_call(talk: Talk, answer: str, written: bool) -> None:
+def test_the_user_confirms_a_call(chat: Chat, answer: str, written: bool) -> None:
     """The question shows the tool and its arguments."""
-    talk.role(ASKS)
-    talk.begin({"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."})
-    talk.says("Write it.\r")
-    assert 'the model wants to call `write_file` with {"path": "new.txt", "content": "x"}' in talk.sees(
+    chat.role(ASKS)
+    chat.start({"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."})
+    chat.type("Write it.\r")
+    assert 'the model wants to call `write_file` with {"path": "new.txt", "content": "x"}' in chat.read_until(
         "allow it? [y/N]"
     )
-    talk.says(f"{answer}\r")
-    talk.sees("Done.")
-    talk.sees("tokens")
-    assert talk.ends() == 0
-    assert (talk.top / "new.txt").exists() is written
+    chat.type(f"{answer}\r")
+    chat.read_until("Done.")
+    chat.read_until("tokens")
+    assert chat.end() == 0
+    assert (chat.top / "new.txt").exists() is written
 
 
-def test_the_chat_goes_on_after_an_error(talk: Talk) -> None:
+def test_the_chat_goes_on_after_an_error(chat: Chat) -> None:
     """It shows the error, and which tools are not offered."""
     tools = "tools:\n- type: filesystem\n  root_path: ../..\n"
-    skill(talk.top / "skills/tides", more=tools)
+    skill(chat.top / "skills/tides", more=tools)
     with ModelServer([("activate_skill", {"name": "tides"})], 401, "Calm.") as server:
-        talk.begin(model=server.model)
-        talk.says("How is the sea?\r")
-        text = talk.sees("error: ")
+        chat.start(model=server.model)
+        chat.type("How is the sea?\r")
+        text = chat.read_until("error: ")
         assert "note: a tool of `tides` is not offered: `tools[0]`: `root_path`" in text
-        talk.sees("tokens")
-        talk.says("Again?\r")
-        text = talk.sees("Calm.")
-        text += talk.sees("tokens")
+        chat.read_until("tokens")
+        chat.type("Again?\r")
+        text = chat.read_until("Calm.")
+        text += chat.read_until("tokens")
         assert "note: " not in text
-        assert talk.ends() == 0
+        assert chat.end() == 0

@@ -1,4 +1,4 @@
-"""A role in conversation: with scripts, and with a real server on the loopback address that speaks OpenAI's API."""
+"""Conversations with a role: with scripted models, and with a real server with OpenAI's API."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def top(tmp_path: Path) -> Path:
 
 
 def start_conversation(top: Path, model: Any, more: str = "", **named: Any) -> Conversation:
-    """Return a conversation with a role; a list is a script, a text the address of a server."""
+    """Start a conversation with a role; the model is a script (a list), a server's URL or a model."""
     (top / "role.yaml").write_text(ROLE + more, encoding="utf-8")
     assembly, findings = assemble(top / "role.yaml", home=str(top / "home"), dirs=named.pop("dirs", ()), env={})
     assert findings == ()
@@ -225,7 +225,7 @@ def test_the_role_s_model_settings_are_sent(top: Path) -> None:
     assert {"temperature", "top_p", "max_tokens", "max_completion_tokens"} & set(second) == set()
 
 
-# ── a server that fails ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── errors of the model server ────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -466,7 +466,7 @@ def test_a_result_is_limited_by_the_policy(top: Path) -> None:
     assert len(turn.tool_calls[0].result or "") <= 20_000
 
 
-# ── a role that changes, and many at once ────────────────────────────────────────────────────────────────────────────
+# ── changes, cancellation and many conversations ──────────────────────────────────────────────────────────────────────
 
 
 def test_a_changed_assembly_is_used_from_the_next_turn_on(top: Path) -> None:
@@ -612,7 +612,7 @@ def test_a_provider_that_is_not_set_up_is_a_configuration_error() -> None:
             assert error.hint, provider  # noqa: PT017 - where it can be made, it is made
 
 
-# ── servers of MCP ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── MCP servers ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 SERVER = """
 from mcp.server import MCPServer

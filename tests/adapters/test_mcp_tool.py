@@ -1,4 +1,4 @@
-"""The tools of servers of MCP: real servers, as processes and on the loopback address."""
+"""Tools of real MCP servers, as processes and on the loopback address."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _no_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No model is asked by mistake; other tests ask servers of their own."""
+    """Prevent requests to real models."""
     monkeypatch.setattr(models, "ALLOW_MODEL_REQUESTS", False)
 
 
@@ -75,7 +75,7 @@ else:
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small server of MCP."""
+    """A small MCP server."""
     path = tmp_path_factory.mktemp("mcp") / "server.py"
     path.write_text(SERVER, encoding="utf-8")
     return path
@@ -83,7 +83,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=["streamable-http", "sse"])
 def remote(request: pytest.FixtureRequest, program: Path) -> Iterator[dict[str, Any]]:
-    """The same on the loopback address: what a configuration says of it."""
+    """The configuration of the same server on the loopback address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -116,7 +116,7 @@ def run(
     around: ToolContext | None = None,
     permit: Any = None,
 ) -> tuple[list[str], list[str]]:
-    """Let an agent call tools one after another; returns the names it was offered, and what came of each call."""
+    """Let an agent call tools one after another; return the offered names, and the result of each call."""
     left = list(calls)
     offered: list[str] = []
     text: list[str] = []

@@ -1,4 +1,4 @@
-"""What `prowess run --serve` answers, as OpenAI's own client reads it."""
+"""The endpoint of `prowess run --serve`, used by OpenAI's own client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A role at an endpoint: what `prowess run --serve` answers, asked by OpenAI's own client."""
+"""`prowess run --serve` with a role, used by OpenAI's own client."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROLE = "name: helper\nprompt: You help.\nmodel: openai:m\n"
 WRITES = "tools:\n- type: filesystem\n  read_only: false\n  require_confirmation: true\n"
 KINDS = 5
-"""Skills there are; each conversation wants one."""
+"""The number of skills; each conversation uses one."""
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def openai(chat: ChatServer) -> OpenAI:
 
 
 def send(chat: ChatServer, *texts: str, system: str | None = None, **more: Any) -> str:
-    """Say the last of texts, after which the user and the model spoke in turn."""
+    """Send a conversation, texts of the user and the model in turn, and return the answer."""
     messages: list[Any] = [{"role": "system", "content": system}] if system else []
     messages += [{"role": "assistant" if at % 2 else "user", "content": text} for at, text in enumerate(texts)]
     answer = openai(chat).chat.completions.create(model="helper", messages=messages, **more)
@@ -55,7 +55,7 @@ def send(chat: ChatServer, *texts: str, system: str | None = None, **more: Any) 
 
 
 async def choose_own_skill(messages: list[Any], _info: Any) -> AsyncIterator[Any]:
-    """Choose the skill that belongs to the one who speaks, then tell who spoke so far, and which skills were read."""
+    """Activate the speaker's skill, then answer with all speakers so far and the skills that were read."""
     text = str(messages)
     speakers = sorted(set(re.findall(r"I am (\d+)", text)))
     read = sorted(set(re.findall(r"Body (\d)\.", text)))

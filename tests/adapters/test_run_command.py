@@ -1,4 +1,4 @@
-"""`prowess run` as it is typed: with scripts, and with a server that speaks OpenAI's API."""
+"""`prowess run` in a process of its own: with scripted models, and with a server with OpenAI's API."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ ASKS = "tools:\n- type: filesystem\n  read_only: false\n  require_confirmation: 
 WRITE = [{"call": "write_file", "with": {"path": "new.txt", "content": "x"}}, {"say": "Done."}]
 
 
-class Place:
-    """A role in a folder, with a home beside it."""
+class RoleFolder:
+    """A folder with a role and a home."""
 
     def __init__(self, top: Path) -> None:
         self.top = top
         (top / "home").mkdir()
         (top / "tmp").mkdir()
         (top / "notes.txt").write_text("The sea is calm.\n")
-        self.role()
+        self.write_role()
         self.env = {
             "HOME": str(top / "home"),
             "PATH": os.environ["PATH"],
@@ -47,12 +47,12 @@ class Place:
             "PROWESS_NO_CACHE": "1",
         }
 
-    def role(self, more: str = "") -> None:
+    def write_role(self, more: str = "") -> None:
         file = self.top / "role.yaml"
         file.write_text(ROLE + more)
         os.utime(file, ns=(time.time_ns(), time.time_ns()))
 
-    def script(self, *steps: Any) -> str:
+    def write_script(self, *steps: Any) -> str:
         (self.top / "script.yaml").write_text(json.dumps(steps))
         return f"script:{self.top}/script.yaml"
 
@@ -80,37 +80,37 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path.resolve())
+def folder(tmp_path: Path) -> RoleFolder:
+    return RoleFolder(tmp_path.resolve())
 
 
-# ── one thing said ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── one prompt ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_only_the_answer_goes_to_stdout(place: Place) -> None:
+def test_only_the_answer_goes_to_stdout(folder: RoleFolder) -> None:
     """With `-p`, or a prompt from standard input."""
-    model = place.script({"say": "The sea is calm.\nVery."})
-    for done in (place.run("-p", "How is it?", "--model", model), place.run("--model", model, stdin="How is it?\n")):
+    model = folder.write_script({"say": "The sea is calm.\nVery."})
+    for done in (folder.run("-p", "How is it?", "--model", model), folder.run("--model", model, stdin="How is it?\n")):
         assert (done.returncode, done.stdout, done.stderr) == (0, "The sea is calm.\nVery.\n", "")
 
 
-def test_control_characters_in_an_answer_are_escaped(place: Place) -> None:
+def test_control_characters_in_an_answer_are_escaped(folder: RoleFolder) -> None:
     """Lines and tabs are kept."""
-    done = place.run("-p", "x", "--model", place.script({"say": "a\tb\x1b[2J\u202e\n::error::x"}))
+    done = folder.run("-p", "x", "--model", folder.write_script({"say": "a\tb\x1b[2J\u202e\n::error::x"}))
     assert done.stdout == "a\tb\\x1b[2J\\u202e\n\\x3a:error::x\n"
 
 
-def test_the_transcript_has_every_call(place: Place) -> None:
+def test_the_transcript_has_every_call(folder: RoleFolder) -> None:
     """The shape of `run --json`."""
-    skill(place.top / "skills/tides")
+    skill(folder.top / "skills/tides")
     steps = [
         {"call": "activate_skill", "with": {"name": "tides"}},
         {"calls": [{"call": "read_file", "with": {"path": p}} for p in ("notes.txt", "/etc/passwd")]},
         {"call": "activate_skill", "with": {"name": "missing"}},
         {"say": "Calm."},
     ]
-    place.role(FILES)
-    done = place.run("-p", "How is it?", "--json", "--model", place.script(*steps))
+    folder.write_role(FILES)
+    done = folder.run("-p", "How is it?", "--json", "--model", folder.write_script(*steps))
     assert (done.returncode, done.stderr) == (0, "")
     shown = json.loads(done.stdout)
     assert list(shown) == ["output", "error", "activations", "tool_calls", "usage", "notes"]
@@ -132,46 +132,46 @@ def test_the_transcript_has_every_call(place: Place) -> None:
     assert set(shown["usage"]) == {"requests", "input_tokens", "output_tokens", "total_tokens", "tool_calls"}
 
 
-def test_an_error_of_the_model_server_is_exit_code_1(place: Place) -> None:
+def test_an_error_of_the_model_server_is_exit_code_1(folder: RoleFolder) -> None:
     """The message is on stderr, or in the transcript."""
     words = "answered 401: the API key is invalid"
     with ModelServer(401) as server:
-        done = place.run("-p", "x", "--model", server.model)
+        done = folder.run("-p", "x", "--model", server.model)
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr.startswith("error: the model server ")
         assert words in done.stderr
-        done = place.run("-p", "x", "--model", server.model, "--json")
+        done = folder.run("-p", "x", "--model", server.model, "--json")
         assert done.returncode == 1
         assert words in json.loads(done.stdout)["error"]
 
 
-def test_a_reached_limit_is_exit_code_1(place: Place) -> None:
+def test_a_reached_limit_is_exit_code_1(folder: RoleFolder) -> None:
     """The transcript says which limit."""
-    place.role(FILES + "guardrails: {timeout_seconds: 0.7}\n")
+    folder.write_role(FILES + "guardrails: {timeout_seconds: 0.7}\n")
     with ModelServer(HANG) as server:
         begun = time.monotonic()
-        done = place.run("-p", "x", "--model", server.model, "--json")
+        done = folder.run("-p", "x", "--model", server.model, "--json")
     assert time.monotonic() - begun < 20
     shown = json.loads(done.stdout)
     assert (done.returncode, shown["output"]) == (1, None)
     assert "the run took longer than 0.7 seconds" in shown["error"]
 
 
-def test_a_tool_that_hangs_does_not_outlive_the_run(place: Place) -> None:
+def test_a_tool_that_hangs_does_not_outlive_the_run(folder: RoleFolder) -> None:
     """No process and no folder is left, and the command does not wait."""
-    mark = f"{place.top}/home"
-    place.role(
+    mark = f"{folder.top}/home"
+    folder.write_role(
         "guardrails: {timeout_seconds: 1}\ntools:\n- type: script\n  scripts: [{name: slow, body: 'sleep 20'}]\n"
     )
     begun = time.monotonic()
-    done = place.run("-p", "x", "--model", place.script({"call": "slow"}, {"say": "Done."}))
+    done = folder.run("-p", "x", "--model", folder.write_script({"call": "slow"}, {"say": "Done."}))
     assert time.monotonic() - begun < 15
     assert done.returncode == 1
     assert "the run took longer than 1 seconds" in done.stderr
     assert processes_end(mark)
-    assert os.listdir(place.top / "tmp") == []
-    done = place.run("-p", "x", "--model", place.script({"say": "Done."}))
-    assert (done.returncode, os.listdir(place.top / "tmp")) == (0, [])
+    assert os.listdir(folder.top / "tmp") == []
+    done = folder.run("-p", "x", "--model", folder.write_script({"say": "Done."}))
+    assert (done.returncode, os.listdir(folder.top / "tmp")) == (0, [])
 
 
 # ── wrong use ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -188,36 +188,36 @@ def test_a_tool_that_hangs_does_not_outlive_the_run(place: Place) -> None:
         ("", [], "standard input is empty"),
     ],
 )  # fmt: skip
-def test_wrong_use_is_exit_code_2(place: Place, more: str, arguments: list[str], words: str) -> None:
+def test_wrong_use_is_exit_code_2(folder: RoleFolder, more: str, arguments: list[str], words: str) -> None:
     """Nothing on stdout, and a message that says what to do."""
-    place.role(more)
+    folder.write_role(more)
     if not arguments:
-        arguments = ["--model", place.script({"say": "x"})]
-    done = place.run(*arguments)
+        arguments = ["--model", folder.write_script({"say": "x"})]
+    done = folder.run(*arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("error: ")
     assert words in done.stderr
     assert "bug in Prowess" not in done.stderr
 
 
-def test_a_missing_key_is_an_error_with_alternatives(place: Place) -> None:
+def test_a_missing_key_is_an_error_with_alternatives(folder: RoleFolder) -> None:
     """A key that is set is used."""
-    done = place.run("-p", "x")
+    done = folder.run("-p", "x")
     assert done.stderr == (
         "error: no API key for `openai`: OPENAI_API_KEY is not set\n\n"
         "hint: set OPENAI_API_KEY, or run without a key: `--model script:FILE`, "
         "`--model openai:NAME@http://localhost:PORT/v1`, or `--dry-run`\n"
     )
     with ModelServer("Yes.") as server:
-        done = place.run("-p", "x", OPENAI_API_KEY="secret", OPENAI_BASE_URL=server.url)
+        done = folder.run("-p", "x", OPENAI_API_KEY="secret", OPENAI_BASE_URL=server.url)
         assert (done.returncode, done.stdout) == (0, "Yes.\n")
         assert server.keys == ["secret"]
 
 
-def test_a_dry_run_needs_no_key(place: Place) -> None:
+def test_a_dry_run_needs_no_key(folder: RoleFolder) -> None:
     """It prints what would be sent, and sends nothing."""
-    skill(place.top / "skills/tides")
-    done = place.run("--dry-run")
+    skill(folder.top / "skills/tides")
+    done = folder.run("--dry-run")
     assert done.returncode == 0
     assert done.stdout.startswith("model  openai:m\n\nYou help.\n")
     assert "<name>tides</name>" in done.stdout
@@ -253,21 +253,21 @@ trace.set_tracer_provider(Provider())
 
 
 @pytest.mark.parametrize("wanted", [True, False])
-def test_opentelemetry_spans_are_sent_before_the_end(place: Place, wanted: bool) -> None:
+def test_opentelemetry_spans_are_sent_before_the_end(folder: RoleFolder, wanted: bool) -> None:
     """With `--otel`, and never without it."""
-    (place.top / "observer").mkdir()
-    (place.top / "observer/sitecustomize.py").write_text(_OBSERVER)
-    path = f"{place.env['PYTHONPATH']}{os.pathsep}{place.top}/observer"
-    done = place.run("-p", "x", "--model", place.script({"say": "Hi."}), *["--otel"] * wanted, PYTHONPATH=path)
+    (folder.top / "observer").mkdir()
+    (folder.top / "observer/sitecustomize.py").write_text(_OBSERVER)
+    path = f"{folder.env['PYTHONPATH']}{os.pathsep}{folder.top}/observer"
+    done = folder.run("-p", "x", "--model", folder.write_script({"say": "Hi."}), *["--otel"] * wanted, PYTHONPATH=path)
     assert (done.stdout, done.stderr) == ("Hi.\n", "")
-    spans = place.top / "spans.txt"
+    spans = folder.top / "spans.txt"
     assert (spans.read_text().split("\n") if spans.exists() else []) == (
         ["invoke_agent agent", "chat script", ""] if wanted else []
     )
 
 
-def test_otel_without_an_exporter_is_a_note(place: Place) -> None:
-    done = place.run("-p", "x", "--model", place.script({"say": "Hi."}), "--otel")
+def test_otel_without_an_exporter_is_a_note(folder: RoleFolder) -> None:
+    done = folder.run("-p", "x", "--model", folder.write_script({"say": "Hi."}), "--otel")
     assert (done.returncode, done.stdout) == (0, "Hi.\n")
     assert done.stderr == (
         "note: no exporter is set up for `--otel`: `pip install opentelemetry-distro opentelemetry-exporter-otlp`, "
@@ -275,32 +275,32 @@ def test_otel_without_an_exporter_is_a_note(place: Place) -> None:
     )
 
 
-# ── the user's word ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── confirmation ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(("options", "written"), [([], False), (["--yes"], True)])
 def test_without_a_terminal_calls_that_need_confirmation_are_refused(
-    place: Place, options: list[str], written: bool
+    folder: RoleFolder, options: list[str], written: bool
 ) -> None:
     """Unless `--yes` was given."""
-    place.role(ASKS)
-    done = place.run("-p", "x", "--json", "--model", place.script(*WRITE), *options)
+    folder.write_role(ASKS)
+    done = folder.run("-p", "x", "--json", "--model", folder.write_script(*WRITE), *options)
     assert done.returncode == 0
     (call,) = json.loads(done.stdout)["tool_calls"]
     assert (call["error"] is None) is written
-    assert (place.top / "new.txt").exists() is written
+    assert (folder.top / "new.txt").exists() is written
 
 
-def terminal(place: Place, *arguments: str) -> tuple[subprocess.Popen[bytes], int]:
-    """Start it on a terminal of its own."""
+def start_on_terminal(folder: RoleFolder, *arguments: str) -> tuple[subprocess.Popen[bytes], int]:
+    """Start the command on a pseudo-terminal."""
     leader, follower = pty.openpty()
-    process = place.start(*arguments, stdin=follower, stdout=follower, stderr=follower, start_new_session=True)
+    process = folder.start(*arguments, stdin=follower, stdout=follower, stderr=follower, start_new_session=True)
     os.close(follower)
     return process, leader
 
 
-def seen(fd: int, words: str, seconds: float = 30) -> str:
-    """Read a terminal until some words are there."""
+def read_until(fd: int, words: str, seconds: float = 30) -> str:
+    """Read from a terminal until a text appears."""
     text, until = "", time.monotonic() + seconds
     while words not in text:
         ready, _, _ = select.select([fd], [], [], max(0.0, until - time.monotonic()))
@@ -314,26 +314,26 @@ def seen(fd: int, words: str, seconds: float = 30) -> str:
 
 
 @pytest.mark.parametrize(("answer", "written"), [("y", True), ("n", False), ("", False)])
-def test_on_a_terminal_the_user_confirms_a_call(place: Place, answer: str, written: bool) -> None:
+def test_on_a_terminal_the_user_confirms_a_call(folder: RoleFolder, answer: str, written: bool) -> None:
     """The question shows the tool and its arguments; anything but yes is no."""
-    place.role(ASKS)
-    process, leader = terminal(place, "-p", "x", "--model", place.script(*WRITE))
-    text = seen(leader, "allow it? [y/N]")
+    folder.write_role(ASKS)
+    process, leader = start_on_terminal(folder, "-p", "x", "--model", folder.write_script(*WRITE))
+    text = read_until(leader, "allow it? [y/N]")
     assert 'the model wants to call `write_file` with {"path": "new.txt", "content": "x"}' in text
     os.write(leader, f"{answer}\n".encode())
-    seen(leader, "Done.")
+    read_until(leader, "Done.")
     assert process.wait(20) == 0
     os.close(leader)
-    assert (place.top / "new.txt").exists() is written
+    assert (folder.top / "new.txt").exists() is written
 
 
 # ── Ctrl-C ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_ctrl_c_during_a_stream_ends_the_run(place: Place) -> None:
+def test_ctrl_c_during_a_stream_ends_the_run(folder: RoleFolder) -> None:
     """Exit code 130; no traceback, no process, no folder; the request is cancelled."""
     with ModelServer(SLOW) as server:
-        process = place.start("-p", "x", "--model", server.model)
+        process = folder.start("-p", "x", "--model", server.model)
         assert server.request_received.wait(30)
         time.sleep(0.3)
         begun = time.monotonic()
@@ -342,19 +342,19 @@ def test_ctrl_c_during_a_stream_ends_the_run(place: Place) -> None:
         assert server.client_disconnected.wait(10)
     assert time.monotonic() - begun < 5
     assert (process.returncode, out, err) == (130, b"", b"")
-    assert processes_end(f"{place.top}/home")
-    assert os.listdir(place.top / "tmp") == []
+    assert processes_end(f"{folder.top}/home")
+    assert os.listdir(folder.top / "tmp") == []
 
 
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["INT", "TERM", "HUP"]
 )
-def test_a_signal_during_a_tool_ends_the_run(place: Place, number: int, code: int) -> None:
+def test_a_signal_during_a_tool_ends_the_run(folder: RoleFolder, number: int, code: int) -> None:
     """And the processes of the tool."""
-    place.role("tools:\n- type: script\n  scripts: [{name: slow, body: 'sleep 30'}]\n")
-    process = place.start("-p", "x", "--model", place.script({"call": "slow"}, {"say": "Done."}))
+    folder.write_role("tools:\n- type: script\n  scripts: [{name: slow, body: 'sleep 30'}]\n")
+    process = folder.start("-p", "x", "--model", folder.write_script({"call": "slow"}, {"say": "Done."}))
     until = time.monotonic() + 30
-    while not os.listdir(place.top / "tmp") and time.monotonic() < until:
+    while not os.listdir(folder.top / "tmp") and time.monotonic() < until:
         time.sleep(0.02)
     time.sleep(0.7)
     begun = time.monotonic()
@@ -362,32 +362,32 @@ def test_a_signal_during_a_tool_ends_the_run(place: Place, number: int, code: in
     out, err = process.communicate(timeout=20)
     assert time.monotonic() - begun < 6
     assert (process.returncode, out, err) == (code, b"", b"")
-    assert processes_end(f"{place.top}/home")
-    assert os.listdir(place.top / "tmp") == []
+    assert processes_end(f"{folder.top}/home")
+    assert os.listdir(folder.top / "tmp") == []
 
 
-def test_ctrl_c_at_a_question_ends_the_run(place: Place) -> None:
+def test_ctrl_c_at_a_question_ends_the_run(folder: RoleFolder) -> None:
     """No thread waits for input."""
-    place.role(ASKS)
-    process, leader = terminal(place, "-p", "x", "--model", place.script(*WRITE))
-    seen(leader, "allow it? [y/N]")
+    folder.write_role(ASKS)
+    process, leader = start_on_terminal(folder, "-p", "x", "--model", folder.write_script(*WRITE))
+    read_until(leader, "allow it? [y/N]")
     begun = time.monotonic()
     process.send_signal(signal.SIGINT)
     assert process.wait(20) == 130
     assert time.monotonic() - begun < 5
     os.close(leader)
-    assert not (place.top / "new.txt").exists()
+    assert not (folder.top / "new.txt").exists()
 
 
 # ── --daemon ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_daemon_reloads_changes_between_two_lines(place: Place) -> None:
+def test_a_daemon_reloads_changes_between_two_lines(folder: RoleFolder) -> None:
     """InitRunner: `--daemon`, for the role and its skills; an invalid change is reported and not loaded."""
-    file = skill(place.top / "skills/tides", body="Old.")
-    place.role("skills: [tides]\n")
+    file = skill(folder.top / "skills/tides", body="Old.")
+    folder.write_role("skills: [tides]\n")
     with ModelServer("One.", "Two.", "Three.", "Four.") as server:
-        process = place.start("--daemon", "--model", server.model, stdin=subprocess.PIPE)
+        process = folder.start("--daemon", "--model", server.model, stdin=subprocess.PIPE)
         assert process.stdin is not None
         assert process.stdout is not None
 
@@ -399,10 +399,10 @@ def test_a_daemon_reloads_changes_between_two_lines(place: Place) -> None:
         assert say("first") == "One.\n"
         file.write_text("---\nname: tides\ndescription: d\n---\nNew words.\n")
         assert say("\nsecond") == "Two.\n"
-        place.role("skils: [tides]\n")
+        folder.write_role("skils: [tides]\n")
         assert say("third") == "Three.\n"
-        place.role()
-        (place.top / "role.yaml").write_text(ROLE.replace("You help", "You sing"))
+        folder.write_role()
+        (folder.top / "role.yaml").write_text(ROLE.replace("You help", "You sing"))
         assert say("fourth") == "Four.\n"
         out, err = process.communicate(timeout=20)
     assert (process.returncode, out) == (0, b"")
@@ -419,10 +419,10 @@ def test_a_daemon_reloads_changes_between_two_lines(place: Place) -> None:
     assert "unknown key `skils`" in lines[1]
 
 
-def test_an_interrupted_daemon_ends_at_once(place: Place) -> None:
+def test_an_interrupted_daemon_ends_at_once(folder: RoleFolder) -> None:
     """Also while it waits for a line, from a pipe or on a terminal."""
-    model = place.script({"say": "Yes."})
-    process = place.start("--daemon", "--model", model, stdin=subprocess.PIPE)
+    model = folder.write_script({"say": "Yes."})
+    process = folder.start("--daemon", "--model", model, stdin=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(b"hello\n")
@@ -431,27 +431,27 @@ def test_an_interrupted_daemon_ends_at_once(place: Place) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=20)
     assert (process.returncode, out, err) == (130, b"", b"")
-    shell, leader = terminal(place, "--daemon", "--model", model)
+    shell, leader = start_on_terminal(folder, "--daemon", "--model", model)
     os.write(leader, b"hello\n")
-    seen(leader, "Yes.")
+    read_until(leader, "Yes.")
     os.write(leader, b"\x03")
     shell.send_signal(signal.SIGINT)
     assert shell.wait(20) == 130
     os.close(leader)
 
 
-def test_a_failed_line_does_not_end_a_daemon(place: Place) -> None:
+def test_a_failed_line_does_not_end_a_daemon(folder: RoleFolder) -> None:
     """The exit code at the end is 1."""
     with ModelServer(401, "Better.") as server:
-        done = place.run("--daemon", "--model", server.model, stdin="one\n\ntwo")
+        done = folder.run("--daemon", "--model", server.model, stdin="one\n\ntwo")
     assert (done.returncode, done.stdout) == (1, "Better.\n")
     assert "answered 401" in done.stderr
 
 
-# ── the seed, and the example ────────────────────────────────────────────────────────────────────────────────────────
+# ── InitRunner's roles, and the example ───────────────────────────────────────────────────────────────────────────────
 
 
-def test_initrunners_demo_runs(place: Place) -> None:
+def test_initrunners_demo_runs(folder: RoleFolder) -> None:
     """InitRunner: "the agent will see the summarizer skill in its catalog", and has its tool once it is active."""
     steps = [
         {"call": "activate_skill", "with": {"name": "summarizer"}},
@@ -459,23 +459,34 @@ def test_initrunners_demo_runs(place: Place) -> None:
         {"say": "Done."},
     ]
     role = str(TOP / "tests/roles/auto/auto-skill-demo.yaml")
-    argv = [sys.executable, "-m", "prowess", "run", role, "-p", "Sum it up", "--json", "--model", place.script(*steps)]
-    done = subprocess.run(argv, env=place.env, capture_output=True, text=True, check=True, timeout=60)
+    argv = [
+        sys.executable,
+        "-m",
+        "prowess",
+        "run",
+        role,
+        "-p",
+        "Sum it up",
+        "--json",
+        "--model",
+        folder.write_script(*steps),
+    ]
+    done = subprocess.run(argv, env=folder.env, capture_output=True, text=True, check=True, timeout=60)
     first, second = json.loads(done.stdout)["tool_calls"]
     assert "You are a summarization specialist." in first["result"]
     assert second["tool"] == "fetch_page"
     assert "127.0.0.1" in second["error"]
 
 
-def test_initrunners_reviewer_runs(place: Place) -> None:
+def test_initrunners_reviewer_runs(folder: RoleFolder) -> None:
     """InitRunner: "initrunner run reviewer.yaml -p": with its skill's prompt and tools, and its guardrails."""
     for name in ("ruff", "mypy"):
-        (place.top / name).write_text("#!/bin/sh\n")
-        (place.top / name).chmod(0o755)
+        (folder.top / name).write_text("#!/bin/sh\n")
+        (folder.top / name).chmod(0o755)
     role = str(TOP / "tests/roles/reviewer/reviewer.yaml")
     with ModelServer([("read_file", {"path": "reviewer.yaml"})], "Fine.") as server:
         argv = [sys.executable, "-m", "prowess", "run", role, "-p", "Review it", "--json", "--model", server.model]
-        env = place.env | {"PATH": f"{place.top}:{place.env['PATH']}"}
+        env = folder.env | {"PATH": f"{folder.top}:{folder.env['PATH']}"}
         done = subprocess.run(argv, env=env, capture_output=True, text=True, check=True, timeout=60)
     shown = json.loads(done.stdout)
     assert shown["output"] == "Fine."
@@ -486,26 +497,26 @@ def test_initrunners_reviewer_runs(place: Place) -> None:
     assert {"git_diff", "git_changed_files", "run_shell"} <= {tool["function"]["name"] for tool in first["tools"]}
 
 
-def test_the_example_role_runs(place: Place) -> None:
+def test_the_example_role_runs(folder: RoleFolder) -> None:
     """As `make demo` and the README run it."""
     roles = TOP / "examples/roles"
     argv = [sys.executable, "-m", "prowess", "run", str(roles / "table-helper.yaml"), "-p", "What did we sell?"]
     argv += ["--json", "--model", f"script:{roles / 'answers.yaml'}"]
-    done = subprocess.run(argv, env=place.env, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(argv, env=folder.env, capture_output=True, text=True, check=True, timeout=60)
     shown = json.loads(done.stdout)
     assert shown["output"] == "116.75 euros, over the 4 orders in data/orders.csv."
     assert [call["error"] for call in shown["tool_calls"]] == [None] * 4
     assert shown["tool_calls"][3]["result"] == "exit code 0\nstdout:\n116.75 in 4 rows"
 
 
-# ── an endpoint ──────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── --serve ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_a_role_is_served_until_ctrl_c(place: Place) -> None:
+def test_a_role_is_served_until_ctrl_c(folder: RoleFolder) -> None:
     """InitRunner: `run role.yaml --serve --skill-dir`; stderr has the address, stdout nothing."""
-    skill(place.top / "shared/tides")
-    model = place.script({"call": "activate_skill", "with": {"name": "tides"}}, {"say": "High."})
-    process = place.start("--serve", "--port", "0", "--skill-dir", "shared", "--model", model)
+    skill(folder.top / "shared/tides")
+    model = folder.write_script({"call": "activate_skill", "with": {"name": "tides"}}, {"say": "High."})
+    process = folder.start("--serve", "--port", "0", "--skill-dir", "shared", "--model", model)
     assert process.stderr is not None
     line = process.stderr.readline().decode()
     url = line.removeprefix("serving `a` at ").partition(";")[0]
@@ -518,15 +529,15 @@ def test_a_role_is_served_until_ctrl_c(place: Place) -> None:
     assert (process.returncode, out, err) == (130, b"", b"")
 
 
-def test_an_address_that_cannot_be_served_is_an_error(place: Place) -> None:
+def test_an_address_that_cannot_be_served_is_an_error(folder: RoleFolder) -> None:
     """A port in use, and an address that others can reach without a key."""
-    model = place.script({"say": "x"})
+    model = folder.write_script({"say": "x"})
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = place.run("--serve", "--port", str(port), "--model", model)
+        done = folder.run("--serve", "--port", str(port), "--model", model)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"error: port {port} is in use\n\nhint: use another with `--port`")
-    done = place.run("--serve", "--address", "192.0.2.1", "--port", "0", "--model", model)
+    done = folder.run("--serve", "--address", "192.0.2.1", "--port", "0", "--model", model)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "error: anyone who can reach `192.0.2.1` could use the role\n\n"
@@ -535,12 +546,17 @@ def test_an_address_that_cannot_be_served_is_an_error(place: Place) -> None:
 
 
 @pytest.mark.parametrize("closed", ["<&-", "</dev/null"])
-def test_a_chat_without_a_terminal_is_refused(place: Place, closed: str) -> None:
+def test_a_chat_without_a_terminal_is_refused(folder: RoleFolder, closed: str) -> None:
     """Also if standard input is closed."""
-    words = place.argv("-i", "--model", place.script({"say": "Done."}))
+    words = folder.argv("-i", "--model", folder.write_script({"say": "Done."}))
     line = f'exec "$@" {closed}'
     done = subprocess.run(
-        ["/bin/sh", "-c", line, "sh", *words], cwd=place.top, env=place.env, capture_output=True, text=True, check=False
+        ["/bin/sh", "-c", line, "sh", *words],
+        cwd=folder.top,
+        env=folder.env,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 2
     assert (

@@ -1,4 +1,4 @@
-"""A scripted model in agents of Pydantic AI: the same each time, in as many conversations as one likes."""
+"""A scripted model in agents of Pydantic AI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent is made of: its prompt, its tools, its skills, and what the role's policy lets of them.
+"""Assembling an agent: its prompt, its skills, and its tools under the role's policy.
 
 Quotations are of InitRunner's documents on skills.
 """
@@ -38,7 +38,7 @@ def top(tmp_path: Path) -> Path:
 def assemble_role(
     top: Path, more: str = "", *, dirs: tuple[str, ...] = (), invalid: bool = False, **env: str
 ) -> Assembly:
-    """Return what a role is made of."""
+    """Write a role and assemble it."""
     (top / "roles/role.yaml").write_text(HEAD + more, encoding="utf-8")
     assembly, findings = assemble(top / "roles/role.yaml", dirs=dirs, home=str(top / "home"), env=env)
     assert assembly is not None
@@ -48,7 +48,7 @@ def assemble_role(
 
 
 def tool_origins(toolbox: Assembly | Toolbox) -> dict[str, str]:
-    """Return names of tools, with where they come from."""
+    """Return the origin of each tool, by name."""
     return {tool.name: tool.origin for tool in (toolbox if isinstance(toolbox, Toolbox) else toolbox.toolbox).tools}
 
 
@@ -140,7 +140,7 @@ def test_no_tool_can_have_the_name_of_a_session_tool(top: Path) -> None:
     }
 
 
-# ── what keeps it from running ───────────────────────────────────────────────────────────────────────────────────────
+# ── errors ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_all_errors_are_reported_together(top: Path) -> None:
@@ -293,7 +293,7 @@ def test_a_missing_skill_directory_from_the_environment_is_a_note(top: Path) -> 
         assert assembly.notes == (f"skill directory `{top}/nowhere`, named by an environment variable, does not exist",)
 
 
-# ── tools of skills that are discovered ──────────────────────────────────────────────────────────────────────────────
+# ── tools of discovered skills ────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_discovered_skill_s_tools_are_added_on_activation(top: Path) -> None:
@@ -424,7 +424,7 @@ def test_network_rules_apply_to_tools_of_skills(top: Path, tool: str, security: 
     assert "invalid `base_url`" in item.message
 
 
-# ── the seed's roles ─────────────────────────────────────────────────────────────────────────────────────────────────
+# ── InitRunner's own roles ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def initrunner_role(name: str, top: Path, **env: str) -> tuple[Assembly, list[str]]:
@@ -494,7 +494,7 @@ def test_initrunners_research_assistant_needs_all_its_skills(top: Path) -> None:
     assert list(tool_origins(complete).values()) == ["web-research", "web-research"]
 
 
-# ── what a skill could do to its user ────────────────────────────────────────────────────────────────────────────────
+# ── malicious skills ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 CALLING = "tools:\n- {type: http, base_url: 'https://example.com', headers: {X: '${A_KEY}'}}\n"
 

@@ -1,4 +1,4 @@
-"""What the model would be sent first, without a model."""
+"""What a dry run shows."""
 
 from __future__ import annotations
 

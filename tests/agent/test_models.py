@@ -1,4 +1,4 @@
-"""Which model a role gets, as far as that can be said without a framework."""
+"""The model of a role or of `--model`, without a framework."""
 
 from __future__ import annotations
 

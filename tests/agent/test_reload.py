@@ -1,4 +1,4 @@
-"""A role that changes while it is used: what is taken over, what is not, and what is said of it."""
+"""Reloading a role while it is in use."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def make_reloader(top: Path, *, watch: bool = True) -> tuple[RoleReloader, list[
 
 
 def write(file: Path, text: str) -> None:
-    """Write a file whose time differs from before, however coarse the clock of the disk is."""
+    """Write a file and change its time, also on a file system with a coarse clock."""
     before = file.stat().st_mtime_ns if file.exists() else 0
     file.write_text(text, encoding="utf-8")
     os.utime(file, ns=(before + 10**9, before + 10**9))

@@ -41,8 +41,8 @@ def describe_run_error(error: Exception) -> str:
         hint = _HTTP_HINTS.get(status, "try again later" if status >= 500 else "see its message")
         return f"the model server answered {status}: {hint}; its message: {detail}"
     if isinstance(error, UsageLimitExceeded):
-        named = re.sub("|".join(_GUARDRAIL_NAMES), lambda match: f"`guardrails.{_GUARDRAIL_NAMES[match[0]]}`", detail)
-        return f"the run reached a limit of the role: {named}"
+        limit = re.sub("|".join(_GUARDRAIL_NAMES), lambda match: f"`guardrails.{_GUARDRAIL_NAMES[match[0]]}`", detail)
+        return f"the run reached a limit of the role: {limit}"
     if isinstance(error, UnexpectedModelBehavior):
         return f"the model returned an invalid response: {detail}"
     if isinstance(error, ProwessError):

@@ -1,4 +1,4 @@
-"""A role's file: both forms, all that is wrong with one, and the schema that is published."""
+"""Reading a role's file in both forms, its errors, and the published schema."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SEEDS = sorted((TOP / "tests/roles").glob("*/*.yaml"))
 
 
 def load_text(folder: Path, text: str) -> tuple[Role | None, str]:
-    """Read a role; return it and what is said of it, without the file's name."""
+    """Read a role from a text; return it and its findings, without the file's name."""
     file = folder / "role.yaml"
     file.write_text(text, encoding="utf-8")
     role, findings = load_role(file)
@@ -144,7 +144,7 @@ def test_a_model_can_be_one_text(tmp_path: Path, text: str, provider: str, name:
     assert (role.model, messages) == (expected, "")
 
 
-# ── what is wrong ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── errors ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("case", [*BROKEN])

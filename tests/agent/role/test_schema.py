@@ -1,4 +1,4 @@
-"""A table of keys: what it reads, what it says is wrong, and the schema it publishes."""
+"""Reading the keys of a file by a table, its errors, and its JSON Schema."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DEFAULTS = {
 
 
 def read_text(text: str, **readers: Any) -> tuple[dict[str, Any], list[str]]:
-    """Return what is read of a file, and what is said of it."""
+    """Read a text by the table; return its values and its findings."""
     report = FindingCollector("f.yaml", "role-invalid")
     form = read_yaml_mapping(text.encode(), report)
     assert form is not None

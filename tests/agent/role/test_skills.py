@@ -1,4 +1,4 @@
-"""The skills a role names: where they are looked for, what they bring, and what keeps them from being loaded.
+"""The skills that a role names: where they are looked up, how they are loaded, and their errors.
 
 Quotations are of InitRunner's documents on skills.
 """
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
-    """A folder for a role, two folders of skills, and a home."""
+    """A folder for a role, two skill directories, and a home."""
     for name in ("roles", "first", "second", "home/.initrunner/skills"):
         (tmp_path / name).mkdir(parents=True)
     return tmp_path.resolve()
 
 
 def load_references(top: Path, *references: str, **env: str) -> tuple[tuple[LoadedSkill, ...], tuple[Finding, ...]]:
-    """Return the skills that a role with these references gets, with two folders named by its user."""
+    """Load the skills of a role with these references, with two skill directories."""
     file = top / "roles/role.yaml"
     lines = "".join(f"- {reference!r}\n" for reference in references)
     file.write_text(f"name: a\nprompt: x\nskills:\n{lines}", encoding="utf-8")
@@ -144,7 +144,7 @@ def test_skills_are_loaded_once_in_the_role_s_order(top: Path) -> None:
     ]
 
 
-# ── what keeps one from being loaded ─────────────────────────────────────────────────────────────────────────────────
+# ── errors ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def described(findings: tuple[Finding, ...], top: Path) -> list[str]:

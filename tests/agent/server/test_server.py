@@ -1,4 +1,4 @@
-"""An endpoint that speaks OpenAI's API, asked over real connections."""
+"""The endpoint with OpenAI's API, over real connections."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def chat() -> Iterator[ChatServer]:
 
 @pytest.fixture(scope="module")
 def shared_chat() -> Iterator[ChatServer]:
-    """One that many are answered by."""
+    """A server that many tests share."""
     with ChatServer() as server:
         yield server
 
@@ -49,7 +49,7 @@ def get(chat: ChatServer, path: str, **headers: str) -> httpx2.Response:
 
 
 def events(response: httpx2.Response) -> list[Any]:
-    """The events of a stream; each is JSON but the last word."""
+    """Return the events of a stream; each is JSON except for the last."""
     assert response.headers["content-type"] == "text/event-stream; charset=utf-8"
     blocks = response.text.split("\n\n")
     assert blocks.pop() == ""

@@ -1,4 +1,4 @@
-"""Requests under a policy: real servers on the loopback address, which do what servers should not."""
+"""Requests with limits, to real servers on the loopback address that misbehave."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_private_address_is_refused_before_anything_is_sent() -> None:
 
 
 def resolve_names_to(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
-    """Let names mean these addresses, one answer after another, the last for ever; returns the names."""
+    """Resolve names to these addresses, one after another and then the last; return the list of looked-up names."""
     looked_up: list[str] = []
 
     def fake_getaddrinfo(host: Any, port: Any, *_: Any, **__: Any) -> list[Any]:

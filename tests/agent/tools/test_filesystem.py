@@ -1,4 +1,4 @@
-"""The folder that is open to a model is listed, read, searched and written; nothing else is, whatever it says."""
+"""A model can list, read, search and write in one folder, and nowhere else."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def writing(folder: Path, **given: Any) -> dict[str, Any]:
     return tools_of(folder, read_only=False, **given)
 
 
-# ── what there is ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── tools and arguments ───────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_writing_tools_exist_only_if_configured(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""A repository is shown to a model, and nothing that the repository says is run for it."""
+"""A model can use a repository, and no program that the repository configures is run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def template_repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def repo(template_repo: Path, tmp_path: Path) -> Path:
-    """A copy of it."""
+    """A copy of the template repository."""
     return shutil.copytree(template_repo, tmp_path.resolve() / "repo", symlinks=True)
 
 
@@ -61,7 +61,7 @@ def git(folder: Path, **given: Any) -> dict[str, Any]:
     return tools_by_name("git", make_tool_context(folder, **given.pop("around", {})), **given)
 
 
-# ── what it tells ────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_repository_is_shown(repo: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_folder_outside_a_repository_is_a_failed_call(repo: Path, tmp_path: Pa
         git(repo, repo_path="..")
 
 
-# ── what a model gives ───────────────────────────────────────────────────────────────────────────────────────────────
+# ── arguments ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -195,11 +195,11 @@ def test_the_count_is_limited(count: Any, repo: Path) -> None:
         assert "`count` must be" in failure_message(tool, count=count)
 
 
-# ── what a repository says ───────────────────────────────────────────────────────────────────────────────────────────
+# ── malicious repositories ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def hostile(repo: Path) -> Path:
-    """Let a repository run a command wherever git would; return the file that tells of it."""
+    """Configure a command in every place where git runs one; return the file that the command creates."""
     mark = repo.parent / "ran"
     evil = repo.parent / "evil"
     evil.write_text(f'#!/bin/sh\necho "$0 $*" >> {mark}\ntimeout 0.2 cat\n')
@@ -365,7 +365,7 @@ def test_the_user_s_own_settings_are_not_used(repo: Path, monkeypatch: pytest.Mo
     assert "+three" in git(repo)["git_diff"].call()
 
 
-# ── changing ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── writing ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("sandbox", ["none", "bwrap"])
@@ -394,7 +394,7 @@ def test_a_commit_needs_an_author(repo: Path, tmp_path: Path) -> None:
     assert sh(repo, "git log -1 --format=%s") == "Second\n"
 
 
-# ── bounds ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── limits ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_long_output_is_cut(repo: Path) -> None:

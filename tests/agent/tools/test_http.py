@@ -1,4 +1,4 @@
-"""`http_request`: below one URL, with the headers its user gave it."""
+"""`http_request`: requests below one URL, with the configured headers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tool(
 
 
 def echoed(text: str) -> Any:
-    """What the echoing server was asked."""
+    """Return the request that the server echoed."""
     return json.loads(text.partition("\n\n")[2])
 
 

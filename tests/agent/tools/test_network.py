@@ -1,4 +1,4 @@
-"""Which addresses a tool may connect to."""
+"""Which hosts and addresses a tool may connect to."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_an_invalid_url_or_a_disguised_address_is_refused(url: str) -> None:
 
 
 def resolve_names_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[Any]:
-    """Make each name mean these addresses; returns what was looked up."""
+    """Resolve each name to these addresses; return the list of look-ups."""
     looked_up: list[Any] = []
 
     def fake_getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""A model's Python code runs in a process of its own: contained, bounded, and gone afterwards."""
+"""`run_python`: code runs in a sandboxed process with limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts are tools: what a model gives is in their environment, and they lie where they should."""
+"""Scripts as tools: arguments in their environment, and files only from their own folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are no
 
 
 def script(**given: Any) -> dict[str, Any]:
-    """Return a script as its table reads it."""
+    """Return the configuration of a script, with defaults."""
     base = {"name": "hello", "description": "", "path": None, "body": None, "interpreter": None}
     return {**base, "parameters": (), "timeout_seconds": None, **given}
 

@@ -1,4 +1,4 @@
-"""A model runs programs without a shell: those it may, where it may, and no longer than it may."""
+"""`run_shell`: allowed programs run without a shell, in the sandbox and with limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fetch_page`: what a page says, as Markdown."""
+"""`fetch_page`: a web page as Markdown."""
 
 from __future__ import annotations
 

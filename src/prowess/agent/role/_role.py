@@ -252,12 +252,12 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
     except UnreadableError as error:
         report.add(error.message, hint=error.hint)
         return None, tuple(report.findings)
-    form = read_yaml_mapping(data, report)
-    if form is None:
+    mapping = read_yaml_mapping(data, report)
+    if mapping is None:
         return None, tuple(report.findings)
-    flat = form.get("apiVersion") is None and form.get("spec") is None and form.get("kind") is None
+    flat = mapping.get("apiVersion") is None and mapping.get("spec") is None and mapping.get("kind") is None
     table = FLAT_FIELDS if flat else INITRUNNER_FIELDS
-    values = read_fields(form, table, {"model": _read_model, "tools": read_tools})
+    values = read_fields(mapping, table, {"model": _read_model, "tools": read_tools})
     metadata, spec = (values, values) if flat else (values["metadata"] or {}, values["spec"] or {})
     auto_skills = spec.get("auto_skills") or {}
     role = Role(
@@ -267,7 +267,7 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
         prompt=spec.get("prompt" if flat else "role") or "",
         model=spec.get("model") or ModelConfig(),
         skills=tuple(spec.get("skills") or ()),
-        skill_lines=_item_lines(form if flat else form.get("spec"), "skills"),
+        skill_lines=_item_lines(mapping if flat else mapping.get("spec"), "skills"),
         auto_skills_enabled=auto_skills.get("enabled", True),
         max_skills=auto_skills.get("max_skills", 50),
         tools=tuple(spec.get("tools") or ()),
@@ -277,26 +277,30 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
     return role, tuple(report.findings)
 
 
-def _item_lines(form: MappingReader | Node | None, name: str) -> tuple[int | None, ...]:
+def _item_lines(mapping: MappingReader | Node | None, name: str) -> tuple[int | None, ...]:
     """Return the line of each text in a list; other items are reported elsewhere."""
-    top = form.node if isinstance(form, MappingReader) else form
-    if top is None or top.kind != "map":
+    node_map = mapping.node if isinstance(mapping, MappingReader) else mapping
+    if node_map is None or node_map.kind != "map":
         return ()
-    nodes = (item for key, item in zip(top.keys, top.items, strict=True) if key.text == name and item.kind == "list")
+    nodes = (
+        item
+        for key, item in zip(node_map.keys, node_map.items, strict=True)
+        if key.text == name and item.kind == "list"
+    )
     return tuple(item.line for node in nodes for item in node.items if item.kind not in ("list", "map"))
 
 
-def _read_model(form: MappingReader, name: str) -> ModelConfig | None:
+def _read_model(mapping: MappingReader, name: str) -> ModelConfig | None:
     """Read a model: a map or `provider:name`."""
-    node = form.get(name)
+    node = mapping.get(name)
     if node is None:
         return None
     if node.kind == "map":
-        inner = form.get_mapping(name)
+        inner = mapping.get_mapping(name)
         return None if inner is None else ModelConfig(**read_fields(inner, MODEL_FIELDS))
-    text = form.get_text(name)
+    text = mapping.get_text(name)
     if text is not None and not text.strip():
-        form.report.add(f"{quoted(form.key_path(name))} is empty", node, "write it as `provider:name`")
+        mapping.report.add(f"{quoted(mapping.key_path(name))} is empty", node, "write it as `provider:name`")
         return None
     return None if text is None else parse_model(text)
 
@@ -310,10 +314,10 @@ def parse_model(text: str) -> ModelConfig:
     return ModelConfig(provider=provider, name=name, base_url=f"http{url}" if at else None)
 
 
-def read_tools(form: MappingReader, name: str) -> tuple[ToolConfig, ...]:
+def read_tools(mapping: MappingReader, name: str) -> tuple[ToolConfig, ...]:
     """Read `tools:` of a role or a skill; invalid entries are reported and left out."""
     tools = []
-    for inner in map_items(form, name):
+    for inner in map_items(mapping, name):
         kind = inner.get_text("type", required=True)
         if kind is None:
             continue

@@ -43,46 +43,46 @@ FieldTable = Mapping[str, FieldSpec]
 FieldReaders = Mapping[str, Callable[[MappingReader, str], Any]]
 
 
-def read_fields(form: MappingReader, table: FieldTable, readers: FieldReaders = EMPTY) -> dict[str, Any]:
-    """Return the values of a map; invalid ones are reported to `form.report` and replaced by their defaults.
+def read_fields(mapping: MappingReader, table: FieldTable, readers: FieldReaders = EMPTY) -> dict[str, Any]:
+    """Return the values of a map; invalid ones are reported to `mapping.report` and replaced by their defaults.
 
     Args:
-        form: the map.
+        mapping: the map.
         table: its keys.
-        readers: custom readers by kind: each gets the form and the key's name, and returns the value.
+        readers: custom readers by kind: each gets the map and the key's name, and returns the value.
     """
-    form.allow_only(*table)
-    return {name: _read_field(form, name, field, readers) for name, field in table.items()}
+    mapping.allow_only(*table)
+    return {name: _read_field(mapping, name, field, readers) for name, field in table.items()}
 
 
-def _read_field(form: MappingReader, name: str, field: FieldSpec, readers: FieldReaders) -> Any:
-    node = form.get(name, required=field.needed)
+def _read_field(mapping: MappingReader, name: str, field: FieldSpec, readers: FieldReaders) -> Any:
+    node = mapping.get(name, required=field.needed)
     if node is None:
         return dict(field.default) if isinstance(field.default, Mapping) else field.default
     if field.kind in readers:
-        return readers[field.kind](form, name)
-    value = _KIND_READERS[field.kind](form, name, field, readers)
+        return readers[field.kind](mapping, name)
+    value = _KIND_READERS[field.kind](mapping, name, field, readers)
     return field.default if value is None else value
 
 
-def _text(form: MappingReader, name: str, field: FieldSpec, _readers: FieldReaders) -> str | None:
-    text = form.get_text(name)
+def _text(mapping: MappingReader, name: str, field: FieldSpec, _readers: FieldReaders) -> str | None:
+    text = mapping.get_text(name)
     if text is not None and field.needed and not text.strip():
-        form.report.add(f"{quoted(form.key_path(name))} is empty", form.get(name), "give it a value")
+        mapping.report.add(f"{quoted(mapping.key_path(name))} is empty", mapping.get(name), "give it a value")
         return None
     if text is not None and field.choices and text not in field.choices:
-        message = f"invalid value {quoted(text)} of {quoted(form.key_path(name))}"
-        form.report.add(message, form.get(name), _choices_hint(text, field.choices))
+        message = f"invalid value {quoted(text)} of {quoted(mapping.key_path(name))}"
+        mapping.report.add(message, mapping.get(name), _choices_hint(text, field.choices))
         return None
     return text
 
 
-def _texts(form: MappingReader, name: str, field: FieldSpec, _readers: FieldReaders) -> tuple[str, ...]:
-    texts = form.get_texts(name)
+def _texts(mapping: MappingReader, name: str, field: FieldSpec, _readers: FieldReaders) -> tuple[str, ...]:
+    texts = mapping.get_texts(name)
     for text in texts:
         if field.choices and text not in field.choices:
-            message = f"invalid value {quoted(text)} in {quoted(form.key_path(name))}"
-            form.report.add(message, form.get(name), _choices_hint(text, field.choices))
+            message = f"invalid value {quoted(text)} in {quoted(mapping.key_path(name))}"
+            mapping.report.add(message, mapping.get(name), _choices_hint(text, field.choices))
     return texts
 
 
@@ -90,47 +90,47 @@ def _choices_hint(text: str, choices: Sequence[str]) -> str:
     return did_you_mean(text, choices, f"use one of {', '.join(choices)}")
 
 
-def _integer(form: MappingReader, name: str, field: FieldSpec, _readers: FieldReaders) -> int | None:
-    return form.get_integer(name, int(field.minimum), int(field.maximum))
+def _integer(mapping: MappingReader, name: str, field: FieldSpec, _readers: FieldReaders) -> int | None:
+    return mapping.get_integer(name, int(field.minimum), int(field.maximum))
 
 
-def _number(form: MappingReader, name: str, field: FieldSpec, _readers: FieldReaders) -> float | None:
-    return form.get_number(name, above=field.minimum, most=field.maximum, closed=field.inclusive)
+def _number(mapping: MappingReader, name: str, field: FieldSpec, _readers: FieldReaders) -> float | None:
+    return mapping.get_number(name, above=field.minimum, most=field.maximum, closed=field.inclusive)
 
 
-def _map(form: MappingReader, name: str, field: FieldSpec, readers: FieldReaders) -> dict[str, Any] | None:
-    inner = form.get_mapping(name)
+def _map(mapping: MappingReader, name: str, field: FieldSpec, readers: FieldReaders) -> dict[str, Any] | None:
+    inner = mapping.get_mapping(name)
     return None if inner is None else read_fields(inner, field.keys, readers)
 
 
-def _maps(form: MappingReader, name: str, field: FieldSpec, readers: FieldReaders) -> tuple[dict[str, Any], ...]:
-    return tuple(read_fields(inner, field.keys, readers) for inner in map_items(form, name))
+def _maps(mapping: MappingReader, name: str, field: FieldSpec, readers: FieldReaders) -> tuple[dict[str, Any], ...]:
+    return tuple(read_fields(inner, field.keys, readers) for inner in map_items(mapping, name))
 
 
-def map_items(form: MappingReader, name: str) -> list[MappingReader]:
+def map_items(mapping: MappingReader, name: str) -> list[MappingReader]:
     """Return the maps of a list, and report every other item."""
-    node = form.get(name)
+    node = mapping.get(name)
     if node is None:
         return []
     if node.kind != "list":
-        form.report_wrong_type(name, node, "a list", f"write each item below `{name}:`, after a dash")
+        mapping.report_wrong_type(name, node, "a list", f"write each item below `{name}:`, after a dash")
         return []
     maps = []
     for index, item in enumerate(node.items):
         if item.kind == "map":
-            maps.append(MappingReader(item, form.report, f"{form.key_path(name)}[{index}]"))
+            maps.append(MappingReader(item, mapping.report, f"{mapping.key_path(name)}[{index}]"))
         else:
-            form.report_wrong_type(f"{name}[{index}]", item, "a map")
+            mapping.report_wrong_type(f"{name}[{index}]", item, "a map")
     return maps
 
 
 _KIND_READERS: Mapping[str, Callable[[MappingReader, str, FieldSpec, FieldReaders], Any]] = {
     "text": _text,
     "texts": _texts,
-    "truth": lambda form, name, _field, _readers: form.get_bool(name),
+    "truth": lambda mapping, name, _field, _readers: mapping.get_bool(name),
     "integer": _integer,
     "number": _number,
-    "text-map": lambda form, name, _field, _readers: form.get_text_map(name),
+    "text-map": lambda mapping, name, _field, _readers: mapping.get_text_map(name),
     "map": _map,
     "maps": _maps,
 }

@@ -105,9 +105,9 @@ def _candidate_paths(reference: str, folder: str, dirs: tuple[str, ...], home: s
         if not reference.endswith(".md"):
             yield os.path.join(path, SKILL_FILE)
         return
-    for top in (os.path.join(folder, "skills"), *dirs, os.path.join(home, ".initrunner", "skills")):
-        yield os.path.join(top, reference, SKILL_FILE)
-        yield os.path.join(top, f"{reference}.md")
+    for skills_folder in (os.path.join(folder, "skills"), *dirs, os.path.join(home, ".initrunner", "skills")):
+        yield os.path.join(skills_folder, reference, SKILL_FILE)
+        yield os.path.join(skills_folder, f"{reference}.md")
 
 
 def _resolve_reference(reference: str, folder: str, dirs: tuple[str, ...], home: str) -> str | None:
@@ -117,9 +117,9 @@ def _resolve_reference(reference: str, folder: str, dirs: tuple[str, ...], home:
 
 
 def _reference_hint(reference: str, folder: str) -> str:
-    top = os.path.join(folder, "skills")
+    skills_folder = os.path.join(folder, "skills")
     try:
-        names = [name.removesuffix(".md") for name in os.listdir(top)]
+        names = [name.removesuffix(".md") for name in os.listdir(skills_folder)]
     except OSError:
         names = []
     otherwise = "write its path relative to the role, or use `--skill-dir`"

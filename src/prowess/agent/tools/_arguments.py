@@ -52,8 +52,8 @@ def make_agent_tool(
         ask: whether its configuration requires confirmation.
     """
 
-    def call(**given: Any) -> str:
-        values = _checked_arguments(name, arguments, given)
+    def call(**supplied: Any) -> str:
+        values = _checked_arguments(name, arguments, supplied)
         try:
             return function(**values)
         except ToolFailedError as error:
@@ -86,19 +86,19 @@ def _arguments_schema(arguments: Mapping[str, Argument]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
 
-def _checked_arguments(tool: str, arguments: Mapping[str, Argument], given: Mapping[str, Any]) -> dict[str, Any]:
+def _checked_arguments(tool: str, arguments: Mapping[str, Argument], supplied: Mapping[str, Any]) -> dict[str, Any]:
     """Return all arguments of a function, with defaults filled in.
 
     Raises:
         ToolFailedError: an argument is missing, unknown or has the wrong type.
     """
     usage = f"{tool} takes {', '.join(f'`{name}`' for name in arguments) or 'no arguments'}"
-    for name in given:
+    for name in supplied:
         if name not in arguments:
             raise ToolFailedError(f"unknown argument {quoted(name)}; {usage}")
     values = {}
     for name, argument in arguments.items():
-        value = given.get(name)
+        value = supplied.get(name)
         if value is None and argument.needed:
             raise ToolFailedError(f"`{name}` is missing; {usage}")
         values[name] = argument.default if value is None else _checked_value(name, argument.kind, value)

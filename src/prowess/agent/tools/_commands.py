@@ -84,14 +84,14 @@ def run_command(
 
 def describe_result(done: Result, timeout: float) -> str:
     """Return a command's exit code and output as text."""
-    first = f"stopped: it took longer than {timeout:g} seconds" if done.timed_out else f"exit code {done.exit_code}"
+    summary = f"stopped: it took longer than {timeout:g} seconds" if done.timed_out else f"exit code {done.exit_code}"
     if done.killed and not done.timed_out:
-        first += f"; processes it left running were stopped ({done.killed})"
-    lines = [first]
+        summary += f"; processes it left running were stopped ({done.killed})"
+    lines = [summary]
     for name, data, size in (("stdout", done.stdout, done.stdout_size), ("stderr", done.stderr, done.stderr_size)):
         if size:
             lines += [f"{name}:", decode_output(data, size)]
-    return "\n".join(lines if len(lines) > 1 else (first, "no output"))
+    return "\n".join(lines if len(lines) > 1 else (summary, "no output"))
 
 
 def decode_output(data: bytes, size: int) -> str:
@@ -105,10 +105,10 @@ def decode_output(data: bytes, size: int) -> str:
     # A character that is cut in two at the end is left out.
     text = codecs.getincrementaldecoder("utf-8")("replace").decode(data, final=whole)
     lines = text.replace("\r\n", "\n").split("\n")
-    plain = "\n".join("\t".join(map(neutral, line.split("\t"))) for line in lines).rstrip("\n")
+    visible = "\n".join("\t".join(map(neutral, line.split("\t"))) for line in lines).rstrip("\n")
     if not whole:
-        plain += f"\n[the first {len(data):,} of {size:,} bytes; {size - len(data):,} are left out; ask for less]"
-    return plain
+        visible += f"\n[the first {len(data):,} of {size:,} bytes; {size - len(data):,} are left out; ask for less]"
+    return visible
 
 
 @contextmanager

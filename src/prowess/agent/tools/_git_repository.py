@@ -95,12 +95,16 @@ class GitRepository(Frozen):
         )
 
     def git(
-        self, *words: str, writes: bool = False, stdin: bytes | None = None, default_settings: Mapping[str, str] = EMPTY
+        self,
+        *arguments: str,
+        writes: bool = False,
+        stdin: bytes | None = None,
+        default_settings: Mapping[str, str] = EMPTY,
     ) -> str:
         """Run git and return its output.
 
         Args:
-            words: the command and its arguments.
+            arguments: the command of git and its arguments.
             writes: whether the command changes the repository.
             stdin: the standard input.
             default_settings: settings to use unless the repository has its own.
@@ -108,12 +112,12 @@ class GitRepository(Frozen):
         Raises:
             ToolFailedError: git failed; the message contains git's own.
         """
-        done = self._run_checked(words, writes=writes, stdin=stdin, default_settings=default_settings)
+        done = self._run_checked(arguments, writes=writes, stdin=stdin, default_settings=default_settings)
         return decode_output(done.stdout, done.stdout_size)
 
     def _run_checked(
         self,
-        words: tuple[str, ...],
+        arguments: tuple[str, ...],
         *,
         writes: bool = False,
         stdin: bytes | None = None,
@@ -121,7 +125,7 @@ class GitRepository(Frozen):
     ) -> Result:
         tree, folders = self._locate()
         keys = self._config_keys(tree, folders)
-        if words[0] == "blame" and "blame.ignorerevsfile" in keys:
+        if arguments[0] == "blame" and "blame.ignorerevsfile" in keys:
             # If the file is not a list of commits, git shows its first line, and no setting prevents that.
             raise RefusedError(
                 "the repository sets `blame.ignoreRevsFile`, which can name any file; use `git_log` with a path"
@@ -131,7 +135,7 @@ class GitRepository(Frozen):
         # Later settings override earlier ones.
         settings |= _FIXED_SETTINGS
         done = self._run_git(
-            words, tree, folders, settings, writes=writes, stdin=stdin, max_output_bytes=self.max_output_bytes
+            arguments, tree, folders, settings, writes=writes, stdin=stdin, max_output_bytes=self.max_output_bytes
         )
         if done.timed_out:
             raise ToolFailedError(
@@ -144,7 +148,7 @@ class GitRepository(Frozen):
 
     def _run_git(
         self,
-        words: tuple[str, ...],
+        arguments: tuple[str, ...],
         tree: str,
         folders: tuple[str, ...],
         settings: Mapping[str, str],
@@ -158,7 +162,7 @@ class GitRepository(Frozen):
             config_env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
         program, needed = find_program("git", self.context.env)
         return run_command(
-            [program, "--no-pager", *words],
+            [program, "--no-pager", *arguments],
             self.context,
             cwd=self.folder,
             timeout=self.timeout,
@@ -175,8 +179,8 @@ class GitRepository(Frozen):
         Raises:
             ToolFailedError: it cannot be read, or git is too old.
         """
-        words = ("config", "--list", "--name-only", "--null")
-        done = self._run_git(words, tree, folders, {_PROBE_KEY: "1"}, max_output_bytes=_MAX_CONFIG_BYTES)
+        arguments = ("config", "--list", "--name-only", "--null")
+        done = self._run_git(arguments, tree, folders, {_PROBE_KEY: "1"}, max_output_bytes=_MAX_CONFIG_BYTES)
         if done.exit_code != 0 or done.stdout_size > len(done.stdout):
             detail = decode_output(done.stderr[:_MAX_ERROR_BYTES], 0) or "it is too large, or reading it took too long"
             raise ToolFailedError(f"cannot read the repository's configuration: {detail}")
@@ -201,16 +205,18 @@ class GitRepository(Frozen):
                 )
             tree = above
         self._resolve_allowed(tree)
-        own = f"{tree}/.git"
-        if os.path.islink(own):
+        git_folder = f"{tree}/.git"
+        if os.path.islink(git_folder):
             raise RefusedError("the repository's `.git` is a link, and links are not followed")
-        if os.path.isdir(own):
-            return tree, (own,)
+        if os.path.isdir(git_folder):
+            return tree, (git_folder,)
         # In another working tree, or a submodule, a file names git's folder.
-        own = self._resolve_allowed(os.path.join(tree, _read_first_line(tree, ".git").removeprefix("gitdir:").strip()))
-        if not os.path.lexists(f"{own}/commondir"):
-            return tree, (own,)
-        return tree, (own, self._resolve_allowed(os.path.join(own, _read_first_line(own, "commondir"))))
+        named_folder = _read_first_line(tree, ".git").removeprefix("gitdir:").strip()
+        git_folder = self._resolve_allowed(os.path.join(tree, named_folder))
+        if not os.path.lexists(f"{git_folder}/commondir"):
+            return tree, (git_folder,)
+        common_folder = self._resolve_allowed(os.path.join(git_folder, _read_first_line(git_folder, "commondir")))
+        return tree, (git_folder, common_folder)
 
     def _resolve_allowed(self, path: str) -> str:
         """Return the path of a folder that the policy allows, without links.
@@ -257,10 +263,10 @@ class GitRepository(Frozen):
     def _config_value(self, file: str, key: str) -> str:
         """Return the value of a key in a configuration file, or an empty text."""
         program, needed = find_program("git", self.context.env)
-        words = [program, "config", "--no-includes", "--file", file, "--get", key]
+        arguments = [program, "config", "--no-includes", "--file", file, "--get", key]
         readable = (file, *needed)
         done = run_command(
-            words,
+            arguments,
             self.context,
             cwd=self.folder,
             timeout=self.timeout,
@@ -274,5 +280,5 @@ class GitRepository(Frozen):
 def _read_first_line(folder: str, name: str) -> str:
     """Return the first line of a small file."""
     parts = [part for part in folder.split("/") if part]
-    with open_folder("/", parts) as fd, open_regular_file(fd, name, name) as (inner, _):
-        return os.fsdecode(os.read(inner, 4096)).split("\n", 1)[0].strip()
+    with open_folder("/", parts) as fd, open_regular_file(fd, name, name) as (file_fd, _):
+        return os.fsdecode(os.read(file_fd, 4096)).split("\n", 1)[0].strip()

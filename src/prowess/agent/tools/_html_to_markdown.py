@@ -63,8 +63,8 @@ def main(page: bytes, url: str, charset: str) -> str:
     except RecursionError:
         text = soup.get_text(" ")
     lines = [line.rstrip() for line in text.splitlines()]
-    kept = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
-    return "\n".join([*([f"# {title}", ""] if title else []), *kept]).strip()
+    kept_lines = [line for index, line in enumerate(lines) if line or (index and lines[index - 1])]
+    return "\n".join([*([f"# {title}", ""] if title else []), *kept_lines]).strip()
 
 
 def limit_memory() -> None:

@@ -72,9 +72,9 @@ def split_path(path: str, root: str) -> list[str]:
     if not path or len(path) > _MAX_PATH_CHARS:
         problem = f"{len(path):,} characters long" if path else "empty"
         raise ToolFailedError(f"the path is {problem}; give one like `docs/notes.md`")
-    inner = path[len(root) :] if path == root or path.startswith(root.rstrip("/") + "/") else path
-    parts = [part for part in inner.split("/") if part not in ("", ".")]
-    if (inner is path and path.startswith("/")) or ".." in parts:
+    relative = path[len(root) :] if path == root or path.startswith(root.rstrip("/") + "/") else path
+    parts = [part for part in relative.split("/") if part not in ("", ".")]
+    if (relative is path and path.startswith("/")) or ".." in parts:
         raise RefusedError(
             f"{quoted(path, PATH_LIMIT)} is outside the folder that this tool may use; "
             "give a path relative to that folder, without `..`"
@@ -95,14 +95,14 @@ def open_folder(root: str, parts: Sequence[str], *, create: bool = False) -> Ite
         ToolFailedError: the folder does not exist.
         RefusedError: a part of the path is a link.
     """
-    above = [part for part in root.split("/") if part]
+    root_parts = [part for part in root.split("/") if part]
     fd = os.open("/", _TRAVERSE_FLAGS)
     try:
-        for number, part in enumerate((*above, *parts)):
-            display_path = "/".join(parts[: number - len(above) + 1]) or "."
-            inner = _open_child_folder(fd, part, display_path, create=create and number >= len(above))
+        for number, part in enumerate((*root_parts, *parts)):
+            display_path = "/".join(parts[: number - len(root_parts) + 1]) or "."
+            inner_fd = _open_child_folder(fd, part, display_path, create=create and number >= len(root_parts))
             os.close(fd)
-            fd = inner
+            fd = inner_fd
         yield fd
     finally:
         os.close(fd)
@@ -140,16 +140,16 @@ def open_regular_file(fd: int, name: str, display_path: str) -> Iterator[tuple[i
         status = os.stat(name, dir_fd=fd, follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode):
             raise _not_a_file_error(display_path, status)
-        inner = os.open(name, READ_FLAGS, dir_fd=fd)
+        inner_fd = os.open(name, READ_FLAGS, dir_fd=fd)
     except OSError as error:
         raise open_error(fd, name, display_path, error) from None
     try:
-        status = os.fstat(inner)
+        status = os.fstat(inner_fd)
         if not stat.S_ISREG(status.st_mode):
             raise _not_a_file_error(display_path, status)
-        yield inner, status
+        yield inner_fd, status
     finally:
-        os.close(inner)
+        os.close(inner_fd)
 
 
 def _not_a_file_error(display_path: str, status: os.stat_result) -> ToolFailedError:

@@ -157,10 +157,10 @@ def _read(access: _FolderAccess, path: str, offset: int, limit: int | None) -> s
     if offset < 0 or (limit is not None and limit < 1):
         raise ToolFailedError("`offset` must be 0 or more and `limit` 1 or more; leave them out to read from the start")
     max_read_bytes = access.max_read_bytes if limit is None else min(limit, access.max_read_bytes)
-    with open_folder(access.root, folder) as fd, open_regular_file(fd, name, path) as (inner, status):
+    with open_folder(access.root, folder) as fd, open_regular_file(fd, name, path) as (file_fd, status):
         size = status.st_size
-        os.lseek(inner, min(offset, size), os.SEEK_SET)
-        data = read_up_to(inner, max_read_bytes)[:max_read_bytes]
+        os.lseek(file_fd, min(offset, size), os.SEEK_SET)
+        data = read_up_to(file_fd, max_read_bytes)[:max_read_bytes]
     if b"\0" in data:
         raise ToolFailedError(f"{quoted(path, PATH_LIMIT)} is a binary file ({size:,} bytes), which cannot be read")
     if not data:
@@ -193,11 +193,11 @@ def _edit(access: _FolderAccess, path: str, old: str, new: str) -> str:
     folder, name = _split_file_path(access, path)
     if not old:
         raise ToolFailedError("`old` is empty; give the text to replace, or use `write_file`")
-    with open_folder(access.root, folder) as fd, open_regular_file(fd, name, path) as (inner, status):
+    with open_folder(access.root, folder) as fd, open_regular_file(fd, name, path) as (file_fd, status):
         if status.st_size > access.max_file_bytes:
             message = f"{quoted(path, PATH_LIMIT)} has {status.st_size:,} bytes; the limit is {access.max_file_bytes:,}"
             raise ToolFailedError(f"{message}; do not edit it")
-        data = read_up_to(inner, access.max_file_bytes)[: access.max_file_bytes]
+        data = read_up_to(file_fd, access.max_file_bytes)[: access.max_file_bytes]
     if (count := data.count(old.encode())) != 1:
         problem = f"occurs {count} times in" if count else "does not occur in"
         advice = "give more of the text around it" if count else "read the file again"

@@ -43,7 +43,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     commit = Argument("string", "a commit, tag, or `COMMIT:FILE`", needed=True)
     count = Argument("integer", f"the number of commits, at most {_MAX_COMMITS:,}", 20)
     file = Argument("string", "a file in the repository", needed=True)
-    made: list[tuple[str, str, dict[str, Argument], Callable[..., str]]] = [
+    specifications: list[tuple[str, str, dict[str, Argument], Callable[..., str]]] = [
         ("git_status", "Show the branch and the changed, staged and untracked files.", {}, _status),
         (
             "git_diff",
@@ -63,13 +63,13 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     ]
     if not options["read_only"]:
         message = Argument("string", "the commit message", needed=True)
-        made += [
+        specifications += [
             ("git_add", "Stage a file or folder.", {"path": path.with_changes(needed=True)}, _add),
             ("git_commit", "Commit the staged changes, without running hooks.", {"message": message}, _commit),
         ]
     return tuple(
         make_agent_tool("git", name, description, arguments, partial(function, repository))
-        for name, description, arguments, function in made
+        for name, description, arguments, function in specifications
     )
 
 
@@ -88,13 +88,13 @@ def _diff(repository: GitRepository, ref: str | None, path: str | None) -> str:
 def _log(repository: GitRepository, count: int, path: str | None) -> str:
     if not 1 <= count <= _MAX_COMMITS:
         raise ToolFailedError(f"`count` must be from 1 to {_MAX_COMMITS:,}")
-    words = ("log", f"--max-count={count}", "--no-show-signature", "--no-color", "--date=iso-strict", _LOG_FORMAT)
-    return repository.git(*words, "--", _path_argument(repository, path)) or "no commits"
+    command = ("log", f"--max-count={count}", "--no-show-signature", "--no-color", "--date=iso-strict", _LOG_FORMAT)
+    return repository.git(*command, "--", _path_argument(repository, path)) or "no commits"
 
 
 def _show(repository: GitRepository, ref: str) -> str:
-    words = ("show", *_DIFF_OPTIONS, "--no-show-signature", "--date=iso-strict", _LOG_FORMAT)
-    return repository.git(*words, *_ref_arguments(ref), "--") or "no output"
+    command = ("show", *_DIFF_OPTIONS, "--no-show-signature", "--date=iso-strict", _LOG_FORMAT)
+    return repository.git(*command, *_ref_arguments(ref), "--") or "no output"
 
 
 def _changed_files(repository: GitRepository, ref: str | None) -> str:
@@ -124,8 +124,8 @@ def _add(repository: GitRepository, path: str) -> str:
 
 
 def _commit(repository: GitRepository, message: str) -> str:
-    words = ("commit", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--no-status", "--file=-")
-    return repository.git(*words, writes=True, stdin=message.encode(), default_settings=repository.author_settings())
+    command = ("commit", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--no-status", "--file=-")
+    return repository.git(*command, writes=True, stdin=message.encode(), default_settings=repository.author_settings())
 
 
 def _ref_arguments(ref: str | None) -> tuple[str, ...]:

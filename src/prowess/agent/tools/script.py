@@ -64,13 +64,13 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     folder = os.path.realpath(context.skill or context.folder)
     working_dir = options["working_dir"]
     cwd = folder if working_dir is None else resolve_folder(context, working_dir, "working_dir")
-    made: list[AgentTool] = []
+    agent_tools: list[AgentTool] = []
     for config in options["scripts"]:
         name = config["name"]
         if not _TOOL_NAME.fullmatch(name):
             hint = "use at most 64 letters, digits, `_` and `-`, starting with a letter"
             raise ConfigError(f"invalid script name: {quoted(name)}", hint=hint)
-        if name in {tool.name for tool in made}:
+        if name in {tool.name for tool in agent_tools}:
             raise ConfigError(f"two scripts have the name {quoted(name)}", hint="rename one of them")
         script = _Script(
             name=name,
@@ -89,7 +89,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
             arguments[_checked_parameter(name, parameter["name"], arguments)] = Argument(
                 "string", parameter["description"], parameter["default"], needed=parameter["required"]
             )
-        made.append(
+        agent_tools.append(
             make_agent_tool(
                 "script",
                 name,
@@ -99,7 +99,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
                 ask=options["require_confirmation"],
             )
         )
-    return tuple(made)
+    return tuple(agent_tools)
 
 
 def _split_interpreter(name: str, interpreter: str | None) -> tuple[str, ...]:
@@ -111,7 +111,7 @@ def _split_interpreter(name: str, interpreter: str | None) -> tuple[str, ...]:
         ) from None
 
 
-def _checked_parameter(script: str, name: str, others: Mapping[str, Argument]) -> str:
+def _checked_parameter(script: str, name: str, taken_names: Mapping[str, Argument]) -> str:
     """Return the name of a parameter if an environment variable can have it.
 
     Raises:
@@ -123,7 +123,7 @@ def _checked_parameter(script: str, name: str, others: Mapping[str, Argument]) -
     if _RESERVED_VARIABLES.fullmatch(name.upper()):
         hint = f"rename it, for example to `input_{name.lower()}`"
         raise ConfigError(f"{subject} would set the reserved variable `{name.upper()}`", hint=hint)
-    if name.upper() in {other.upper() for other in others}:
+    if name.upper() in {other.upper() for other in taken_names}:
         raise ConfigError(f"{subject} is defined twice", hint="rename one of them")
     return name
 
@@ -157,8 +157,8 @@ def _path_and_first_bytes(folder: str, path: str) -> tuple[str, bytes]:
     parts = split_path(path, folder)
     if not parts:
         raise ToolFailedError(f"{quoted(path)} is not a file")
-    with open_folder(folder, parts[:-1]) as fd, open_regular_file(fd, parts[-1], path) as (inner, _):
-        return os.path.join(folder, *parts), os.read(inner, _MAX_FIRST_LINE_BYTES)
+    with open_folder(folder, parts[:-1]) as fd, open_regular_file(fd, parts[-1], path) as (file_fd, _):
+        return os.path.join(folder, *parts), os.read(file_fd, _MAX_FIRST_LINE_BYTES)
 
 
 def _interpreter(script: _Script, path: str, first_bytes: bytes) -> Sequence[str]:
@@ -166,8 +166,8 @@ def _interpreter(script: _Script, path: str, first_bytes: bytes) -> Sequence[str
         return script.interpreter
     line = first_bytes.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
     # Like the system, pass everything after the program as one argument.
-    words = line[2:].split(None, 1) if line.startswith("#!") else ()
-    return words or (("python3",) if path.endswith(".py") else ("/bin/sh",))
+    command = line[2:].split(None, 1) if line.startswith("#!") else ()
+    return command or (("python3",) if path.endswith(".py") else ("/bin/sh",))
 
 
 def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
