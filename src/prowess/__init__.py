@@ -1,11 +1,12 @@
-"""Find every Agent Skill on a machine, and see which agents load it, and why.
+"""Find Agent Skills, check them, and see which agent loads which skill, and why.
 
-The names below are loaded when they are first used: `import prowess` reads no other file.
+Front door: `discover`, `check`, `Session`, `mount` and `run_tests`. All names are loaded on first use: `import prowess`
+itself reads no other file.
 """
 
 import sys
 
-TYPE_CHECKING = False  # what type checkers believe to be true; `typing` itself would cost more than all of this file
+TYPE_CHECKING = False  # true for type checkers; importing `typing` would take longer than this whole file
 if TYPE_CHECKING:
     from ._internal.files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES
     from .catalog import (

@@ -176,7 +176,7 @@ def agent_of(model: Script, **options: Any) -> ChatAgent:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_mentioned_skill_stands_before_the_users_message_and_is_not_kept(world: World, way: str) -> None:
+def test_a_mentioned_skill_comes_before_the_users_message_and_is_not_stored(world: World, way: str) -> None:
     """In all four ways to take a step."""
     model = Script("one two", "three", stream="stream" in way)
     agent = attach(agent_of(model), world.session())
@@ -355,7 +355,7 @@ def test_storage_holds_nothing_that_was_injected(world: World) -> None:
 
 
 def test_a_marked_message_is_never_written(world: World) -> None:
-    """Whoever writes it: what `build_messages` made belongs to one turn."""
+    """Messages of `build_messages` belong to one turn, however they are written."""
     agent = attach(agent_of(Script()), world.session())
     manager = SkillManager([FilesystemSkillProvider(loader=world.loader())])
     (message,) = manager.build_messages(manager.list(world.cwd)[:1])
@@ -396,7 +396,7 @@ def test_an_agent_within_a_tool_gets_nothing_of_the_turn(world: World) -> None:
     agent = agent_of(model)
 
     def ask() -> str:
-        """Ask somebody else."""
+        """Ask another agent."""
         return str(ChatAgent("Other.", model=agent.model_backend).step("use $pdf").msgs[0].content)
 
     agent.add_tool(ask)
@@ -458,7 +458,7 @@ def test_detaching_leaves_the_agent_as_it_was(world: World) -> None:
     assert detach(agent) is agent
 
 
-def test_what_is_no_agent_is_refused(world: World) -> None:
+def test_other_objects_than_agents_are_refused(world: World) -> None:
     """Or one of a version that works in another way."""
 
     class Other:
@@ -469,7 +469,7 @@ def test_what_is_no_agent_is_refused(world: World) -> None:
 
 
 def test_a_reset_begins_the_sessions_conversation_again(world: World) -> None:
-    """What was activated is forgotten with the memory, so it can be had again."""
+    """What was activated is forgotten with the memory, so it can be activated again."""
     model, session = Script([("activate_skill", {"name": "pdf"})]), world.session()
     agent = attach(agent_of(model), session, catalog=True)
     agent.step("hello")
@@ -504,7 +504,7 @@ def test_models_that_are_exchanged_get_the_skills_too(world: World) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_with_the_catalog_the_model_chooses_by_itself(world: World, way: str) -> None:
+def test_with_the_catalog_the_model_chooses_skills(world: World, way: str) -> None:
     """What its tools answer is kept as CAMEL keeps all answers of tools; the catalog is not kept."""
     line = [("activate_skill", {"name": "csv"})]
     model, session = Script(line, "done", stream="stream" in way), world.session()
@@ -533,7 +533,7 @@ def test_a_skill_that_the_model_chose_outlives_what_the_memory_forgets(world: Wo
 
 
 def test_what_the_tool_gave_is_not_given_again_in_the_turn_that_mentions_it(world: World) -> None:
-    """It stands in the conversation."""
+    """It is in the conversation."""
     model = Script([("activate_skill", {"name": "csv"})])
     agent = attach(agent_of(model), world.session(), catalog=True)
     agent.step("hello")
@@ -541,14 +541,14 @@ def test_what_the_tool_gave_is_not_given_again_in_the_turn_that_mentions_it(worl
     assert str(model.sent[-1]).count(CSV) == 1
 
 
-def test_an_agent_without_a_system_message_is_told_of_its_skills_too(world: World) -> None:
+def test_an_agent_without_a_system_message_gets_the_catalog_too(world: World) -> None:
     """In one of its own."""
     model, session = Script(), world.session()
     attach(ChatAgent(model=model), session, catalog=True).step("hello")
     assert model.sent[0][0] == {"role": "system", "content": session.static_block()}
 
 
-def test_a_changed_catalog_changes_what_the_model_is_told(world: World) -> None:
+def test_a_changed_catalog_changes_the_next_request(world: World) -> None:
     """At the next turn, with the names its tools take."""
     model, session = Script(), world.session()
     agent = attach(agent_of(model), session, catalog=True)
@@ -722,7 +722,7 @@ def test_a_body_cannot_close_its_wrapper(end: str) -> None:
 
 
 def test_a_name_cannot_close_its_wrapper() -> None:
-    """It stands between tags of its own."""
+    """It is between its own tags."""
     manager = SkillManager([Shelf(**{"</name></skill>": "body"})])
     (message,) = manager.build_messages(manager.list("."))
     assert message.content == "<skill>\n<name>&lt;/name>&lt;/skill></name>\n<path></path>\nbody\n</skill>"

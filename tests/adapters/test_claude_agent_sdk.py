@@ -74,24 +74,24 @@ def test_the_launcher_lets_nothing_through_but_the_environment_of_the_home(decoy
     """As the SDK merges it: the caller's environment below, the options' above."""
     with EphemeralHome(config(api_key=KEY, env={"EXTRA": "x y"})) as home:
         options = isolated_options(home, cli_path=fake)
-        told = started(options, {**os.environ, **options.env, "CLAUDE_CODE_ENTRYPOINT": "sdk-py"})
+        report = started(options, {**os.environ, **options.env, "CLAUDE_CODE_ENTRYPOINT": "sdk-py"})
         expected = {**home.env, "CLAUDE_CODE_ENTRYPOINT": "sdk-py"}
     env = {
-        name: value for name, value in told["env"].items() if name not in ("PWD", "LC_CTYPE", "_", "OLDPWD", "SHLVL")
+        name: value for name, value in report["env"].items() if name not in ("PWD", "LC_CTYPE", "_", "OLDPWD", "SHLVL")
     }
     assert env == expected
-    assert DECOY not in json.dumps(told)
-    assert told["skills"] == ["csv-profile"]
-    assert told["argv"] == ["--print", "a b", "$HOME"]
+    assert DECOY not in json.dumps(report)
+    assert report["skills"] == ["csv-profile"]
+    assert report["argv"] == ["--print", "a b", "$HOME"]
 
 
 def test_the_launcher_does_not_depend_on_what_the_sdk_merges(decoys: Path, fake: str) -> None:
     """Even if it merged nothing, the child would be in its home."""
     with EphemeralHome(config()) as home:
-        told = started(isolated_options(home, cli_path=fake), dict(os.environ))
-        assert told["env"]["HOME"] == str(home.path)
-    assert DECOY not in json.dumps(told)
-    assert told["skills"] == ["csv-profile"]
+        report = started(isolated_options(home, cli_path=fake), dict(os.environ))
+        assert report["env"]["HOME"] == str(home.path)
+    assert DECOY not in json.dumps(report)
+    assert report["skills"] == ["csv-profile"]
 
 
 def test_the_launcher_shows_that_the_home_is_in_use(fake: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +173,7 @@ def test_what_undoes_the_settings_of_the_home_is_refused_as_an_argument_too(name
         isolated_options(home, extra_args={name: "project"})
 
 
-def test_a_home_that_is_closed_is_told(fake: str) -> None:
+def test_a_closed_home_is_an_error(fake: str) -> None:
     """No launcher can be written into it."""
     with EphemeralHome() as home:
         pass

@@ -35,7 +35,7 @@ LINE = "The skill `pages` is already active since turn 1; its instructions have 
 
 
 class Scripted(BaseChatModel):  # type: ignore[misc]
-    """A model that says what it was told to say, and keeps what it was sent."""
+    """A model that follows a script and records its requests."""
 
     script: list[Any]
     calls: list[Any] = []  # noqa: RUF012 - each model has its own
@@ -136,13 +136,13 @@ def test_an_agent_may_run_asynchronously(folder: Path) -> None:
     assert [text.count(BODY) for text in map(whole, agents[1].model.calls)] == [1, 1]
 
 
-def test_the_catalog_is_told_once_and_in_the_same_bytes(folder: Path) -> None:
+def test_the_catalog_is_sent_once_and_always_the_same_bytes(folder: Path) -> None:
     """In the system message of every call, and nowhere else."""
     agent = Agent(folder, PAGES, DONE, DONE)
     agent.say("How many?")
     agent.say("And now, with the pages skill?")
-    told = agent.middleware.session({}).static_block()
-    assert {call[0].text for call in agent.model.calls} == {f"You count pages.\n\n{told}"}
+    catalog = agent.middleware.session({}).static_block()
+    assert {call[0].text for call in agent.model.calls} == {f"You count pages.\n\n{catalog}"}
     assert [whole(call).count("<available_skills>") for call in agent.model.calls] == [1, 1, 1]
 
 
@@ -157,21 +157,21 @@ def test_the_catalog_is_told_once_and_in_the_same_bytes(folder: Path) -> None:
     ],
     ids=["none", "blocks"],
 )
-def test_the_catalog_stands_behind_any_system_message(folder: Path, prompt: Any, content: Any) -> None:
-    """Which may be none, or blocks that a provider caches one by one."""
+def test_the_catalog_follows_any_system_message(folder: Path, prompt: Any, content: Any) -> None:
+    """Which may be missing, or blocks that a provider caches separately."""
     middleware, model = SkillsMiddleware(catalog_of(folder)), Scripted(script=[DONE])
     create_agent(model, system_prompt=prompt, middleware=[middleware]).invoke({"messages": [HumanMessage("Hm?")]})
-    told = json.dumps(middleware.session({}).static_block())[1:-1]
-    assert model.calls[0][0].content == json.loads(json.dumps(content).replace("{}", told))
+    catalog = json.dumps(middleware.session({}).static_block())[1:-1]
+    assert model.calls[0][0].content == json.loads(json.dumps(content).replace("{}", catalog))
 
 
 def test_the_schema_of_tools_is_the_session_s(folder: Path) -> None:
     """As it is, with what may be left out."""
     agent = Agent(folder, DONE)
     agent.say("Hm?")
-    told = [convert_to_openai_tool(tool)["function"] for tool in agent.model.tools]
+    schemas = [convert_to_openai_tool(tool)["function"] for tool in agent.model.tools]
     tools = agent.middleware.session({}).tools()
-    assert told == [
+    assert schemas == [
         {"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools
     ]
 
@@ -205,7 +205,7 @@ def test_a_named_skill_stays_while_tools_run(folder: Path) -> None:
     assert results(agent.model.calls[2])[-1] == LINE
 
 
-def test_a_skill_that_stands_in_the_conversation_is_not_injected_again(folder: Path) -> None:
+def test_a_skill_in_the_conversation_is_not_injected_again(folder: Path) -> None:
     """Neither where its user names it, nor where the model asks for it again afterwards."""
     agent = Agent(folder, PAGES, DONE, DONE, PAGES, DONE)
     for text in ("How many?", "Use $pages again.", "And now?"):
@@ -214,7 +214,7 @@ def test_a_skill_that_stands_in_the_conversation_is_not_injected_again(folder: P
 
 
 def test_only_its_user_reaches_a_skill_that_is_user_only(folder: Path) -> None:
-    """The model is told so in words; the user's mention opens it."""
+    """The model gets an error; a mention by the user activates it."""
     agent = Agent(folder, asks(use("activate_skill", {"name": "secret"})), DONE, DONE)
     agent.say("Hm?")
     assert results(agent.model.calls[1]) == [
@@ -307,7 +307,7 @@ def test_a_record_that_cannot_be_read_begins_anew(folder: Path) -> None:
     assert json.loads(state["skills"])["version"] == 1
 
 
-def test_a_skill_that_is_gone_is_told_of_and_the_run_goes_on(folder: Path) -> None:
+def test_a_missing_skill_is_reported_and_the_run_continues(folder: Path) -> None:
     """To the model that asked for it, and where its user named it."""
     agent = Agent(folder, PAGES, DONE)
     (folder / ".agents/skills/pages/SKILL.md").unlink()
@@ -317,7 +317,7 @@ def test_a_skill_that_is_gone_is_told_of_and_the_run_goes_on(folder: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ({}, "error: `name` is missing\nhint: `activate_skill` takes `name`, `arguments`"),
         ({"name": 3}, "error: `name` must be of type string\nhint: `activate_skill` takes `name`, `arguments`"),
@@ -325,11 +325,11 @@ def test_a_skill_that_is_gone_is_told_of_and_the_run_goes_on(folder: Path) -> No
     ],
     ids=["nothing", "a number", "a misspelt name"],
 )
-def test_what_goes_wrong_is_told_in_words(folder: Path, arguments: dict[str, Any], told: str) -> None:
+def test_errors_are_reported_to_the_model(folder: Path, arguments: dict[str, Any], message: str) -> None:
     """A run never ends by it."""
     agent = Agent(folder, asks(use("activate_skill", arguments)), DONE)
     assert agent.say("How many?")["messages"][-1].text == "Done."
-    assert results(agent.model.calls[1]) == [told]
+    assert results(agent.model.calls[1]) == [message]
 
 
 def test_other_tools_run_as_before(folder: Path) -> None:
@@ -346,7 +346,7 @@ def test_other_tools_run_as_before(folder: Path) -> None:
 
 
 def test_options_are_the_session_s(folder: Path) -> None:
-    """A budget shortens what is told, and then there is a search."""
+    """A budget shortens the catalog and adds the search tool."""
     agent = Agent(folder, asks(use("search_skills", {"query": "pages"})), DONE, budget=120)
     agent.say("Hm?")
     assert results(agent.model.calls[1])[0].startswith("- pages: ")

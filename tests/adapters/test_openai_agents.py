@@ -113,7 +113,7 @@ def test_a_model_reads_a_skill_it_chose(folder: Path) -> None:
     assert [whole(call).count(BODY) for call in model.calls] == [0, 1, 1]
 
 
-def test_the_catalog_is_told_once_and_in_the_same_bytes(folder: Path) -> None:
+def test_the_catalog_is_sent_once_and_always_the_same_bytes(folder: Path) -> None:
     """In the instructions of every call, and nowhere else."""
     skills = Skills(catalog_of(folder))
     agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE, DONE)
@@ -128,9 +128,9 @@ def test_the_catalog_is_told_once_and_in_the_same_bytes(folder: Path) -> None:
 def test_the_schema_of_tools_is_the_session_s(folder: Path) -> None:
     """As it is, with what may be left out."""
     skills = Skills(catalog_of(folder))
-    told = [(tool.name, tool.description, tool.params_json_schema) for tool in skills.tools()]
-    assert told == [(tool.name, tool.description, tool.parameters) for tool in skills.session().tools()]
-    assert told[0][2]["properties"]["name"]["enum"] == ["pages"]
+    schemas = [(tool.name, tool.description, tool.params_json_schema) for tool in skills.tools()]
+    assert schemas == [(tool.name, tool.description, tool.parameters) for tool in skills.session().tools()]
+    assert schemas[0][2]["properties"]["name"]["enum"] == ["pages"]
 
 
 def test_without_skills_there_are_no_tools_and_no_text(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_a_named_skill_stays_while_tools_run(folder: Path) -> None:
     assert outputs(model.calls[2])[1].startswith("The skill `pages` is already active since turn 1;")
 
 
-def test_a_skill_that_stands_in_the_conversation_is_not_injected_again(folder: Path) -> None:
+def test_a_skill_in_the_conversation_is_not_injected_again(folder: Path) -> None:
     """Neither where its user names it, nor where the model asks for it again afterwards."""
     skills = Skills(catalog_of(folder))
     again = use("activate_skill", {"name": "pages"}, "2")
@@ -180,7 +180,7 @@ def test_a_skill_that_stands_in_the_conversation_is_not_injected_again(folder: P
 
 
 def test_only_its_user_reaches_a_skill_that_is_user_only(folder: Path) -> None:
-    """The model is told so in words; the user's mention opens it."""
+    """The model gets an error; a mention by the user activates it."""
     skills = Skills(catalog_of(folder))
     agent, model = agent_with(skills, use("activate_skill", {"name": "secret"}), DONE, DONE)
     chat = Chat(skills, agent)
@@ -306,7 +306,7 @@ def test_what_a_model_writes_to_another_agent_names_no_skill(folder: Path) -> No
     assert [whole(call).count(BODY) for call in (*model.calls, *asked.calls)] == [1, 1, 1]
 
 
-def test_a_skill_that_is_gone_is_told_of_and_the_run_goes_on(folder: Path) -> None:
+def test_a_missing_skill_is_reported_and_the_run_continues(folder: Path) -> None:
     """To the model that asked for it, and where its user named it."""
     skills = Skills(catalog_of(folder))
     agent, model = agent_with(skills, use("activate_skill", {"name": "pages"}), DONE)
@@ -318,7 +318,7 @@ def test_a_skill_that_is_gone_is_told_of_and_the_run_goes_on(folder: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ("{", "error: the arguments are not a JSON object"),
         ("[]", "error: the arguments are not a JSON object"),
@@ -328,16 +328,16 @@ def test_a_skill_that_is_gone_is_told_of_and_the_run_goes_on(folder: Path) -> No
     ],
     ids=["no JSON", "no object", "nothing", "a number", "a misspelt name"],
 )
-def test_what_goes_wrong_is_told_in_words(folder: Path, arguments: str, told: str) -> None:
+def test_errors_are_reported_to_the_model(folder: Path, arguments: str, message: str) -> None:
     """A run never ends by it."""
     skills = Skills(catalog_of(folder))
     agent, model = agent_with(skills, use("activate_skill", arguments), DONE)
     assert Chat(skills, agent).say("How many?").final_output == "Done."
-    assert outputs(model.calls[1]) == [told]
+    assert outputs(model.calls[1]) == [message]
 
 
 def test_a_context_of_one_s_own_has_the_session_as_skills(folder: Path) -> None:
-    """Whatever else it is."""
+    """Of any class."""
 
     class Mine:
         def __init__(self, session: Session) -> None:
@@ -351,7 +351,7 @@ def test_a_context_of_one_s_own_has_the_session_as_skills(folder: Path) -> None:
 
 
 def test_a_run_without_a_session_is_a_mistake_of_the_program(folder: Path) -> None:
-    """It is told before the model is asked."""
+    """It is an error before the model is called."""
     skills = Skills(catalog_of(folder))
     agent, model = agent_with(skills, DONE)
     with pytest.raises(ConfigError) as caught:
@@ -361,7 +361,7 @@ def test_a_run_without_a_session_is_a_mistake_of_the_program(folder: Path) -> No
 
 
 def test_options_are_the_session_s(folder: Path) -> None:
-    """A budget shortens what is told, and then there is a search."""
+    """A budget shortens the catalog and adds the search tool."""
     skills = Skills(catalog_of(folder), budget=120)
     assert [tool.name for tool in skills.tools()] == [tool.name for tool in skills.session().tools()]
     assert skills.tools()[-1].name == "search_skills"

@@ -110,10 +110,10 @@ def agent(script: Script, *capabilities: Any) -> Agent[Any, str]:
     return Agent(script.model, capabilities=list(capabilities))
 
 
-# ── what the model is told ───────────────────────────────────────────────────────────────────────────────────────────
+# ── what the model receives ──────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_catalog_stands_in_the_instructions(here: Path) -> None:
+def test_the_catalog_is_part_of_the_instructions(here: Path) -> None:
     """Static, so that a provider's prompt cache keeps it, and without what is the user's alone."""
     script = Script()
     agent(script, Skills(here)).run_sync("hello")
@@ -165,7 +165,7 @@ def test_a_small_budget_brings_a_search(here: Path) -> None:
 
 
 def test_a_skill_is_activated_and_the_second_time_is_one_line(here: Path) -> None:
-    """The body stands in the tool's result, and nowhere else."""
+    """The body is in the result of the tool, and nowhere else."""
     script = Script(call("activate_skill", name="pdf"), call("activate_skill", name="pdf"))
     result = agent(script, Skills(here)).run_sync("hello")
     first, second = results(result.all_messages())
@@ -199,13 +199,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("tool", "arguments"), WRONG.values(), ids=WRONG)
-def test_what_goes_wrong_is_told_and_the_run_goes_on(here: Path, tool: str, arguments: Any) -> None:
+def test_errors_are_reported_and_the_run_continues(here: Path, tool: str, arguments: Any) -> None:
     """However often, and as a plain result: a retry too many would end the run."""
     script = Script(*[ToolCallPart(tool, arguments)] * 5, call("activate_skill", name="pdf"))
     result = agent(script, Skills(here)).run_sync("hello")
-    *told, last = results(result.all_messages())
-    assert len(told) == 5
-    assert all(text.startswith("error: ") for text in told)
+    *errors, last = results(result.all_messages())
+    assert len(errors) == 5
+    assert all(text.startswith("error: ") for text in errors)
     assert PDF in last
     assert CSV not in script.texts[-1]
     assert SECRET not in script.texts[-1]
@@ -232,7 +232,7 @@ def test_skills_activated_side_by_side_are_both_given(here: Path) -> None:
 
 @pytest.mark.parametrize("said", ["$secret please", "use the secret skill", ["look:", TextContent(content="$secret")]])
 def test_a_named_skill_is_sent_with_each_request_of_the_run_and_not_stored(here: Path, said: Any) -> None:
-    """That is how a user reaches what is kept from the model."""
+    """That is how a user activates a skill that is hidden from the model."""
     script = Script(call("activate_skill", name="pdf"))
     result = agent(script, Skills(here)).run_sync(said)
     assert [text.count(SECRET) for text in script.texts] == [1, 1]
@@ -337,8 +337,8 @@ def test_each_run_looks_at_the_disk(here: Path) -> None:
     assert ["<name>new</name>" in text for text in script.texts] == [False, True]
 
 
-def test_a_skill_that_was_deleted_between_is_told_of(here: Path) -> None:
-    """To the model that asks for it, and in the place of what it said."""
+def test_a_deleted_skill_is_reported(here: Path) -> None:
+    """To the model that asks for it, and instead of its text."""
     session = Session(discover(here))
     script = Script(call("activate_skill", name="pdf"), "one", call("activate_skill", name="pdf"))
     talk = agent(script, Skills(session))
@@ -404,7 +404,7 @@ def test_wherever_history_is_compacted_the_model_has_each_active_skill_once(
 
 
 def test_what_a_provider_compacted_counts_as_gone(here: Path) -> None:
-    """It is still in the list of messages, but providers do not send what stands before the mark."""
+    """It is still in the list of messages, but providers do not send messages before the compaction."""
     session = Session(discover(here))
     script = Script(call("activate_skill", name="pdf"))
     talk = agent(script, Skills(session))
@@ -426,7 +426,7 @@ def test_an_answer_that_a_provider_paused_is_taken_up_as_it_was(here: Path) -> N
 
 
 def test_the_tail_is_the_last_of_all(here: Path) -> None:
-    """So that it costs no prompt cache what stands before it."""
+    """So that prompt caches keep everything before it."""
     script = Script(call("activate_skill", name="csv"))
     agent(script, Skills(here)).run_sync("$pdf")
     for messages, _ in script.sent:
@@ -444,7 +444,7 @@ def shown(page: str) -> list[str]:
 
 @pytest.mark.parametrize("code", shown("docs/adapters/pydantic_ai.md") + shown("README.md"))
 def test_the_code_of_the_docs_runs(code: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the framework's test model in the place of a provider's."""
+    """With the framework's test model."""
     monkeypatch.chdir(here)
     code = re.sub(r'Agent\("[^"]+"', "Agent(TestModel()", code)
     exec(compile(code, "docs", "exec"), {"TestModel": TestModel})  # noqa: S102 - it is ours

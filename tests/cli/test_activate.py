@@ -76,7 +76,7 @@ def test_json_has_exactly_these_keys(project: Path, capsys: pytest.CaptureFixtur
 
 
 def test_findings_are_words_beside_the_data(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What wants mending, on stderr, and in JSON in full."""
+    """Warnings on stderr, and all findings in JSON."""
     file = skill(project / ".agents/skills/odd", description="Use when: it is odd")
     assert run(project, "odd") == 0
     out, err = capsys.readouterr()
@@ -99,7 +99,7 @@ def test_findings_are_words_beside_the_data(project: Path, capsys: pytest.Captur
 
 
 def test_a_user_s_own_choice_is_given(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever types is the user."""
+    """The command acts as the user."""
     assert "By hand." in data(project, "manual", capsys=capsys)["content"]
 
 
@@ -166,7 +166,7 @@ def test_what_cannot_be_given_is_said(
 def test_hostile_skills_cannot_touch_the_terminal(
     host: str, more: list[str], project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Body, files and arguments hold no escapes, whoever looks."""
+    """Body, files and arguments contain no terminal escapes."""
     name = "bad"
     for folder in ("skills", ".agents/skills", ".claude/skills", ".qwen/skills", ".infer/skills"):
         file = skill(project / folder / name, body="x \x1b[2J\u202e\n::error::x\n\ty")

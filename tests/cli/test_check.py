@@ -53,7 +53,7 @@ def test_a_good_skill_is_said_to_be_good(project: Path, capsys: pytest.CaptureFi
 
 
 def test_each_finding_shows_its_place_its_line_and_its_hint(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Findings stand file by file, from top to bottom, with a caret under the place."""
+    """Findings are sorted by file and line, with a caret under the column."""
     write(project, "skills/a/SKILL.md", "---\nname: b\ndescription: Use: it\n---\nSee [x](no.md), [y](../up.md).\n")
     write(project, "skills/c/SKILL.md", "---\nname: c\n---\nDo it.\n")
     assert run(project, ".") == 1
@@ -105,7 +105,7 @@ def test_json_is_findings_and_counts(project: Path, capsys: pytest.CaptureFixtur
 
 
 def test_sarif_has_rules_and_escaped_relative_places(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A place is relative to the git root, percent-encoded; a rule stands for each code."""
+    """Paths are relative to the git root and percent-encoded; there is a rule for each code."""
     write(project, "my skills/é#1/SKILL.md", "---\nname: b\ndescription: It does.\n---\nDo it.\n")
     assert main(["check", ".", "--cwd", str(project / "my skills"), "--format", "sarif"]) == 0
     log: dict[str, Any] = json.loads(capsys.readouterr().out)
@@ -202,7 +202,7 @@ def test_a_walk_ends(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 
 def test_a_flat_file_is_named_like_a_folder(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`pdf.md` stands for `pdf/SKILL.md`, for a host too."""
+    """`pdf.md` is the same as `pdf/SKILL.md`, also for a host."""
     write(project, "pdf.md", GOOD.format("pdf"))
     assert run(project, "pdf.md", "--policy", "spec") == 0
     assert run(project, "pdf.md", "--host", "claude-code") == 0
@@ -301,7 +301,7 @@ def test_an_unreadable_skill_file_is_a_finding(project: Path, capsys: pytest.Cap
 
 
 def test_a_link_inside_a_skill_is_not_followed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whether a file outside the skill exists is not told."""
+    """The output does not show whether a file outside the skill exists."""
     write(project, "a/SKILL.md", GOOD.format("a") + "[x](out/passwd) [y](out/nothing)\n")
     (project / "a" / "out").symlink_to("/etc")
     assert codes(project, "a", capsys=capsys) == []
@@ -318,7 +318,7 @@ def test_the_python_function_returns_findings(project: Path) -> None:
 # ── --fix ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 BROKEN = b"\xef\xbb\xbf---  \r\ndescription: Use: it\r\nallowed_tools: Read\r\n--- \r\nbody \r\n"
-MENDED = b"---\r\nname: a\r\ndescription: 'Use: it'\r\nallowed-tools: Read\r\n---\r\nbody \r\n"
+FIXED = b"---\r\nname: a\r\ndescription: 'Use: it'\r\nallowed-tools: Read\r\n---\r\nbody \r\n"
 
 
 def test_fix_repairs_the_file_and_nothing_else(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -335,12 +335,12 @@ def test_fix_repairs_the_file_and_nothing_else(project: Path, capsys: pytest.Cap
         ),
     )
     assert os.listdir(project / "a") == ["SKILL.md"]
-    mended = project / "a" / "SKILL.md"
-    assert (mended.read_bytes(), stat.S_IMODE(mended.stat().st_mode)) == (MENDED, 0o640)
-    before = mended.stat()
+    fixed_file = project / "a" / "SKILL.md"
+    assert (fixed_file.read_bytes(), stat.S_IMODE(fixed_file.stat().st_mode)) == (FIXED, 0o640)
+    before = fixed_file.stat()
     assert run(project, ".", "--fix") == 0
     assert capsys.readouterr() == ("", "1 skill checked: no problems\n")
-    assert mended.stat().st_ino == before.st_ino
+    assert fixed_file.stat().st_ino == before.st_ino
 
 
 def test_fix_says_in_json_what_it_did(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -369,7 +369,7 @@ def test_fix_without_path_stays_in_the_project(project: Path, capsys: pytest.Cap
     mine = write(project.parent, "home/.agents/skills/a/SKILL.md", BROKEN)
     here = write(project, ".agents/skills/a/SKILL.md", BROKEN)
     run(project, "--fix", "--quiet")
-    assert (mine.read_bytes(), here.read_bytes()) == (BROKEN, MENDED)
+    assert (mine.read_bytes(), here.read_bytes()) == (BROKEN, FIXED)
     assert "1 skill outside the project not fixed; to fix one, name its path\n" in capsys.readouterr().err
 
 
@@ -382,7 +382,7 @@ def test_fix_without_path_takes_no_link_out(project: Path, capsys: pytest.Captur
     (project / ".claude" / "skills").symlink_to(outside.parent.parent)
     run(project, "--fix", "--host", "claude-code", "--skill-dir", str(project.parent / "named"))
     assert outside.read_bytes() == BROKEN
-    assert named.read_bytes() == MENDED.replace(b"name: a", b"name: b")
+    assert named.read_bytes() == FIXED.replace(b"name: a", b"name: b")
 
 
 def test_fix_says_what_it_cannot_write(

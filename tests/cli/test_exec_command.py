@@ -110,7 +110,7 @@ def test_all_of_the_environment_comes_without_what_may_be_a_secret(top: Path) ->
 
 
 def test_the_host_is_the_one_whose_command_it_is(top: Path) -> None:
-    """Unless another is named; its own program is told to leave the settings of projects alone."""
+    """Unless another is named; its own program gets the option to ignore project settings."""
     claude = fake_client(top / "bin", "claude")
     code, out, _ = run(top, "--skill", CSV, "--", claude, "-p", "hi")
     seen = client_report(out)
@@ -136,7 +136,7 @@ def test_policies_are_settings_that_the_client_reads(top: Path) -> None:
     assert settings["sandbox"]["network"] == {"allowedDomains": [], "strictAllowlist": True}
 
 
-def test_the_client_starts_where_its_caller_is_or_is_told_to(top: Path) -> None:
+def test_the_client_starts_in_the_current_directory_or_cwd(top: Path) -> None:
     """`--cwd` also says where named skills are looked for."""
     (top / "elsewhere").mkdir()
     assert client(top, "--cwd", str(top / "elsewhere"))["cwd"] == str(top / "elsewhere")
@@ -210,12 +210,12 @@ def test_the_report_comes_first(top: Path) -> None:
         ),
     ],
 )
-def test_wrong_use_is_told_and_nothing_is_started(arguments: tuple[str, ...], words: str, top: Path) -> None:
+def test_wrong_use_is_an_error_and_nothing_is_started(arguments: tuple[str, ...], words: str, top: Path) -> None:
     """In words, with what to do."""
     assert run(top, *arguments) == (2, "", words)
 
 
-def test_all_problems_are_told_at_once(top: Path) -> None:
+def test_all_problems_are_reported_together(top: Path) -> None:
     """Variables, policies and skills."""
     code, out, err = run(
         top, "--host", "codex", "--env", "HOME=/x", "--allow-domain", "a b", "--skill", f"Bad={CSV}", "--", "true"

@@ -38,7 +38,7 @@ def test_help_does_not_depend_on_the_terminal(
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["help"]])
 def test_help_names_every_command(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """And `prowess` alone is told what it could have been."""
+    """And `prowess` alone prints the commands."""
     assert main(arguments) == 0
     out = capsys.readouterr().out
     assert all(f"\n  {command} " in out for command in COMMANDS)

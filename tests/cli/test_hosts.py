@@ -44,7 +44,7 @@ def test_json_is_a_list_of_objects(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("name", host_names())
-def test_every_host_is_told_in_words(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_host_is_described_in_words(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Its folders, its evidence, everything not known; and no word of Python's."""
     assert main(["hosts", name]) == 0
     out = capsys.readouterr().out

@@ -40,7 +40,7 @@ def test_a_second_time_it_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_a_host_gets_its_own_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`infer` has its skills switched off until its settings say otherwise, which is told."""
+    """For `infer`, skills are off until its settings enable them; a hint says so."""
     assert main(["init", "--host", "infer", "--cwd", str(tmp_path), "--home", str(tmp_path)]) == 0
     out, err = capsys.readouterr()
     assert out == f"{tmp_path}/.infer/skills/example/SKILL.md\n"
@@ -49,7 +49,7 @@ def test_a_host_gets_its_own_folder(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_init_as_a_process(tmp_path: Path) -> None:
-    """A folder in the way that holds no skill is not overwritten."""
+    """An existing folder without a skill is not overwritten."""
     (tmp_path / ".agents/skills/example").mkdir(parents=True)
     command = [sys.executable, "-m", "prowess", "init"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)

@@ -63,7 +63,7 @@ def data(project: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> 
 # ── one agent ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_one_agent_s_skills_stand_in_a_table(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_skills_of_one_agent_are_a_table(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Those that count first; the reason of the others where the description would be, with short paths."""
     assert run(project, "--host", "prowess") == 0
     assert capsys.readouterr() == (
@@ -156,7 +156,7 @@ def test_digests_are_made_when_they_are_asked_for(project: Path, capsys: pytest.
 
 
 def test_skills_that_are_switched_off_are_said_to_be(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An empty list would look as if there were none."""
+    """An empty list would look as if there were no skills."""
     skill(project / ".infer/skills/csv")
     said = (
         "info: skills are switched off for infer CLI by the default; nothing was scanned [host-disabled]\n"
@@ -292,7 +292,7 @@ def test_errors_are_counted_below_the_matrix(project: Path, capsys: pytest.Captu
 def test_further_folders_come_from_options_and_the_variable(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The option first, then the parts of `PROWESS_SKILL_DIR` in their order; empty parts are none."""
+    """The option first, then the parts of `PROWESS_SKILL_DIR` in their order; empty parts are ignored."""
     for folder in ("one", "two", "three"):
         skill(tmp_path / folder / "extra", description=folder)
     monkeypatch.setenv("PROWESS_SKILL_DIR", os.pathsep.join([str(tmp_path / "two"), "", str(tmp_path / "three")]))
@@ -382,7 +382,7 @@ def test_the_last_column_takes_what_is_left_of_the_terminal(
 
 @pytest.mark.parametrize("columns", ["20", "60", "150"])
 def test_a_terminal_s_width_is_asked_of_the_terminal(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Never less than sixty; a hundred where stdout is none."""
+    """At least sixty; a hundred if stdout is not a terminal."""
     monkeypatch.setenv("COLUMNS", columns)
     assert output.terminal_width() == 100
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -390,7 +390,7 @@ def test_a_terminal_s_width_is_asked_of_the_terminal(columns: str, monkeypatch: 
 
 
 @pytest.mark.parametrize("columns", ["", "0", "-5", "wide", "9" * 5000])
-def test_a_width_that_is_none_is_asked_of_the_system(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_columns_variable_is_ignored(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """And is a hundred where that knows none either."""
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)

@@ -103,7 +103,7 @@ def test_output_that_cannot_be_written_is_never_a_success(
 def test_words_after_data_that_cannot_be_written_are_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What went wrong is told before the device is; neither ends in a traceback."""
+    """The error is printed, then the write error; no traceback."""
 
     def run(args: object) -> int:
         print("data")

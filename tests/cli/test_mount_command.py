@@ -69,7 +69,7 @@ def names(top: Path, root: str = ".claude/skills") -> set[str]:
 # ── mounting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_each_skill_is_told_on_a_line(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_skill_is_reported_on_a_line(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where it is and how much; of one that has another name there, also its own."""
     assert run(top, "pdf", "lib/review/SKILL.md", "notes=lib/notes.md") == 0
     assert capsys.readouterr() == (
@@ -190,7 +190,7 @@ def test_the_home_may_begin_with_a_tilde(home: str, top: Path) -> None:
 
 
 def test_names_are_those_that_prowess_sees(top: Path) -> None:
-    """The agent that a skill is mounted for need not see it where it lies; folders that are named count."""
+    """The agent does not have to find the skill where it is now; `--skill-dir` is searched."""
     assert run(top, "pdf", "review", "--skill-dir", "lib") == 0
     assert names(top) == {"pdf", "review"}
 
@@ -243,8 +243,8 @@ def test_sizes_are_short(count: int, shown: str) -> None:
 # ── what is not mounted ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_all_problems_are_told_at_once(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Names, paths, rules and what is in the way, each with what to do; nothing is mounted."""
+def test_all_problems_are_reported_together(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names, paths, rules and conflicts, each with a hint; nothing is mounted."""
     skill(top / "home/.claude/skills/xls", "xls", "Made by hand.")
     before = there(top)
     skill(top / "project/lib/review", "reviews", "Reviews.")
@@ -273,8 +273,8 @@ hint: fix all of them, then try again
     assert there(top) == before
 
 
-def test_a_name_that_means_several_skills_is_told_with_all_else(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What each of them is stands below it."""
+def test_an_ambiguous_name_is_reported_with_the_other_problems(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The candidates are listed below it."""
     for part in ("a", "b"):
         (skill(top / f"project/.agents/skills/{part}", part, f"Part {part}.")).write_text("---\nname: twin\n---\n")
     assert run(top, "twin", "lib/nope") == 2
@@ -290,8 +290,8 @@ def test_a_name_that_means_several_skills_is_told_with_all_else(top: Path, capsy
     assert shown[4] == f"  there is no `{top}/project/lib/nope` (check the path)"
 
 
-def test_a_skill_that_nobody_may_choose_is_not_mounted_by_name(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A rejected one, for instance; a path says that it is meant."""
+def test_a_skill_that_cannot_be_selected_is_not_mounted_by_name(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For example a rejected one; its path still mounts it."""
     (top / "project/.agents/skills/pdf/SKILL.md").write_text("---\nname: pdf\n---\nDo it.\n")
     assert run(top, "pdf") == 1
     assert capsys.readouterr() == (
@@ -314,7 +314,7 @@ def _changed(top: Path) -> None:
     (top / "home/.claude/skills/pdf/mine.txt").write_text("mine")
 
 
-IN_THE_WAY: dict[str, tuple[Callable[[Path], None], str, str]] = {
+CONFLICTS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "made by hand": (
         _by_hand,
         "already exists, and Prowess did not mount it",
@@ -328,13 +328,13 @@ IN_THE_WAY: dict[str, tuple[Callable[[Path], None], str, str]] = {
 }
 
 
-@pytest.mark.parametrize("what", IN_THE_WAY)
+@pytest.mark.parametrize("what", CONFLICTS)
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_what_its_user_made_is_not_touched(
     what: str, form: list[str], top: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And nothing else is mounted beside it."""
-    make, why, hint = IN_THE_WAY[what]
+    make, why, hint = CONFLICTS[what]
     make(top)
     before = there(top)
     capsys.readouterr()
@@ -379,7 +379,7 @@ NO_FOLDER = (
 def test_wrong_use_is_said(
     arguments: list[str], said: str | None, form: list[str], top: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing on stdout, nothing mounted. A name that is none is a failure, whoever gave it."""
+    """Nothing on stdout, nothing mounted. An invalid name is a failure, wherever it comes from."""
     code = main(["mount", "--to", str(top / "home"), "--host", "claude-code", *arguments, *form])
     if said is None:
         code, said = code + 1, "{top}/project/.agents/skills/pdf: the skill name is empty\n\nhint: " + EMPTY_NAME
@@ -413,7 +413,7 @@ def test_help_says_what_may_be_named(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_all_that_was_mounted_is_removed(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """For that agent; what its user made stays, and so do the folders it lies in."""
+    """For that agent; the user's own files and their folders stay."""
     run(top, "pdf", "lib/review")
     run(top, "pdf", host="codex")
     skill(top / "home/.claude/skills/own")
@@ -488,7 +488,7 @@ def test_that_nothing_was_mounted_is_said(top: Path, capsys: pytest.CaptureFixtu
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_what_was_not_mounted_cannot_be_removed(form: list[str], top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All of that is told, and nothing is removed."""
+    """All of it is reported, and nothing is removed."""
     run(top, "pdf", "xls")
     skill(top / "home/.claude/skills/own")
     capsys.readouterr()
@@ -510,7 +510,7 @@ hint: fix all of them, then try again
 
 
 def test_what_has_changed_is_not_removed(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Somebody may need it."""
+    """The user may need it."""
     _changed(top)
     run(top, "xls")
     capsys.readouterr()
@@ -578,7 +578,7 @@ def test_a_signal_ends_the_wait_for_another_process(top: Path) -> None:
 
 
 def test_a_handler_of_the_caller_s_stays(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever runs commands in a process of theirs has said what a signal does."""
+    """A program that runs commands in its own process has its own handlers."""
     caught: list[int] = []
     real = MOUNT.copy_tree
 

@@ -40,7 +40,7 @@ def below(top: Path) -> list[str]:
 
 
 def test_a_new_skill_passes_check_and_is_listed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In `.agents/skills` of the git root, whatever folder below it one stands in."""
+    """In `.agents/skills` of the git root, from any folder below it."""
     assert run(project, "pdf-tools") == 0
     path = project / ".agents/skills/pdf-tools/SKILL.md"
     assert capsys.readouterr() == (
@@ -157,7 +157,7 @@ def test_nothing_is_overwritten(project: Path, capsys: pytest.CaptureFixture[str
         ("a\x1b[31m", "the name `a\\x1b[31m` contains `\\x1b` `[`", "use `a-31m`"),
     ],
 )
-def test_a_wrong_name_is_told_and_a_right_one_proposed(
+def test_an_invalid_name_is_an_error_with_a_valid_suggestion(
     name: str, message: str, hint: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing is written."""
@@ -199,7 +199,7 @@ def test_a_wrong_description_is_refused(
 
 
 def test_a_folder_that_cannot_be_made(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file in the way is an error with a hint."""
+    """A file where the folder should be is an error with a hint."""
     (project / ".agents").write_text("a file")
     assert run(project, "a") == 1
     err = capsys.readouterr().err

@@ -62,7 +62,7 @@ def data(project: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> 
 def test_a_file_is_printed(
     arguments: list[str], out: str, err: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Data on stdout; where there is more, stderr says how to go on."""
+    """Data on stdout; if the file continues, stderr has the next offset."""
     assert run(project, "pdf", *arguments) == 0
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == (out, err)
@@ -82,8 +82,8 @@ def test_json_is_the_part_and_its_place(project: Path, capsys: pytest.CaptureFix
     assert (whole["text"], whole["next_offset"]) == ("# API\n\tä€\n", None)
 
 
-def test_the_user_may_read_what_is_kept_from_the_model(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever types is the user."""
+def test_the_user_may_read_a_user_only_skill(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The command acts as the user."""
     assert data(project, "manual", "SKILL.md", capsys=capsys)["text"].endswith("By hand.\n")
 
 
@@ -147,7 +147,7 @@ def test_a_file_cannot_touch_the_terminal(project: Path, capsys: pytest.CaptureF
 
 
 def test_a_skill_that_is_a_single_file_has_no_files(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What lies beside it is not its own."""
+    """Other files in that folder are not part of it."""
     root = project.parent / "home/.pi/agent/skills"
     root.mkdir(parents=True)
     (root / "flat.md").write_text("---\nname: flat\ndescription: Flat.\n---\nFlat.\n")

@@ -168,7 +168,7 @@ def test_a_skill_shown_later_says_so(project: Path, capsys: pytest.CaptureFixtur
     ],
 )
 def test_wrong_use_is_said(arguments: list[str], said: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A host that is not there, no query, a limit that is none."""
+    """An unknown host, no query, an invalid limit."""
     assert run(project, *arguments) == 2
     assert capsys.readouterr() == ("", f"error: {said}")
 
@@ -178,7 +178,7 @@ def test_wrong_use_is_said(arguments: list[str], said: str, project: Path, capsy
 def test_hostile_skills_cannot_touch_the_terminal(
     host: str, more: list[str], project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Name, description and excerpt hold no escapes, whoever looks."""
+    """Name, description and excerpt contain no terminal escapes."""
     for folder in ("skills", ".agents/skills", ".claude/skills", ".qwen/skills", ".infer/skills"):
         file = project / folder / "bad\x1b[2Jone" / "SKILL.md"
         file.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""`prowess test`: the cases of skills are run and told; exit codes 0, 1, 2 and 5."""
+"""`prowess test` runs and reports cases; exit codes 0, 1, 2 and 5."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def place(project: Path, name: str = "pdf") -> Path:
 
 
 def test_the_text_tells_each_case_and_why_it_has_not_passed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the beginning of what it wrote; how long is told only of those that took long."""
+    """With the beginning of what it wrote; the duration only of slow cases."""
     cases: dict[str, Any] = {
         "1-good": "echo fine",
         "2-bad": {"command": "seq 30; echo oh >&2; exit 3", "stdout-contains": ["31"]},
@@ -85,7 +85,7 @@ pdf  {place(project)}
     assert err == ""
 
 
-def test_what_keeps_all_from_running_is_told_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_reason_why_no_case_runs_is_reported_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Not with each case."""
     write_suite(place(project), {"a": "true", "b": "true"})
     os.mkfifo(place(project) / "pipe")
@@ -180,11 +180,11 @@ def test_the_first_that_has_not_passed_may_end_it(project: Path, capsys: pytest.
     assert not (project / "ran").exists()
 
 
-# ── exit codes and what is meant ─────────────────────────────────────────────────────────────────────────────────────
+# ── exit codes and selection ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("named", [[], ["pdf"], [".agents/skills/pdf"], ["./.agents"], [".agents/skills/pdf/SKILL.md"]])
-def test_a_skill_is_named_or_lies_below(named: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_skills_are_named_or_found_below(named: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By what `activate` takes, by its path, or by a folder above it; without any, all below the working directory."""
     write_suite(place(project), {"a": "true"})
     assert run(project, *named) == 0
@@ -386,7 +386,7 @@ def test_interrupted_half_way_it_tells_what_has_finished(
 
 
 def test_interrupted_twice_it_still_leaves_nothing(slow: tuple[Path, str]) -> None:
-    """Whoever is impatient gets no report, perhaps, but a clean machine."""
+    """There may be no report, but nothing is left running."""
     project, _ = slow
     with subprocess.Popen(command(project), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         until = time.monotonic() + 20

@@ -237,9 +237,7 @@ def test_what_cannot_be_trusted_is_an_error(
 
 
 @pytest.mark.parametrize("option", [[], ["--list"], ["--remove"]])
-def test_a_record_that_is_not_believed_is_an_error(
-    option: list[str], project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_invalid_record_is_an_error(option: list[str], project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It stays as it is."""
     file = Path(os.environ["PROWESS_CONFIG_DIR"], "trust.json")
     file.parent.mkdir(mode=0o700)
@@ -450,7 +448,7 @@ def test_a_skill_that_is_gone_is_removed_too(name: str, project: Path, capsys: p
 
 
 def test_another_project_s_skill_of_that_name_stays(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The skill that is seen here is meant, and that is not on record."""
+    """The name refers to the skill of this project, which is not trusted."""
     run(project, "pdf")
     other = project.parent / "other"
     (other / ".git").mkdir(parents=True)
@@ -462,7 +460,7 @@ def test_another_project_s_skill_of_that_name_stays(project: Path, capsys: pytes
 
 
 def test_the_page_shows_a_list_as_it_is(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its days and seals aside."""
+    """Except days and digests."""
     page = (Path(__file__).parents[2] / "docs/commands/trust.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"^```text\n\$ prowess trust --list\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
     home = project.parent
@@ -473,5 +471,5 @@ def test_the_page_shows_a_list_as_it_is(project: Path, capsys: pytest.CaptureFix
     capsys.readouterr()
     assert run(project, "--list") == 0
     printed = "".join(capsys.readouterr()).replace(str(home / "config"), "/home/ada/.config/prowess")
-    aside = re.compile(r"(?<=trust1:)[0-9a-f]{8}|\d{4}-\d\d-\d\d")
-    assert aside.sub("", printed.replace(str(home), "/home/ada")) == aside.sub("", example)
+    varying = re.compile(r"(?<=trust1:)[0-9a-f]{8}|\d{4}-\d\d-\d\d")
+    assert varying.sub("", printed.replace(str(home), "/home/ada")) == varying.sub("", example)

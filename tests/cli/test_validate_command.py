@@ -41,7 +41,7 @@ def test_a_role_that_is_right_is_said_to_be(top: Path, capsys: pytest.CaptureFix
     assert (code, json.loads(out), err) == (0, {"findings": [], "notes": [], "counts": {"error": 0}}, "")
 
 
-def test_all_that_is_wrong_is_told(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_problems_are_reported(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each with place, code and hint; what is only good to know on stderr."""
     for folder in ("skills/aa", ".agents/skills/aa", "skills/bb"):
         skill(top / folder)
@@ -85,7 +85,7 @@ def test_a_skill_is_judged_as_a_role_would_that_names_it(
 
 WRONG: dict[str, tuple[str, list[str]]] = {
     **{name: (text, []) for name, (text, _) in {**BROKEN, **UNREADABLE}.items()},
-    "no skill": (FLAT_ROLE + "skills: [nobody, ./none.md]\n", []),
+    "no skill": (FLAT_ROLE + "skills: [unknown, ./missing.md]\n", []),
     "no folder": (GOOD, ["--skill-dir", "nowhere"]),
     "needs": (FLAT_ROLE + "skills: [needs]\n", []),
     "bad tools of a skill": (FLAT_ROLE + "skills: [tools]\n", []),
@@ -162,7 +162,7 @@ def test_a_role_that_is_not_there_is_wrong_use(
 
 
 def test_the_seed_s_demo_is_right(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """InitRunner's `auto-skill-demo.yaml`, as it stands."""
+    """InitRunner's `auto-skill-demo.yaml`, unchanged."""
     assert typed(capsys, "validate", str(SEEDS / "auto/auto-skill-demo.yaml"))[0] == 0
 
 
@@ -175,20 +175,20 @@ def test_the_option_comes_before_the_variable(
     skill(top / "home/.initrunner/skills/pdf", body="From home.")
     (top / "role.yaml").write_text(GOOD + "skills: [pdf]\n")
 
-    def told(*options: str) -> str:
+    def loaded_body(*options: str) -> str:
         code, out, err = typed(capsys, "run", "role.yaml", "--dry-run", "--json", *options)
         assert code == 0, err
         instructions: str = json.loads(out)["instructions"]
         return instructions.split("## Skill: pdf\n\n")[1].split("\n", maxsplit=1)[0]
 
-    assert told() == "From home."
+    assert loaded_body() == "From home."
     monkeypatch.setenv("PROWESS_SKILL_DIR", str(top / "second"))
-    assert told() == "From second."
+    assert loaded_body() == "From second."
     monkeypatch.setenv("INITRUNNER_SKILL_DIR", str(top / "first"))
-    assert told() == "From first."
-    assert told("--skill-dir", "option") == "From option."
+    assert loaded_body() == "From first."
+    assert loaded_body("--skill-dir", "option") == "From option."
     skill(top / "skills/pdf", body="From beside.")
-    assert told("--skill-dir", "option") == "From beside."
+    assert loaded_body("--skill-dir", "option") == "From beside."
 
 
 # ── show ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

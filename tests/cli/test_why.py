@@ -90,7 +90,7 @@ release for pi: 1 candidate
     )
 
 
-def test_an_alias_stands_beside_the_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_alias_is_shown_with_the_name(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Claude Code calls a skill by its folder; either name finds it."""
     skill(project / ".claude/skills/sheets", "tables")
     for name in ("sheets", "tables"):
@@ -167,7 +167,7 @@ def test_further_folders_take_part(
     ],
 )
 @pytest.mark.parametrize("more", [[], ["--json"]])
-def test_a_name_that_is_none_is_wrong_use(
+def test_an_unknown_name_is_wrong_use(
     name: str, said: str, more: list[str], project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With those that are called almost so; nothing on stdout."""
@@ -187,7 +187,7 @@ def test_a_name_that_is_none_is_wrong_use(
     ],
 )
 def test_wrong_use_is_said(arguments: list[str], said: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A host that is not there, a name that is missing, an option that is none."""
+    """An unknown host, a missing name, an unknown option."""
     assert run(project, *arguments) == 2
     assert capsys.readouterr() == ("", said)
 
@@ -196,7 +196,7 @@ def test_wrong_use_is_said(arguments: list[str], said: str, project: Path, capsy
 def test_hostile_names_cannot_touch_the_terminal(
     host: str, project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A folder and a name with escapes are written as such, whoever looks."""
+    """A folder and a name with escapes are printed as escapes."""
     for folder in ("skills", ".agents/skills", ".claude/skills", ".qwen/skills", ".infer/skills"):
         file = project / folder / "bad\x1b[2Jone" / "SKILL.md"
         file.parent.mkdir(parents=True)

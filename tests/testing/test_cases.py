@@ -44,7 +44,7 @@ def put(here: Path, text: str | bytes, name: str = "a.yaml") -> Path:
     return file
 
 
-def told(suite: Suite) -> list[str]:
+def problems(suite: Suite) -> list[str]:
     """Return what is wrong, each in a line, its path below the skill."""
     lines = []
     for item in suite.findings:
@@ -59,7 +59,7 @@ def only(here: Path, text: str | bytes) -> Case:
     """Return the case that a file holds, of which nothing may be wrong."""
     put(here, text)
     suite = load_suite(here)
-    assert told(suite) == []
+    assert problems(suite) == []
     (case,) = suite.cases
     return case
 
@@ -67,7 +67,7 @@ def only(here: Path, text: str | bytes) -> Case:
 def wrong(here: Path, text: str | bytes) -> list[str]:
     """Return what is wrong with the one file of cases."""
     put(here, text)
-    lines = told(load_suite(here))
+    lines = problems(load_suite(here))
     assert all(line.startswith("tests/cases/a.yaml:") for line in lines)
     return [line.removeprefix("tests/cases/a.yaml:") for line in lines]
 
@@ -97,7 +97,7 @@ expected:
 """
 
 
-def test_the_example_of_the_format_is_read_as_it_stands(here: Path) -> None:
+def test_the_example_of_the_format_is_read_unchanged(here: Path) -> None:
     """UAAPS, "Test Case Format"."""
     assert only(here, UAAPS) == Case(
         name="basic-pdf-extraction",
@@ -290,7 +290,7 @@ def test_another_name_is_wrong(name: str, here: Path) -> None:
     ],
     ids=lambda value: value.replace(GOOD, "")[:30] if isinstance(value, str) else "",
 )
-def test_what_is_wrong_with_a_case_is_told_all_at_once(text: str, lines: list[str] | None, here: Path) -> None:
+def test_all_problems_of_a_case_are_reported_together(text: str, lines: list[str] | None, here: Path) -> None:
     """Each with its place and what to do: a typo must not make a test pass."""
     found = wrong(here, text)
     assert found
@@ -299,7 +299,7 @@ def test_what_is_wrong_with_a_case_is_told_all_at_once(text: str, lines: list[st
 
 @pytest.mark.parametrize("key", ["exit-code", "stdout-contains", "stderr-contains", "not-contains", "stdout-json"])
 def test_an_expectation_with_nothing_behind_it_is_wrong(key: str, here: Path) -> None:
-    """Whoever reads it would believe that something is tested. `null` in words is none, or JSON's."""
+    """It looks as if it tested something. A written `null` means no value, or JSON's null."""
     (line,) = wrong(here, f"{GOOD}expected:\n  {key}:\n")
     assert line.startswith(f"5:{len(key) + 4}: `expected.{key}` is empty (")
     case = expecting(here, f"  {key}: null\n")
@@ -344,7 +344,7 @@ def test_a_list_holds_at_most_a_thousand_texts(here: Path) -> None:
         pytest.param(GOOD.encode() + b"\x00", id="nul"),
     ],
 )
-def test_what_is_no_yaml_of_ours_is_one_finding(data: bytes, here: Path) -> None:
+def test_unsupported_yaml_is_one_finding(data: bytes, here: Path) -> None:
     """Never a traceback."""
     assert len(wrong(here, data)) == 1
 
@@ -362,7 +362,7 @@ def test_a_vast_file_is_not_read(here: Path) -> None:
     begun = time.perf_counter()
     file = put(here, "- x\n")
     os.truncate(file, 100_000_000)
-    assert told(load_suite(here)) == [
+    assert problems(load_suite(here)) == [
         "tests/cases/a.yaml: it is larger than 262,144 bytes (split the file, or move data to `tests/fixtures`)"
     ]
     put(here, b"- x\n" * 1_000_000)
@@ -500,18 +500,18 @@ VERSION = "only version 1 is supported"
     ],
     ids=lambda value: repr(value)[:40],
 )
-def test_what_is_wrong_with_a_config_is_told(text: str | bytes, words: str | None, here: Path) -> None:
+def test_a_problem_of_a_config_is_reported(text: str | bytes, words: str | None, here: Path) -> None:
     """Once, and then no case is run."""
-    (line,) = told(configured(here, text))
+    (line,) = problems(configured(here, text))
     assert line.startswith("tests/test-config.json:")
     line = line.removeprefix("tests/test-config.json:").lstrip()
     assert words is None or words in (line, re.sub(r"^\d+:\d+: ", "", line))
 
 
-def test_what_is_wrong_with_a_config_is_told_all_at_once_and_where(here: Path) -> None:
+def test_all_problems_of_a_config_are_reported_with_their_place(here: Path) -> None:
     """As with a case."""
     text = '{\n  "version": 2,\n  "timout": 3,\n  "env": {"A": 1, "B-C": "x"}\n}\n'
-    assert told(configured(here, text)) == [
+    assert problems(configured(here, text)) == [
         "tests/test-config.json:3:3: unknown key `timout` (did you mean `timeout`?)",
         f"tests/test-config.json:2:14: `version` is a number (`2`), not 1 ({VERSION})",
         "tests/test-config.json:4:16: `env.A` is a number (`1`), not text (put it in quotes)",
@@ -533,7 +533,7 @@ def test_files_come_in_natural_order(here: Path) -> None:
     for number, name in enumerate(names):
         put(here, GOOD.replace("name: a", f"name: n{number}"), name)
     suite = load_suite(here)
-    assert told(suite) == []
+    assert problems(suite) == []
     assert [os.path.basename(case.file) for case in suite.cases] == [
         "1.yaml",
         "01-b-2.yaml",
@@ -564,14 +564,14 @@ def test_other_files_beside_the_cases_are_left_alone(here: Path) -> None:
     (here / "tests/cases/more").mkdir()
     (here / "tests/cases/more/c.yaml").write_text("::")
     suite = load_suite(here)
-    assert (told(suite), [case.file for case in suite.cases]) == ([], ["tests/cases/a.yaml"])
+    assert (problems(suite), [case.file for case in suite.cases]) == ([], ["tests/cases/a.yaml"])
 
 
 def test_two_cases_of_one_name_are_wrong(here: Path) -> None:
-    """Told of the second, in whatever file it is."""
+    """It is reported for the second one, in any file."""
     put(here, GOOD, "1.yaml")
     put(here, GOOD, "2.yml")
-    assert told(load_suite(here)) == [
+    assert problems(load_suite(here)) == [
         "tests/cases/2.yml: duplicate case name `a`, also in `tests/cases/1.yaml` (rename one of them)"
     ]
 
@@ -605,7 +605,7 @@ def test_a_link_is_not_followed(link: str, here: Path) -> None:
     path = here / link
     path.rename(here / "elsewhere")
     path.symlink_to(here / "elsewhere")
-    lines = told(load_suite(here))
+    lines = problems(load_suite(here))
     assert lines
     assert all("is a link, which is not followed" in line for line in lines)
     assert all(line.endswith("itself there)") for line in lines)
@@ -616,16 +616,16 @@ def test_a_skill_that_is_a_link_is_where_it_leads(here: Path) -> None:
     put(here, GOOD)
     (here.parent / "linked").symlink_to(here)
     suite = load_suite(here.parent / "linked")
-    assert (told(suite), len(suite.cases)) == ([], 1)
+    assert (problems(suite), len(suite.cases)) == ([], 1)
 
 
-def test_what_is_no_file_is_told_and_never_waited_for(here: Path) -> None:
-    """A FIFO that nobody writes, a folder, a device."""
+def test_special_files_are_reported_and_never_waited_for(here: Path) -> None:
+    """A FIFO without a writer, a folder, a device."""
     os.mkfifo(here / "tests/cases/fifo.yaml")
     (here / "tests/cases/folder.yaml").mkdir()
     (here / "tests/cases/null.yaml").symlink_to("/dev/null")
     begun = time.perf_counter()
-    assert told(load_suite(here)) == [
+    assert problems(load_suite(here)) == [
         "tests/cases/fifo.yaml: it is a FIFO, not a regular file (put a text file there)",
         "tests/cases/folder.yaml: it is a folder, not a regular file (put a text file there)",
         "tests/cases/null.yaml: it is a link, which is not followed (put the file itself there)",
@@ -633,14 +633,16 @@ def test_what_is_no_file_is_told_and_never_waited_for(here: Path) -> None:
     assert time.perf_counter() - begun < 1
 
 
-def test_a_folder_of_cases_that_is_a_file_is_told(here: Path) -> None:
+def test_a_file_instead_of_the_folder_of_cases_is_reported(here: Path) -> None:
     """It holds none."""
     (here / "tests/cases").rmdir()
     (here / "tests/cases").write_text("")
-    assert told(load_suite(here)) == ["tests/cases: cannot list the cases: not a directory (make it a readable folder)"]
+    assert problems(load_suite(here)) == [
+        "tests/cases: cannot list the cases: not a directory (make it a readable folder)"
+    ]
 
 
-def test_a_skill_without_tests_has_none_and_nothing_is_wrong(here: Path) -> None:
+def test_a_skill_without_tests_has_no_cases_and_no_findings(here: Path) -> None:
     """An empty folder of cases; no folder; no SKILL.md."""
     assert load_suite(here).cases == ()
     (here / "tests/cases").rmdir()
@@ -656,7 +658,7 @@ def test_eleven_thousand_files_are_too_many(here: Path) -> None:
         os.mknod(here / f"tests/cases/{number}.yaml")
     begun = time.perf_counter()
     suite = load_suite(here)
-    assert told(suite) == ["tests/cases: 11,000 case files; at most 10,000 are allowed (split the skill)"]
+    assert problems(suite) == ["tests/cases: 11,000 case files; at most 10,000 are allowed (split the skill)"]
     assert suite.cases == ()
     assert time.perf_counter() - begun < 2
 
@@ -667,10 +669,10 @@ def test_a_file_whose_name_is_not_utf_8_is_one_as_well(here: Path) -> None:
     put(here, GOOD, name)
     put(here, GOOD, "z.yaml")
     put(here, GOOD, os.fsdecode(b"\xff\x1b[2K.yaml"))
-    lines = told(load_suite(here))
+    lines = problems(load_suite(here))
     assert "duplicate case name `a`, also in `tests/cases/z.yaml`" in lines[0]
     (here / "tests/cases/z.yaml").unlink()
-    (line,) = told(load_suite(here))
+    (line,) = problems(load_suite(here))
     assert "duplicate case name `a`, also in `tests/cases/\\xff\\x1b[2J.yaml`" in line
 
 
@@ -682,7 +684,7 @@ def test_the_name_of_a_suite_is_its_skill_s(here: Path) -> None:
 
 
 def test_a_file_of_cases_knows_its_skill(here: Path) -> None:
-    """`SKILL/tests/cases/NAME.yaml`, where there is a SKILL.md; nothing else."""
+    """`SKILL/tests/cases/NAME.yaml` if `SKILL` has a SKILL.md; nothing else."""
     top = str(here)
     assert skill_folder_of_cases(f"{top}/tests/cases/a.yaml") == top
     assert skill_folder_of_cases(f"{top}/tests/cases/a.YML") == top
@@ -758,7 +760,7 @@ def test_a_case_that_is_written_is_read_back(here: Path, case: Case) -> None:
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=60) | st.text("name: iputcomdx\n-[]{}\"'|", max_size=60).map(str.encode))
 def test_whatever_a_file_holds_nothing_is_raised(here: Path, data: bytes) -> None:
-    """It is a case, or it is told what is wrong."""
+    """It is a case, or there is a finding."""
     put(here, data)
     suite = load_suite(here)
     assert suite.cases or suite.findings

@@ -88,7 +88,7 @@ def test_both_doors_agree(
 
 @pytest.mark.parametrize("sandbox", ["none", "bwrap"])
 def test_both_doors_agree_on_the_examples(sandbox: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All pass, with walls and without; the examples stay as they are."""
+    """All pass, with and without a sandbox; the examples do not change."""
     require_backend(sandbox)
     before = snapshot(EXAMPLES)
     code, found = by_prowess(EXAMPLES, capsys, sandbox)
@@ -100,7 +100,7 @@ def test_both_doors_agree_on_the_examples(sandbox: str, tmp_path: Path, capsys: 
     assert snapshot(EXAMPLES) == before
 
 
-def test_walls_change_nothing_for_a_good_skill(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sandbox_changes_nothing_for_a_valid_skill(capsys: pytest.CaptureFixture[str]) -> None:
     """All of the corpus behind them: the same statuses."""
     require_backend("bwrap")
     _, found = by_prowess(CORPUS, capsys, "bwrap")

@@ -15,7 +15,7 @@ from prowess.testing._json_match import differences, exact_number, parse_single_
 from support import strategies  # noqa: F401 - loads the profile
 
 
-def told(expected: Any, output: str) -> list[str]:
+def differences_of(expected: Any, output: str) -> list[str]:
     return list(differences(expected, parse_single_value(output)))
 
 
@@ -50,21 +50,21 @@ def told(expected: Any, output: str) -> list[str]:
     ],
     ids=lambda value: repr(value)[:30],
 )
-def test_an_output_that_is_not_one_value_is_told(output: str, words: str | None) -> None:
-    """And where it breaks. A key that stands twice means one thing to one reader, another to the next."""
+def test_an_output_that_is_not_one_value_is_an_error(output: str, words: str | None) -> None:
+    """With its place. Parsers differ in what a duplicate key means."""
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message is compared
         parse_single_value(output)
     assert words is None or str(caught.value) == words
 
 
 def test_an_output_that_is_not_utf_8_is_no_json() -> None:
-    """RFC 8259: it must be. A replacement character would stand for anything."""
+    """RFC 8259: it must be. A replacement character could be any byte."""
     with pytest.raises(ValueError, match="byte 0xff at offset 2 is not UTF-8"):
         parse_single_value(b'["\xff"]')
 
 
 @pytest.mark.parametrize("output", ["{}", " {}\n", "\r\n{\r\n}\r\n", "{}\n\n"])
-def test_white_space_around_it_is_none_of_it(output: str) -> None:
+def test_white_space_around_the_value_is_ignored(output: str) -> None:
     """Whatever ends the lines."""
     assert parse_single_value(output) == {}
     assert parse_single_value(output.encode()) == {}
@@ -134,13 +134,13 @@ OTHER = [
 @pytest.mark.parametrize(("expected", "output"), SAME, ids=lambda value: repr(value)[:25])
 def test_scalars_of_one_type_and_value_match(expected: Any, output: str) -> None:
     """`1` equals `1.0`: JSON has one kind of number."""
-    assert told(expected, output) == []
+    assert differences_of(expected, output) == []
 
 
 @pytest.mark.parametrize(("expected", "output"), OTHER, ids=lambda value: repr(value)[:25])
 def test_other_scalars_do_not(expected: Any, output: str) -> None:
     """Neither another type nor another value, however near."""
-    assert len(told(expected, output)) == 1
+    assert len(differences_of(expected, output)) == 1
 
 
 # ── objects and arrays ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -174,8 +174,8 @@ def test_other_scalars_do_not(expected: Any, output: str) -> None:
     ],
 )
 def test_objects_match_as_subsets_and_arrays_by_length_and_order(expected: Any, output: str, words: list[str]) -> None:
-    """Each place that differs is told; more keys are no difference, at any depth; more items are."""
-    assert told(expected, output) == words
+    """Each difference is reported; additional keys are allowed at any depth, additional items are not."""
+    assert differences_of(expected, output) == words
 
 
 # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -184,19 +184,19 @@ def test_objects_match_as_subsets_and_arrays_by_length_and_order(expected: Any, 
 def test_long_values_are_cut_short() -> None:
     """However long they are, and however deep they nest."""
     begun = time.perf_counter()
-    assert told(1, json.dumps("x" * 1_000_000)) == [f'$ is "{"x" * 78}…, not 1']
-    assert told(1, json.dumps(list(range(200_000)))) == [f"$ is {json.dumps(list(range(100)))[:79]}…, not 1"]
-    assert told(1, "[" * 300 + "]" * 300) == [f"$ is {'[' * 79}…, not 1"]
-    assert told("x", "9" * 100_000) == [f'$ is {"9" * 79}…, not "x"']
-    assert told({"k" * 500: 1}, "{}") == [f"$.{'k' * 500} is missing"]
+    assert differences_of(1, json.dumps("x" * 1_000_000)) == [f'$ is "{"x" * 78}…, not 1']
+    assert differences_of(1, json.dumps(list(range(200_000)))) == [f"$ is {json.dumps(list(range(100)))[:79]}…, not 1"]
+    assert differences_of(1, "[" * 300 + "]" * 300) == [f"$ is {'[' * 79}…, not 1"]
+    assert differences_of("x", "9" * 100_000) == [f'$ is {"9" * 79}…, not "x"']
+    assert differences_of({"k" * 500: 1}, "{}") == [f"$.{'k' * 500} is missing"]
     assert time.perf_counter() - begun < 2
 
 
-def test_what_is_told_can_be_shown() -> None:
+def test_messages_are_safe_to_show() -> None:
     """Nothing of an output reaches a terminal as it is; nor of a key."""
-    (words,) = told("a", '"\u202e\\u001b[31m\x7f"')
+    (words,) = differences_of("a", '"\u202e\\u001b[31m\x7f"')
     assert words == '$ is "\\u202e\\u001b[31m\\x7f", not "a"'
-    (words,) = told({"\u202e\x1b": 1}, "{}")
+    (words,) = differences_of({"\u202e\x1b": 1}, "{}")
     assert words == '$["\\u202e\\u001b"] is missing'
     with pytest.raises(ValueError, match=r"^duplicate key `\\u202e` in an object$"):
         parse_single_value('{"\u202e": 1, "\u202e": 2}')
@@ -205,9 +205,9 @@ def test_what_is_told_can_be_shown() -> None:
 def test_numbers_with_vast_exponents_are_compared_in_a_moment() -> None:
     """None is ever written out."""
     begun = time.perf_counter()
-    assert len(told(exact_number("1e999999999999999999"), "1")) == 1
-    assert told(exact_number("10e999999999999"), "1e1000000000000") == []
-    assert len(told(1, "1e-999999999999999999")) == 1
+    assert len(differences_of(exact_number("1e999999999999999999"), "1")) == 1
+    assert differences_of(exact_number("10e999999999999"), "1e1000000000000") == []
+    assert len(differences_of(1, "1e-999999999999999999")) == 1
     assert time.perf_counter() - begun < 1
 
 
@@ -230,17 +230,17 @@ _VALUE: st.SearchStrategy[Any] = st.recursive(
 def test_a_value_matches_itself(value: Any) -> None:
     """As it is, and written out and read again."""
     assert list(differences(value, value)) == []
-    assert told(value, json.dumps(value)) == []
-    assert told(value, json.dumps(value, ensure_ascii=False, indent=1)) == []
+    assert differences_of(value, json.dumps(value)) == []
+    assert differences_of(value, json.dumps(value, ensure_ascii=False, indent=1)) == []
 
 
 @given(_VALUE, _KEY, _VALUE)
 def test_more_keys_make_no_difference(value: Any, key: str, more: Any) -> None:
     """In an object, and in one that is in an array."""
     wider = {"a": value, **({} if key == "a" else {key: more})}
-    assert told({"a": value}, json.dumps(wider)) == []
-    assert told([{"a": value}], json.dumps([wider])) == []
-    assert told([value], json.dumps([value, more])) != []
+    assert differences_of({"a": value}, json.dumps(wider)) == []
+    assert differences_of([{"a": value}], json.dumps([wider])) == []
+    assert differences_of([value], json.dumps([value, more])) != []
 
 
 @given(_SCALAR, _SCALAR)

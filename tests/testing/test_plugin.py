@@ -49,7 +49,7 @@ def node_ids(result: pytest.RunResult) -> list[str]:
 
 
 def test_each_case_is_an_item(project: Path, pytester: pytest.Pytester) -> None:
-    """Its node is the file and its name; what it wrote and what is wrong is told, without a traceback of ours."""
+    """Its node is the file and its name; its output and its failures are reported without a traceback."""
     write_suite(
         project / "pdf", {"1-a": "true", "2-b": {"command": "echo out; echo err >&2; exit 3", "stdout-contains": ["x"]}}
     )
@@ -137,7 +137,7 @@ def test_a_skill_may_be_called_what_pytest_passes_by(project: Path, pytester: py
 
 @pytest.mark.parametrize("option", ["--ignore=.claude", "--ignore-glob=.cl*", "--ignore-glob=.claude"])
 def test_what_the_user_leaves_out_is_left_out(option: str, project: Path, pytester: pytest.Pytester) -> None:
-    """A stranger's skill above all."""
+    """Above all that of an untrusted skill."""
     for folder in (".claude", ".agents"):
         write_suite(project / folder / "skills/pdf", {"a": "true"})
     ids = [name for name in node_ids(run(pytester, "--collect-only", "-q", option)) if name.endswith("a.yaml::a")]
@@ -197,7 +197,7 @@ def test_a_wrong_file_is_an_error_of_collection(wrong: str, project: Path, pytes
     assert not (project / "ran").exists()
 
 
-def test_without_walls_cases_are_errors(
+def test_without_a_sandbox_cases_are_errors(
     project: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the reason and the remedy; the default is `auto`, and nothing is run."""
@@ -244,7 +244,7 @@ def test_hostile_output_does_nothing_where_it_is_shown(project: Path, pytester: 
         assert f"\n{part}\n" in shown
 
 
-def test_a_skill_s_file_that_is_not_utf_8_is_told(project: Path, pytester: pytest.Pytester) -> None:
+def test_a_file_of_a_skill_that_is_not_utf_8_is_reported(project: Path, pytester: pytest.Pytester) -> None:
     """And what we say is neutral."""
     folder = write_suite(project / "pdf", {"a": {"command": "true", "stdout-contains": ["\x1b[2J"]}})
     result = run(pytester)

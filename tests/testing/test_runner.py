@@ -1,4 +1,4 @@
-"""Cases are run: each in a fresh copy, contained, and what becomes of them is told in their order."""
+"""Each case runs in a fresh copy and a sandbox; results are in the order of the cases."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_the_skill_stays_clean(tmp_path: Path, place: Path, sandbox: str) -> Non
     assert left(place) == []
 
 
-def test_behind_a_wall_the_skill_itself_cannot_even_be_seen(tmp_path: Path) -> None:
+def test_in_a_sandbox_the_skill_itself_is_hidden(tmp_path: Path) -> None:
     """Nor anything else of this user's."""
     (tmp_path / "secret").write_text("secret")
     command = f"ls {tmp_path}; cat {tmp_path}/secret; touch {tmp_path}/new; touch {tmp_path}/pdf/new"
@@ -151,7 +151,7 @@ def test_without_stdin_the_input_is_at_its_end(given: dict[str, Any], tmp_path: 
 
 
 def test_stdin_is_what_the_case_says(tmp_path: Path, sandbox: str) -> None:
-    """To the byte; also if nobody reads it, and if it is more than a pipe holds."""
+    """To the byte; also if the command does not read it, and if it is more than a pipe holds."""
     text = "ä\n" * 50_000
     cases = {"a": {"command": "wc -c", "stdin": text}, "b": {"command": "true", "stdin": text}}
     results = results_of(tmp_path / "s", cases, sandbox=sandbox)
@@ -192,7 +192,7 @@ def test_a_file_that_is_not_there_is_an_error_and_not_a_failure(path: str, tmp_p
 
 
 def test_signals_are_exit_codes_above_128(tmp_path: Path, sandbox: str) -> None:
-    """128 and the number, as a shell has it, whoever was killed."""
+    """128 plus the number, as in a shell, whichever process was killed."""
     cases = {
         "shell": {"command": "kill -TERM $$", "exit-code": 143},
         "inner": {"command": "sh -c 'kill -9 $$'; exit $?", "exit-code": 137},
@@ -261,7 +261,7 @@ def test_many_floods_do_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_output_that_is_not_utf_8_is_text_all_the_same(tmp_path: Path) -> None:
-    """Each byte that is none is a U+FFFD; a report can be written."""
+    """Each invalid byte is a U+FFFD; a report can be written."""
     (result,) = results_of(
         tmp_path / "s", {"a": {"command": r"printf 'a\377b\0c\r\nd'", "stdout-contains": ["c\nd"]}}
     ).values()
@@ -352,7 +352,7 @@ def test_a_case_that_is_not_there_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_case_of_many_skills_is_run_in_those_that_have_it(tmp_path: Path) -> None:
-    """Skills without it are not told; such as are wrong are, for it may be theirs."""
+    """Skills without the case are left out; skills with findings are not, because it may be theirs."""
     write_suite(tmp_path / "a", {"x": "true", "y": "true"})
     write_suite(tmp_path / "b", {"y": "true"})
     write_suite(tmp_path / "c", {"x": "true"}, {"timeout": 0})
@@ -416,7 +416,7 @@ def test_jobs_are_at_once_and_no_more_of_them(tmp_path: Path) -> None:
 
 
 def test_after_the_first_that_has_not_passed_none_is_begun(tmp_path: Path) -> None:
-    """With `fail_fast`; those that ran are told."""
+    """With `fail_fast`; the cases that ran are reported."""
     cases = {"a": "true", "b": "false", "c": f"touch {tmp_path}/ran"}
     report = run_tests(write_suite(tmp_path / "s", cases), fail_fast=True, sandbox="none")
     assert [one.status for one in report.skills[0].cases] == ["passed", "failed"]
@@ -424,7 +424,7 @@ def test_after_the_first_that_has_not_passed_none_is_begun(tmp_path: Path) -> No
     assert not (tmp_path / "ran").exists()
 
 
-def test_progress_is_told_in_the_caller_s_thread(tmp_path: Path) -> None:
+def test_progress_is_reported_in_the_calling_thread(tmp_path: Path) -> None:
     """Each case once, all of them before the end."""
     seen: list[tuple[str, str, bool]] = []
 
@@ -468,7 +468,7 @@ def test_a_run_may_be_in_any_thread(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("jobs", [1, 4])
 def test_an_interrupted_run_tells_what_has_finished(jobs: int, tmp_path: Path, place: Path) -> None:
-    """What was running is not told as if it had ended so; nothing of it is left."""
+    """A running case is not reported as finished, and nothing of it is left."""
     mark = f"mark-{tmp_path.name}-{jobs}"
     cases = {
         "a": "true",
@@ -508,7 +508,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_suite(tmp_path / "s", {"a": f"touch {tmp_path}/ran", "b": "true"})
 
 
-def test_without_walls_an_untrusted_skill_is_refused(bare: Path) -> None:
+def test_without_a_sandbox_an_untrusted_skill_is_refused(bare: Path) -> None:
     """With the reason and the remedy; it is an error of its cases, and nothing is run."""
     report = run_tests(bare, jobs=2)
     assert [one.status for one in report.skills[0].cases] == ["error", "error"]
@@ -520,7 +520,9 @@ def test_without_walls_an_untrusted_skill_is_refused(bare: Path) -> None:
     assert not (bare.parent / "ran").exists()
 
 
-def test_without_walls_a_trusted_skill_is_run_until_it_changes(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_sandbox_a_trusted_skill_runs_until_it_changes(
+    bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Its user has said so; of other bytes he has not."""
     assert main(["trust", str(bare), "--yes"]) == 0
     assert run_tests(bare).counts["passed"] == 2
@@ -530,7 +532,7 @@ def test_without_walls_a_trusted_skill_is_run_until_it_changes(bare: Path, capsy
     capsys.readouterr()
 
 
-def test_trust_does_not_replace_walls_that_were_asked_for(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_trust_does_not_replace_a_sandbox_that_was_requested(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`bwrap` is bwrap; `none` needs no trust."""
     assert main(["trust", str(bare), "--yes"]) == 0
     assert run_tests(bare, sandbox="bwrap").counts["error"] == 2
@@ -538,7 +540,7 @@ def test_trust_does_not_replace_walls_that_were_asked_for(bare: Path, capsys: py
     capsys.readouterr()
 
 
-def test_nothing_of_a_project_can_turn_the_walls_off(bare: Path) -> None:
+def test_no_file_of_a_project_can_turn_the_sandbox_off(bare: Path) -> None:
     """Not by a program that calls itself bwrap, nor by a variable of its config."""
     (bare / "bwrap").write_text("#!/bin/sh\nexit 7\n")
     (bare / "bwrap").chmod(0o755)
@@ -631,7 +633,7 @@ def test_a_case_makes_two_folders_and_asks_little(tmp_path: Path, monkeypatch: p
     assert {name: times for name, times in each.items() if times} == {"mkdir": 2, "rmdir": 2, "open": 3, "unlink": 1}
 
 
-def test_whoever_waits_is_not_woken_for_each_case(tmp_path: Path) -> None:
+def test_the_calling_thread_is_not_woken_for_each_case(tmp_path: Path) -> None:
     """The caller's thread looks twenty times a second."""
     folder = write_suite(tmp_path / "s", {f"c{number}": "true" for number in range(200)})
     before = time.thread_time()
@@ -642,7 +644,7 @@ def test_whoever_waits_is_not_woken_for_each_case(tmp_path: Path) -> None:
 
 
 def test_a_killed_run_leaves_nothing_running(tmp_path: Path) -> None:
-    """Whoever watches over a command notices that its caller has gone."""
+    """The supervisor of a command notices that its caller has ended."""
     mark = f"mark-{tmp_path.name}"
     folder = write_suite(
         tmp_path / "s",

@@ -1,4 +1,4 @@
-"""A model that follows a script: what a script may say, and what is told of one that is none."""
+"""A model that follows a script: valid scripts, and the errors of invalid ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def file(tmp_path: Path, text: str | bytes) -> Path:
     return path
 
 
-def told(script: Any) -> list[str]:
+def problems(script: Any) -> list[str]:
     """Return what is wrong with a script, line by line, without the path of its file."""
     with pytest.raises(ConfigError) as caught:
         ScriptedModel(script)
@@ -102,7 +102,7 @@ def test_a_script_that_never_says_anything_ends() -> None:
     ],
 )
 def test_an_argument_has_the_type_it_has_in_json(typed: str, value: object, tmp_path: Path) -> None:
-    """What is no literal of JSON is text."""
+    """Anything but a JSON literal is text."""
     (step,) = ScriptedModel(file(tmp_path, f"- call: t\n  with:\n    a: {typed}\n")).steps
     made = step.calls[0].arguments["a"]
     assert (type(made), made) == (type(value), value)
@@ -114,10 +114,10 @@ def test_what_is_said_is_what_its_author_typed(tmp_path: Path) -> None:
     assert [step.say for step in ScriptedModel(script).steps] == ["12", "yes", "", "a\n\nb\n", "null"]
 
 
-# ── what is no script ────────────────────────────────────────────────────────────────────────────────────────────────
+# ── invalid scripts ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path) -> None:
+def test_all_problems_of_a_file_are_reported_together(tmp_path: Path) -> None:
     """Each with its line and column."""
     text = """\
 - tell: x
@@ -140,7 +140,7 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path) -> None:
 - calls: {call: x}
 - {}
 """
-    assert told(file(tmp_path, text)) == [
+    assert problems(file(tmp_path, text)) == [
         "1:3: unknown key `[0].tell` (the known keys are call, with, calls, say)",
         "1:3: `[0]` has neither `call`, `calls` nor `say`",
         "2:3: `[1]` has both `call` and `say`",
@@ -176,12 +176,12 @@ def test_all_that_is_wrong_with_a_file_is_told_at_once(tmp_path: Path) -> None:
     ],
     ids=repr,
 )
-def test_a_file_that_is_no_list_of_steps_is_told(text: str | bytes, words: str, tmp_path: Path) -> None:
+def test_a_file_without_a_list_of_steps_is_an_error(text: str | bytes, words: str, tmp_path: Path) -> None:
     """As any file of ours is."""
-    assert told(file(tmp_path, text)) == [words]
+    assert problems(file(tmp_path, text)) == [words]
 
 
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_an_error(tmp_path: Path) -> None:
     """And never waited for. A link is followed: it is the caller's."""
     os.mkfifo(tmp_path / "fifo")
     for path, words in ((tmp_path / "none.yaml", "there is no such file"), (tmp_path / "fifo", "it is a FIFO")):
@@ -191,7 +191,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
     assert ScriptedModel(tmp_path / "link.yaml").steps == STEPS
 
 
-def test_all_that_is_wrong_with_a_list_is_told_at_once() -> None:
+def test_all_problems_of_a_list_are_reported_together() -> None:
     """Each with its number."""
     script: list[Any] = [
         "say x",
@@ -210,7 +210,7 @@ def test_all_that_is_wrong_with_a_list_is_told_at_once() -> None:
         Step(calls=(Call(tool="x", arguments={"a": {1}}),)),
         None,
     ]
-    assert told(script) == [
+    assert problems(script) == [
         "`[0]` is str, not a mapping or a `Step`",
         "`[1]` has neither `call`, `calls` nor `say`",
         "`[2]` has both `call` and `say`",
@@ -232,17 +232,20 @@ def test_all_that_is_wrong_with_a_list_is_told_at_once() -> None:
 
 
 @pytest.mark.parametrize("script", [{"say": "x"}, None, 1, b"x", iter(())], ids=lambda value: type(value).__name__)
-def test_what_is_no_list_at_all_is_told(script: Any) -> None:
+def test_another_type_than_a_list_is_an_error(script: Any) -> None:
     """One step without its list is the likeliest."""
     with pytest.raises(ConfigError, match=r"^a script is a list of steps or the path of a file, not \w+$"):
         ScriptedModel(script)
-    assert told([]) == ["it has no steps"]
+    assert problems([]) == ["it has no steps"]
 
 
-def test_what_is_told_can_be_shown(tmp_path: Path) -> None:
+def test_messages_are_safe_to_show(tmp_path: Path) -> None:
     """Nothing of a script reaches a terminal as it is."""
     evil = "\x1b[2J\u202e"
-    for lines in (told(file(tmp_path, '- "\\e[2J\\u202e": 1\n')), told([{"call": "x", evil: 1}, {"say": "", evil: 1}])):
+    for lines in (
+        problems(file(tmp_path, '- "\\e[2J\\u202e": 1\n')),
+        problems([{"call": "x", evil: 1}, {"say": "", evil: 1}]),
+    ):
         assert "".join(lines).isprintable()
 
 

@@ -50,14 +50,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def printed(text: str, project: Path) -> str:
-    """Return what a command printed as the page has it; what takes long elsewhere may be told here."""
+    """Return the output of a command as on the page, without durations."""
     return re.sub(r"  \(\d+\.\d s\)$", "", text.replace(str(project), "/home/ada/project"), flags=re.MULTILINE)
 
 
 def test_what_the_page_teaches_works(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its cases are read, run, and end as it shows; the one that fails comes later than the others."""
     later = project / ".agents/skills/slug/tests/cases/04-accents.yaml"
-    aside = later.rename(project / "aside")
+    hidden = later.rename(project / "hidden")
     shown = [block for block in blocks("text") if block.startswith("$ prowess test")]
     assert len(shown) == 2
     for block, code in zip(shown, (0, 1), strict=True):
@@ -65,7 +65,7 @@ def test_what_the_page_teaches_works(project: Path, capsys: pytest.CaptureFixtur
         assert main([*shlex.split(typed)[2:], "--sandbox", SANDBOX]) == code
         assert printed(capsys.readouterr().out, project) == expected
         if code == 0:
-            aside.rename(later)
+            hidden.rename(later)
 
 
 def test_the_json_of_the_page_is_what_is_printed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,22 +90,22 @@ def keys(heading: str) -> dict[str, list[str]]:
 
 
 def test_the_tables_have_exactly_the_keys_there_are(project: Path) -> None:
-    """A key that is not known is told with those that are, so asking for one tells of all."""
+    """The hint for an unknown key lists all known keys."""
     folder = project / ".agents/skills/slug"
     case = folder / "tests/cases/04-accents.yaml"
     case.write_text("name: a\nzzzz: 1\ninput:\n  zzzz: 1\n  command: x\nexpected:\n  zzzz: 1\n")
     (folder / "tests/test-config.json").write_text('{"version": 1, "zzzz": 1}')
-    told = {Path(item.path or "").name: [] for item in load_suite(folder).findings}  # type: dict[str, list[str]]
+    known_keys = {Path(item.path or "").name: [] for item in load_suite(folder).findings}  # type: dict[str, list[str]]
     for item in load_suite(folder).findings:
-        told[Path(item.path or "").name].append((item.hint or "").removeprefix("the known keys are "))
-    top, given, expected = (line.split(", ") for line in told["04-accents.yaml"])
+        known_keys[Path(item.path or "").name].append((item.hint or "").removeprefix("the known keys are "))
+    top, given, expected = (line.split(", ") for line in known_keys["04-accents.yaml"])
     wanted = [
         *(name for name in top if name not in ("input", "expected")),
         *(f"input.{name}" for name in given),
         *(f"expected.{name}" for name in expected),
     ]
     assert list(keys("`tests/cases/*.yaml`")) == wanted
-    assert list(keys("`tests/test-config.json`")) == told["test-config.json"][0].split(", ")
+    assert list(keys("`tests/test-config.json`")) == known_keys["test-config.json"][0].split(", ")
 
 
 def test_the_figures_of_the_page_are_those_of_the_code() -> None:

@@ -72,7 +72,7 @@ def test_tests_that_hold_nothing_else_are_left_out(tmp_path: Path) -> None:
         assert os.listdir(copy) == ["SKILL.md"]
 
 
-def test_a_copy_can_be_changed_and_nobody_else_sees_it(made: Path) -> None:
+def test_a_copy_can_be_changed_and_other_copies_do_not(made: Path) -> None:
     """Also where the skill is read-only; the folder is this user's alone, and no file is set-uid."""
     (made / "scripts/run").chmod(0o4555)
     (made / "scripts").chmod(0o555)
@@ -99,7 +99,7 @@ def test_each_copy_is_another(made: Path) -> None:
 
 
 def locked(copy: Path) -> None:
-    """Leave folders that nobody may look into or write to."""
+    """Leave folders that cannot be listed or written."""
     (copy / "a/b/c").mkdir(parents=True)
     (copy / "a/b/c/file").touch()
     (copy / "a/b").chmod(0o000)
@@ -273,7 +273,7 @@ def test_a_file_that_is_not_the_skill_s_is_a_problem(path: str, words: str, made
 @pytest.mark.parametrize(
     "path", ["SKILL.md", "./SKILL.md", "scripts//run", "scripts", "tests/fixtures/ä\n.csv", "scripts/linked"]
 )
-def test_a_file_of_the_skill_is_none(path: str, made: Path) -> None:
+def test_a_file_of_the_skill_has_no_error(path: str, made: Path) -> None:
     """A folder and a link within the skill, too."""
     assert fixture_error(scan_contents(str(made)), path) is None
 

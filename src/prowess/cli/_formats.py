@@ -114,7 +114,7 @@ def _artifact(path: str, base: str) -> dict[str, str]:
     inner = _relative_path(path, base)
     if inner is None:
         return {"uri": f"file://{_uri(path)}"}
-    # A first segment with a colon would be taken for a scheme; `quote` escapes it.
+    # A first segment with a colon would look like a scheme; `quote` escapes it.
     return {"uri": _uri(inner), "uriBaseId": "SRCROOT"}
 
 

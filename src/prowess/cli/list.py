@@ -254,7 +254,7 @@ def _matrix_json(
 
 
 def _detected_hosts(args: argparse.Namespace) -> list[str]:
-    """Return `prowess` and the hosts found on this machine, or if there are none, all that were tested for real."""
+    """Return `prowess` and the hosts found on this machine, or all observed hosts if no host is found."""
     home = os.path.abspath(args.home or os.path.expanduser("~"))
     cwd = os.path.abspath(args.cwd or ".")
     names = list(host_names())

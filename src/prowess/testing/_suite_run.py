@@ -71,7 +71,7 @@ class SuiteRun:
         return (backend, contents) if message is None else Failure(kind="files", message=message)
 
     def _choose_backend(self) -> Backend | Failure:
-        """Return the sandbox for the commands of this skill, or why there is none. It is chosen once."""
+        """Return the sandbox for the commands of this skill, or why no sandbox is available. It is chosen once."""
         if self._backend is None:
             try:
                 self._backend = find_backend(self._sandbox)
