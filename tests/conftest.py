@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.programs import pytest_runtest_makereport, pytest_runtest_setup, pytest_sessionfinish  # noqa: F401 - hooks
+
+with suppress(ImportError):  # the environments of adapters have no hypothesis
+    import support.strategies  # noqa: F401 - loads the profile that makes every run the same
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from prowess.hosts import load_host
 from prowess.hosts._template import RootAliases, escape_entities, fill_template, measure_text, template_values
-from support import strategies  # noqa: F401 - its profile makes every run the same
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,6 @@ from prowess.skill._forms import (
 from prowess.skill._json_nodes import json_value
 from prowess.skill._yaml import YamlSyntaxError
 from prowess.skill._yaml_nodes import parse_yaml_node
-from support import strategies  # noqa: F401 - loads the profile
 
 if TYPE_CHECKING:
     from prowess.findings import Finding

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import prowess.skill._integrity
 from prowess.errors import SkillError
 from prowess.skill._integrity import integrity_digest, read_integrity
-from support import strategies  # noqa: F401 - loads the profile
 from support.skills import skill
 
 if TYPE_CHECKING:

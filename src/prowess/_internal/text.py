@@ -126,9 +126,10 @@ def nearest_names(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> li
     from difflib import get_close_matches
 
     # Comparing two names takes up to the product of their lengths. Names of very different lengths are never similar.
-    longest, comparisons_left, candidates = (2 / cutoff - 1) * len(name), _MAX_COMPARISONS, []
+    longest, shortest = (2 / cutoff - 1) * len(name), len(name) * cutoff / (2 - cutoff)
+    comparisons_left, candidates = _MAX_COMPARISONS, []
     for candidate in names:
-        if len(candidate) <= longest and len(name) * cutoff <= (2 - cutoff) * len(candidate):
+        if shortest - 1e-9 <= len(candidate) <= longest + 1e-9:  # with room for rounding
             comparisons_left -= len(candidate) * len(name)
             if comparisons_left < 0:
                 break
