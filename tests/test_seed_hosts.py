@@ -19,6 +19,7 @@ GIVEN = {"infer": {"INFER_AGENT_SKILLS_ENABLED": "true"}}
 
 @pytest.fixture
 def here(request: pytest.FixtureRequest, tmp_path: Path) -> FakeMachine:
+    """Return a machine for the host that the parameter `host` or the second word of the test's name says."""
     host = request.node.get_closest_marker("parametrize") and request.node.callspec.params.get("host")
     name = host or request.node.name.split("_")[1]
     return make_machine(tmp_path, name, **GIVEN.get(name, {}))
@@ -711,7 +712,7 @@ def test_prowess_ranks_managed_project_extra_user(here: FakeMachine) -> None:
         (paths.pop(0) / "SKILL.md").unlink()
 
 
-def test_each_root_of_prowess_has_a_scope(here: FakeMachine) -> None:
+def test_prowess_gives_each_root_a_scope(here: FakeMachine) -> None:
     skill(here.etc / "prowess/skills/a")
     skill(here.repo / ".agents/skills/b")
     skill(here.top / "extra/c")
@@ -769,7 +770,7 @@ def test_prowess_links_may_point_inside_the_project_or_a_scanned_root(here: Fake
     ]
 
 
-def test_a_linked_root_does_not_widen_the_bounds_of_prowess(here: FakeMachine) -> None:
+def test_prowess_does_not_widen_its_bounds_for_a_linked_root(here: FakeMachine) -> None:
     """A project cannot make the whole disk a scanned root with a link; the user can."""
     secret = here.top / "vault/secret.md"
     secret.parent.mkdir()

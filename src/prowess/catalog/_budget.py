@@ -41,7 +41,7 @@ def fit_to_budget(host: Host, entries: list[Entry], first_line: Callable[[Entry]
     room = budget.limit - budget.reserved
     if sum(full_costs) + sum(lines.bundled_full_costs()) <= room:
         return result
-    words = f"shortened: {host.title} gives its catalog {budget.limit:,} {_UNITS[budget.unit]}"
+    reason = f"shortened: {host.title} gives its catalog {budget.limit:,} {_UNITS[budget.unit]}"
     if budget.degrade == "level":
         kept = lines.even_lengths(room)
         if kept is None:
@@ -58,11 +58,11 @@ def fit_to_budget(host: Host, entries: list[Entry], first_line: Callable[[Entry]
         if budget.rest_limit and not text and result[index].description:
             left -= len(result[index].name)
             if left < 0:
-                result[index] = result[index].with_changes(state=State.USER_ONLY, reason=words, rule="budget")
+                result[index] = result[index].with_changes(state=State.USER_ONLY, reason=reason, rule="budget")
                 continue
             left -= len(", ")
         if text != result[index].description:
-            result[index] = result[index].with_changes(description=text, reason=words, rule="budget")
+            result[index] = result[index].with_changes(description=text, reason=reason, rule="budget")
     return result
 
 
@@ -70,14 +70,14 @@ def _keep_names_that_fit(
     host: Host, result: list[Entry], active: list[int], lines: _LineCosts, room: int
 ) -> list[Entry]:
     """Show names only, and leave out those that do not fit; a later, shorter one may fit."""
-    words = f"{host.title} gives its catalog {host.budget.limit:,} {_UNITS[host.budget.unit]}"
+    limit = f"{host.title} gives its catalog {host.budget.limit:,} {_UNITS[host.budget.unit]}"
     left = room - sum(lines.bundled_name_only_costs())
     for index, cost in zip(active, lines.name_only_costs(), strict=True):
         if cost <= left:
             left -= cost
-            change = result[index].with_changes(description="", reason=f"shortened: {words}", rule="budget")
+            change = result[index].with_changes(description="", reason=f"shortened: {limit}", rule="budget")
         else:
-            change = result[index].with_changes(state=State.USER_ONLY, reason=f"left out: {words}", rule="budget")
+            change = result[index].with_changes(state=State.USER_ONLY, reason=f"left out: {limit}", rule="budget")
         result[index] = change
     return result
 

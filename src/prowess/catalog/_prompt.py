@@ -203,14 +203,14 @@ def _shorten(description: str, level: int) -> str:
         return description
     if level < _SHORT:
         return ""
-    words = " ".join(description.split())
-    if len(words) <= _SHORT_LENGTH:
-        return words
-    sentence = re.match(r".{20,119}?[.!?](?= )", words)
+    text = " ".join(description.split())
+    if len(text) <= _SHORT_LENGTH:
+        return text
+    sentence = re.match(r".{20,119}?[.!?](?= )", text)
     if sentence:
         return sentence[0]
     # Three fewer, as the ellipsis takes three bytes: the short text must be shorter in bytes too.
-    return words[: _SHORT_LENGTH - 3].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
+    return text[: _SHORT_LENGTH - 3].rsplit(" ", 1)[0].rstrip(" ,;:") + "…"
 
 
 @lru_cache(maxsize=16384)
