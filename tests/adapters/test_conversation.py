@@ -17,7 +17,7 @@ from prowess.agent._threads import run_in_thread
 from prowess.agent.models import PROVIDERS
 from prowess.agent.role import ModelConfig
 from prowess.errors import ConfigError
-from prowess.session._trust import Trust
+from prowess.session import Trust
 from prowess.testing import ScriptedModel
 from support.openai_server import GARBAGE, HALF, HANG, NOTHING, TRUNCATED, UNCOUNTED, USAGE, ModelServer
 from support.skills import skill

@@ -16,7 +16,7 @@ import pytest
 from prowess.agent import Assembly, assemble
 from prowess.agent._toolbox import Toolbox
 from prowess.agent.policy import RefusedError
-from prowess.session._trust import Trust
+from prowess.session import Trust
 from support.skills import skill
 
 if TYPE_CHECKING:

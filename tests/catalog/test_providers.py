@@ -14,8 +14,7 @@ from prowess.catalog._prompt import render
 from prowess.catalog._providers import SkillProvider
 from prowess.errors import ActivationError, HostNotFoundError, SkillFileError
 from prowess.hosts import load_host
-from prowess.session import Grants, Session
-from prowess.session._trust import Trust
+from prowess.session import Grants, Session, Trust
 from prowess.skill import parse
 from support.skills import skill
 

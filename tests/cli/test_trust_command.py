@@ -18,7 +18,7 @@ import pytest
 
 from prowess._internal.files import skill_digest
 from prowess.cli import main
-from prowess.session._trust import Trust
+from prowess.session import Trust
 from prowess.skill._integrity import integrity_digest
 from support.skills import skill
 

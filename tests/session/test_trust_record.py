@@ -357,7 +357,7 @@ def test_files_of_a_killed_process_do_not_matter(project: Path, trust: Trust) ->
 CHILD = """
 import os, signal, sys
 from prowess.catalog import discover
-from prowess.session._trust import Trust
+from prowess.session import Trust
 file, project, name, when = sys.argv[1:]
 real = getattr(os, when.partition("-")[2], None)
 def dying(*given, **named):
