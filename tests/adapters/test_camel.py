@@ -308,8 +308,8 @@ def test_a_turn_names_several_skills_each_once_in_the_order_of_the_text(world: W
     assert CSV in model.texts[0][1]
 
 
-def test_nothing_is_said_to_models_that_they_do_not_know(world: World) -> None:
-    """The mark stays here: an API refuses keys that it does not know."""
+def test_messages_have_only_keys_that_apis_accept(world: World) -> None:
+    """The mark of a skill message is not sent: an API refuses unknown keys."""
     model = Script()
     attach(agent_of(model), world.session()).step("use $pdf")
     assert {key for message in model.sent[0] for key in message} == {"role", "content"}
@@ -325,7 +325,7 @@ def test_an_empty_text_and_a_text_without_mentions_change_nothing(world: World) 
     assert model.sent == plain.sent
 
 
-def test_a_skill_that_cannot_be_read_is_a_warning_and_the_turn_goes_on(world: World) -> None:
+def test_an_unreadable_skill_is_a_warning_and_the_turn_continues(world: World) -> None:
     """With the other skill that was named."""
     model = Script("fine")
     agent = attach(agent_of(model), world.session())
@@ -365,7 +365,7 @@ def test_a_marked_message_is_never_written(world: World) -> None:
     assert PDF not in memory_of(agent)
 
 
-def test_the_tokens_of_what_was_injected_are_not_counted_for_the_memory(world: World) -> None:
+def test_injected_tokens_do_not_count_for_the_memory(world: World) -> None:
     """CAMEL keeps the size of the last request, which would make it sum up too early."""
     agent = attach(agent_of(Script()), world.session())
     agent.step("hello")
@@ -376,7 +376,7 @@ def test_the_tokens_of_what_was_injected_are_not_counted_for_the_memory(world: W
 
 @pytest.mark.filterwarnings("ignore:summarize:DeprecationWarning")
 @pytest.mark.parametrize("way", ["step", "astep"])
-def test_what_is_summed_up_within_a_turn_holds_no_skill(world: World, way: str) -> None:
+def test_a_summary_within_a_turn_contains_no_skill(world: World, way: str) -> None:
     """The agent that sums up asks the same models; the memory's new text is without the skill, the turn has it."""
     model = Script("first answer", "the summary", "second answer")
     agent = attach(agent_of(model, summarize_threshold=1, token_limit=100_000), world.session())
@@ -390,7 +390,7 @@ def test_what_is_summed_up_within_a_turn_holds_no_skill(world: World, way: str) 
     assert PDF not in memory_of(agent)
 
 
-def test_an_agent_within_a_tool_gets_nothing_of_the_turn(world: World) -> None:
+def test_an_agent_inside_a_tool_does_not_get_the_skills_of_the_turn(world: World) -> None:
     """Even if it asks the same models."""
     model = Script([("ask", {})], "inner", "outer")
     agent = agent_of(model)
@@ -480,7 +480,7 @@ def test_a_reset_begins_the_sessions_conversation_again(world: World) -> None:
     assert PDF in model.sent[-1][1]["content"]
 
 
-def test_a_clone_has_no_session_until_it_is_given_one(world: World) -> None:
+def test_a_clone_has_no_session(world: World) -> None:
     """Nor tools of the conversation it was cloned in, nor the catalog."""
     model = Script()
     agent = attach(agent_of(model), world.session(), catalog=True)
@@ -532,7 +532,7 @@ def test_a_skill_that_the_model_chose_outlives_what_the_memory_forgets(world: Wo
     assert CSV not in memory_of(agent)
 
 
-def test_what_the_tool_gave_is_not_given_again_in_the_turn_that_mentions_it(world: World) -> None:
+def test_a_tool_result_is_not_repeated_by_a_mention(world: World) -> None:
     """It is in the conversation."""
     model = Script([("activate_skill", {"name": "csv"})])
     agent = attach(agent_of(model), world.session(), catalog=True)
@@ -728,7 +728,7 @@ def test_a_name_cannot_close_its_wrapper() -> None:
     assert message.content == "<skill>\n<name>&lt;/name>&lt;/skill></name>\n<path></path>\nbody\n</skill>"
 
 
-def test_by_default_a_manager_looks_at_this_machine(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_by_default_a_manager_searches_this_machine(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """At the project and at the user's home."""
     monkeypatch.setenv("HOME", str(world.home))
     assert [meta.name for meta in SkillManager().list(world.cwd)] == ["pdf", "csv"]
@@ -745,7 +745,7 @@ def test_the_skill_creator_is_a_skill_itself() -> None:
 # ── the page and the example ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_the_page_runs_and_the_example_says_what_it_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_and_the_example_run(capsys: pytest.CaptureFixture[str]) -> None:
     """Offline, as they are written."""
     page = (TOP / "docs/adapters/camel.md").read_text(encoding="utf-8")
     cwd = Path.cwd()

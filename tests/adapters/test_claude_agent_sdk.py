@@ -85,7 +85,7 @@ def test_the_launcher_lets_nothing_through_but_the_environment_of_the_home(decoy
     assert report["argv"] == ["--print", "a b", "$HOME"]
 
 
-def test_the_launcher_does_not_depend_on_what_the_sdk_merges(decoys: Path, fake: str) -> None:
+def test_the_launcher_does_not_depend_on_the_environment_of_the_sdk(decoys: Path, fake: str) -> None:
     """Even if it merged nothing, the child would be in its home."""
     with EphemeralHome(config()) as home:
         report = started(isolated_options(home, cli_path=fake), dict(os.environ))
@@ -159,7 +159,7 @@ def test_a_real_conversation_sends_the_mounted_skill_and_no_other(decoys: Path) 
 
 
 @pytest.mark.parametrize("name", RESERVED_OPTIONS)
-def test_what_the_home_sets_is_refused(name: str) -> None:
+def test_options_that_the_home_sets_are_refused(name: str) -> None:
     """An option that would lead out of the home, or be overruled in silence."""
     with EphemeralHome(IsolationConfig()) as home, pytest.raises(ConfigError) as caught:
         isolated_options(home, **{name: "x"})
@@ -167,7 +167,7 @@ def test_what_the_home_sets_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["settings", "setting-sources", "--settings", "setting-sources=project"])
-def test_what_undoes_the_settings_of_the_home_is_refused_as_an_argument_too(name: str) -> None:
+def test_reserved_options_are_refused_in_extra_args(name: str) -> None:
     """The last of two arguments counts."""
     with EphemeralHome() as home, pytest.raises(ConfigError, match="would undo the settings of the home"):
         isolated_options(home, extra_args={name: "project"})

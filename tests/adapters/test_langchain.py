@@ -281,7 +281,7 @@ def test_a_skill_outlives_a_summary(folder: Path) -> None:
     assert whole(agent.model.calls[-1]).count(BODY) == 1
 
 
-def test_conversations_with_one_agent_know_nothing_of_each_other(folder: Path) -> None:
+def test_conversations_with_one_agent_are_independent(folder: Path) -> None:
     """Both are given the body."""
     agent = Agent(folder, PAGES, DONE, PAGES, DONE)
     for thread in ("1", "2"):
@@ -289,7 +289,7 @@ def test_conversations_with_one_agent_know_nothing_of_each_other(folder: Path) -
     assert [whole(call).count(BODY) for call in agent.model.calls] == [0, 1, 0, 1]
 
 
-def test_a_conversation_goes_on_without_a_checkpointer(folder: Path) -> None:
+def test_a_conversation_continues_without_a_checkpointer(folder: Path) -> None:
     """When the state is given back, record and messages."""
     model = Scripted(script=[PAGES, DONE, PAGES, DONE])
     graph = create_agent(model, middleware=[SkillsMiddleware(catalog_of(folder))])

@@ -218,7 +218,7 @@ def test_a_skill_outlives_the_messages_it_came_with(folder: Path) -> None:
     assert whole(last).count(BODY) == 1
 
 
-def test_conversations_with_one_agent_know_nothing_of_each_other(folder: Path) -> None:
+def test_conversations_with_one_agent_are_independent(folder: Path) -> None:
     """Both are given the body."""
     skills = Skills(catalog_of(folder))
     script = [use("activate_skill", {"name": "pages"}), DONE]
@@ -228,7 +228,7 @@ def test_conversations_with_one_agent_know_nothing_of_each_other(folder: Path) -
     assert [whole(call).count(BODY) for call in model.calls] == [0, 1, 0, 1]
 
 
-def test_a_conversation_goes_on_in_another_process(folder: Path) -> None:
+def test_a_conversation_continues_in_another_process(folder: Path) -> None:
     """From what `to_json` returned."""
     skills = Skills(catalog_of(folder))
     again = use("activate_skill", {"name": "pages"}, "2")
@@ -293,7 +293,7 @@ def test_a_run_that_a_finished_one_started_begins_a_turn(folder: Path, loop: Abs
     assert session.turn == 3
 
 
-def test_what_a_model_writes_to_another_agent_names_no_skill(folder: Path) -> None:
+def test_text_of_a_model_to_another_agent_names_no_skill(folder: Path) -> None:
     """An agent that is a tool has the session of the run, but its first message is not the user's."""
     skills = Skills(catalog_of(folder))
     other, asked = agent_with(skills, DONE)

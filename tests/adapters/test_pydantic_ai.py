@@ -239,7 +239,7 @@ def test_a_named_skill_is_sent_with_each_request_of_the_run_and_not_stored(here:
     assert SECRET not in result.all_messages_json().decode()
 
 
-def test_a_named_skill_is_gone_in_the_next_turn(here: Path) -> None:
+def test_a_named_skill_is_not_in_the_next_turn(here: Path) -> None:
     """And comes back when it is named again."""
     script = Script()
     talk = agent(script, Skills(Session(discover(here))))
@@ -258,7 +258,7 @@ def test_a_skill_that_is_active_and_named_is_not_sent_twice(here: Path) -> None:
     assert [text.count(PDF) for text in script.texts] == [0, 1, 1]
 
 
-def test_naming_a_skill_does_not_end_what_the_model_activated(here: Path) -> None:
+def test_naming_a_skill_keeps_skills_the_model_activated(here: Path) -> None:
     """It is sent once while it is named, and once when the conversation has lost it, with the model's arguments."""
     script = Script(call("activate_skill", name="csv", arguments="orders.csv"))
     talk = agent(script, Skills(Session(discover(here))))
@@ -312,7 +312,7 @@ def test_two_runs_at_once_do_not_know_of_each_other(here: Path) -> None:
     assert PDF in results(second.all_messages())[0]
 
 
-def test_a_conversation_goes_on_in_another_process(here: Path) -> None:
+def test_a_conversation_continues_in_another_process(here: Path) -> None:
     """History and session as JSON: the agent's own skills make way for the conversation's."""
     script = Script(call("activate_skill", name="pdf"), "one", call("activate_skill", name="pdf"), "two")
     talk = agent(script, Skills(here))
@@ -327,7 +327,7 @@ def test_a_conversation_goes_on_in_another_process(here: Path) -> None:
     assert [text.count(PDF) for text in script.texts] == [0, 1, 1, 1]
 
 
-def test_each_run_looks_at_the_disk(here: Path) -> None:
+def test_each_run_reads_the_disk(here: Path) -> None:
     """A skill that came between two runs is there in the second."""
     script = Script()
     talk = agent(script, Skills(here))
@@ -384,7 +384,7 @@ def cleared(messages: list[ModelMessage]) -> list[ModelMessage]:
 
 @pytest.mark.parametrize("compact", [summed_up, cleared])
 @pytest.mark.parametrize("points", [{point} for point in range(7)] + [set(range(7)), set()], ids=str)
-def test_wherever_history_is_compacted_the_model_has_each_active_skill_once(
+def test_however_history_is_compacted_each_active_skill_is_sent_once(
     here: Path, compact: Callable[[list[ModelMessage]], list[ModelMessage]], points: set[int]
 ) -> None:
     """And the catalog once; history never holds more bodies than the tools gave."""
@@ -403,7 +403,7 @@ def test_wherever_history_is_compacted_the_model_has_each_active_skill_once(
     assert stored.count(PDF) <= 1
 
 
-def test_what_a_provider_compacted_counts_as_gone(here: Path) -> None:
+def test_compacted_messages_do_not_count_as_visible(here: Path) -> None:
     """It is still in the list of messages, but providers do not send messages before the compaction."""
     session = Session(discover(here))
     script = Script(call("activate_skill", name="pdf"))
@@ -415,8 +415,8 @@ def test_what_a_provider_compacted_counts_as_gone(here: Path) -> None:
     assert "<active_skills>" in words(script.sent[-1][0])[-1]
 
 
-def test_an_answer_that_a_provider_paused_is_taken_up_as_it_was(here: Path) -> None:
-    """Nothing is added behind it, since providers want the very same messages back."""
+def test_a_paused_answer_continues_unchanged(here: Path) -> None:
+    """Nothing is added, because providers expect exactly the same messages."""
     session = Session(discover(here))
     session.activate("pdf")
     script = Script()

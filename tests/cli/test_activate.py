@@ -56,7 +56,7 @@ Paths in this skill are relative to that directory.
 </skill_content>"""
 
 
-def test_the_text_is_what_a_model_reads(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_output_is_the_text_for_the_model(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On stdout, and nothing else."""
     assert run(project, "pdf", "--arguments", "a.pdf") == 0
     assert capsys.readouterr() == (text(project) + "\n", "")
@@ -103,7 +103,7 @@ def test_a_user_s_own_choice_is_given(project: Path, capsys: pytest.CaptureFixtu
     assert "By hand." in data(project, "manual", capsys=capsys)["content"]
 
 
-def test_what_is_named_may_be_a_path_a_scope_or_a_digest(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_may_be_a_path_a_scope_or_a_digest(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As for `why`."""
     path = f"{project}/.agents/skills/pdf"
     assert main(["show", "pdf", "--json", "--cwd", str(project), "--home", str(project.parent / "home")]) == 0
@@ -152,7 +152,7 @@ hint: go on without it
     ],
     ids=["near", "unknown", "none", "host", "rejected", "shadowed"],
 )
-def test_what_cannot_be_given_is_said(
+def test_a_skill_that_cannot_be_activated_is_an_error(
     arguments: list[str], code: int, said: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """2 for wrong use, 1 for what is wrong with a skill; nothing on stdout."""
@@ -177,7 +177,7 @@ def test_hostile_skills_cannot_touch_the_terminal(
     assert "\n::error::" not in out
 
 
-def test_nothing_of_the_skill_is_run_or_filled_in(
+def test_nothing_in_the_skill_is_run_or_filled_in(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """No process is started."""

@@ -45,7 +45,7 @@ def codes(project: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) ->
     return [(item["severity"], item["code"]) for item in json.loads(capsys.readouterr().out)["findings"]]
 
 
-def test_a_good_skill_is_said_to_be_good(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_valid_skill_has_no_problems(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing on stdout, one line of counts on stderr, exit code 0."""
     write(project, ".agents/skills/pdf/SKILL.md", GOOD.format("pdf"))
     assert run(project) == 0
@@ -141,7 +141,7 @@ def test_a_path_cannot_forge_a_workflow_command(project: Path, capsys: pytest.Ca
     )
 
 
-def test_text_does_not_obey_what_a_file_says(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_output_escapes_what_a_file_contains(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Escape sequences are shown, not sent; a path cannot look like a command at the beginning of a line."""
     write(project, "::error::x/SKILL.md", "---\nname: x\ndescription: a: \x1b[31mred\n---\nDo it.\n")
     run(project, ".", "--quiet", "--strict")
@@ -166,7 +166,7 @@ def test_policies_differ(project: Path, capsys: pytest.CaptureFixture[str]) -> N
     ]
 
 
-def test_a_host_says_what_it_does_not_load(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_a_host_errors_are_what_it_does_not_load(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An error for one host can be nothing to another; with two hosts each message names its host."""
     write(project, "a/SKILL.md", b"\xef\xbb\xbf---\nname: a\ndescription: It does.\n---\nDo it.\n")
     assert run(project, "a", "--host", "codex", "--host", "gemini-cli") == 1
@@ -182,7 +182,7 @@ def _rejects(host: str) -> tuple[str, ...]:
     return load_host(host).reading.rejects
 
 
-def test_everything_below_a_folder_is_found(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_skills_below_a_folder_are_checked(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Hidden folders too; `.git`, `node_modules` and links not."""
     for folder in (".claude/skills/a", ".github/skills/b", "deep/er/c", ".git/d", "x/node_modules/e"):
         write(project, f"{folder}/SKILL.md", GOOD.format(folder[-1]))
@@ -343,7 +343,7 @@ def test_fix_repairs_the_file_and_nothing_else(project: Path, capsys: pytest.Cap
     assert fixed_file.stat().st_ino == before.st_ino
 
 
-def test_fix_says_in_json_what_it_did(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fixes_are_part_of_the_json(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`fixed` is beside `findings` and `counts`."""
     file = write(project, "a/SKILL.md", "---\nname: a\ndescription: @all\n---\nDo it.\n")
     assert run(project, "a", "--fix", "--json") == 0
@@ -385,7 +385,7 @@ def test_fix_without_path_takes_no_link_out(project: Path, capsys: pytest.Captur
     assert named.read_bytes() == FIXED.replace(b"name: a", b"name: b")
 
 
-def test_fix_says_what_it_cannot_write(
+def test_a_file_that_cannot_be_fixed_is_reported(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder without permission is an error with a hint; permissions do not bind root, so the refusal is played."""

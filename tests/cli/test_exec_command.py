@@ -79,8 +79,8 @@ def test_the_client_sees_the_named_skills_and_no_others(host: str, top: Path) ->
     assert os.path.basename(os.path.dirname(seen["env"]["HOME"])).startswith("prowess-home-")
 
 
-def test_the_whole_environment_is_known(top: Path) -> None:
-    """What is named comes, with the caller's value where none is given."""
+def test_the_client_gets_exactly_the_named_variables(top: Path) -> None:
+    """A name without a value has the value of the caller."""
     seen = client(
         top, "--host", "codex", "--env", "MY_SETTING", "--env", "OPENAI_API_KEY", "--env", "A=b=c", "--env", "E="
     )
@@ -102,7 +102,7 @@ def test_the_whole_environment_is_known(top: Path) -> None:
     }
 
 
-def test_all_of_the_environment_comes_without_what_may_be_a_secret(top: Path) -> None:
+def test_the_host_environment_is_passed_on_without_secrets(top: Path) -> None:
     """With `--include-host-env`."""
     seen = client(top, "--include-host-env")
     assert [seen["env"].get(name) for name in ("EDITOR", "MY_SETTING", "MINE_TOO")] == ["vi", "mine", None]
@@ -274,7 +274,7 @@ def test_a_signal_at_any_moment_leaves_nothing(name: str, top: Path) -> None:
         assert remaining_homes(top) == []
 
 
-def test_what_the_client_leaves_running_is_ended(top: Path) -> None:
+def test_background_processes_of_the_client_are_ended(top: Path) -> None:
     """It would go on in a home that is no more."""
     code, out, _ = run(top, "--", "sh", "-c", "setsid sh -c 'echo $$; exec sleep 60' & sleep 0.3; exit 6")
     assert code == 6

@@ -45,7 +45,7 @@ def test_help_names_every_command(arguments: list[str], capsys: pytest.CaptureFi
     assert main([]) == 2
 
 
-def test_help_of_a_command_is_asked_for_in_two_ways(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_of_a_command_has_two_spellings(capsys: pytest.CaptureFixture[str]) -> None:
     """`prowess help check` is `prowess check --help`."""
     main(["help", "check"])
     first = capsys.readouterr().out

@@ -136,7 +136,7 @@ def test_a_shadowed_skill_names_the_winner(project: Path, capsys: pytest.Capture
     assert shown[1]["reason"] == f"{winner} wins: user before project"
 
 
-def test_digests_are_made_when_they_are_asked_for(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_digests_are_computed_only_with_the_option(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Below the table, and in JSON; without one agent there is no place for them."""
     folder = project / ".claude/skills/pdf"
     users = project.parent / "home/.claude/skills/pdf"
@@ -155,7 +155,7 @@ def test_digests_are_made_when_they_are_asked_for(project: Path, capsys: pytest.
     )
 
 
-def test_skills_that_are_switched_off_are_said_to_be(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_disabled_skills_are_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An empty list would look as if there were no skills."""
     skill(project / ".infer/skills/csv")
     said = (
@@ -238,7 +238,7 @@ def test_all_is_every_agent(project: Path, capsys: pytest.CaptureFixture[str]) -
         assert data(project, *arguments, capsys=capsys)["hosts"] == list(host_names())
 
 
-def test_agents_are_found_by_their_folders_and_programs(
+def test_agents_are_detected_by_their_folders_and_programs(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In the project, in the home, on the path."""
@@ -249,7 +249,7 @@ def test_agents_are_found_by_their_folders_and_programs(
     assert data(project, capsys=capsys)["hosts"] == ["prowess", "claude-code", "codex", "pi"]
 
 
-def test_where_no_agent_is_found_the_observed_ones_are_shown(
+def test_without_agents_the_observed_ones_are_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And that is said."""
@@ -366,7 +366,7 @@ def test_very_long_names_and_texts_are_cut(project: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
-def test_the_last_column_takes_what_is_left_of_the_terminal(
+def test_the_last_column_fills_the_terminal(
     width: int, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """But at least twenty cells, as less says nothing."""
@@ -381,7 +381,7 @@ def test_the_last_column_takes_what_is_left_of_the_terminal(
 
 
 @pytest.mark.parametrize("columns", ["20", "60", "150"])
-def test_a_terminal_s_width_is_asked_of_the_terminal(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_width_comes_from_the_terminal(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """At least sixty; a hundred if stdout is not a terminal."""
     monkeypatch.setenv("COLUMNS", columns)
     assert output.terminal_width() == 100
@@ -403,7 +403,7 @@ def test_an_invalid_columns_variable_is_ignored(columns: str, monkeypatch: pytes
         assert output.terminal_width() == width
 
 
-def test_a_program_is_found_as_a_shell_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_is_found_on_the_path_like_in_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the folders of PATH, if it can be run, and is no folder."""
     for name, mode in (("first", 0o644), ("second", 0o755)):
         (tmp_path / name / "folder").mkdir(parents=True)

@@ -35,7 +35,9 @@ def test_an_interrupt_ends_with_130(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_bug_is_called_one(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_internal_error_is_reported_as_a_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With its name, and how to see more; under PROWESS_DEBUG the traceback itself."""
     monkeypatch.delenv("PROWESS_DEBUG", raising=False)
     monkeypatch.setattr(command, "run", failing(ZeroDivisionError("one by none")))
@@ -100,7 +102,7 @@ def test_output_that_cannot_be_written_is_never_a_success(
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="only Linux has a device that is full")
-def test_words_after_data_that_cannot_be_written_are_said(
+def test_messages_are_printed_even_if_data_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The error is printed, then the write error; no traceback."""

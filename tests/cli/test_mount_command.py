@@ -97,7 +97,7 @@ mounted `notes` in {top}/home/.claude/skills/notes (1 file, 46 bytes), renamed f
     assert notes.read_text() == "---\nname: notes\ndescription: Notes.\n---\nNote.\n"
 
 
-def test_json_has_exactly_what_was_mounted(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_lists_exactly_the_mounted_skills(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In the order of the command line."""
     mounted = f"{top}/home/.claude/skills"
     assert data(top, "form=pdf", "xls", capsys=capsys) == {
@@ -158,7 +158,7 @@ def test_a_skill_is_named_in_many_ways(
     assert names(top) == {name}
 
 
-def test_what_is_there_is_a_path(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_existing_file_is_a_path(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rather than a skill of that name elsewhere; also if a `=` is in it."""
     monkeypatch.chdir(top / "project/lib")
     skill(top / "project/lib/pdf", "pdf", "Another.")
@@ -195,7 +195,7 @@ def test_names_are_those_that_prowess_sees(top: Path) -> None:
     assert names(top) == {"pdf", "review"}
 
 
-def test_a_link_to_a_skill_is_mounted_by_what_it_leads_to(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_leads_to_a_link_mounts_its_target(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """If it is named; a path to it is refused, as every link that is given."""
     (top / "project/.agents/skills/review").symlink_to("../../lib/review")
     (row,) = data(top, "review", capsys=capsys)["skills"]
@@ -207,7 +207,7 @@ def test_a_link_to_a_skill_is_mounted_by_what_it_leads_to(top: Path, capsys: pyt
     )
 
 
-def test_mounting_again_replaces_what_prowess_mounted(top: Path) -> None:
+def test_mounting_again_replaces_a_mounted_skill(top: Path) -> None:
     """And leaves all else as it is."""
     run(top, "pdf", "xls")
     skill(top / "project/.agents/skills/pdf", "pdf", "Changed.")
@@ -216,7 +216,7 @@ def test_mounting_again_replaces_what_prowess_mounted(top: Path) -> None:
     assert names(top) == {"pdf", "xls"}
 
 
-def test_without_validation_what_breaks_rules_is_mounted(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_validation_invalid_skills_are_mounted(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Links, limits and names count all the same."""
     (top / "project/lib/review/SKILL.md").write_text("no front matter\n")
     assert run(top, "lib/review", "--no-validate") == 0
@@ -330,7 +330,7 @@ CONFLICTS: dict[str, tuple[Callable[[Path], None], str, str]] = {
 
 @pytest.mark.parametrize("what", CONFLICTS)
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_what_its_user_made_is_not_touched(
+def test_the_users_own_files_are_not_changed(
     what: str, form: list[str], top: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And nothing else is mounted beside it."""
@@ -376,7 +376,7 @@ NO_FOLDER = (
     ],
 )
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_wrong_use_is_said(
+def test_wrong_use_is_an_error(
     arguments: list[str], said: str | None, form: list[str], top: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing on stdout, nothing mounted. An invalid name is a failure, wherever it comes from."""
@@ -390,7 +390,7 @@ def test_wrong_use_is_said(
 EMPTY_NAME = "use lower case letters, digits and single hyphens between them"
 
 
-def test_the_home_must_be_said(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_home_is_required(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """There is no default: nothing is mounted into one's own home by accident."""
     assert main(["mount", "pdf"]) == 2
     assert capsys.readouterr() == (
@@ -400,7 +400,7 @@ def test_the_home_must_be_said(top: Path, capsys: pytest.CaptureFixture[str]) ->
     assert not (top / "own").exists()
 
 
-def test_help_says_what_may_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_explains_names_and_paths(capsys: pytest.CaptureFixture[str]) -> None:
     """And how it is mounted under another name."""
     assert main(["mount", "--help"]) == 0
     shown = capsys.readouterr().out
@@ -452,7 +452,7 @@ def test_all_that_was_mounted_is_removed(top: Path, capsys: pytest.CaptureFixtur
         (["{top}/link/lib/review"], {"form", "xls", "notes"}),
     ],
 )
-def test_what_is_named_is_removed(typed: list[str], left: set[str], top: Path) -> None:
+def test_named_skills_are_removed(typed: list[str], left: set[str], top: Path) -> None:
     """By the name it was mounted under, or by what it was mounted from."""
     (top / "link").symlink_to("project")
     assert run(top, "form=pdf", "xls", "lib/review", "lib/notes.md") == 0
@@ -460,7 +460,7 @@ def test_what_is_named_is_removed(typed: list[str], left: set[str], top: Path) -
     assert names(top) == left
 
 
-def test_what_is_gone_elsewhere_can_be_removed(top: Path) -> None:
+def test_a_skill_whose_source_is_deleted_can_be_removed(top: Path) -> None:
     """By its path as by its name."""
     assert run(top, "lib/review", "lib/notes.md") == 0
     (top / "project/lib/review/SKILL.md").unlink()
@@ -470,7 +470,7 @@ def test_what_is_gone_elsewhere_can_be_removed(top: Path) -> None:
     assert names(top) == set()
 
 
-def test_json_has_what_was_removed(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_lists_the_removed_skills(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An empty list is one, too."""
     run(top, "pdf")
     capsys.readouterr()
@@ -479,7 +479,7 @@ def test_json_has_what_was_removed(top: Path, capsys: pytest.CaptureFixture[str]
     assert data(top, "--remove", capsys=capsys) == {"home": f"{top}/home", "removed": []}
 
 
-def test_that_nothing_was_mounted_is_said(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_home_without_mounted_skills_is_reported(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is no error to have nothing to remove, and nothing is made for it."""
     assert run(top, "--remove") == 0
     assert capsys.readouterr() == ("", f"no mounted skills in {top}/home/.claude/skills\n")
@@ -487,7 +487,7 @@ def test_that_nothing_was_mounted_is_said(top: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_what_was_not_mounted_cannot_be_removed(form: list[str], top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unmounted_skill_cannot_be_removed(form: list[str], top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All of it is reported, and nothing is removed."""
     run(top, "pdf", "xls")
     skill(top / "home/.claude/skills/own")
@@ -509,7 +509,7 @@ hint: fix all of them, then try again
     assert names(top) == {"pdf", "xls", "own"}
 
 
-def test_what_has_changed_is_not_removed(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_skill_is_not_removed(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The user may need it."""
     _changed(top)
     run(top, "xls")

@@ -121,7 +121,7 @@ def test_a_host_has_its_own_folder(project: Path, capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err == "error: WINK has no skills folder in a project\n\nhint: use `--dir`\n"
 
 
-def test_a_folder_anywhere(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dir_may_be_any_folder(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And a word where no agent looks there."""
     assert run(project, "a", "--dir", "../my skills") == 0
     assert below(project) == ["my skills/a/SKILL.md"]
@@ -198,7 +198,7 @@ def test_a_wrong_description_is_refused(
     assert below(project) == []
 
 
-def test_a_folder_that_cannot_be_made(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_cannot_be_created_is_an_error(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file where the folder should be is an error with a hint."""
     (project / ".agents").write_text("a file")
     assert run(project, "a") == 1

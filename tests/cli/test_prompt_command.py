@@ -115,7 +115,7 @@ def test_levels_say_the_most_that_is_shown(project: Path, capsys: pytest.Capture
     assert capsys.readouterr() == (text, summary(text, "1 skill, 1 shortened, 1 left out"))
 
 
-def test_json_has_the_text_and_what_is_in_it(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_text_and_its_skills(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Six keys, in order, and not a word beside."""
     assert run(project, "--host", "claude-code", "--level", "csv=off", "--level", "pdf=short", "--json") == 0
     out, err = capsys.readouterr()
@@ -152,9 +152,7 @@ def test_no_skills_no_text(host: str, tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("host", host_names())
-def test_the_command_prints_what_the_library_renders(
-    host: str, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_the_same_as_render(host: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Byte for byte, for every host."""
     assert run(project, "--host", host) == 0
     catalog = discover(project, host=host, home=project.parent / "home")
@@ -198,7 +196,7 @@ def test_further_folders_take_part(
         ),
     ],
 )
-def test_wrong_use_is_said(
+def test_wrong_use_is_an_error(
     arguments: list[str], said: str, hint: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What is wrong and what would be right, on stderr; stdout stays empty."""

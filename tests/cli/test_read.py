@@ -123,7 +123,7 @@ def test_the_user_may_read_a_user_only_skill(project: Path, capsys: pytest.Captu
     ],
     ids=repr,
 )
-def test_what_cannot_be_read_is_said(
+def test_an_unreadable_file_is_an_error(
     arguments: list[str], code: int, said: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """1 for a file, 2 for wrong use; nothing on stdout, and nothing of a secret."""

@@ -47,7 +47,7 @@ def data(project: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> 
     return json.loads(out)
 
 
-def test_what_fits_best_comes_first(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_best_match_comes_first(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A table; who cannot be called by the model is marked, who cannot be reached is not there."""
     assert run(project, "pdf") == 0
     assert capsys.readouterr() == (
@@ -72,7 +72,7 @@ def test_further_folders_take_part(
         monkeypatch.setenv("PROWESS_SKILL_DIR", str(project.parent / "far"))
 
 
-def test_json_has_what_a_model_needs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_text_for_the_model(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Name, path and score, and what one would ask next."""
     shown = data(project, "zebra", capsys=capsys)
     assert 2 < shown["results"][0].pop("score") < 3
@@ -90,7 +90,7 @@ def test_json_has_what_a_model_needs(project: Path, capsys: pytest.CaptureFixtur
     }
 
 
-def test_words_may_be_given_one_by_one(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_query_may_be_several_arguments(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With and without a shell's quotes."""
     apart = data(project, "fills", "zebra", capsys=capsys)
     assert apart == data(project, "fills zebra", capsys=capsys)
@@ -98,7 +98,7 @@ def test_words_may_be_given_one_by_one(project: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("word", ["walrus", "broken", "hidden"])
-def test_what_cannot_be_reached_is_not_found(word: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unusable_skills_are_not_found(word: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The copy in the home lost, and one does not load."""
     assert data(project, word, capsys=capsys)["results"] == []
 
@@ -114,7 +114,7 @@ def test_what_cannot_be_reached_is_not_found(word: str, project: Path, capsys: p
     ],
     ids=["unknown", "empty", "punctuation", "hostile", "long"],
 )
-def test_nothing_found_is_no_error(query: str, shown: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_match_is_not_an_error(query: str, shown: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing on stdout, words on stderr; JSON has an empty list."""
     assert run(project, query) == 0
     assert capsys.readouterr() == ("", f"no skill matches `{shown}`\n\nhint: `prowess list` shows all skills\n")
@@ -167,7 +167,9 @@ def test_a_skill_shown_later_says_so(project: Path, capsys: pytest.CaptureFixtur
         ),
     ],
 )
-def test_wrong_use_is_said(arguments: list[str], said: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use_is_an_error(
+    arguments: list[str], said: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """An unknown host, no query, an invalid limit."""
     assert run(project, *arguments) == 2
     assert capsys.readouterr() == ("", f"error: {said}")

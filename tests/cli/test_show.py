@@ -41,7 +41,7 @@ def run(project: Path, *arguments: str) -> int:
     return main(["show", *arguments, "--cwd", str(project), "--home", str(project.parent / "home")])
 
 
-def test_a_skill_is_shown_whole(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_skill_is_shown_with_all_details(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """State, place, digest, needs, tokens, fields, files and findings."""
     assert run(project, "pdf") == 0
     root = project / ".agents" / "skills"
@@ -118,7 +118,7 @@ def test_any_skill_is_shown_by_its_path(project: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("reference", ["nothing", "a\0b", "", "/", "scope:"])
-def test_what_is_not_there_is_wrong_use(reference: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_names_are_wrong_use(reference: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, and nothing on stdout."""
     assert run(project, reference) == 2
     out, err = capsys.readouterr()

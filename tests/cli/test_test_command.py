@@ -356,7 +356,7 @@ def slow(project: Path) -> Iterator[tuple[Path, str]]:
 
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_interrupted_half_way_it_tells_what_has_finished(
+def test_an_interrupted_run_reports_finished_cases(
     name: str, code: int, form: list[str], slow: tuple[Path, str]
 ) -> None:
     """Nothing is left running, and no folder; the JUnit report is written too."""
@@ -431,7 +431,7 @@ def test_progress_is_shown_on_a_terminal_only(project: Path) -> None:
     assert done.stderr == b""
 
 
-def test_what_is_too_long_for_a_pipe_is_no_error(project: Path) -> None:
+def test_a_closed_pipe_is_not_an_error(project: Path) -> None:
     """`prowess test | head` ends well."""
     write_suite(place(project), {f"c{number}": "seq 100; false" for number in range(50)})
     line = '"$@" | head -n 1'

@@ -89,7 +89,7 @@ pdf
 # ── trusting ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_is_trusted_is_shown_first(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_skill_is_shown_before_it_is_trusted(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Path, scope, digest, tools, what it would like and what may be run; then it is on record, without a question."""
     assert run(project, "pdf") == 0
     assert capsys.readouterr() == (shown(project), TRUSTED)
@@ -154,7 +154,9 @@ def test_a_skill_has_many_names(name: str, project: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["lib/zip", "lib/zip/SKILL.md", "{}/lib/zip"])
-def test_a_skill_anywhere_is_trusted_by_its_path(name: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_skill_in_any_folder_is_trusted_by_its_path(
+    name: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Also where no agent looks; what a folder that is named later holds needs trust as well."""
     skill(project / "lib/zip")
     shown = data(project, name.format(project), capsys=capsys)
@@ -225,10 +227,10 @@ UNTRUSTABLE: dict[str, tuple[Callable[[Path], object], str, str]] = {
 
 @pytest.mark.parametrize("what", UNTRUSTABLE)
 @pytest.mark.parametrize("form", [[], ["--json"], ["--yes"]])
-def test_what_cannot_be_trusted_is_an_error(
+def test_an_untrustworthy_skill_is_an_error(
     what: str, form: list[str], project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the reason and what to do, and nothing recorded, even if its user insists."""
+    """With the reason and a hint, and nothing is recorded, even with `--yes`."""
     make, why, hint = UNTRUSTABLE[what]
     make(folder(project))
     assert run(project, "pdf", *form) == 1
@@ -281,7 +283,7 @@ hint: run `prowess trust --help` for its options"""
     ],
 )
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_wrong_use_is_said(
+def test_wrong_use_is_an_error(
     arguments: list[str], said: str, form: list[str], project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing on stdout, nothing recorded."""
@@ -331,10 +333,10 @@ def test_on_a_terminal_it_asks(
 
 
 @pytest.mark.parametrize("option", ["--yes", "-y", "--json"])
-def test_it_does_not_ask_where_that_was_said(
+def test_it_does_not_ask_with_yes_or_json(
     option: str, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nor where one of the two ends is no terminal, nor where it is trusted already."""
+    """Nor without a terminal at both ends, nor if it is already trusted."""
     monkeypatch.setattr(sys, "stdin", Terminal())
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", Terminal())
@@ -345,7 +347,7 @@ def test_it_does_not_ask_where_that_was_said(
     assert len(Trust().all()) == 2
 
 
-def test_what_changes_while_it_is_read_by_its_user_is_not_trusted(
+def test_a_skill_that_changes_before_confirmation_is_not_trusted(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The yes was to something else."""
@@ -387,7 +389,7 @@ def test_trust_as_a_process(project: Path) -> None:
 # ── what is on record ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_an_empty_list_is_one(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_list_is_valid(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing on stdout; where it would be is said."""
     file = f"{os.environ['PROWESS_CONFIG_DIR']}/trust.json"
     assert run(project, "--list") == 0
@@ -395,7 +397,7 @@ def test_an_empty_list_is_one(project: Path, capsys: pytest.CaptureFixture[str])
     assert data(project, "--list", capsys=capsys) == {"file": file, "trusted": []}
 
 
-def test_the_list_marks_what_has_changed_or_is_gone(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_marks_changed_and_missing_skills(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each by its own folder, in the order of names."""
     skill(folder(project, "csv"))
     for name in ("xls", "pdf", "csv"):
@@ -436,7 +438,7 @@ def test_a_skill_is_trusted_no_longer(name: str, project: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("name", ["pdf", "{folder}", "{folder}/SKILL.md", "{seal}"])
-def test_a_skill_that_is_gone_is_removed_too(name: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_deleted_skill_can_be_removed(name: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """From any folder."""
     run(project, "pdf")
     (row,) = Trust().all()

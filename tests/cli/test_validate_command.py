@@ -33,7 +33,7 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
     return code, out, err
 
 
-def test_a_role_that_is_right_is_said_to_be(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_valid_role_has_no_problems(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On stderr: there is no data."""
     (top / "role.yaml").write_text(GOOD)
     assert typed(capsys, "validate", "role.yaml") == (0, "", "no problems\n")
@@ -194,7 +194,7 @@ def test_the_option_comes_before_the_variable(
 # ── show ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_show_tells_where_each_part_comes_from(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_lists_the_origin_of_each_part(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The prompt, the tools, the skills with what they bring, limits and policy."""
     skill(top / "skills/named", body="Do it.", more="tools: [{type: git}, {type: filesystem, read_only: false}]\n")
     skill(top / "skills/found", more="tools: [{type: shell}]\n")
@@ -239,7 +239,7 @@ def test_show_tells_where_each_part_comes_from(top: Path, capsys: pytest.Capture
         assert line in out.splitlines()
 
 
-def test_show_tells_what_is_wrong_with_a_role(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_lists_the_findings_of_a_role(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What can be shown is shown all the same; a file that is no role is wrong use."""
     (top / "role.yml").write_text(GOOD + "skils: []\n")
     code, out, _ = typed(capsys, "show", "role.yml")

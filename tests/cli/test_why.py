@@ -98,7 +98,7 @@ def test_an_alias_is_shown_with_the_name(project: Path, capsys: pytest.CaptureFi
         assert "   name    sheets (tables)\n" in capsys.readouterr().out
 
 
-def test_a_race_is_called_one(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_undefined_order_is_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Opencode has no order between two copies."""
     shown = data(project, "pdf", "--host", "opencode", capsys=capsys)["candidates"]
     assert [entry["rule"] for entry in shown] == ["undefined", "undefined"]
@@ -186,7 +186,9 @@ def test_an_unknown_name_is_wrong_use(
         ),
     ],
 )
-def test_wrong_use_is_said(arguments: list[str], said: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use_is_an_error(
+    arguments: list[str], said: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """An unknown host, a missing name, an unknown option."""
     assert run(project, *arguments) == 2
     assert capsys.readouterr() == ("", said)

@@ -110,7 +110,7 @@ def test_the_example_of_the_format_is_read_unchanged(here: Path) -> None:
     )
 
 
-def test_a_name_and_a_command_are_all_it_takes(here: Path) -> None:
+def test_a_case_needs_only_a_name_and_a_command(here: Path) -> None:
     """Then the exit code is to be 0, and nothing else is looked at."""
     assert only(here, GOOD) == Case(name="a", file="tests/cases/a.yaml", command="true")
     assert repr(only(here, GOOD).stdout_json) == "ABSENT"
@@ -158,7 +158,7 @@ def test_stdin_is_text_or_nothing(written: str, stdin: str | None, here: Path) -
     assert only(here, GOOD + written).stdin == stdin
 
 
-def test_texts_are_what_their_author_typed(here: Path) -> None:
+def test_texts_are_read_as_typed(here: Path) -> None:
     """Whatever YAML would make of them."""
     case = expecting(
         here, "  stdout-contains: [012, yes, 2024-01-01, 1e5, true, null, ~, '']".replace(", ''", "") + "\n"
@@ -298,7 +298,7 @@ def test_all_problems_of_a_case_are_reported_together(text: str, lines: list[str
 
 
 @pytest.mark.parametrize("key", ["exit-code", "stdout-contains", "stderr-contains", "not-contains", "stdout-json"])
-def test_an_expectation_with_nothing_behind_it_is_wrong(key: str, here: Path) -> None:
+def test_an_empty_expectation_is_an_error(key: str, here: Path) -> None:
     """It looks as if it tested something. A written `null` means no value, or JSON's null."""
     (line,) = wrong(here, f"{GOOD}expected:\n  {key}:\n")
     assert line.startswith(f"5:{len(key) + 4}: `expected.{key}` is empty (")
@@ -315,7 +315,7 @@ def test_an_expectation_with_nothing_behind_it_is_wrong(key: str, here: Path) ->
         ("[{b: }]", "21: `expected.stdout-json[0].b`"),
     ],
 )
-def test_a_key_inside_of_stdout_json_with_nothing_behind_it_is_wrong(value: str, place: str, here: Path) -> None:
+def test_an_empty_value_inside_stdout_json_is_an_error(value: str, place: str, here: Path) -> None:
     """It was an empty text, which hardly anybody means who leaves it out."""
     (line,) = wrong(here, f"{GOOD}expected:\n  stdout-json: {value}\n")
     assert line.startswith(f"5:{place} is empty (write `null`, ")
@@ -403,7 +403,7 @@ def test_a_vast_file_is_not_read(here: Path) -> None:
     ],
     ids=lambda value: repr(value)[:20],
 )
-def test_a_plain_scalar_is_what_it_is_in_json_or_text(typed: str, output: str, here: Path) -> None:
+def test_a_plain_scalar_is_a_json_literal_or_text(typed: str, output: str, here: Path) -> None:
     """As a value in an object and in an array; the output is of that type and matches, no other does."""
     case = expecting(here, f"  stdout-json:\n    k: {typed}\n")
     assert list(differences(case.stdout_json, parse_single_value(f'{{"k": {output}}}'))) == []
@@ -611,7 +611,7 @@ def test_a_link_is_not_followed(link: str, here: Path) -> None:
     assert all(line.endswith("itself there)") for line in lines)
 
 
-def test_a_skill_that_is_a_link_is_where_it_leads(here: Path) -> None:
+def test_a_linked_skill_is_tested_at_its_target(here: Path) -> None:
     """Many skills folders are filled with links."""
     put(here, GOOD)
     (here.parent / "linked").symlink_to(here)
@@ -663,7 +663,7 @@ def test_eleven_thousand_files_are_too_many(here: Path) -> None:
     assert time.perf_counter() - begun < 2
 
 
-def test_a_file_whose_name_is_not_utf_8_is_one_as_well(here: Path) -> None:
+def test_a_file_name_that_is_not_utf_8_is_valid(here: Path) -> None:
     """Its name can be shown all the same."""
     name = os.fsdecode(b"\xff\x1b[2J.yaml")
     put(here, GOOD, name)
@@ -683,7 +683,7 @@ def test_the_name_of_a_suite_is_its_skill_s(here: Path) -> None:
     assert load_suite(str(here)).path == str(here)
 
 
-def test_a_file_of_cases_knows_its_skill(here: Path) -> None:
+def test_the_skill_of_a_case_file_is_found(here: Path) -> None:
     """`SKILL/tests/cases/NAME.yaml` if `SKILL` has a SKILL.md; nothing else."""
     top = str(here)
     assert skill_folder_of_cases(f"{top}/tests/cases/a.yaml") == top

@@ -63,7 +63,7 @@ def by_prowess(folder: Path, capsys: pytest.CaptureFixture[str], sandbox: str) -
     return code, {one["path"]: {case["name"]: case["status"] for case in one["cases"]} for one in skills}
 
 
-def test_the_corpus_has_what_it_takes() -> None:
+def test_the_corpus_has_every_kind_of_case() -> None:
     """Each status and each exit code, in many places."""
     rows = [expected(name) for name in NAMES]
     assert len(NAMES) >= 25

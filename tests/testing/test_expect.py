@@ -59,7 +59,7 @@ def test_an_exit_code_is_reported_with_its_meaning(code: int, words: str) -> Non
     assert failures_of(ended(code=code), exit_code=code) == []
 
 
-def test_zero_is_expected_where_nothing_is_said() -> None:
+def test_the_default_exit_code_is_zero() -> None:
     """And nothing else is."""
     assert failures_of(ended("anything", "at all")) == []
     assert failures_of(ended(), exit_code=3) == [("exit-code", "the exit code is 0, not 3")]
@@ -79,7 +79,7 @@ def test_texts_are_literal_and_of_one_case() -> None:
 
 @pytest.mark.parametrize("output", ["a\nb\n", "a\r\nb\r\n", "a\rb\r"])
 @pytest.mark.parametrize("wanted", ["a\nb", "a\r\nb", "a\rb"])
-def test_line_ends_are_made_one_on_both_sides(output: str, wanted: str) -> None:
+def test_line_endings_are_normalized_on_both_sides(output: str, wanted: str) -> None:
     """Who wrote them on which system makes no difference, for what must be there and for what must not."""
     assert failures_of(ended(output, output), stdout_contains=(wanted,), stderr_contains=(wanted,)) == []
     assert [kind for kind, _ in failures_of(ended(output), not_contains=(wanted,))] == ["not-contains"]
@@ -108,7 +108,7 @@ def test_a_missing_text_is_reported_with_the_most_similar_line() -> None:
     ]
 
 
-def test_what_is_longer_than_what_is_kept_cannot_pass_unseen() -> None:
+def test_an_output_that_is_cut_off_fails_not_contains_and_json() -> None:
     """What must be there counts if it is in the part that is kept; what must not be there may be in the rest."""
     assert failures_of(ended("a", cut=(9, 0)), stdout_contains=("a",)) == []
     assert failures_of(ended("a", cut=(9, 0)), stdout_contains=("b",)) == [
@@ -126,7 +126,7 @@ def test_what_is_longer_than_what_is_kept_cannot_pass_unseen() -> None:
     ]
 
 
-def test_what_is_not_utf_8_is_looked_at_all_the_same() -> None:
+def test_output_that_is_not_utf_8_is_still_compared() -> None:
     """Its other bytes are."""
     assert failures_of(ended(b"\xff\xfeok\x80"), stdout_contains=("ok",)) == []
     assert decode_output(b"\xffa\r\nb\r") == "\ufffda\nb\n"

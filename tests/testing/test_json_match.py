@@ -57,7 +57,7 @@ def test_an_output_that_is_not_one_value_is_an_error(output: str, words: str | N
     assert words is None or str(caught.value) == words
 
 
-def test_an_output_that_is_not_utf_8_is_no_json() -> None:
+def test_an_output_that_is_not_utf_8_is_not_json() -> None:
     """RFC 8259: it must be. A replacement character could be any byte."""
     with pytest.raises(ValueError, match="byte 0xff at offset 2 is not UTF-8"):
         parse_single_value(b'["\xff"]')
@@ -235,7 +235,7 @@ def test_a_value_matches_itself(value: Any) -> None:
 
 
 @given(_VALUE, _KEY, _VALUE)
-def test_more_keys_make_no_difference(value: Any, key: str, more: Any) -> None:
+def test_additional_keys_are_allowed(value: Any, key: str, more: Any) -> None:
     """In an object, and in one that is in an array."""
     wider = {"a": value, **({} if key == "a" else {key: more})}
     assert differences_of({"a": value}, json.dumps(wider)) == []

@@ -72,7 +72,7 @@ def test_a_flood_is_cut() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
-def test_a_skill_whose_files_are_wrong_is_one_error(tmp_path: Path) -> None:
+def test_a_skill_with_invalid_test_files_is_one_error(tmp_path: Path) -> None:
     """With each place and what is wrong there."""
     folder = write_suite(tmp_path / "s", {"a": "true"}, {"timeout": 0})
     (folder / "tests/cases/b.yaml").write_text("nmae: x\n")
@@ -84,6 +84,6 @@ def test_a_skill_whose_files_are_wrong_is_one_error(tmp_path: Path) -> None:
     assert f"{folder}/tests/cases/b.yaml:1: " in words
 
 
-def test_a_report_of_nothing_is_one() -> None:
+def test_an_empty_report_is_valid() -> None:
     """CI systems want a file."""
     assert parsed().attrib == {"name": "prowess test", "tests": "0", "failures": "0", "errors": "0", "time": "0.000"}

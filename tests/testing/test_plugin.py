@@ -121,7 +121,7 @@ def test_hidden_folders_of_clients_are_looked_into_and_others_not(project: Path,
     assert skills == [f"{name}/skills/pdf/tests/cases/a.yaml::a" for name in (".agents", ".claude", ".gemini")]
 
 
-def test_a_skill_may_be_called_what_pytest_passes_by(project: Path, pytester: pytest.Pytester) -> None:
+def test_a_skill_may_have_a_name_that_pytest_ignores(project: Path, pytester: pytest.Pytester) -> None:
     """`build` is a good name of a skill; `prowess test` runs its cases, too."""
     for name in ("build", "dist", "venv"):
         write_suite(project / "skills" / name, {"a": "true"})
@@ -136,7 +136,7 @@ def test_a_skill_may_be_called_what_pytest_passes_by(project: Path, pytester: py
 
 
 @pytest.mark.parametrize("option", ["--ignore=.claude", "--ignore-glob=.cl*", "--ignore-glob=.claude"])
-def test_what_the_user_leaves_out_is_left_out(option: str, project: Path, pytester: pytest.Pytester) -> None:
+def test_ignored_folders_are_not_collected(option: str, project: Path, pytester: pytest.Pytester) -> None:
     """Above all that of an untrusted skill."""
     for folder in (".claude", ".agents"):
         write_suite(project / folder / "skills/pdf", {"a": "true"})
@@ -234,7 +234,7 @@ def test_strict_suites_are_fit_for_it(project: Path, pytester: pytest.Pytester) 
     assert (result.ret, outcomes(result)) == (0, {"passed": 1})
 
 
-def test_hostile_output_does_nothing_where_it_is_shown(project: Path, pytester: pytest.Pytester) -> None:
+def test_hostile_output_is_escaped(project: Path, pytester: pytest.Pytester) -> None:
     """Not to the terminal, nor as a command to the system that runs pytest; `prowess test` shows it so, too."""
     line = r"printf 'a\033[2J\000b\n::error::x\n##[add-mask]a\n'; printf '\033]0;t\007' >&2; exit 3"
     write_suite(project / "pdf", {"a": line})
@@ -254,7 +254,7 @@ def test_a_file_of_a_skill_that_is_not_utf_8_is_reported(project: Path, pytester
     assert run(pytester).ret == 2
 
 
-def test_the_skill_need_not_be_a_good_one(project: Path, pytester: pytest.Pytester) -> None:
+def test_an_invalid_skill_can_be_tested(project: Path, pytester: pytest.Pytester) -> None:
     """Also one whose SKILL.md is wrong is tested; a skill without tests is nothing."""
     (write_suite(project / "pdf", {"a": "true"}) / "SKILL.md").write_text("")
     skill(project / "plain")

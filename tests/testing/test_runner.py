@@ -114,7 +114,7 @@ def test_in_a_sandbox_the_skill_itself_is_hidden(tmp_path: Path) -> None:
     assert not (tmp_path / "pdf/new").exists()
 
 
-def test_a_case_cannot_have_files_elsewhere_removed(tmp_path: Path, sandbox: str) -> None:
+def test_a_case_cannot_make_the_cleanup_remove_other_files(tmp_path: Path, sandbox: str) -> None:
     """It puts links where folders of its copy were; what removes the copy removes the links."""
     spoil = (
         f'rm -r scripts; ln -s {tmp_path}/pdf/scripts scripts; cd "$HOME"; mv pdf moved; ln -s {tmp_path}/pdf pdf; :'
@@ -150,7 +150,7 @@ def test_without_stdin_the_input_is_at_its_end(given: dict[str, Any], tmp_path: 
     assert (result.status, result.stdout) == ("passed", "0\n")
 
 
-def test_stdin_is_what_the_case_says(tmp_path: Path, sandbox: str) -> None:
+def test_the_command_reads_the_stdin_of_the_case(tmp_path: Path, sandbox: str) -> None:
     """To the byte; also if the command does not read it, and if it is more than a pipe holds."""
     text = "ä\n" * 50_000
     cases = {"a": {"command": "wc -c", "stdin": text}, "b": {"command": "true", "stdin": text}}
@@ -215,7 +215,7 @@ def test_a_time_out_is_its_own_status(tmp_path: Path, sandbox: str) -> None:
     assert processes_end(mark)
 
 
-def test_what_a_command_leaves_running_is_killed_and_the_case_counts(tmp_path: Path, sandbox: str) -> None:
+def test_processes_left_running_are_killed_and_the_case_counts(tmp_path: Path, sandbox: str) -> None:
     """Also where it holds the output open, or has a session of its own."""
     mark = f"mark-{tmp_path.name}-{sandbox}"
     command = f"M={mark} sleep 600 & (M={mark} setsid sleep 600 >/dev/null 2>&1 &); echo done"
@@ -227,7 +227,7 @@ def test_what_a_command_leaves_running_is_killed_and_the_case_counts(tmp_path: P
     assert processes_end(mark)
 
 
-def test_a_command_that_is_not_there_is_a_failure_that_says_so(tmp_path: Path, sandbox: str) -> None:
+def test_a_missing_command_is_a_failure_with_its_reason(tmp_path: Path, sandbox: str) -> None:
     """A case may also expect it."""
     cases = {"a": "no-such-command", "b": {"command": "no-such-command", "exit-code": 127}, "c": "./SKILL.md"}
     results = results_of(tmp_path / "s", cases, sandbox=sandbox)
@@ -260,7 +260,7 @@ def test_many_floods_do_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.
     assert [len(result.stdout) for result in results.values()] == [100_004, 100_004, 4_000, 4_000, 4_000]
 
 
-def test_output_that_is_not_utf_8_is_text_all_the_same(tmp_path: Path) -> None:
+def test_output_that_is_not_utf_8_is_decoded(tmp_path: Path) -> None:
     """Each invalid byte is a U+FFFD; a report can be written."""
     (result,) = results_of(
         tmp_path / "s", {"a": {"command": r"printf 'a\377b\0c\r\nd'", "stdout-contains": ["c\nd"]}}
@@ -308,7 +308,7 @@ def test_a_skill_that_cannot_be_copied_is_an_error_of_each_case(spoil: Any, word
 
 
 @pytest.mark.parametrize("wrong", ["tests/test-config.json", "tests/cases/z.yaml"])
-def test_where_a_file_is_wrong_nothing_of_that_skill_runs(wrong: str, tmp_path: Path) -> None:
+def test_with_an_invalid_test_file_no_case_of_the_skill_runs(wrong: str, tmp_path: Path) -> None:
     """Others are run."""
     bad = write_suite(tmp_path / "skills/bad", {"a": f"touch {tmp_path}/ran"})
     (bad / wrong).write_text("{")
@@ -467,7 +467,7 @@ def test_a_run_may_be_in_any_thread(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 4])
-def test_an_interrupted_run_tells_what_has_finished(jobs: int, tmp_path: Path, place: Path) -> None:
+def test_an_interrupted_run_reports_finished_cases(jobs: int, tmp_path: Path, place: Path) -> None:
     """A running case is not reported as finished, and nothing of it is left."""
     mark = f"mark-{tmp_path.name}-{jobs}"
     cases = {
@@ -523,7 +523,7 @@ def test_without_a_sandbox_an_untrusted_skill_is_refused(bare: Path) -> None:
 def test_without_a_sandbox_a_trusted_skill_runs_until_it_changes(
     bare: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its user has said so; of other bytes he has not."""
+    """Trust is for these files only."""
     assert main(["trust", str(bare), "--yes"]) == 0
     assert run_tests(bare).counts["passed"] == 2
     (bare / "scripts").mkdir()
@@ -588,7 +588,7 @@ def test_a_report_is_in_the_shape_of_the_json(tmp_path: Path) -> None:
     }
 
 
-def test_nothing_to_run_is_no_thread(tmp_path: Path) -> None:
+def test_without_cases_no_thread_starts(tmp_path: Path) -> None:
     """Nor an error."""
     assert run_suites([], sandbox="none") == TestReport()
     assert run_suites([load_suite(write_suite(tmp_path / "s", {}))], sandbox="none").counts["cases"] == 0
@@ -661,8 +661,8 @@ def test_a_killed_run_leaves_nothing_running(tmp_path: Path) -> None:
     assert not (tmp_path / "never").exists()
 
 
-def test_a_folder_that_a_case_leaves_is_no_one_else_s(tmp_path: Path, place: Path) -> None:
-    """While a case runs, only this user can look into its folder."""
+def test_the_folder_of_a_case_is_private_and_removed(tmp_path: Path, place: Path) -> None:
+    """While a case runs, only its user has access."""
     (result,) = results_of(tmp_path / "s", {"a": 'stat -c "%a" "$HOME"'}).values()
     assert stat.S_IMODE(int(result.stdout, 8)) == 0o700
     assert left(place) == []

@@ -69,7 +69,7 @@ def test_a_script_is_a_file_or_a_list(tmp_path: Path) -> None:
         assert ScriptedModel(script).steps == STEPS
 
 
-def test_past_the_end_the_last_say_is_repeated(tmp_path: Path) -> None:
+def test_after_the_last_step_the_last_say_is_repeated(tmp_path: Path) -> None:
     """Also where a call comes after it."""
     model = ScriptedModel(file(tmp_path, "- say: one\n- say: two\n- call: now\n"))
     assert [model.step(number).say for number in range(6)] == ["one", "two", "", "two", "two", "two"]
@@ -108,7 +108,7 @@ def test_an_argument_has_the_type_it_has_in_json(typed: str, value: object, tmp_
     assert (type(made), made) == (type(value), value)
 
 
-def test_what_is_said_is_what_its_author_typed(tmp_path: Path) -> None:
+def test_a_say_is_the_text_as_typed(tmp_path: Path) -> None:
     """Also where it looks like something else."""
     script = file(tmp_path, "- say: 12\n- say: yes\n- say: ''\n- say: |\n    a\n\n    b\n- say: 'null'\n")
     assert [step.say for step in ScriptedModel(script).steps] == ["12", "yes", "", "a\n\nb\n", "null"]

@@ -54,7 +54,7 @@ def printed(text: str, project: Path) -> str:
     return re.sub(r"  \(\d+\.\d s\)$", "", text.replace(str(project), "/home/ada/project"), flags=re.MULTILINE)
 
 
-def test_what_the_page_teaches_works(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_examples_on_the_page_work(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its cases are read, run, and end as it shows; the one that fails comes later than the others."""
     later = project / ".agents/skills/slug/tests/cases/04-accents.yaml"
     hidden = later.rename(project / "hidden")
@@ -68,7 +68,7 @@ def test_what_the_page_teaches_works(project: Path, capsys: pytest.CaptureFixtur
             hidden.rename(later)
 
 
-def test_the_json_of_the_page_is_what_is_printed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_json_on_the_page_is_up_to_date(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same keys in the same order, and the values of the case that it shows."""
     (block,) = (block for block in blocks("json") if '"skills"' in block)
     expected = json.loads(block)
@@ -118,7 +118,7 @@ def test_the_figures_of_the_page_are_those_of_the_code() -> None:
     assert tuple(re.findall(r"^\| `(\w+)` \|", statuses, re.MULTILINE)) == STATUSES
 
 
-def test_the_script_of_the_page_is_one(tmp_path: Path) -> None:
+def test_the_script_on_the_page_is_valid(tmp_path: Path) -> None:
     """For a model: three steps, two calls in the second."""
     (text,) = named("yaml", "script").values()
     (tmp_path / "script.yaml").write_text(text)

@@ -53,7 +53,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     subprocess.run(["rm", "-rf", str(place)], check=False)
 
 
-def test_a_copy_is_whole_but_for_the_cases_and_git(made: Path) -> None:
+def test_a_copy_has_everything_except_cases_and_git(made: Path) -> None:
     """Names, bytes, modes and links; `tests/cases`, `tests/test-config.json` and `.git` no script needs."""
     with workspace(scan_contents(str(made))) as (top, copy):
         assert Path(copy).parent == Path(top)
@@ -152,7 +152,7 @@ def test_no_link_that_a_command_put_there_is_followed(what: str, made: Path) -> 
     assert snapshot(made.parent) == before
 
 
-def test_a_copy_goes_when_its_use_fails(made: Path, place: Path) -> None:
+def test_a_copy_is_removed_after_a_failure(made: Path, place: Path) -> None:
     """By an exception of whatever kind."""
     with pytest.raises(KeyboardInterrupt), workspace(scan_contents(str(made))):
         raise KeyboardInterrupt
@@ -171,7 +171,7 @@ def test_a_skill_that_changes_while_it_is_copied_is_an_error(made: Path, place: 
     assert os.listdir(place) == []
 
 
-def test_a_file_that_grows_is_copied_as_far_as_it_was(made: Path) -> None:
+def test_a_growing_file_is_copied_up_to_its_listed_size(made: Path) -> None:
     """So that nothing that grows without end fills the disk."""
     found = scan_contents(str(made))
     with (made / "SKILL.md").open("a") as file:
@@ -181,7 +181,7 @@ def test_a_file_that_grows_is_copied_as_far_as_it_was(made: Path) -> None:
         assert os.stat(f"{copy}/SKILL.md").st_size <= size + 1
 
 
-def test_where_no_folder_can_be_made_it_is_said(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_temporary_folder_the_case_is_an_error(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With what to do about it."""
     found = scan_contents(str(made))
     monkeypatch.setenv("TMPDIR", str(made / "nowhere"))
@@ -192,7 +192,7 @@ def test_where_no_folder_can_be_made_it_is_said(made: Path, monkeypatch: pytest.
 # ── hostile skills ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def test_what_cannot_be_copied_is_an_error(made: Path) -> None:
+def test_an_uncopyable_skill_is_an_error(made: Path) -> None:
     """A FIFO would wait for ever."""
     os.mkfifo(made / "scripts/pipe")
     with pytest.raises(SkillError, match="cannot copy `scripts/pipe`: it is a FIFO"):
@@ -227,7 +227,7 @@ def test_a_skill_with_100000_files_is_refused_after_some(tmp_path: Path) -> None
         scan_contents(str(folder))
 
 
-def test_what_cannot_be_read_is_an_error(made: Path) -> None:
+def test_an_unreadable_file_is_an_error(made: Path) -> None:
     """With the folder's name."""
     if os.geteuid() == 0:
         pytest.skip("root reads everything")
