@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from prowess.hosts import load_host
@@ -13,6 +15,9 @@ from prowess.hosts._dialect import (
     value_matches,
 )
 from prowess.skill import Field, from_document, parse_frontmatter
+
+if TYPE_CHECKING:
+    from prowess.skill import Value
 
 
 def described(host: str, text: str) -> str | None:
@@ -73,8 +78,8 @@ def test_no_line_is_slow(host: str, line: str) -> None:
     described(host, f"---\ndescription: a: b\n{line}\n---\n")
 
 
-def field(value: object, kind: str = "text") -> Field:
-    return Field(value=value, kind=kind, line=2, column=1)  # type: ignore[arg-type]
+def field(value: Value, kind: str = "text") -> Field:
+    return Field(value=value, kind=kind, line=2, column=1)
 
 
 @pytest.mark.parametrize(

@@ -345,7 +345,10 @@ def test_a_missing_key_is_reported() -> None:
         "2:4: missing key `b` (add `b: ...`)",
         "1:1: missing key `c` (add `c: ...`)",
     ]
-    read_json_mapping(b"{}", collector := report()).get("version", required=True)  # type: ignore[union-attr]
+    collector = report()
+    json_mapping = read_json_mapping(b"{}", collector)
+    assert json_mapping is not None
+    json_mapping.get("version", required=True)
     assert [line(item) for item in collector.findings] == ['1:1: missing key `version` (add `"version": ...`)']
 
 

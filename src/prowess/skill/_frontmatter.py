@@ -225,19 +225,19 @@ def _plain_field(value: Value, quoted: bool, line: int, source: str) -> Field:
 def _map_columns(original: str, repaired: str) -> list[int]:
     """Return, for each character of a repaired line and for its end, its position in the line of the file."""
     columns = []
-    at = here = 0
-    while here <= len(repaired):
-        if at < len(original) and here < len(repaired) and original[at] == repaired[here]:
-            columns.append(at)
-            at, here = at + 1, here + 1
-        elif at < len(original) and control_character().match(original[at]):
-            at += 1
-        elif at < len(original) and original[at] == "\t" and repaired.startswith(TAB_REPLACEMENT, here):
-            columns += [at] * len(TAB_REPLACEMENT)
-            at, here = at + 1, here + len(TAB_REPLACEMENT)
+    position = index = 0
+    while index <= len(repaired):
+        if position < len(original) and index < len(repaired) and original[position] == repaired[index]:
+            columns.append(position)
+            position, index = position + 1, index + 1
+        elif position < len(original) and control_character().match(original[position]):
+            position += 1
+        elif position < len(original) and original[position] == "\t" and repaired.startswith(TAB_REPLACEMENT, index):
+            columns += [position] * len(TAB_REPLACEMENT)
+            position, index = position + 1, index + len(TAB_REPLACEMENT)
         else:
-            columns.append(at)
-            here += 1
+            columns.append(position)
+            index += 1
     return columns
 
 

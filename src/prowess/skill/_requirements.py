@@ -99,7 +99,7 @@ def _missing_packages(requirements: dict[str, None]) -> Iterator[MissingRequirem
     for text in requirements:
         if len(text) > _MAX_REQUIREMENT:
             message = f"the Python requirement {quoted(text)} is longer than {_MAX_REQUIREMENT:,} characters"
-            yield MissingRequirement(kind="package", name=text, message=message)
+            yield MissingRequirement(kind="package", name=text, message=message, hint="shorten it")
             continue
         try:
             requirement = parse(text)
@@ -151,7 +151,8 @@ class _PythonRequirement:
             return None
         minimum = re.fullmatch(r">=[ \t]*([0-9.]{1,20})", self.specifiers)
         wanted = f"Python {minimum[1]} or newer" if minimum else quoted(f"python{self.specifiers}")
-        return MissingRequirement(kind="python", name=text, message=f"{wanted} is required, but this is {current}")
+        message = f"{wanted} is required, but this is {current}"
+        return MissingRequirement(kind="python", name=text, message=message, hint="run the agent with another Python")
 
 
 if TYPE_CHECKING:

@@ -14,7 +14,14 @@ from prowess._internal.text import quoted
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from typing import Any, TypeAlias
+    from typing import Any, Protocol, TypeAlias
+
+    class Mark(Protocol):
+        """The 0-based position of a YAML event."""
+
+        line: int
+        column: int
+
 
 __all__ = [
     "MAX_DEPTH",
@@ -181,7 +188,7 @@ class _OpenCollection:
 
     __slots__ = ("column", "items", "key", "line", "start")
 
-    def __init__(self, items: Any, start: Any) -> None:
+    def __init__(self, items: Any, start: Mark) -> None:
         self.items = items
         self.start = start
         self.key: str | None = None
@@ -236,10 +243,10 @@ class _FieldComposer:
                 if documents > 1 or event.explicit:
                     raise YamlSyntaxError("the front matter has more than one YAML document", mark.line, mark.column)
 
-    def _report(self, code: str, mark: Any, message: str, hint: str) -> None:
+    def _report(self, code: str, mark: Mark, message: str, hint: str) -> None:
         self.problems.append((code, mark.line, mark.column, message, hint))
 
-    def _add_alias(self, anchor: str | None, mark: Any) -> None:
+    def _add_alias(self, anchor: str | None, mark: Mark) -> None:
         alias = quoted(f"*{anchor}")
         if anchor is None or anchor not in self._anchors:
             raise YamlSyntaxError(f"the alias {alias} has no anchor", mark.line, mark.column)
@@ -268,7 +275,7 @@ class _FieldComposer:
             message = "the front matter is text, not `key: value` lines"
             self._report("yaml-not-mapping", event.start_mark, message, "write `name: ...`")
 
-    def _open_collection(self, mark: Any, *, is_list: bool) -> None:
+    def _open_collection(self, mark: Mark, *, is_list: bool) -> None:
         if is_list and not self._open:
             message = "the front matter is a list, not `key: value` lines"
             self._report("yaml-not-mapping", mark, message, "remove the dash")
@@ -284,7 +291,7 @@ class _FieldComposer:
         else:
             self._add(closed.items, "map", closed.start)
 
-    def _add(self, value: Value, kind: str, mark: Any) -> None:
+    def _add(self, value: Value, kind: str, mark: Mark) -> None:
         """Add a node to the innermost open collection: as a list's item, as a key, or as a key's value."""
         parent = self._open[-1]
         if isinstance(parent.items, list):

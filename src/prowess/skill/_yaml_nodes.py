@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from ._yaml import Mark
+
 __all__ = ["Node", "parse_yaml_node"]
 
 
@@ -81,7 +83,7 @@ def parse_yaml_node(text: str) -> Node | None:
     return None if top is None or (top.kind == "null" and not top.text) else top
 
 
-def _syntax_error(message: str, mark: Any, hint: str = "") -> YamlSyntaxError:
+def _syntax_error(message: str, mark: Mark, hint: str = "") -> YamlSyntaxError:
     return YamlSyntaxError(message, mark.line, mark.column, hint)
 
 
