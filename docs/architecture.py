@@ -112,21 +112,30 @@ def _purpose(file: Path) -> str:
     return sentence if sentence.endswith(".") else f"{sentence}."
 
 
+NOT_FIRST = ("skill/_fix.py", "catalog/_check.py", "catalog/_discover.py", "catalog/_lazy.py")
+"""Modules that name codes of findings which others report."""
+
+
 def finding_list() -> str:
-    """Return the codes of findings, each below the modules whose code names it."""
-    codes: dict[str, list[str]] = {}
-    for file in sorted(SOURCE.rglob("*.py")):
-        name = str(file.relative_to(SOURCE))
-        if name in ("findings.py", "hosts/_tables.py"):
-            continue
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        texts = {
-            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        }
-        if named := [code for code in CODES if code in texts]:
-            codes[name] = named
-    rows = [f"| `{name}` | {', '.join(f'`{code}`' for code in named)} |" for name, named in codes.items()]
-    return "\n".join(["| module | codes |", "|---|---|", *rows, ""])
+    """Return the codes of findings, each with the modules that name it, those of lower rooms first."""
+    modules: dict[str, list[str]] = {code: [] for code in CODES}
+    for room in ["skill", *reversed(rooms())]:
+        for file in sorted(SOURCE.glob(f"{room}.py")) + sorted((SOURCE / room).rglob("*.py")):
+            name = str(file.relative_to(SOURCE))
+            if name not in ("findings.py", "hosts/_tables.py"):
+                for code in _texts(file) & CODES.keys():
+                    modules[code] += [] if name in modules[code] else [name]
+    rows = [
+        f"| `{code}` | {', '.join(f'`{name}`' for name in sorted(names, key=NOT_FIRST.__contains__))} |"
+        for code, names in modules.items()
+    ]
+    return "\n".join(["| code | modules |", "|---|---|", *rows, ""])
+
+
+def _texts(file: Path) -> set[str]:
+    """Return the string literals of a module."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 PARTS = (picture, module_list, finding_list)
