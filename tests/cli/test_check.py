@@ -329,7 +329,7 @@ def test_fix_repairs_the_file_and_nothing_else(project: Path, capsys: pytest.Cap
     assert capsys.readouterr() == (
         "",
         (
-            "fixed a/SKILL.md: removed the byte order mark, made the fences exactly `---`, quoted values, "
+            "fixed a/SKILL.md: removed the byte order mark, wrote the fences as `---`, quoted values, "
             "wrote `allowed-tools` for `allowed_tools`, added `name: a`, renamed it from `skill.md`\n"
             "1 skill checked: no problems\n"
         ),

@@ -258,7 +258,7 @@ def _is_valid_name(name: str) -> bool:
 _REPAIRS: tuple[tuple[Callable[[bytes, str], bytes | None], str], ...] = (
     (_remove_bom, "removed the byte order mark"),
     (_convert_line_ends, "ended the front matter's lines with a line feed"),
-    (_normalize_fences, "made the fences exactly `---`"),
+    (_normalize_fences, "wrote the fences as `---`"),
     (_remove_control_characters, "removed control characters from the front matter"),
     (_replace_tabs, "indented with spaces instead of tabs"),
     (_quote_values, "quoted values"),
