@@ -179,7 +179,7 @@ def test_a_missing_package_is_named(top: Path, monkeypatch: pytest.MonkeyPatch) 
     assembly = assemble_role(top, "tools: [{type: http, base_url: 'https://example.com'}]\n", invalid=True)
     (item,) = assembly.findings
     assert item.message == "`tools[0]`: the package `httpx2` is not installed"
-    assert item.hint == "pip install 'prowess[agent]'"
+    assert item.hint == "install it with `pip install 'prowess[agent]'`"
     assert "read_file" in tool_origins(assemble_role(top, FILES))
 
 

@@ -229,13 +229,17 @@ def _make_toolbox(role: Role, explicit: Iterable[LoadedSkill], context: ToolCont
 
 
 def _error_message(error: Exception) -> str:
-    if isinstance(error, ImportError):
-        return f"the package {quoted(error.name or str(error))} is not installed"
+    if isinstance(error, ImportError) and error.name:
+        return f"the package {quoted(error.name)} is not installed"
     return str(error)
 
 
 def _error_hint(error: Exception) -> str | None:
-    return "pip install 'prowess[agent]'" if isinstance(error, ImportError) else getattr(error, "hint", None)
+    return (
+        "install it with `pip install 'prowess[agent]'`"
+        if isinstance(error, ImportError)
+        else getattr(error, "hint", None)
+    )
 
 
 def _discover_skills(

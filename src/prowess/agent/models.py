@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.text import PATH_LIMIT, did_you_mean, neutral, quoted
 from prowess.errors import ConfigError
 from prowess.findings import finding
-from prowess.testing import ScriptedModel
 
 from .role import ROLE_INVALID, parse_model
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prowess.findings import Finding
+    from prowess.testing import ScriptedModel
 
     from .role import ModelConfig, Role
 
@@ -110,6 +110,8 @@ def model_findings(role: Role, override: str | None) -> tuple[Finding, ...]:
 
 
 def _scripted_model(override: str) -> ScriptedModel:
+    from prowess.testing import ScriptedModel
+
     return ScriptedModel(os.path.expanduser(override.removeprefix("script:")))
 
 
@@ -188,7 +190,7 @@ def _provider_model(config: ModelConfig, key: str | None) -> Any:
     try:
         return infer_model(f"{config.provider}:{config.name}", with_key if has_own_key else infer_provider)
     except ImportError as error:
-        hint = f"`pip install 'pydantic-ai-slim[{config.provider}]'`"
+        hint = f"install it with `pip install 'pydantic-ai-slim[{config.provider}]'`"
         raise ConfigError(f"the provider {quoted(config.provider)} is not installed: {error}", hint=hint) from None
     except Exception as error:  # noqa: BLE001 - each provider raises its own exception if it is not set up
         detail = neutral(" ".join(str(error).split()))[:500]

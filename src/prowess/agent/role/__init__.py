@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         ToolConfig,
         load_role,
         parse_model,
-        read_tools,
         schema,
     )
     from ._skills import LoadedSkill, load_explicit_skills, load_skill, read_skill_tools, skill_dirs
@@ -35,7 +34,6 @@ __all__ = [
     "load_skill",
     "parse_model",
     "read_skill_tools",
-    "read_tools",
     "schema",
     "skill_dirs",
 ]
@@ -53,7 +51,6 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
                 "ToolConfig",
                 "load_role",
                 "parse_model",
-                "read_tools",
                 "schema",
             ),
             "_skills": (

@@ -226,7 +226,10 @@ def _stdio_transport(options: Mapping[str, Any], context: ToolContext) -> Any:
             hint="add `command: ...`, or `url` and another `transport`",
         )
     if context.skill is not None and not context.trusted:
-        raise ConfigError(f"the skill's MCP server {quoted(options['command'])} is not started: the skill is untrusted")
+        raise ConfigError(
+            f"the skill's MCP server {quoted(options['command'])} is not started: the skill is untrusted",
+            hint="trust the skill with `prowess trust SKILL`",
+        )
     env = {name: context.env[name] for name in _PASSED_VARIABLES if name in context.env}
     env |= {name: context.expand_variables(text, f"the variable `{name}`")[0] for name, text in options["env"].items()}
     cwd = context.absolute_path(options["cwd"]) if options["cwd"] else (context.skill or context.folder)
