@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from endurance import World, make_world
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -20,3 +22,9 @@ def top(tmp_path: Path) -> Path:
 def home(top: Path) -> Path:
     """A home that does not exist yet."""
     return top / "home"
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """Two versions of two skills, and homes with and without them."""
+    return make_world(tmp_path_factory.mktemp("world").resolve())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import resource
 import shutil
@@ -11,8 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,26 +30,18 @@ from endurance import (
     in_child,
     killed_at_every_step,
     killed_at_random,
-    make_world,
     many_at_once,
     summary,
     without_staging,
 )
 from prowess._internal import fs
-from prowess._internal.fs import remove_tree
-from prowess.errors import SkillError, SkillMountError, SkillNotFoundError
-from prowess.mount import SkillMount, apply, mount, plan, unmount
-from prowess.mount import _lock as lock
-from prowess.mount._record import read_record
-from prowess.mount._transaction import Staging, lock_skills_folder
+from prowess.errors import SkillError, SkillMountError
+from prowess.mount import SkillMount, mount, unmount
+from support.mounting import RECORD, as_root
 from support.skills import skill
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-RECORD = ".claude/.prowess-skills.json"
-STAGING = ".claude/.prowess-staging-x"
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 
 EVERY_WAY = pytest.mark.parametrize(
     ("change", "exchanged"),
@@ -61,17 +50,6 @@ EVERY_WAY = pytest.mark.parametrize(
         pytest.param("a replacement", False, id="a replacement without exchange"),
     ],
 )
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """Two versions of two skills, and homes with and without them."""
-    return make_world(tmp_path_factory.mktemp("world").resolve())
-
-
-@pytest.fixture
-def top(tmp_path: Path) -> Path:
-    return tmp_path.resolve()
 
 
 # ── killed at any point ──────────────────────────────────────────────────────────────────────────────────────────────
@@ -328,329 +306,6 @@ def test_missing_permissions_are_reported_and_nothing_is_changed(what: str, worl
         assert content(top) == before
 
 
-# ── invalid records ──────────────────────────────────────────────────────────────────────────────────────────────────
-
-ROW: dict[str, Any] = {"name": "ink", "source": "/x", "seal": "trust1:0"}
-NO_NAMES: tuple[Any, ...] = (None, 1, "", "..", ".", "../x", "a/b", "a\0", "\ud800")
-NO_ROWS: tuple[dict[str, Any], ...] = (*({"name": name} for name in NO_NAMES), {"source": None}, {"seal": 1})
-NO_TABLES: tuple[Any, ...] = (None, {}, ["ink"])
-DAMAGED: dict[str, tuple[bytes, str]] = {
-    "nothing": (b"", "Expecting value: line 1 column 1 (char 0)"),
-    "half of it": (b'{"version": 1, "ma', ""),
-    "no JSON": (b"x", "Expecting value: line 1 column 1 (char 0)"),
-    "no text": (b"\xff", ""),
-    "very deep": (b"[" * 100_000, ""),
-    "another version": (json.dumps({"version": 2}).encode(), "its version is not 1"),
-    "a list": (b"[]", "its version is not 1"),
-    **{
-        f"made is {made!r}": (
-            json.dumps({"version": 1, "made": made, "skills": []}).encode(),
-            "`made` is not a list of folders",
-        )
-        for made in (None, "x", [1], ["../.."], ["/etc"], ["a/../b"], [""], ["a//b"], ["a\0b"], ["\ud800"])
-    },
-    **{
-        f"skills are {rows!r}": (
-            json.dumps({"version": 1, "made": [], "skills": rows}).encode(),
-            "`skills` is not a list of objects",
-        )
-        for rows in NO_TABLES
-    },
-    **{
-        f"a row has {change!r}": (
-            json.dumps({"version": 1, "made": [], "skills": [ROW | change]}).encode(),
-            "a skill has no `name`, `source` or `seal`",
-        )
-        for change in NO_ROWS
-    },
-    "5 MiB": (b" " * (5 << 20), "it is not a regular file of at most 4 MiB"),
-}
-
-
-@pytest.mark.parametrize("row", DAMAGED)
-def test_a_damaged_record_is_invalid(row: str, world: World) -> None:
-    """Nothing is mounted, replaced or removed on its word, and it stays as it is."""
-    data, why = DAMAGED[row]
-    home = world.fresh("v1")
-    (home / RECORD).write_bytes(data)
-    before = content(home)
-    for call in (
-        lambda: mount(world.sources(2), home, host=HOST),
-        lambda: unmount(None, home, host=HOST),
-        lambda: unmount(["ink"], home, host=HOST),
-        lambda: read_record(str(home), ROOT),
-    ):
-        with pytest.raises(SkillMountError) as error:
-            call()
-        message = f"the mount record is invalid: {home}/{RECORD}: "
-        assert str(error.value).startswith(message)
-        assert str(error.value).removeprefix(message) == why or not why
-        assert error.value.hint == "remove it; then Prowess leaves alone the skills that are mounted there now"
-        assert content(home) == before
-
-
-@pytest.mark.parametrize("kind", ["a link to one", "a link to itself", "a folder", "a FIFO"])
-def test_a_record_that_is_not_a_regular_file_is_invalid(kind: str, world: World, top: Path) -> None:
-    """The target of a link is neither read nor written."""
-    home = world.fresh("v1")
-    record = home / RECORD
-    record.rename(top / "record")
-    if kind == "a folder":
-        record.mkdir()
-    elif kind == "a FIFO":
-        os.mkfifo(record)
-    else:
-        record.symlink_to(top / "record" if kind == "a link to one" else record.name)
-    before = content(home), content(top)
-    for call in (lambda: mount(world.sources(2), home, host=HOST), lambda: unmount(None, home, host=HOST)):
-        with pytest.raises(SkillMountError, match="the mount record is invalid"):
-            call()
-        assert (content(home), content(top)) == before
-
-
-def test_without_a_record_mounted_skills_are_left_alone(world: World) -> None:
-    """As the hint says."""
-    home = world.fresh("v1")
-    (home / RECORD).unlink()
-    before = content(home)
-    with pytest.raises(SkillMountError, match="already exists, and Prowess did not mount it"):
-        mount(world.sources(2), home, host=HOST)
-    assert unmount(None, home, host=HOST) == ()
-    assert content(home) == before
-
-
-def test_a_record_removes_only_folders_on_the_way_to_the_skills(world: World, top: Path) -> None:
-    """Not another empty folder of the user, and not one behind a link, if a forged record lists them."""
-    home = top / "home"
-    outside = top / "outside/empty"
-    outside.mkdir(parents=True)
-    (home / "mine").mkdir(parents=True)
-    (home / "way").symlink_to("../outside")
-    mount(world.sources(1), home, host=HOST)
-    table = json.loads((home / RECORD).read_text())
-    table["made"] += ["mine", "way/empty", ".claude/skills/x", ".clau"]
-    (home / RECORD).write_text(json.dumps(table))
-    unmount(None, home, host=HOST)
-    assert sorted(content(top)) == ["", "home", "home/mine", "home/way", "outside", "outside/empty"]
-
-
-# ── a home that an attacker prepared ─────────────────────────────────────────────────────────────────────────────────
-
-
-@pytest.mark.parametrize("folder", [".claude", ROOT])
-@pytest.mark.parametrize("target", ["elsewhere", "nothing", "itself", "a file"])
-def test_skills_are_not_mounted_through_a_link(folder: str, target: str, world: World, top: Path) -> None:
-    """Wherever it leads. If the link is created after the plan, applying the plan fails."""
-    home, path = top / "home", top / "home" / folder
-    path.parent.mkdir(parents=True)
-    ready = plan(world.sources(1), home, host=HOST)
-    (top / "elsewhere").mkdir()
-    (top / "file").write_text("")
-    to = {"elsewhere": top / "elsewhere", "nothing": top / "none", "itself": path, "a file": top / "file"}[target]
-    path.symlink_to(to)
-    before = content(top)
-    for ways in ("at once", "with a plan from before"):
-        with pytest.raises(SkillMountError) as error:
-            apply(ready) if ways != "at once" else mount(world.sources(1), home, host=HOST)
-        assert str(error.value) == f"`{path}` is a link; skills are not mounted through links"
-        assert error.value.hint == f"replace it with a folder, or mount into its target: {os.path.realpath(path)}"
-        assert content(top) == before
-
-
-@pytest.mark.parametrize("place", ["", ".claude", ROOT])
-def test_a_file_in_place_of_a_folder_is_reported(place: str, world: World, top: Path) -> None:
-    path = top / "home" / place
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("")
-    with pytest.raises(SkillMountError) as error:
-        mount(world.sources(1), top / "home", host=HOST)
-    assert str(error.value) == f"`{str(path).rstrip('/')}` cannot be used: not a directory"
-    assert path.read_text() == ""
-
-
-def test_the_home_may_be_a_link(world: World, top: Path) -> None:
-    """Only the folders inside it may not."""
-    (top / "real").mkdir()
-    (top / "home").symlink_to("real")
-    mount(world.sources(1), top / "home", host=HOST)
-    assert sorted(os.listdir(top / "real" / ROOT)) == [*NAMES]
-    unmount(None, top / "home", host=HOST)
-    assert os.listdir(top / "real") == []
-
-
-def journal(*changes: Any, **more: Any) -> bytes:
-    table = {"version": 1, "changes": [*changes], "record": {"version": 1, "made": [], "skills": []}}
-    return json.dumps(table | more).encode()
-
-
-JOURNALS: dict[str, bytes] = {
-    "nothing": b"",
-    "half of one": journal({"name": "kept", "new": None, "old": 1})[:40],
-    "no text": b"\xff\xfe",
-    "very deep": b"[" * 100_000,
-    "a list": b"[]",
-    "no changes": b"{}",
-    "changes that are text": journal(changes="abc"),
-    "changes that are a number": journal(changes=1),
-    "changes that are lists": journal([]),
-    "a change without a name": journal({"new": None, "old": None}),
-    "a change with more": journal({"name": "kept", "new": None, "old": None, "x": 1}),
-    "an inode that is text": journal({"name": "kept", "new": "1", "old": None}),
-    "an inode that is true": journal({"name": "kept", "new": True, "old": None}),
-    "an invalid record": journal(record=[]),
-    "a record that leads out": journal(record={"version": 1, "made": ["../.."], "skills": []}),
-    **{
-        f"the name {name!r}": journal({"name": name, "new": 1, "old": None})
-        for name in ("", ".", "..", "../..", "../../../outside", "/etc", "a/b", "a\0b", "\ud800", 1, None, ["x"])
-    },
-}
-
-
-@pytest.mark.parametrize("row", JOURNALS)
-def test_an_invalid_journal_changes_nothing(row: str, world: World, top: Path) -> None:
-    """It is removed with its staging folder; the folders that it names stay, in the home and outside."""
-    home = world.fresh("others", "planted/home")
-    for folder in ("new", "old"):
-        skill(home / STAGING / folder / "kept", body="planted")
-    (home / STAGING / "journal.json").write_bytes(JOURNALS[row])
-    skill(home.parent / "outside")
-    outside = content(home.parent / "outside")
-    mount(world.sources(1), home, host=HOST)
-    assert content(home) == world.expected("v1")
-    assert content(home.parent / "outside") == outside
-
-
-def test_a_forged_journal_with_the_right_inode_removes_nothing(world: World) -> None:
-    """Inode numbers are small: an attacker can list all of them."""
-    home = world.fresh("others", "guessed/home")
-    number = (home / ROOT / "kept").stat().st_ino
-    guesses = [{"name": "kept", "new": one, "old": None} for one in range(number - 100, number + 100)]
-    (home / STAGING).mkdir(parents=True)
-    (home / STAGING / "journal.json").write_bytes(journal(*guesses))
-    mount(world.sources(1), home, host=HOST)
-    assert content(home) == world.expected("v1")
-
-
-def test_a_very_deep_home_is_created(world: World, top: Path) -> None:
-    """Deeper than Python's recursion limit. A path that is too long is an error."""
-    with pytest.raises(SkillMountError, match="cannot be created: file name too long"):
-        mount(world.sources(1), top.joinpath(*["x"] * 2_100), host=HOST)
-    assert not (top / "x").exists()
-    home = top.joinpath(*["x"] * 1_100)
-    mount(world.sources(1), home, host=HOST)
-    unmount(None, home, host=HOST)
-    assert os.listdir(home) == []
-    remove_tree(str(top / "x"))  # pytest could not
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
-def test_a_folder_that_can_never_be_created_is_reported_soon(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In `/proc` the system reports that the parent does not exist."""
-    monkeypatch.setattr(lock, "_CREATE_TIMEOUT", 0.05)
-    with pytest.raises(SkillMountError, match=r"`/proc/.claude/skills` cannot be created: no such file or directory"):
-        mount(world.sources(1), "/proc", host=HOST)
-
-
-@pytest.mark.parametrize("row", ["5 MiB", "a FIFO", "a folder", "a link"])
-def test_a_journal_that_cannot_be_read_stops_the_mount(row: str, world: World, top: Path) -> None:
-    """It might be that of an interrupted mount. Nothing is mounted until it is removed."""
-    home = world.fresh("others")
-    (home / STAGING).mkdir()
-    path = home / STAGING / "journal.json"
-    if row == "5 MiB":
-        path.write_bytes(bytes(5 << 20))
-    elif row == "a FIFO":
-        os.mkfifo(path)
-    elif row == "a folder":
-        path.mkdir()
-    else:
-        path.symlink_to(top / "x")
-    before = content(home)
-    with pytest.raises(SkillMountError) as error:
-        mount(world.sources(1), home, host=HOST)
-    assert str(error.value).startswith(f"cannot recover from an interrupted mount in {home}/{STAGING}: ")
-    assert {path: what for path, what in content(home).items() if path in before} == before
-
-
-def test_links_in_staging_folders_are_not_followed(world: World, top: Path) -> None:
-    """Nor is a staging folder that is a link."""
-    outside = top / "outside"
-    skill(outside / "ink")
-    before = content(outside)
-    home = world.fresh("others")
-    (home / ".claude/.prowess-staging-link").symlink_to(outside)
-    (home / STAGING / "new").mkdir(parents=True)
-    (home / STAGING / "new/ink").symlink_to(outside / "ink")
-    (home / STAGING / "more").symlink_to(outside)
-    (home / STAGING / "file").symlink_to(outside / "ink/SKILL.md")
-    mount(world.sources(1), home, host=HOST)
-    (home / ".claude/.prowess-staging-link").unlink()
-    assert content(home) == world.expected("v1")
-    assert content(outside) == before
-
-
-@pytest.mark.parametrize("folder", ["new", "old"])
-def test_links_inside_a_staging_folder_stop_recovery(folder: str, world: World, top: Path) -> None:
-    """If there is a valid journal; without one the staging folder is removed."""
-    home = world.fresh("others")
-    (home / STAGING).mkdir()
-    skill(top / "outside/ink")
-    (home / STAGING / folder).symlink_to(top / "outside")
-    (home / STAGING / "journal.json").write_bytes(journal({"name": "ink", "new": 1, "old": None}))
-    before = content(home), content(top)
-    with pytest.raises(SkillMountError, match="cannot recover from an interrupted mount"):
-        mount(world.sources(1), home, host=HOST)
-    assert (without_staging(content(home)), content(top)) == (without_staging(before[0]), before[1])
-    (home / STAGING / "journal.json").unlink()
-    mount(world.sources(1), home, host=HOST)
-    assert (content(home), content(top)) == (world.expected("v1"), before[1])
-
-
-@as_root
-def test_the_staging_folder_of_another_user_is_left_alone(world: World) -> None:
-    home = world.fresh("others")
-    skill(home / STAGING / "new/ink")
-    os.chown(home / STAGING, 65534, 65534)
-    theirs = content(home / STAGING)
-    mount(world.sources(1), home, host=HOST)
-    assert content(home / STAGING) == theirs
-
-
-# ── the lock ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def test_a_lock_that_is_never_released_is_reported_after_the_timeout(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The home is unchanged."""
-    monkeypatch.setattr(lock, "LOCK_TIMEOUT", 0.05)
-    home = world.fresh("v1")
-    with lock_skills_folder(str(home), ROOT):
-        with pytest.raises(SkillMountError) as error:
-            mount(world.sources(2), home, host=HOST)
-        assert str(error.value) == f"another process is mounting into {home}/.claude"
-        assert error.value.hint == "wait until it has finished, or stop it"
-    assert content(home) == world.expected("v1")
-    mount(world.sources(2), home, host=HOST)
-
-
-def test_a_forked_process_does_not_keep_the_lock(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Although it inherits the descriptor."""
-    monkeypatch.setattr(lock, "LOCK_TIMEOUT", 5.0)
-    home = world.fresh("v1")
-    with lock_skills_folder(str(home), ROOT):
-        pid = os.fork()
-        if not pid:
-            time.sleep(60)
-            os._exit(0)
-    try:
-        mount(world.sources(2), home, host=HOST)
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    assert content(home) == world.expected("v2")
-
-
 @pytest.mark.parametrize("change", CHANGES)
 def test_recovery_undoes_the_changes_if_the_record_cannot_be_written(
     change: str, world: World, monkeypatch: pytest.MonkeyPatch
@@ -676,50 +331,3 @@ def test_recovery_undoes_the_changes_if_the_record_cannot_be_written(
     with failing(full, 1, once=False).watched():
         unmount((), home, host=HOST)
     assert content(home) == world.expected(before)
-
-
-def test_a_plan_waits_for_a_mount_in_progress(world: World) -> None:
-    """Skills that another process has renamed into place but not recorded are not an error."""
-    home = world.fresh("others")
-    ready, go = os.pipe()
-    pid = os.fork()
-    if not pid:
-        real = Staging._replace_file
-
-        def slow(staging: Any, name: str, *rest: Any) -> None:
-            if name == Path(RECORD).name:
-                os.write(go, b"!")
-                time.sleep(0.1)
-            real(staging, name, *rest)
-
-        setattr(Staging, "_replace_file", slow)  # noqa: B010
-        try:
-            mount(world.sources(1), home, host=HOST)
-        finally:
-            os._exit(0)
-    os.read(ready, 1)
-    assert (home / ROOT / "ink").exists()
-    assert read_record(str(home), ROOT).skills == read_record(str(world.home("others")), ROOT).skills
-    mount(world.sources(1), home, host=HOST)
-    os.waitpid(pid, 0)
-    os.close(ready)
-    os.close(go)
-    assert content(home) == world.expected("v1")
-
-
-def test_threads_wait_for_each_other_like_processes(world: World) -> None:
-    home = world.fresh("others")
-
-    def work(number: int) -> None:
-        mount(world.sources(1 + number % 2), home, host=HOST)
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(32)))
-    assert content(home) in (world.expected("v1"), world.expected("v2"))
-
-
-def test_a_missing_skills_folder_is_not_created_for_reading(top: Path) -> None:
-    with pytest.raises(SkillNotFoundError) as error, lock_skills_folder(str(top / "home"), ROOT, make=False):
-        pass
-    assert str(error.value) == f"nothing is mounted in {top}/home/{ROOT}"
-    assert os.listdir(top) == []

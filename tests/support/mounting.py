@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 HOST = "claude-code"
 ROOT = ".claude/skills"
+RECORD = ".claude/.prowess-skills.json"
+STAGING = ".claude/.prowess-staging-x"
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 DESCRIPTION_HINT = "add `description:` and say what the skill does and when to use it"
 NAME_HINT = "use lower case letters, digits and single hyphens between them"
 SMALLER_HINT = "remove files that the skill does not need"

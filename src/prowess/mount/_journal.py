@@ -64,7 +64,7 @@ def parse_journal(data: bytes) -> Journal | None:
         record = parse_record(table["record"])
         if not all(_is_change(change) for change in changes):
             return None
-    except (ValueError, RecursionError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None
     return Journal(changes=tuple(Change(**change) for change in changes), record=record)
 

@@ -97,7 +97,7 @@ def read_record_at(dir_fd: int, name: str, display_folder: str) -> MountRecord:
     data = read_small_file(dir_fd, name, path)
     try:
         return MountRecord() if data is None else parse_record(parse_json(data))
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise _invalid_record(path, str(error)) from None
 
 
@@ -135,12 +135,14 @@ def parse_json(data: bytes) -> object:
     """Parse JSON.
 
     Raises:
-        ValueError: it is not valid JSON.
-        RecursionError: it nests too deep.
+        ValueError: it is not valid JSON, or nests too deep.
     """
     import json
 
-    value: object = json.loads(data.decode())
+    try:
+        value: object = json.loads(data.decode())
+    except (ValueError, RecursionError):
+        raise ValueError("it is not valid JSON") from None
     return value
 
 
