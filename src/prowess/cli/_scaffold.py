@@ -144,14 +144,7 @@ class _UnwrittenSkillFilesystem(Filesystem):
         super().__init__()
         self._skill = from_document(parse_frontmatter(text.encode(), path), path)
 
-    def skill(
-        self,
-        path: str,  # noqa: ARG002 - the signature of the base class; the skill is always the same
-        *,
-        real: str | None = None,  # noqa: ARG002
-        whole: bool = False,  # noqa: ARG002
-        body: bool = True,  # noqa: ARG002
-    ) -> Skill:
+    def skill(self, *_path: object, **_options: object) -> Skill:
         return self._skill
 
 
