@@ -113,7 +113,7 @@ def test_a_name_may_be_a_path_a_scope_or_a_digest(project: Path, capsys: pytest.
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (
             ["pfd"],
@@ -153,12 +153,12 @@ hint: go on without it
     ids=["near", "unknown", "none", "host", "rejected", "shadowed"],
 )
 def test_a_skill_that_cannot_be_activated_is_an_error(
-    arguments: list[str], code: int, said: str, project: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], code: int, message: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """2 for wrong use, 1 for what is wrong with a skill; nothing on stdout."""
     for more in ([], ["--json"]):
         assert run(project, *arguments, *more) == code
-        assert capsys.readouterr() == ("", said.replace("{project}", str(project)))
+        assert capsys.readouterr() == ("", message.replace("{project}", str(project)))
 
 
 @pytest.mark.parametrize("host", host_names())

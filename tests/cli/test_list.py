@@ -158,14 +158,14 @@ def test_digests_are_computed_only_with_the_option(project: Path, capsys: pytest
 def test_disabled_skills_are_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An empty list would look as if there were no skills."""
     skill(project / ".infer/skills/csv")
-    said = (
+    message = (
         "info: skills are switched off for infer CLI by the default; nothing was scanned [host-disabled]\n"
         "    hint: set INFER_AGENT_SKILLS_ENABLED=true to switch them on\n"
     )
     assert run(project, "--host", "infer") == 0
-    assert capsys.readouterr() == ("", f"{said}infer CLI: 0 found\n")
+    assert capsys.readouterr() == ("", f"{message}infer CLI: 0 found\n")
     assert run(project, "--host", "infer", "--host", "wink") == 0
-    assert capsys.readouterr() == ("", f"{said}0 skills, 2 agents; `prowess why NAME` explains a skill\n")
+    assert capsys.readouterr() == ("", f"{message}0 skills, 2 agents; `prowess why NAME` explains a skill\n")
 
 
 @pytest.mark.parametrize(

@@ -350,7 +350,7 @@ NO_FOLDER = (
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["pfd"], "no skill is called `pfd` for host `prowess`\n\nhint: did you mean `pdf`?"),
         (["=pdf"], None),
@@ -377,13 +377,13 @@ NO_FOLDER = (
 )
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_wrong_use_is_an_error(
-    arguments: list[str], said: str | None, form: list[str], top: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str | None, form: list[str], top: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing on stdout, nothing mounted. An invalid name is a failure, wherever it comes from."""
     code = main(["mount", "--to", str(top / "home"), "--host", "claude-code", *arguments, *form])
-    if said is None:
-        code, said = code + 1, "{top}/project/.agents/skills/pdf: the skill name is empty\n\nhint: " + EMPTY_NAME
-    assert (code, *capsys.readouterr()) == (2, "", f"error: {said}\n".replace("{top}", str(top)))
+    if message is None:
+        code, message = code + 1, "{top}/project/.agents/skills/pdf: the skill name is empty\n\nhint: " + EMPTY_NAME
+    assert (code, *capsys.readouterr()) == (2, "", f"error: {message}\n".replace("{top}", str(top)))
     assert not (top / "home").exists()
 
 

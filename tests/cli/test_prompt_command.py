@@ -171,7 +171,7 @@ def test_further_folders_take_part(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said", "hint"),
+    ("arguments", "message", "hint"),
     [
         (["--budget", "many"], "`--budget` must be a number", "for example 4000 for characters, 1000t for tokens"),
         (
@@ -197,11 +197,11 @@ def test_further_folders_take_part(
     ],
 )
 def test_wrong_use_is_an_error(
-    arguments: list[str], said: str, hint: str, project: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, hint: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What is wrong and what would be right, on stderr; stdout stays empty."""
     assert run(project, *arguments) == 2
-    assert capsys.readouterr() == ("", f"error: {said}\n\nhint: {hint}\n")
+    assert capsys.readouterr() == ("", f"error: {message}\n\nhint: {hint}\n")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])

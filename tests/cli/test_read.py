@@ -88,7 +88,7 @@ def test_the_user_may_read_a_user_only_skill(project: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "message"),
     [
         (
             ["pdf", "../secret.md"],
@@ -124,14 +124,14 @@ def test_the_user_may_read_a_user_only_skill(project: Path, capsys: pytest.Captu
     ids=repr,
 )
 def test_an_unreadable_file_is_an_error(
-    arguments: list[str], code: int, said: str, project: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], code: int, message: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """1 for a file, 2 for wrong use; nothing on stdout, and nothing of a secret."""
     for more in ([], ["--json"]):
         assert run(project, *arguments, *more) == code
         out, err = capsys.readouterr()
         assert out == ""
-        assert err.startswith(f"error: {said}")
+        assert err.startswith(f"error: {message}")
 
 
 def test_a_file_cannot_touch_the_terminal(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,5 +153,5 @@ def test_a_skill_that_is_a_single_file_has_no_files(project: Path, capsys: pytes
     (root / "flat.md").write_text("---\nname: flat\ndescription: Flat.\n---\nFlat.\n")
     (root / "secret.txt").write_text("secret")
     assert run(project, "flat", "secret.txt", "--host", "pi") == 1
-    said = "error: the skill has no files of its own\n\nhint: it only has its instructions\n"
-    assert capsys.readouterr() == ("", said)
+    message = "error: the skill has no files of its own\n\nhint: it only has its instructions\n"
+    assert capsys.readouterr() == ("", message)

@@ -149,7 +149,7 @@ def test_a_skill_shown_later_says_so(project: Path, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         pytest.param(["x", "--host", "cdx"], "unknown host `cdx`\n\nhint: did you mean `codex`?\n", id="host"),
         pytest.param(
@@ -168,11 +168,11 @@ def test_a_skill_shown_later_says_so(project: Path, capsys: pytest.CaptureFixtur
     ],
 )
 def test_wrong_use_is_an_error(
-    arguments: list[str], said: str, project: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An unknown host, no query, an invalid limit."""
     assert run(project, *arguments) == 2
-    assert capsys.readouterr() == ("", f"error: {said}")
+    assert capsys.readouterr() == ("", f"error: {message}")
 
 
 @pytest.mark.parametrize("host", host_names())

@@ -250,7 +250,7 @@ def test_a_file_that_is_wrong_is_2_and_other_skills_are_run(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--jobs", "0"], "`--jobs` must be 1 or more\n\nhint: leave it out to use all processors"),
         (
@@ -267,11 +267,11 @@ def test_a_file_that_is_wrong_is_2_and_other_skills_are_run(
         (["--junit", "."], "cannot write the report: {}/.: is a directory\n\nhint: name another file"),
     ],
 )
-def test_wrong_use_is_2(arguments: list[str], said: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_use_is_2(arguments: list[str], message: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With what to do instead, nothing on stdout and, but for the last, nothing run."""
     write_suite(place(project), {"case": "true"})
     assert run(project, *arguments) == 2
-    assert capsys.readouterr() == ("", f"error: {said.format(project)}\n")
+    assert capsys.readouterr() == ("", f"error: {message.format(project)}\n")
 
 
 @pytest.mark.parametrize("which", ["a", "01-a", "01-a.yaml"])

@@ -264,7 +264,7 @@ hint: run `prowess trust --help` for its options"""
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["pfd"], "no skill is called `pfd` for host `prowess`\n\nhint: did you mean `pdf`?"),
         ([""], "no skill is called `` for host `prowess`\n\nhint: `prowess list` shows all skills"),
@@ -284,11 +284,11 @@ hint: run `prowess trust --help` for its options"""
 )
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_wrong_use_is_an_error(
-    arguments: list[str], said: str, form: list[str], project: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, form: list[str], project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing on stdout, nothing recorded."""
     assert run(project, *arguments, *form) == 2
-    assert capsys.readouterr() == ("", f"error: {said}\n")
+    assert capsys.readouterr() == ("", f"error: {message}\n")
     assert Trust().all() == ()
 
 

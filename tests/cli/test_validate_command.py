@@ -117,8 +117,8 @@ def test_validate_and_run_agree(
     skill(top / "skills/needs", more="requires: {env: [NOT_THERE], bins: [not-there]}\n")
     skill(top / "skills/tools", more="tools: [{type: gti}]\n")
     code, out, _ = typed(capsys, "validate", "role.yaml", "--json", *options)
-    said = [item["message"] for item in json.loads(out)["findings"]]
-    assert (code == 0) is (said == []) is (case in RIGHT)
+    messages = [item["message"] for item in json.loads(out)["findings"]]
+    assert (code == 0) is (messages == []) is (case in RIGHT)
 
     begun: list[str] = []
 
@@ -143,7 +143,7 @@ def test_validate_and_run_agree(
     assert "run" not in begun
     assert "Traceback" not in err
     assert err.startswith("error: ")
-    assert [words for words in said if words.split("\n")[0] not in err.replace("error: ", "")] == []
+    assert [words for words in messages if words.split("\n")[0] not in err.replace("error: ", "")] == []
 
 
 @pytest.mark.parametrize("name", ["role.yaml", "\0", "a" * 5000, "", "folder", "../../../../../etc/shadow-not"])

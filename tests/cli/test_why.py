@@ -158,7 +158,7 @@ def test_further_folders_take_part(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("pfd", "no skill is called `pfd` for host `prowess`\n\nhint: did you mean `pdf`?"),
         ("zzz", "no skill is called `zzz` for host `prowess`\n\nhint: `prowess list` shows all skills"),
@@ -168,15 +168,15 @@ def test_further_folders_take_part(
 )
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_an_unknown_name_is_wrong_use(
-    name: str, said: str, more: list[str], project: Path, capsys: pytest.CaptureFixture[str]
+    name: str, message: str, more: list[str], project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With those that are called almost so; nothing on stdout."""
     assert run(project, name, *more) == 2
-    assert capsys.readouterr() == ("", f"error: {said}\n")
+    assert capsys.readouterr() == ("", f"error: {message}\n")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["pdf", "--host", "cdx"], "error: unknown host `cdx`\n\nhint: did you mean `codex`?\n"),
         ([], "error: the following arguments are required: NAME\n\nhint: run `prowess why --help` for its options\n"),
@@ -187,11 +187,11 @@ def test_an_unknown_name_is_wrong_use(
     ],
 )
 def test_wrong_use_is_an_error(
-    arguments: list[str], said: str, project: Path, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An unknown host, a missing name, an unknown option."""
     assert run(project, *arguments) == 2
-    assert capsys.readouterr() == ("", said)
+    assert capsys.readouterr() == ("", message)
 
 
 @pytest.mark.parametrize("host", host_names())
