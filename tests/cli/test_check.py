@@ -131,7 +131,7 @@ def test_sarif_has_rules_and_escaped_relative_places(project: Path, capsys: pyte
 
 
 def test_a_path_cannot_forge_a_workflow_command(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What a folder is called is escaped as GitHub says, and no line begins that is not ours."""
+    """Folder names are escaped as GitHub requires, so that they cannot start a new line."""
     write(project, "a,b:100%\n::error::x/SKILL.md", "---\nname: b\ndescription: It does.\n---\nDo it.\n")
     assert run(project, ".", "--format", "github") == 0
     assert capsys.readouterr().out == (
@@ -167,7 +167,7 @@ def test_policies_differ(project: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_with_a_host_errors_are_what_it_does_not_load(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An error for one host can be nothing to another; with two hosts each message names its host."""
+    """A finding can be an error for only one of two hosts; each message names its host."""
     write(project, "a/SKILL.md", b"\xef\xbb\xbf---\nname: a\ndescription: It does.\n---\nDo it.\n")
     assert run(project, "a", "--host", "codex", "--host", "gemini-cli") == 1
     out = capsys.readouterr().out
@@ -365,7 +365,7 @@ def test_fix_does_not_write_through_links(project: Path) -> None:
 
 
 def test_fix_without_path_stays_in_the_project(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The user's own skills are checked, and repaired only where they are named."""
+    """The user's own skills are checked, but fixed only if they are named."""
     mine = write(project.parent, "home/.agents/skills/a/SKILL.md", BROKEN)
     here = write(project, ".agents/skills/a/SKILL.md", BROKEN)
     run(project, "--fix", "--quiet")
@@ -374,7 +374,7 @@ def test_fix_without_path_stays_in_the_project(project: Path, capsys: pytest.Cap
 
 
 def test_fix_without_path_takes_no_link_out(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nor does it where a linked folder is in a directory the user named."""
+    """The same for a linked folder in a directory that the user named."""
     outside = write(project.parent, "outside/a/SKILL.md", BROKEN)
     named = write(project.parent, "named/b/SKILL.md", BROKEN)
     (project.parent / "named" / "a").symlink_to(outside.parent)

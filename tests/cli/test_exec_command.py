@@ -36,7 +36,7 @@ TIMES = 20
 
 @pytest.fixture
 def top(tmp_path: Path) -> Iterator[Path]:
-    """A caller with skills and secrets, in whose folder for temporary files nothing may be left."""
+    """Create a caller with skills, secrets, and a temporary directory that must stay empty."""
     top = tmp_path.resolve()
     (top / "env.json").write_text(json.dumps(caller_env(top)))
     fake_client(top / "bin")
@@ -59,7 +59,7 @@ def run(top: Path, *arguments: str, given: str | None = None, **options: Any) ->
 
 
 def client(top: Path, *arguments: str, **options: Any) -> Any:
-    """Return what the client tells."""
+    """Run a fake client and return its report."""
     code, out, err = run(top, *arguments, "--", str(top / "bin/client"), **options)
     assert (code, err) == (0, "")
     return client_report(out)
@@ -147,7 +147,7 @@ def test_the_client_starts_in_the_current_directory_or_cwd(top: Path) -> None:
 
 @pytest.mark.parametrize(("script", "code"), [("exit 0", 0), ("exit 1", 1), ("exit 7", 7), ("kill -9 $$", 137)])
 def test_the_exit_code_is_the_commands(script: str, code: int, top: Path) -> None:
-    """Nothing is said about it."""
+    """Without a message."""
     assert run(top, "--skill", CSV, "--", "sh", "-c", script) == (code, "", "")
 
 
@@ -226,7 +226,7 @@ def test_all_problems_are_reported_together(top: Path) -> None:
 
 
 def test_a_missing_folder_for_temporary_files_is_named(top: Path) -> None:
-    """And nothing is made elsewhere."""
+    """And no files are created elsewhere."""
     code, out, err = run(top, "--", "true", env={"TMPDIR": str(top / "none")})
     assert (code, out) == (2, "")
     assert err == (
@@ -275,7 +275,7 @@ def test_a_signal_at_any_moment_leaves_nothing(name: str, top: Path) -> None:
 
 
 def test_background_processes_of_the_client_are_ended(top: Path) -> None:
-    """It would go on in a home that is no more."""
+    """It would continue in a home that no longer exists."""
     code, out, _ = run(top, "--", "sh", "-c", "setsid sh -c 'echo $$; exec sleep 60' & sleep 0.3; exit 6")
     assert code == 6
     assert not is_process_alive(int(out))
@@ -345,7 +345,7 @@ def test_ctrl_c_in_a_terminal_reaches_the_client_once_and_its_end_is_waited_for(
 def test_it_can_be_called_in_a_process_that_has_other_children(
     top: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """As `main` is in tests: they are not its own."""
+    """As in these tests, which run other code after `main`."""
     monkeypatch.setattr("tempfile.tempdir", str(top / "t m p"))
     other = subprocess.Popen(["sleep", "60"])
     assert main(["exec", "--", "sh", "-c", "echo $HOME; exit 3"]) == 3

@@ -32,7 +32,7 @@ def test_the_table_has_a_row_for_each_host(capsys: pytest.CaptureFixture[str]) -
 
 
 def test_json_is_a_list_of_objects(capsys: pytest.CaptureFixture[str]) -> None:
-    """All that a host's file says, and its evidence in a word."""
+    """Everything in a host's file, and its evidence."""
     assert main(["hosts", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == list(host_names())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def test_the_example_is_a_skill_to_delete(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It passes `check`, and the first thing it says is to delete it."""
+    """It passes `check`, and its first line says to delete it."""
     assert main(["init", "--cwd", str(tmp_path), "--home", str(tmp_path)]) == 0
     path = tmp_path / ".agents/skills/example/SKILL.md"
     assert capsys.readouterr() == (f"{path}\n", "created an example skill; read it, then delete it\n")

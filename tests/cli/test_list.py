@@ -34,7 +34,7 @@ ENTRY = (
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Four skills in the project, one of them hidden from the model and one that some drop; one is the user's too."""
+    """Create four project skills: one `user-only`, one rejected by some hosts, one also a user skill."""
     monkeypatch.delenv("PROWESS_SKILL_DIR", raising=False)
     monkeypatch.setenv("PATH", "")
     top = tmp_path / "project"
@@ -64,7 +64,7 @@ def data(project: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_the_skills_of_one_agent_are_a_table(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Those that count first; the reason of the others where the description would be, with short paths."""
+    """Active skills first; the others have a reason instead of a description, with short paths."""
     assert run(project, "--host", "prowess") == 0
     assert capsys.readouterr() == (
         """\
@@ -137,7 +137,7 @@ def test_a_shadowed_skill_names_the_winner(project: Path, capsys: pytest.Capture
 
 
 def test_digests_are_computed_only_with_the_option(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Below the table, and in JSON; without one agent there is no place for them."""
+    """Below the table, and in JSON; the matrix has no column for them."""
     folder = project / ".claude/skills/pdf"
     users = project.parent / "home/.claude/skills/pdf"
     assert run(project, "--host", "claude-code", "--digest") == 0
@@ -176,7 +176,7 @@ def test_disabled_skills_are_reported(project: Path, capsys: pytest.CaptureFixtu
     ],
 )
 def test_no_skills_at_all(host: str, hint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing on stdout, exit code 0, and where to put the first one; in JSON empty lists."""
+    """Nothing on stdout, exit code 0, and a hint for the first skill; empty lists in JSON."""
     for name in ("project", "home"):
         (tmp_path / name).mkdir()
     assert run(tmp_path / "project", "--host", host) == 0
@@ -192,7 +192,7 @@ CHOSEN = tuple(argument for host in HOSTS for argument in ("--host", host))
 
 
 def test_the_matrix_has_skills_down_and_agents_across(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the order in which they were named; an empty cell where an agent does not look."""
+    """In the order of the options; a cell is empty if the agent does not search that folder."""
     assert run(project, *CHOSEN) == 0
     assert capsys.readouterr() == (
         """\
@@ -252,7 +252,7 @@ def test_agents_are_detected_by_their_folders_and_programs(
 def test_without_agents_the_observed_ones_are_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And that is said."""
+    """With a message."""
     monkeypatch.setenv("PATH", "")
     (tmp_path / "home").mkdir()
     skill(tmp_path / "project/.agents/skills/csv")
@@ -306,7 +306,7 @@ def test_further_folders_come_from_options_and_the_variable(
 def test_a_folder_that_is_not_there_is_wrong_use(
     option: str, hosts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Said by the option's name, with the path as it was typed."""
+    """The error names the option and the path as typed."""
     assert main(["list", *hosts, option, str(tmp_path / "no\x1b[2Jne")]) == 2
     out, err = capsys.readouterr()
     kind = "file" if option == "--role" else "folder"
@@ -325,7 +325,7 @@ def test_an_unknown_host_is_wrong_use(more: list[str], project: Path, capsys: py
 
 
 def test_findings_of_no_skill_go_to_stderr_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Also where several agents have them."""
+    """Even if several agents have them."""
     (project / ".gemini").mkdir()
     (project / ".gemini/skills").write_text("a file")
     assert run(project, "--host", "gemini-cli") == 0
@@ -369,7 +369,7 @@ def test_very_long_names_and_texts_are_cut(project: Path, capsys: pytest.Capture
 def test_the_last_column_fills_the_terminal(
     width: int, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """But at least twenty cells, as less says nothing."""
+    """But at least twenty cells."""
     skill(project / ".agents/skills/csv", description="word " * 60)
     monkeypatch.setattr(output, "terminal_width", lambda: width)
     assert run(project, "--host", "codex") == 0
@@ -391,7 +391,7 @@ def test_the_width_comes_from_the_terminal(columns: str, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("columns", ["", "0", "-5", "wide", "9" * 5000])
 def test_an_invalid_columns_variable_is_ignored(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And is a hundred where that knows none either."""
+    """It is 100 if the system does not know it either."""
     monkeypatch.setenv("COLUMNS", columns)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
 
@@ -404,7 +404,7 @@ def test_an_invalid_columns_variable_is_ignored(columns: str, monkeypatch: pytes
 
 
 def test_a_program_is_found_on_the_path_like_in_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the folders of PATH, if it can be run, and is no folder."""
+    """In the folders of PATH, if it is executable and not a folder."""
     for name, mode in (("first", 0o644), ("second", 0o755)):
         (tmp_path / name / "folder").mkdir(parents=True)
         (tmp_path / name / "tool").touch(mode)
@@ -456,7 +456,7 @@ def test_any_encoding_of_stdout_will_do(arguments: list[str], encoding: str, pro
 
 
 def reader_gone(project: Path, arguments: list[str]) -> tuple[int, bytes]:
-    """Run the command with a stdout whose reader has already gone."""
+    """Run the command with a stdout whose reader has closed it."""
     reading, writing = os.pipe()
     os.close(reading)
     try:

@@ -65,7 +65,7 @@ hint: set PROWESS_DEBUG=1 to see the traceback, and please report it
     ],
 )
 def test_an_unknown_command_is_wrong_use(words: str, hint: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """With the one that was meant."""
+    """With the most similar command."""
     assert main([words]) == 2
     assert capsys.readouterr() == ("", f"error: unknown command `{words}`\n\nhint: {hint}\n")
 
@@ -74,7 +74,7 @@ def test_an_unknown_command_is_wrong_use(words: str, hint: str, capsys: pytest.C
     "arguments", [["{}"], ["list", "--host", "{}"], ["list", "--{}"], ["hosts", "{}"], ["prompt", "--level", "x={}"]]
 )
 def test_a_hostile_argument_cannot_touch_the_terminal(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """It is written as an escape, like all that comes from elsewhere."""
+    """Control characters are escaped."""
     assert main([argument.format("a\x1b[2J\u202e") for argument in arguments]) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -94,7 +94,7 @@ def test_the_version_is_printed(option: str, capsys: pytest.CaptureFixture[str])
 def test_output_that_cannot_be_written_is_never_a_success(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whatever command it is, also where only help was asked for."""
+    """For every command, also with `--help`."""
     with FULL.open("w") as stdout:
         monkeypatch.setattr(sys, "stdout", stdout)
         assert main([name, "--help"]) == 1

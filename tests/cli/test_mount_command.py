@@ -28,7 +28,7 @@ MOUNT = import_module("prowess.mount._apply")
 
 @pytest.fixture
 def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with two skills that agents see, and three that lie elsewhere in it."""
+    """Create a project with two skills that agents find, and three in other folders."""
     top = tmp_path.resolve()
     project = top / "project"
     (project / ".git").mkdir(parents=True)
@@ -70,7 +70,7 @@ def names(top: Path, root: str = ".claude/skills") -> set[str]:
 
 
 def test_each_skill_is_reported_on_a_line(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where it is and how much; of one that has another name there, also its own."""
+    """With its path and size, and its original name if it was renamed."""
     assert run(top, "pdf", "lib/review/SKILL.md", "notes=lib/notes.md") == 0
     assert capsys.readouterr() == (
         f"""\
@@ -159,7 +159,7 @@ def test_a_skill_is_named_in_many_ways(
 
 
 def test_an_existing_file_is_a_path(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rather than a skill of that name elsewhere; also if a `=` is in it."""
+    """Not the name of a skill; also if it contains a `=`."""
     monkeypatch.chdir(top / "project/lib")
     skill(top / "project/lib/pdf", "pdf", "Another.")
     assert run(top, "pdf", "review", "notes.md") == 0
@@ -217,7 +217,7 @@ def test_mounting_again_replaces_a_mounted_skill(top: Path) -> None:
 
 
 def test_without_validation_invalid_skills_are_mounted(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Links, limits and names count all the same."""
+    """Links, limits and names are still checked."""
     (top / "project/lib/review/SKILL.md").write_text("no front matter\n")
     assert run(top, "lib/review", "--no-validate") == 0
     (top / "project/lib/review/more.md").symlink_to("SKILL.md")
@@ -391,7 +391,7 @@ EMPTY_NAME = "use lower case letters, digits and single hyphens between them"
 
 
 def test_the_home_is_required(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """There is no default: nothing is mounted into one's own home by accident."""
+    """There is no default, so that users do not mount into their own home by accident."""
     assert main(["mount", "pdf"]) == 2
     assert capsys.readouterr() == (
         "",
@@ -480,7 +480,7 @@ def test_json_lists_the_removed_skills(top: Path, capsys: pytest.CaptureFixture[
 
 
 def test_a_home_without_mounted_skills_is_reported(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It is no error to have nothing to remove, and nothing is made for it."""
+    """Nothing to remove is not an error, and no files are created."""
     assert run(top, "--remove") == 0
     assert capsys.readouterr() == ("", f"no mounted skills in {top}/home/.claude/skills\n")
     assert not (top / "home").exists()
@@ -533,7 +533,7 @@ hint: copy what you need from it, then remove the folder
 def test_a_signal_leaves_the_home_as_it_was(
     number: int, code: int, top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Between two copies, with an older skill to be replaced; a second signal changes nothing, nothing is said."""
+    """Between two copies, with an older skill to replace; a second signal changes nothing; no message."""
     assert run(top, "pdf") == 0
     skill(top / "project/.agents/skills/pdf", "pdf", "Changed.")
     before = there(top), (top / "home/.claude/skills/pdf/SKILL.md").read_text()
@@ -559,7 +559,7 @@ def test_a_signal_leaves_the_home_as_it_was(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what a process does with a signal")
 def test_a_signal_ends_the_wait_for_another_process(top: Path) -> None:
-    """As a process of its own, which waits for a folder that is locked."""
+    """As a separate process, which waits for a locked folder."""
     (top / "home/.claude").mkdir(parents=True)
     lock = os.open(top / "home/.claude", os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)

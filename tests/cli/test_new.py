@@ -122,7 +122,7 @@ def test_a_host_has_its_own_folder(project: Path, capsys: pytest.CaptureFixture[
 
 
 def test_dir_may_be_any_folder(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And a word where no agent looks there."""
+    """With a hint if no agent searches it."""
     assert run(project, "a", "--dir", "../my skills") == 0
     assert below(project) == ["my skills/a/SKILL.md"]
     assert "hint: agents do not search this folder" in capsys.readouterr().err

@@ -86,7 +86,7 @@ def test_markdown_and_json_for_any_host(project: Path, capsys: pytest.CaptureFix
 
 
 def test_a_host_s_own_form(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What that client would send; its rules say which copy it is."""
+    """The catalog of that client, with the copy that its rules choose."""
     assert run(project, "--host", "claude-code") == 0
     assert capsys.readouterr().out == f"- csv: Does csv. Use it for csv.\n- pdf: {LONG}\n"
 
@@ -206,7 +206,7 @@ def test_wrong_use_is_an_error(
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_prompt_as_a_process(encoding: str, project: Path) -> None:
-    """In any encoding, JSON in UTF-8; a reader that has gone is no error."""
+    """In any encoding, JSON in UTF-8; a closed pipe is not an error."""
     skill(project / ".claude/skills/csv", description="日本語 → ü")
     command = [sys.executable, "-m", "prowess", "prompt", "--cwd", str(project), "--home", str(project.parent)]
     env = {**os.environ, "PYTHONIOENCODING": encoding}
@@ -225,7 +225,7 @@ def test_prompt_as_a_process(encoding: str, project: Path) -> None:
 
 @pytest.mark.parametrize("form", ["xml", "markdown", "json"])
 def test_no_line_is_a_command_to_a_ci_system(form: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """GitHub's runner obeys `##[` anywhere in a log; JSON says the same in another way."""
+    """GitHub's runner obeys `##[` anywhere in a log; JSON escapes it."""
     skill(project / ".claude/skills/pdf", description="'##[error]forged'")
     assert run(project, "--format", form, "--host", "claude-code") == 0
     shown = capsys.readouterr().out

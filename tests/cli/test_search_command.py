@@ -73,7 +73,7 @@ def test_further_folders_take_part(
 
 
 def test_json_has_the_text_for_the_model(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Name, path and score, and what one would ask next."""
+    """Name, path, score, state, description and excerpt."""
     shown = data(project, "zebra", capsys=capsys)
     assert 2 < shown["results"][0].pop("score") < 3
     assert shown == {
@@ -122,7 +122,7 @@ def test_no_match_is_not_an_error(query: str, shown: str, project: Path, capsys:
 
 
 def test_a_limit_shows_the_best(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Ten where none is named."""
+    """The default is ten."""
     for number in range(8, 15):
         skill(project / f".agents/skills/other-{number}", description="Does something else.")
     for limit, names in ((None, 10), (1, 1), (12, 12), (999_999_999, 15)):
@@ -192,7 +192,7 @@ def test_hostile_skills_cannot_touch_the_terminal(
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_search_as_a_process(encoding: str, project: Path) -> None:
-    """Data on stdout in any encoding; a query of bytes that are no text; a reader that has gone is no error."""
+    """Data on stdout in any encoding; an invalid query in bytes; a closed pipe is not an error."""
     skill(project / ".agents/skills/größe", description="Misst 日本.")
     command: list[str | bytes] = [
         sys.executable,

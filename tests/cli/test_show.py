@@ -77,7 +77,7 @@ findings
 
 
 def test_json_is_the_entry_and_more(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What `list --json` says of a skill, with digest, files, fields, tokens and lines."""
+    """The keys of `list --json`, with digest, files, fields, tokens and lines."""
     assert run(project, "pdf", "--json") == 0
     shown = json.loads(capsys.readouterr().out)
     main(["list", "--json", "--host", "prowess", "--cwd", str(project), "--home", str(project.parent / "home")])
@@ -100,7 +100,7 @@ def test_json_is_the_entry_and_more(project: Path, capsys: pytest.CaptureFixture
 
 
 def test_any_skill_is_shown_by_its_path(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder or flat file that no root holds; a flat one has no digest of its own."""
+    """A folder or single file outside of all roots; a single file has no digest."""
     (project / "flat.md").write_text("---\nname: flat\ndescription: Is flat.\n---\nDo it.\n")
     assert run(project, "flat.md", "--json") == 0
     shown = json.loads(capsys.readouterr().out)

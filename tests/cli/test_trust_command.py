@@ -31,7 +31,7 @@ TRUSTED = "trusted: its tools and scripts may be used until a file in its folder
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with a skill that wants much, one that wants nothing, and one of the user's own."""
+    """Create a project with a skill with tools and scripts, one without, and a user skill."""
     top = tmp_path.resolve() / "project"
     (top / ".git").mkdir(parents=True)
     pdf = skill(
@@ -103,7 +103,7 @@ def test_a_skill_is_shown_before_it_is_trusted(project: Path, capsys: pytest.Cap
 
 
 def test_a_skill_that_wants_nothing_says_so(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each line is there all the same."""
+    """Every line is printed."""
     assert run(project, "xls") == 0
     assert (
         capsys.readouterr().out
@@ -157,7 +157,7 @@ def test_a_skill_has_many_names(name: str, project: Path) -> None:
 def test_a_skill_in_any_folder_is_trusted_by_its_path(
     name: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Also where no agent looks; what a folder that is named later holds needs trust as well."""
+    """Also in a folder that no agent searches; skills of `--skill-dir` need trust as well."""
     skill(project / "lib/zip")
     shown = data(project, name.format(project), capsys=capsys)
     assert (shown["name"], shown["scope"], shown["path"]) == ("zip", "extra", f"{project}/lib/zip/SKILL.md")
@@ -168,7 +168,7 @@ def test_a_skill_in_any_folder_is_trusted_by_its_path(
 def test_a_skill_of_one_s_own_needs_no_trust(
     form: list[str], project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says so, ends well and records nothing."""
+    """A message says so, the exit code is 0, and nothing is recorded."""
     assert run(project, "mine", *form) == 0
     out, err = capsys.readouterr()
     if form:
@@ -368,7 +368,7 @@ def test_a_skill_that_changes_before_confirmation_is_not_trusted(
 
 
 def test_trust_as_a_process(project: Path) -> None:
-    """Without a terminal it does not ask, also if there is no stdin; with one it does."""
+    """Without a terminal or without stdin it does not ask; with a terminal it does."""
     command = [sys.executable, "-m", "prowess", "trust", "pdf", *where(project)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, shown(project), TRUSTED)
@@ -390,7 +390,7 @@ def test_trust_as_a_process(project: Path) -> None:
 
 
 def test_an_empty_list_is_valid(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Nothing on stdout; where it would be is said."""
+    """Nothing on stdout; stderr has the path of the record."""
     file = f"{os.environ['PROWESS_CONFIG_DIR']}/trust.json"
     assert run(project, "--list") == 0
     assert capsys.readouterr() == ("", f"0 trusted skills, recorded in {file}\n")
@@ -427,7 +427,7 @@ xls    changed  {DAY}  {start["xls"]}  {folder(project, "xls")}
 
 @pytest.mark.parametrize("name", ["pdf", "project:pdf", "{folder}", ".agents/skills/pdf", "{seal}", "{letters}"])
 def test_a_skill_is_trusted_no_longer(name: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """By what it is called here, or by what is on record; said on stderr."""
+    """By its name here, or as in the record; reported on stderr."""
     run(project, "pdf")
     run(project, "xls")
     row = Trust().all()[0]

@@ -240,7 +240,7 @@ def test_show_lists_the_origin_of_each_part(top: Path, capsys: pytest.CaptureFix
 
 
 def test_show_lists_the_findings_of_a_role(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """What can be shown is shown all the same; a file that is no role is wrong use."""
+    """Valid parts are still shown; a file that is not a role is wrong use."""
     (top / "role.yml").write_text(GOOD + "skils: []\n")
     code, out, _ = typed(capsys, "show", "role.yml")
     assert code == 0

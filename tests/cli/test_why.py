@@ -211,7 +211,7 @@ def test_hostile_names_cannot_touch_the_terminal(
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_why_as_a_process(encoding: str, project: Path) -> None:
-    """Data on stdout in any encoding; a reader that has gone is no error."""
+    """Data on stdout in any encoding; a closed pipe is not an error."""
     skill(project / ".agents/skills/größe-日本", description="Use: →")
     command = [sys.executable, "-m", "prowess", "why", "größe-日本", "--cwd", str(project), "--host", "pi"]
     env = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "1"}

@@ -56,7 +56,7 @@ def problems(suite: Suite) -> list[str]:
 
 
 def only(here: Path, text: str | bytes) -> Case:
-    """Return the case that a file holds, of which nothing may be wrong."""
+    """Return the case in a file; there must be no findings."""
     put(here, text)
     suite = load_suite(here)
     assert problems(suite) == []
@@ -436,7 +436,7 @@ def configured(here: Path, text: str | bytes) -> Suite:
 
 
 def test_there_need_be_no_config(here: Path) -> None:
-    """Then a case may take thirty seconds, and has no variables of its own."""
+    """The default is thirty seconds and no variables."""
     put(here, GOOD)
     suite = load_suite(here)
     assert (suite.findings, suite.timeout, dict(suite.env)) == ((), 30.0, {})
@@ -600,7 +600,7 @@ def test_a_case_is_chosen_by_its_name_or_its_file(here: Path) -> None:
 
 @pytest.mark.parametrize("link", ["tests", "tests/cases", "tests/cases/a.yaml", "tests/test-config.json"])
 def test_a_link_is_not_followed(link: str, here: Path) -> None:
-    """Not even one that leads to a good file inside the skill."""
+    """Not even one to a valid file inside the skill."""
     configured(here, '{"version": 1}')
     path = here / link
     path.rename(here / "elsewhere")
@@ -634,7 +634,7 @@ def test_special_files_are_reported_and_never_waited_for(here: Path) -> None:
 
 
 def test_a_file_instead_of_the_folder_of_cases_is_reported(here: Path) -> None:
-    """It holds none."""
+    """It has no cases."""
     (here / "tests/cases").rmdir()
     (here / "tests/cases").write_text("")
     assert problems(load_suite(here)) == [
@@ -664,7 +664,7 @@ def test_eleven_thousand_files_are_too_many(here: Path) -> None:
 
 
 def test_a_file_name_that_is_not_utf_8_is_valid(here: Path) -> None:
-    """Its name can be shown all the same."""
+    """Its name is safe to show."""
     name = os.fsdecode(b"\xff\x1b[2J.yaml")
     put(here, GOOD, name)
     put(here, GOOD, "z.yaml")

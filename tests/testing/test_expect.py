@@ -86,7 +86,7 @@ def test_line_endings_are_normalized_on_both_sides(output: str, wanted: str) -> 
 
 
 def test_each_stream_is_looked_at_alone() -> None:
-    """What is on one is not on the other; nor does anything begin on one and end on the other."""
+    """A text in one is not in the other, and no text begins in one and ends in the other."""
     assert [kind for kind, _ in failures_of(ended("", "x"), stdout_contains=("x",))] == ["stdout-contains"]
     assert [kind for kind, _ in failures_of(ended("x", ""), stderr_contains=("x",))] == ["stderr-contains"]
     assert failures_of(ended("ends in ER", "ROR at its start"), not_contains=("ERROR", "ER\nROR")) == []
@@ -136,7 +136,7 @@ def test_output_that_is_not_utf_8_is_still_compared() -> None:
 
 
 def test_messages_are_safe_to_show() -> None:
-    """Neither an output nor a case reaches a terminal as it is."""
+    """Outputs and texts of cases are escaped."""
     evil = "\x1b]0;x\x07\u202e"
     found = failures_of(
         ended(f"{evil} ok", evil, 1),

@@ -139,7 +139,7 @@ def test_scalars_of_one_type_and_value_match(expected: Any, output: str) -> None
 
 @pytest.mark.parametrize(("expected", "output"), OTHER, ids=lambda value: repr(value)[:25])
 def test_other_scalars_do_not(expected: Any, output: str) -> None:
-    """Neither another type nor another value, however near."""
+    """No other type and no other value, however similar."""
     assert len(differences_of(expected, output)) == 1
 
 
@@ -193,7 +193,7 @@ def test_long_values_are_cut_short() -> None:
 
 
 def test_messages_are_safe_to_show() -> None:
-    """Nothing of an output reaches a terminal as it is; nor of a key."""
+    """Outputs and keys are escaped."""
     (words,) = differences_of("a", '"\u202e\\u001b[31m\x7f"')
     assert words == '$ is "\\u202e\\u001b[31m\\x7f", not "a"'
     (words,) = differences_of({"\u202e\x1b": 1}, "{}")
@@ -236,7 +236,7 @@ def test_a_value_matches_itself(value: Any) -> None:
 
 @given(_VALUE, _KEY, _VALUE)
 def test_additional_keys_are_allowed(value: Any, key: str, more: Any) -> None:
-    """In an object, and in one that is in an array."""
+    """In an object, also inside an array."""
     wider = {"a": value, **({} if key == "a" else {key: more})}
     assert differences_of({"a": value}, json.dumps(wider)) == []
     assert differences_of([{"a": value}], json.dumps([wider])) == []
@@ -245,7 +245,7 @@ def test_additional_keys_are_allowed(value: Any, key: str, more: Any) -> None:
 
 @given(_SCALAR, _SCALAR)
 def test_scalars_match_both_ways_or_neither(one: Any, other: Any) -> None:
-    """And only where JSON has them for one value."""
+    """And only if JSON compares them as equal."""
     ways = {not list(differences(one, other)), not list(differences(other, one))}
     assert len(ways) == 1
     if ways == {True}:

@@ -82,7 +82,7 @@ def test_a_skill_below_is_chosen_as_any_test_is(project: Path, pytester: pytest.
 
 
 def test_the_statuses_of_cases_are_those_of_tests(project: Path, pytester: pytest.Pytester) -> None:
-    """What could not run is an error, what timed out a failure that says so."""
+    """A case that could not run is an error, a time-out is a failure with that message."""
     cases: dict[str, Any] = {
         "good": "true",
         "bad": "false",
@@ -147,7 +147,7 @@ def test_ignored_folders_are_not_collected(option: str, project: Path, pytester:
 def test_a_project_without_skills_notices_nothing(
     project: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A `tests/cases/x.yaml` is its own business; hidden folders are passed by, and nothing of ours is loaded."""
+    """Its `tests/cases/x.yaml` and hidden folders are ignored, and Prowess is not loaded."""
     (project / "tests/cases").mkdir(parents=True)
     (project / "tests/cases/x.yaml").write_text("[broken")
     (project / ".claude/skills").mkdir(parents=True)
@@ -184,7 +184,7 @@ def test_other_files_beside_cases_are_left_alone(project: Path, pytester: pytest
 
 @pytest.mark.parametrize("wrong", ["tests/test-config.json", "tests/cases/z.yaml"])
 def test_a_wrong_file_is_an_error_of_collection(wrong: str, project: Path, pytester: pytest.Pytester) -> None:
-    """With its place; nothing of that skill is run, as with `prowess test`, nor of others, as pytest has it."""
+    """With its place; as in `prowess test` that skill is not tested, and pytest stops before all others."""
     folder = write_suite(project / "bad", {"a": f"touch {project}/ran"})
     (folder / wrong).write_text("{\n")
     write_suite(project / "good", {"a": "true"})
@@ -235,7 +235,7 @@ def test_strict_suites_are_fit_for_it(project: Path, pytester: pytest.Pytester) 
 
 
 def test_hostile_output_is_escaped(project: Path, pytester: pytest.Pytester) -> None:
-    """Not to the terminal, nor as a command to the system that runs pytest; `prowess test` shows it so, too."""
+    """It neither controls a terminal nor commands a CI system; the same in `prowess test`."""
     line = r"printf 'a\033[2J\000b\n::error::x\n##[add-mask]a\n'; printf '\033]0;t\007' >&2; exit 3"
     write_suite(project / "pdf", {"a": line})
     shown = run(pytester, "--color=no").stdout.str()
@@ -245,7 +245,7 @@ def test_hostile_output_is_escaped(project: Path, pytester: pytest.Pytester) -> 
 
 
 def test_a_file_of_a_skill_that_is_not_utf_8_is_reported(project: Path, pytester: pytest.Pytester) -> None:
-    """And what we say is neutral."""
+    """And the message is escaped."""
     folder = write_suite(project / "pdf", {"a": {"command": "true", "stdout-contains": ["\x1b[2J"]}})
     result = run(pytester)
     assert result.ret in (1, 2)
@@ -255,7 +255,7 @@ def test_a_file_of_a_skill_that_is_not_utf_8_is_reported(project: Path, pytester
 
 
 def test_an_invalid_skill_can_be_tested(project: Path, pytester: pytest.Pytester) -> None:
-    """Also one whose SKILL.md is wrong is tested; a skill without tests is nothing."""
+    """A skill with an invalid SKILL.md is tested too; a skill without tests is ignored."""
     (write_suite(project / "pdf", {"a": "true"}) / "SKILL.md").write_text("")
     skill(project / "plain")
     assert outcomes(run(pytester)) == {"passed": 1}

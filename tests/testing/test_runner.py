@@ -76,7 +76,7 @@ def test_a_command_runs_in_the_root_of_a_fresh_copy(tmp_path: Path, sandbox: str
 
 
 def test_cases_do_not_see_each_other(tmp_path: Path, sandbox: str) -> None:
-    """Neither in the copy, nor in what is their home, nor in the folder for temporary files."""
+    """Not in the copy, not in the home, and not in the temporary directory."""
     leave = 'for at in . "$HOME"; do test ! -e $at/mark || exit 9; touch $at/mark || exit 8; done'
     cases = {f"c{number}": leave for number in range(6)}
     for jobs in (1, 3):
@@ -105,7 +105,7 @@ def test_the_skill_stays_clean(tmp_path: Path, place: Path, sandbox: str) -> Non
 
 
 def test_in_a_sandbox_the_skill_itself_is_hidden(tmp_path: Path) -> None:
-    """Nor anything else of this user's."""
+    """And all other files of this user."""
     (tmp_path / "secret").write_text("secret")
     command = f"ls {tmp_path}; cat {tmp_path}/secret; touch {tmp_path}/new; touch {tmp_path}/pdf/new"
     (result,) = results_of(tmp_path / "pdf", {"a": command}, sandbox=require_backend("bwrap")).values()
@@ -115,7 +115,7 @@ def test_in_a_sandbox_the_skill_itself_is_hidden(tmp_path: Path) -> None:
 
 
 def test_a_case_cannot_make_the_cleanup_remove_other_files(tmp_path: Path, sandbox: str) -> None:
-    """It puts links where folders of its copy were; what removes the copy removes the links."""
+    """It replaces folders of its copy by links; the cleanup removes only the links."""
     spoil = (
         f'rm -r scripts; ln -s {tmp_path}/pdf/scripts scripts; cd "$HOME"; mv pdf moved; ln -s {tmp_path}/pdf pdf; :'
     )
@@ -129,7 +129,7 @@ def test_a_case_cannot_make_the_cleanup_remove_other_files(tmp_path: Path, sandb
 
 @pytest.mark.parametrize("name", ["python", "python3"])
 def test_python_always_resolves(name: str, tmp_path: Path, sandbox: str) -> None:
-    """To the one that runs Prowess, also where a skill's own PATH is empty or leads elsewhere."""
+    """They are the Python that runs Prowess, even if the skill sets PATH to something else."""
     for number, config in enumerate(({}, {"env": {"PATH": ""}}, {"env": {"PATH": "/nowhere"}})):
         command = f"{name} -c 'import sys; print(sys.version)'"
         (result,) = results_of(tmp_path / f"s{number}", {"a": command}, config, sandbox=sandbox).values()
@@ -137,7 +137,7 @@ def test_python_always_resolves(name: str, tmp_path: Path, sandbox: str) -> None
 
 
 def test_an_empty_path_has_no_other_commands(tmp_path: Path, sandbox: str) -> None:
-    """What is not found is said."""
+    """A missing command is reported."""
     (result,) = results_of(tmp_path / "s", {"a": "ls"}, {"env": {"PATH": ""}}, sandbox=sandbox).values()
     assert (result.status, result.exit_code) == ("failed", 127)
     assert result.failures[0].message == "the exit code is 127 (command not found), not 0"
@@ -151,7 +151,7 @@ def test_without_stdin_the_input_is_at_its_end(given: dict[str, Any], tmp_path: 
 
 
 def test_the_command_reads_the_stdin_of_the_case(tmp_path: Path, sandbox: str) -> None:
-    """To the byte; also if the command does not read it, and if it is more than a pipe holds."""
+    """Byte by byte; also if the command does not read it, and if it is larger than a pipe's buffer."""
     text = "ä\n" * 50_000
     cases = {"a": {"command": "wc -c", "stdin": text}, "b": {"command": "true", "stdin": text}}
     results = results_of(tmp_path / "s", cases, sandbox=sandbox)
@@ -216,7 +216,7 @@ def test_a_time_out_is_its_own_status(tmp_path: Path, sandbox: str) -> None:
 
 
 def test_processes_left_running_are_killed_and_the_case_counts(tmp_path: Path, sandbox: str) -> None:
-    """Also where it holds the output open, or has a session of its own."""
+    """Even if it keeps the output open, or has its own session."""
     mark = f"mark-{tmp_path.name}-{sandbox}"
     command = f"M={mark} sleep 600 & (M={mark} setsid sleep 600 >/dev/null 2>&1 &); echo done"
     (result,) = results_of(
@@ -237,7 +237,7 @@ def test_a_missing_command_is_a_failure_with_its_reason(tmp_path: Path, sandbox:
 
 
 def test_a_flood_is_cut_and_counts(tmp_path: Path) -> None:
-    """What is kept is a mebibyte of each stream; what it holds is found, what is not kept is not passed over."""
+    """The first MiB of each output is kept and searched; if more is cut off, `not-contains` fails."""
     flood = "head -c 30000000 /dev/zero | tr '\\0' x; head -c 3000000 /dev/zero | tr '\\0' y >&2; echo END"
     cases = {
         "a": {"command": f"echo BEGIN; {flood}", "stdout-contains": ["BEGIN"]},
@@ -541,7 +541,7 @@ def test_trust_does_not_replace_a_sandbox_that_was_requested(bare: Path, capsys:
 
 
 def test_no_file_of_a_project_can_turn_the_sandbox_off(bare: Path) -> None:
-    """Not by a program that calls itself bwrap, nor by a variable of its config."""
+    """Not by a program called bwrap, and not by a variable in its config."""
     (bare / "bwrap").write_text("#!/bin/sh\nexit 7\n")
     (bare / "bwrap").chmod(0o755)
     (bare / "tests/test-config.json").write_text('{"version": 1, "env": {"PATH": ".", "PROWESS_SANDBOX": "none"}}')
@@ -589,7 +589,7 @@ def test_a_report_is_in_the_shape_of_the_json(tmp_path: Path) -> None:
 
 
 def test_without_cases_no_thread_starts(tmp_path: Path) -> None:
-    """Nor an error."""
+    """And is not an error."""
     assert run_suites([], sandbox="none") == TestReport()
     assert run_suites([load_suite(write_suite(tmp_path / "s", {}))], sandbox="none").counts["cases"] == 0
 

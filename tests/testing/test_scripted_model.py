@@ -62,7 +62,7 @@ IN_PYTHON: list[dict[str, Any]] = [
 
 
 def test_a_script_is_a_file_or_a_list(tmp_path: Path) -> None:
-    """Of mappings as the file has them, or of the values they mean: all the same."""
+    """Of mappings as in the file, or of `Step` and `Call` values, with the same result."""
     path = file(tmp_path, WRITTEN)
     scripts: list[Any] = [path, str(path), IN_PYTHON, STEPS, [*STEPS], [IN_PYTHON[0], *STEPS[1:]]]
     for script in scripts:
@@ -70,14 +70,14 @@ def test_a_script_is_a_file_or_a_list(tmp_path: Path) -> None:
 
 
 def test_after_the_last_step_the_last_say_is_repeated(tmp_path: Path) -> None:
-    """Also where a call comes after it."""
+    """Even if a call comes after it."""
     model = ScriptedModel(file(tmp_path, "- say: one\n- say: two\n- call: now\n"))
     assert [model.step(number).say for number in range(6)] == ["one", "two", "", "two", "two", "two"]
     assert model.step(2).calls == (Call(tool="now"),)
 
 
 def test_a_script_that_never_says_anything_ends() -> None:
-    """With words, rather than with an empty answer that a framework would ask for again."""
+    """As an error, because a framework would retry an empty answer."""
     model = ScriptedModel([{"call": "now"}])
     with pytest.raises(ConfigError, match=r"^the script has only 1 step, but the model is called again$") as caught:
         model.step(1)
@@ -109,7 +109,7 @@ def test_an_argument_has_the_type_it_has_in_json(typed: str, value: object, tmp_
 
 
 def test_a_say_is_the_text_as_typed(tmp_path: Path) -> None:
-    """Also where it looks like something else."""
+    """Even if it looks like another type."""
     script = file(tmp_path, "- say: 12\n- say: yes\n- say: ''\n- say: |\n    a\n\n    b\n- say: 'null'\n")
     assert [step.say for step in ScriptedModel(script).steps] == ["12", "yes", "", "a\n\nb\n", "null"]
 
@@ -250,7 +250,7 @@ def test_messages_are_safe_to_show(tmp_path: Path) -> None:
 
 
 def test_a_script_needs_no_framework_and_says_which_one_is_missing() -> None:
-    """Reading one loads none; asking for a model tells what to install."""
+    """Reading a script loads none; asking for a model names the extra to install."""
     code = """
 import sys
 sys.modules["pydantic_ai"] = None

@@ -55,7 +55,7 @@ def printed(text: str, project: Path) -> str:
 
 
 def test_the_examples_on_the_page_work(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its cases are read, run, and end as it shows; the one that fails comes later than the others."""
+    """Its cases run with the output on the page; the failing case is added later."""
     later = project / ".agents/skills/slug/tests/cases/04-accents.yaml"
     hidden = later.rename(project / "hidden")
     shown = [block for block in blocks("text") if block.startswith("$ prowess test")]

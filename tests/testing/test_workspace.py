@@ -67,13 +67,13 @@ def test_a_copy_has_everything_except_cases_and_git(made: Path) -> None:
 
 
 def test_tests_that_hold_nothing_else_are_left_out(tmp_path: Path) -> None:
-    """There is no empty folder in their place."""
+    """No empty folder is left."""
     with workspace(scan_contents(str(write_suite(tmp_path / "pdf", {"a": "true"}, {})))) as (_, copy):
         assert os.listdir(copy) == ["SKILL.md"]
 
 
 def test_a_copy_can_be_changed_and_other_copies_do_not(made: Path) -> None:
-    """Also where the skill is read-only; the folder is this user's alone, and no file is set-uid."""
+    """Even if the skill is read-only; only its user has access to the folder, and no file is set-uid."""
     (made / "scripts/run").chmod(0o4555)
     (made / "scripts").chmod(0o555)
     with workspace(scan_contents(str(made))) as (top, copy):
