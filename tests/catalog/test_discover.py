@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from prowess.catalog._fingerprints import Fingerprints
+    from prowess.hosts import Host
 
 TICK = 0.012
 """Seconds: longer than a tick of a file system's clock."""
@@ -65,7 +66,7 @@ class CachedDiscovery:
         monkeypatch.setattr(prowess.catalog._precedence, "resolve_skills", counting)
         monkeypatch.setattr(Cache, "store", recording)
 
-    def discover(self, host: str = "prowess", **extra: Any) -> Catalog:
+    def discover(self, host: str | Host = "prowess", **extra: Any) -> Catalog:
         named = {"home": self.top / "home", "env": self.env, **extra}
         return discover(named.pop("cwd", self.top / "repo"), host, **named)
 
@@ -581,7 +582,7 @@ def test_no_folder_is_created_without_a_cache(cached: CachedDiscovery) -> None:
     time.sleep(TICK)
     cached.discover(cache=False)
     cached.discover(env={**cached.env, "PROWESS_NO_CACHE": "1"})
-    cached.discover(load_host("prowess"))  # type: ignore[arg-type]
+    cached.discover(load_host("prowess"))
     assert not cached.folder.exists()
 
 
