@@ -155,7 +155,7 @@ def moved(to: str) -> Callable[[Parts], object]:
 
 INVALID: dict[str, Callable[[Parts], object]] = {
     "a column too few": lambda parts: parts.columns.pop(),
-    "template of another value": column_of(6, ["2"]),
+    "unknown rule of the host": column_of(6, ["colour"]),
     "a column too many": lambda parts: parts.columns.append([]),
     "no column": lambda parts: parts.columns.clear(),
     "a name too few": lambda parts: parts.columns[0].pop(),

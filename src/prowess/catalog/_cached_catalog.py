@@ -3,12 +3,12 @@
 Names, descriptions and states are stored, and other attributes if they differ from those of most skills. The rest is
 read from the disk when a caller asks for it.
 
-    columns      = names descriptions paths root_numbers clean_flags scan_roots template
+    columns      = names descriptions paths root_numbers clean_flags scan_roots host_rules
     paths        = empty if the skills' files are all that was opened, in the same order
     root_numbers = for each skill the number of its scan root, from 0
     clean_flags  = for each skill "1" (no findings), "0" (its findings are in `extra`) or "" (findings not known)
     scan_roots   = for each scan root its path, scope and namespace
-    template     = "1" if the host has its own template, else empty
+    host_rules   = "template" and "budget", if the host has its own
     extra        = empty, or JSON: `odd` (number of a skill to its unusual attributes), `findings` (of no single skill)
 """
 
@@ -65,6 +65,7 @@ _UNUSUAL_TYPES: Mapping[str, Collection[object]] = {
     "findings": frozenset((list,)),
 }
 _NOTHING_UNUSUAL: Mapping[str, Any] = {}
+_HOST_RULES = frozenset(("template", "budget"))
 _STATES, _CLEAN_FLAGS = frozenset(State), frozenset(("", "0", "1"))
 _FINDING_TYPES: Mapping[str, Collection[object]] = {
     "code": _TEXT,
@@ -138,11 +139,10 @@ class CachedCatalog:
             raise ValueError("columns of different length")
         triples = zip(scan_roots[::3], scan_roots[1::3], scan_roots[2::3], strict=True)
         self.scan_roots = {str(at): scan_root for at, scan_root in enumerate(triples)}
-        template = cached.column(6)
-        if template not in ([], ["1"]):
-            raise ValueError("unknown template")
-        self.has_host_template = bool(template)
-        """Whether the host has its own form for the block that a model gets."""
+        self.host_rules = frozenset(cached.column(6))
+        """`template` and `budget`, if the host has its own for the block that a model gets."""
+        if not self.host_rules <= _HOST_RULES:
+            raise ValueError("unknown rule of a host")
         self._cached = cached
         self._descriptions: list[str] = []
         self._without_description: list[Entry] = []

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ._roots import ScanRoot
     from ._settings import Settings
 
-__all__ = ["Catalog"]
+__all__ = ["Catalog", "host_rules"]
 
 
 class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
@@ -58,15 +58,15 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
         return tuple(entry for entry in self.skills if entry.state is State.ACTIVE)
 
     @property
-    def has_host_template(self) -> bool:
-        """Whether the host has its own form for the block that a model gets.
+    def host_rules(self) -> frozenset[str]:
+        """`template` and `budget`, if the host has its own for the block that a model gets.
 
         A catalog from the cache knows this without loading its host.
         """
         if self.get_if_loaded("host") is None:
             loader, _ = self.source
-            return bool(loader.has_host_template)
-        return self.host.template.entry != ""
+            return frozenset(loader.host_rules)
+        return host_rules(self.host)
 
     def explain(self, reference: str) -> tuple[Entry, ...]:
         """Return every skill that a reference matches, with its digest, the winner first.
@@ -141,6 +141,12 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
             else "`prowess list` shows all skills"
         )
         return SkillNotFoundError(f"no skill is called {quoted(reference)} for host `{self.host.name}`", hint=hint)
+
+
+def host_rules(host: Host) -> frozenset[str]:
+    """Return `template` and `budget`, if a host has its own for the block that a model gets."""
+    rules = {"template": bool(host.template.entry), "budget": bool(host.budget.limit)}
+    return frozenset(name for name, has_rule in rules.items() if has_rule)
 
 
 def _with_digests(entries: Iterable[Entry]) -> tuple[Entry, ...]:

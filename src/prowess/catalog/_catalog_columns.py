@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._cached_catalog import COLUMN_ATTRIBUTES, EMPTY_REQUIREMENTS, UNUSUAL_ATTRIBUTES, without_namespace
+from ._catalog import host_rules
 from ._entry import State
 
 TYPE_CHECKING = False
@@ -49,7 +50,7 @@ def encode_columns(resolved: ResolvedSkills, files: list[str]) -> tuple[list[lis
         root_numbers,
         clean_flags,
         [part or "" for scan_root in scan_roots for part in scan_root],
-        ["1"] if resolved.host.template.entry else [],
+        sorted(host_rules(resolved.host)),
     ]
     extra = b""
     if unusual or resolved.findings:

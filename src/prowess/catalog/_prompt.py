@@ -84,7 +84,8 @@ def render(
     levels = levels or {}
     entries = catalog.active
     _check_options(entries, format, budget, unit, levels)
-    host_block = format is None and catalog.has_host_template
+    host_rules = catalog.host_rules
+    host_block = format is None and "template" in host_rules
     write = _host_writer(catalog) if host_block else _WRITERS[format or "xml"]
     ceilings = [min(LEVELS.index(levels.get(entry.name, "full")), _FULL) for entry in entries]
     pinned = [levels.get(entry.name) == "pin" for entry in entries]
@@ -97,7 +98,7 @@ def render(
         shortened=tuple(
             entry.name
             for entry, level in levels_shown
-            if _is_shortened(entry, level) or (entry.rule == "budget" and catalog.host.budget.limit)
+            if _is_shortened(entry, level) or ("budget" in host_rules and entry.rule == "budget")
         ),
         omitted=tuple(entry.name for entry, level in zip(entries, plan, strict=True) if not level),
         chars=len(text),
