@@ -82,7 +82,7 @@ BROKEN: dict[str, tuple[str, str]] = {
         FLAT_ROLE + "tools:\n- type: http\n",
         "5:3: missing key `tools[0].base_url` (add `base_url: ...`)",
     ),
-    "http does what is no method": (
+    "http has an unknown method": (
         FLAT_ROLE + "tools:\n- type: http\n  base_url: https://example.com\n  allowed_methods: [GRAB]\n",
         "7:20: invalid value `GRAB` in `tools[0].allowed_methods` (use one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS)",
     ),
