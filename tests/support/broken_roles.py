@@ -38,7 +38,7 @@ BROKEN: dict[str, tuple[str, str]] = {
         FLAT_ROLE + "auto_skills: {max_skills: 201}\n",
         "4:27: `auto_skills.max_skills` is a number (`201`), not a whole number from 1 to 200",
     ),
-    "max_skills is nothing": (
+    "max_skills is zero": (
         FLAT_ROLE + "auto_skills: {max_skills: 0}\n",
         "4:27: `auto_skills.max_skills` is a number (`0`), not a whole number from 1 to 200",
     ),
@@ -70,7 +70,7 @@ BROKEN: dict[str, tuple[str, str]] = {
         FLAT_ROLE + "tools:\n- type: filesytem\n",
         "5:9: unknown tool type `filesytem` (did you mean `filesystem`?)",
     ),
-    "tool like no other": (
+    "unknown tool without a similar name": (
         FLAT_ROLE + "tools:\n- type: telepathy\n",
         f"5:9: unknown tool type `telepathy` (the types are {_TYPES})",
     ),
@@ -78,7 +78,7 @@ BROKEN: dict[str, tuple[str, str]] = {
         FLAT_ROLE + "tools:\n- type: filesystem\n  root: .\n",
         "6:3: unknown key `tools[0].root` (did you mean `root_path`?)",
     ),
-    "http goes nowhere": (
+    "http has no base_url": (
         FLAT_ROLE + "tools:\n- type: http\n",
         "5:3: missing key `tools[0].base_url` (add `base_url: ...`)",
     ),
