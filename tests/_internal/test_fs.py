@@ -53,6 +53,13 @@ def test_a_file_is_replaced_in_one_step(tmp_path: Path) -> None:
     assert [(item.name, item.read_text()) for item in tmp_path.iterdir()] == [("file", "new")]
 
 
+@pytest.mark.parametrize("name", ["n" * 250, "\U0001f600" * 62], ids=["ascii", "four bytes"])
+def test_a_file_with_a_long_name_is_replaced(tmp_path: Path, name: str) -> None:
+    """The name of the new file is shorter than the system's limit of 255 bytes."""
+    atomic_replace(str(tmp_path / name), b"new")
+    assert [item.name for item in tmp_path.iterdir()] == [name]
+
+
 def test_a_replaced_file_is_private_unless_a_mode_is_given(tmp_path: Path) -> None:
     atomic_replace(str(tmp_path / "private"), b"x")
     atomic_replace(str(tmp_path / "shared"), b"x", mode=0o640)

@@ -174,7 +174,7 @@ def replacement_file(
     staged_dir_fd = dir_fd if staged_dir_fd is None else staged_dir_fd
     if staged is None:
         folder, name = os.path.split(path)
-        staged = os.path.join(folder, f".{name[:64]}.{os.urandom(8).hex()}.tmp")
+        staged = os.path.join(folder, f".{name[:32]}.{os.urandom(8).hex()}.tmp")
     else:
         with suppress(FileNotFoundError):
             os.unlink(staged, dir_fd=staged_dir_fd)
