@@ -31,8 +31,7 @@ from prowess.cli._commands import COMMANDS
 from prowess.cli._host_rules import FOLDERS_TITLE, describe_rules
 from prowess.cli.hosts import folders as skills_folders
 from prowess.findings import CODES
-from prowess.hosts import _host as host_module
-from prowess.hosts import host_names, load_host
+from prowess.hosts import _host as host_module, host_names, load_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

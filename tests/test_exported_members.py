@@ -70,7 +70,7 @@ def run_in_new_interpreter(code: str) -> str:
 
 def test_the_public_names_are_these() -> None:
     """The list is a promise: a name that is added to `prowess` is added here too."""
-    assert prowess.__all__ == list(PUBLIC_NAMES)
+    assert sorted(import_module("prowess").__all__) == sorted(PUBLIC_NAMES)
 
 
 @pytest.mark.parametrize(("name", "module"), PUBLIC_NAMES.items())
@@ -110,15 +110,15 @@ ROOMS = sorted(
 
 
 @pytest.mark.parametrize("room", ROOMS, ids=lambda path: path.name)
-def test_a_package_exports_the_same_names_in_all_three_places(room: Path) -> None:
-    """`__all__`, the imports for type checkers and the names that are loaded on first use; each name can be loaded."""
+def test_type_checkers_see_the_names_of_a_package(room: Path) -> None:
+    """The names that are loaded on first use, which are also its `__all__`; each one can be loaded."""
     source = (room / "__init__.py").read_text(encoding="utf-8")
     package = import_module(".".join(room.relative_to(Path(__file__).parents[1] / "src").parts))
     typed: dict[str, str] = {}
     loaded: dict[str, str] = {}
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.level:
-            typed.update({name.name: str(node.module) for name in node.names})
+            typed.update({name.name: str(node.module) for name in node.names if name.asname == name.name})
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "lazy_exports":
             table: dict[str, tuple[str, ...]] = ast.literal_eval(node.args[1])
             loaded.update({name: module for module, names in table.items() for name in names})

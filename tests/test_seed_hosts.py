@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from prowess.catalog import _prompt as prompt
-from prowess.catalog import discover
+from prowess.catalog import _prompt as prompt, discover
 from prowess.hosts import load_host
 from support.skills import FakeMachine, entry_in_folder, finding_codes, make_machine, skill
 

@@ -8,97 +8,57 @@ import sys
 
 TYPE_CHECKING = False  # true for type checkers; importing `typing` would take longer than this whole file
 if TYPE_CHECKING:
-    from ._internal.files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES
+    from ._internal.files import (
+        MAX_SKILL_FILE_BYTES as MAX_SKILL_FILE_BYTES,
+        MAX_SKILL_TOTAL_BYTES as MAX_SKILL_TOTAL_BYTES,
+    )
     from .catalog import (
-        Catalog,
-        Entry,
-        FilesystemSkillProvider,
-        SkillProvider,
-        State,
-        check,
-        discover,
-        render,
+        Catalog as Catalog,
+        Entry as Entry,
+        FilesystemSkillProvider as FilesystemSkillProvider,
+        SkillProvider as SkillProvider,
+        State as State,
+        check as check,
+        discover as discover,
+        render as render,
     )
     from .errors import (
-        ActivationError,
-        AmbiguousSkillError,
-        ConfigError,
-        HostNotFoundError,
-        ProwessError,
-        SandboxError,
-        SkillError,
-        SkillFileError,
-        SkillMountError,
-        SkillNotFoundError,
-        SkillSyntaxError,
-        SkillValidationError,
+        ActivationError as ActivationError,
+        AmbiguousSkillError as AmbiguousSkillError,
+        ConfigError as ConfigError,
+        HostNotFoundError as HostNotFoundError,
+        ProwessError as ProwessError,
+        SandboxError as SandboxError,
+        SkillError as SkillError,
+        SkillFileError as SkillFileError,
+        SkillMountError as SkillMountError,
+        SkillNotFoundError as SkillNotFoundError,
+        SkillSyntaxError as SkillSyntaxError,
+        SkillValidationError as SkillValidationError,
     )
-    from .findings import Finding, Severity
-    from .hosts import Host
-    from .isolation import EphemeralHome, IsolationConfig, NetworkPolicy, SandboxConfig
+    from .findings import Finding as Finding, Severity as Severity
+    from .hosts import Host as Host
+    from .isolation import (
+        EphemeralHome as EphemeralHome,
+        IsolationConfig as IsolationConfig,
+        NetworkPolicy as NetworkPolicy,
+        SandboxConfig as SandboxConfig,
+    )
     from .mount import (
-        MountReport,
-        SkillConfig,
-        SkillMount,
-        mount,
-        resolve_skill_name,
-        unmount,
-        validate_skill,
-        validate_skill_name,
+        MountReport as MountReport,
+        SkillConfig as SkillConfig,
+        SkillMount as SkillMount,
+        mount as mount,
+        resolve_skill_name as resolve_skill_name,
+        unmount as unmount,
+        validate_skill as validate_skill,
+        validate_skill_name as validate_skill_name,
     )
-    from .session import Activation, Mention, Session, Tool, Trust
-    from .skill import Skill, parse
-    from .testing import run_tests
+    from .session import Activation as Activation, Mention as Mention, Session as Session, Tool as Tool, Trust as Trust
+    from .skill import Skill as Skill, parse as parse
+    from .testing import run_tests as run_tests
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "discover",
-    "Catalog",
-    "Entry",
-    "State",
-    "Skill",
-    "parse",
-    "Finding",
-    "Severity",
-    "check",
-    "render",
-    "Host",
-    "Session",
-    "Activation",
-    "Mention",
-    "Tool",
-    "Trust",
-    "SkillProvider",
-    "FilesystemSkillProvider",
-    "ProwessError",
-    "ConfigError",
-    "HostNotFoundError",
-    "SandboxError",
-    "SkillError",
-    "ActivationError",
-    "SkillFileError",
-    "SkillMountError",
-    "SkillNotFoundError",
-    "AmbiguousSkillError",
-    "SkillValidationError",
-    "SkillSyntaxError",
-    "mount",
-    "unmount",
-    "SkillMount",
-    "SkillConfig",
-    "MountReport",
-    "validate_skill",
-    "validate_skill_name",
-    "resolve_skill_name",
-    "run_tests",
-    "EphemeralHome",
-    "IsolationConfig",
-    "NetworkPolicy",
-    "SandboxConfig",
-    "MAX_SKILL_FILE_BYTES",
-    "MAX_SKILL_TOTAL_BYTES",
-]
 
 _NAMES = {
     "_internal.files": ("MAX_SKILL_FILE_BYTES", "MAX_SKILL_TOTAL_BYTES"),
@@ -126,7 +86,8 @@ _NAMES = {
 _HOME = {name: module for module, names in _NAMES.items() for name in names}
 
 
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
+if not TYPE_CHECKING:  # otherwise every misspelt name would have a type
+    __all__ = list(_HOME)
 
     def __getattr__(name: str) -> object:
         """Load a public name on first use."""
@@ -140,7 +101,7 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_HOME})
 
 
 class _Package(type(sys)):  # type: ignore[misc]

@@ -6,8 +6,7 @@ import time
 from difflib import get_close_matches
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from prowess._internal.text import (
     did_you_mean,

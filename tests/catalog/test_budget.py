@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from prowess.catalog._budget import cut_evenly, fit_in_order
 from support import strategies  # noqa: F401 - its profile makes every run the same

@@ -12,8 +12,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from prowess.catalog import Catalog, discover
 from prowess.catalog._entry import State

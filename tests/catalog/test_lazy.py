@@ -7,8 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from prowess.catalog._filesystem import Filesystem
 from prowess.catalog._lazy import LazyEntries

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from prowess._internal.text import neutral, without_hidden
 from prowess.catalog import Catalog, discover

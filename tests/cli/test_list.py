@@ -15,8 +15,7 @@ import pytest
 
 from prowess._internal.files import skill_digest
 from prowess._internal.text import display_width
-from prowess.cli import _output as output
-from prowess.cli import main
+from prowess.cli import _output as output, main
 from prowess.cli.list import _is_on_path
 from prowess.hosts import host_names, load_host
 from support.skills import skill

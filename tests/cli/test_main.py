@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import prowess
-from prowess.cli import hosts as command
-from prowess.cli import main
+from prowess.cli import hosts as command, main
 from prowess.cli._commands import COMMANDS
 from prowess.errors import ConfigError
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from prowess.hosts import load_host
 from prowess.hosts._template import RootAliases, escape_entities, fill_template, measure_text, template_values

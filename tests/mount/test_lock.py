@@ -21,8 +21,7 @@ from endurance import (
 )
 from prowess._internal.fs import remove_tree
 from prowess.errors import SkillMountError, SkillNotFoundError
-from prowess.mount import _lock as lock
-from prowess.mount import apply, mount, plan, unmount
+from prowess.mount import _lock as lock, apply, mount, plan, unmount
 from prowess.mount._record import read_record
 from prowess.mount._transaction import Staging, lock_skills_folder
 from support.mounting import RECORD

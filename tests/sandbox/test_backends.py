@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import SandboxError
-from prowess.sandbox import _backends as backends
-from prowess.sandbox import find_backend, run
+from prowess.sandbox import _backends as backends, find_backend, run
 from support.commands import RUNS, seconds_over_limit
 
 if TYPE_CHECKING:

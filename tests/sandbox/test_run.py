@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from prowess.errors import SandboxError
-from prowess.sandbox import CHOICES, Limits, run
-from prowess.sandbox import _supervisors as supervisors
+from prowess.sandbox import CHOICES, Limits, _supervisors as supervisors, run
 from prowess.sandbox._runtime import runtime_folder
 from support.commands import SOURCE, run_python, run_shell, seconds_over_limit
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import SandboxError
-from prowess.sandbox import _supervisors as supervisors
-from prowess.sandbox import run, stop
+from prowess.sandbox import _supervisors as supervisors, run, stop
 from support.commands import SOURCE, run_shell
 from support.processes import processes_end, processes_with
 

@@ -12,8 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from prowess.catalog._lazy import has_simple_fields
 from prowess.skill import from_document

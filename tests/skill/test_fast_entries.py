@@ -6,8 +6,7 @@ from itertools import islice, product
 from string import ascii_lowercase
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from prowess.skill._fast import fast_parse_entries
 from prowess.skill._frontmatter import parse_frontmatter

@@ -6,8 +6,7 @@ import time
 
 import pytest
 import yaml
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 
 from prowess.findings import CODES
 from prowess.skill._fences import frontmatter_end

@@ -8,8 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from prowess.testing._json_match import differences, exact_number, parse_single_value
 from support import strategies  # noqa: F401 - loads the profile

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 __all__ = ["lazy_exports"]
 
 
-def lazy_exports(package: str, modules: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
-    """Make the `__getattr__` of a package that loads each public name from its module on first use.
+def lazy_exports(package: str, modules: Mapping[str, Sequence[str]]) -> tuple[Callable[[str], object], list[str]]:
+    """Return the `__getattr__` of a package, which loads each public name on first use, and its `__all__`.
 
     Args:
         package: the full name of the package.
@@ -30,4 +30,4 @@ def lazy_exports(package: str, modules: Mapping[str, Sequence[str]]) -> Callable
         setattr(loaded[package], name, value)
         return value
 
-    return load
+    return load, sorted(homes)

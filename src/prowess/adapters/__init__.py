@@ -9,9 +9,6 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._extras import missing_extra
-
-__all__ = ["missing_extra"]
-
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
-    __getattr__ = lazy_exports(__name__, {"_extras": ("missing_extra",)})
+    from ._extras import missing_extra as missing_extra
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(__name__, {"_extras": ("missing_extra",)})

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, normalize_name, quoted
-from prowess.catalog import Entry, State, discover
-from prowess.catalog import SkillProvider as _SkillProvider
+from prowess.catalog import Entry, SkillProvider as _SkillProvider, State, discover
 from prowess.errors import ActivationError, ProwessError, SkillNotFoundError
 from prowess.findings import Severity
 from prowess.session import escape_tags, find_mentions

@@ -10,32 +10,19 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._threads import wait_for_threads
-    from ._turn import ToolCall, Turn
-    from .assembly import Assembly, assemble
-    from .conversation import Confirm, Conversation
-    from .explain import dry_run, explain_assembly, format_explanation
-    from .models import make_model, model_findings
-    from .reload import RoleReloader
-
-__all__ = [
-    "Assembly",
-    "Confirm",
-    "Conversation",
-    "RoleReloader",
-    "ToolCall",
-    "Turn",
-    "assemble",
-    "dry_run",
-    "explain_assembly",
-    "format_explanation",
-    "make_model",
-    "model_findings",
-    "wait_for_threads",
-]
-
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
-    __getattr__ = lazy_exports(
+    from ._threads import wait_for_threads as wait_for_threads
+    from ._turn import ToolCall as ToolCall, Turn as Turn
+    from .assembly import Assembly as Assembly, assemble as assemble
+    from .conversation import Confirm as Confirm, Conversation as Conversation
+    from .explain import (
+        dry_run as dry_run,
+        explain_assembly as explain_assembly,
+        format_explanation as format_explanation,
+    )
+    from .models import make_model as make_model, model_findings as model_findings
+    from .reload import RoleReloader as RoleReloader
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
         __name__,
         {
             "_threads": ("wait_for_threads",),

@@ -8,51 +8,32 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._catalog import Catalog
-    from ._check import Report, check, check_file, entry_findings, evaluate_path, find_skill_files, report
-    from ._discover import discover, new_filesystem
-    from ._entry import REACHABLE, Entry, State, with_digest
-    from ._filesystem import Filesystem
-    from ._filesystem_provider import FilesystemSkillProvider
-    from ._prompt import FORMATS, LEVELS, estimate_tokens, render
-    from ._providers import SkillProvider
-    from ._roots import ScanRoot, find_scan_roots, git_root
-    from ._search import MAX_BODY_CHARS, MAX_QUERY_WORDS, Hit, Index, SkillReader
-
-__all__ = [
-    "Catalog",
-    "Entry",
-    "FORMATS",
-    "Filesystem",
-    "FilesystemSkillProvider",
-    "Hit",
-    "Index",
-    "LEVELS",
-    "MAX_BODY_CHARS",
-    "MAX_QUERY_WORDS",
-    "REACHABLE",
-    "Report",
-    "ScanRoot",
-    "SkillProvider",
-    "SkillReader",
-    "State",
-    "check",
-    "check_file",
-    "discover",
-    "entry_findings",
-    "estimate_tokens",
-    "evaluate_path",
-    "find_scan_roots",
-    "find_skill_files",
-    "git_root",
-    "new_filesystem",
-    "render",
-    "report",
-    "with_digest",
-]
-
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
-    __getattr__ = lazy_exports(
+    from ._catalog import Catalog as Catalog
+    from ._check import (
+        Report as Report,
+        check as check,
+        check_file as check_file,
+        entry_findings as entry_findings,
+        evaluate_path as evaluate_path,
+        find_skill_files as find_skill_files,
+        report as report,
+    )
+    from ._discover import discover as discover, new_filesystem as new_filesystem
+    from ._entry import REACHABLE as REACHABLE, Entry as Entry, State as State, with_digest as with_digest
+    from ._filesystem import Filesystem as Filesystem
+    from ._filesystem_provider import FilesystemSkillProvider as FilesystemSkillProvider
+    from ._prompt import FORMATS as FORMATS, LEVELS as LEVELS, estimate_tokens as estimate_tokens, render as render
+    from ._providers import SkillProvider as SkillProvider
+    from ._roots import ScanRoot as ScanRoot, find_scan_roots as find_scan_roots, git_root as git_root
+    from ._search import (
+        MAX_BODY_CHARS as MAX_BODY_CHARS,
+        MAX_QUERY_WORDS as MAX_QUERY_WORDS,
+        Hit as Hit,
+        Index as Index,
+        SkillReader as SkillReader,
+    )
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
         __name__,
         {
             "_catalog": ("Catalog",),
@@ -65,36 +46,13 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
                 "find_skill_files",
                 "report",
             ),
-            "_discover": (
-                "discover",
-                "new_filesystem",
-            ),
-            "_entry": (
-                "Entry",
-                "REACHABLE",
-                "State",
-                "with_digest",
-            ),
+            "_discover": ("discover", "new_filesystem"),
+            "_entry": ("Entry", "REACHABLE", "State", "with_digest"),
             "_filesystem": ("Filesystem",),
             "_filesystem_provider": ("FilesystemSkillProvider",),
-            "_prompt": (
-                "FORMATS",
-                "LEVELS",
-                "estimate_tokens",
-                "render",
-            ),
+            "_prompt": ("FORMATS", "LEVELS", "estimate_tokens", "render"),
             "_providers": ("SkillProvider",),
-            "_roots": (
-                "ScanRoot",
-                "find_scan_roots",
-                "git_root",
-            ),
-            "_search": (
-                "Hit",
-                "Index",
-                "MAX_BODY_CHARS",
-                "MAX_QUERY_WORDS",
-                "SkillReader",
-            ),
+            "_roots": ("ScanRoot", "find_scan_roots", "git_root"),
+            "_search": ("Hit", "Index", "MAX_BODY_CHARS", "MAX_QUERY_WORDS", "SkillReader"),
         },
     )

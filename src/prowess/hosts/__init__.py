@@ -10,79 +10,48 @@ from prowess._internal.lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._dialect import (
-        INVALID_YAML_CODES,
-        apply_dialect,
-        javascript_literal,
-        javascript_string,
-        parse_fallback_fields,
-        value_kind,
-        value_matches,
+        INVALID_YAML_CODES as INVALID_YAML_CODES,
+        apply_dialect as apply_dialect,
+        javascript_literal as javascript_literal,
+        javascript_string as javascript_string,
+        parse_fallback_fields as parse_fallback_fields,
+        value_kind as value_kind,
+        value_matches as value_matches,
     )
     from ._host import (
-        DESCRIPTION_ACTIONS,
-        NAME_ACTIONS,
-        Budget,
-        DescriptionRules,
-        Flag,
-        Host,
-        IsolatedLaunch,
-        NameRules,
-        ReadingRules,
-        Repair,
-        Root,
-        Setting,
-        Template,
+        DESCRIPTION_ACTIONS as DESCRIPTION_ACTIONS,
+        NAME_ACTIONS as NAME_ACTIONS,
+        Budget as Budget,
+        DescriptionRules as DescriptionRules,
+        Flag as Flag,
+        Host as Host,
+        IsolatedLaunch as IsolatedLaunch,
+        NameRules as NameRules,
+        ReadingRules as ReadingRules,
+        Repair as Repair,
+        Root as Root,
+        Setting as Setting,
+        Template as Template,
     )
-    from ._load import DEFAULT_HOST, host_from_table, host_names, load_host, raw_value
-    from ._tables import TABLES
+    from ._load import (
+        DEFAULT_HOST as DEFAULT_HOST,
+        host_from_table as host_from_table,
+        host_names as host_names,
+        load_host as load_host,
+        raw_value as raw_value,
+    )
+    from ._tables import TABLES as TABLES
     from ._template import (
-        RootAliases,
-        clean_description,
-        collation_key,
-        escape_entities,
-        fill_template,
-        measure_text,
-        template_values,
+        RootAliases as RootAliases,
+        clean_description as clean_description,
+        collation_key as collation_key,
+        escape_entities as escape_entities,
+        fill_template as fill_template,
+        measure_text as measure_text,
+        template_values as template_values,
     )
-
-__all__ = [
-    "Budget",
-    "DEFAULT_HOST",
-    "DESCRIPTION_ACTIONS",
-    "DescriptionRules",
-    "Flag",
-    "Host",
-    "INVALID_YAML_CODES",
-    "IsolatedLaunch",
-    "NAME_ACTIONS",
-    "NameRules",
-    "ReadingRules",
-    "Repair",
-    "Root",
-    "RootAliases",
-    "Setting",
-    "TABLES",
-    "Template",
-    "apply_dialect",
-    "clean_description",
-    "collation_key",
-    "escape_entities",
-    "fill_template",
-    "host_from_table",
-    "host_names",
-    "javascript_literal",
-    "javascript_string",
-    "load_host",
-    "measure_text",
-    "parse_fallback_fields",
-    "raw_value",
-    "template_values",
-    "value_kind",
-    "value_matches",
-]
-
-if not TYPE_CHECKING:  # otherwise every misspelt name would have a type
-    __getattr__ = lazy_exports(
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
         __name__,
         {
             "_dialect": (
@@ -109,13 +78,7 @@ if not TYPE_CHECKING:  # otherwise every misspelt name would have a type
                 "Setting",
                 "Template",
             ),
-            "_load": (
-                "DEFAULT_HOST",
-                "host_from_table",
-                "host_names",
-                "load_host",
-                "raw_value",
-            ),
+            "_load": ("DEFAULT_HOST", "host_from_table", "host_names", "load_host", "raw_value"),
             "_tables": ("TABLES",),
             "_template": (
                 "RootAliases",

@@ -10,30 +10,15 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._foreground import Foreground
-    from ._home import EphemeralHome, IsolationConfig
-    from ._settings import NetworkPolicy, SandboxConfig
-
-__all__ = [
-    "EphemeralHome",
-    "Foreground",
-    "IsolationConfig",
-    "NetworkPolicy",
-    "SandboxConfig",
-]
-
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
-    __getattr__ = lazy_exports(
+    from ._foreground import Foreground as Foreground
+    from ._home import EphemeralHome as EphemeralHome, IsolationConfig as IsolationConfig
+    from ._settings import NetworkPolicy as NetworkPolicy, SandboxConfig as SandboxConfig
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
         __name__,
         {
             "_foreground": ("Foreground",),
-            "_home": (
-                "EphemeralHome",
-                "IsolationConfig",
-            ),
-            "_settings": (
-                "NetworkPolicy",
-                "SandboxConfig",
-            ),
+            "_home": ("EphemeralHome", "IsolationConfig"),
+            "_settings": ("NetworkPolicy", "SandboxConfig"),
         },
     )

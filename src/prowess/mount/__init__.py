@@ -11,34 +11,19 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._apply import MountedSkill, MountReport, apply, mount
-    from ._config import SkillConfig, SkillMount, resolve_skill_name, skills_root
-    from ._plan import Plan, PlannedCopy, plan
-    from ._record import RecordedMount, read_record
-    from ._unmount import unmount
-    from ._validate import validate_skill, validate_skill_name
-
-__all__ = [
-    "MountReport",
-    "MountedSkill",
-    "Plan",
-    "PlannedCopy",
-    "RecordedMount",
-    "SkillConfig",
-    "SkillMount",
-    "apply",
-    "mount",
-    "plan",
-    "read_record",
-    "resolve_skill_name",
-    "skills_root",
-    "unmount",
-    "validate_skill",
-    "validate_skill_name",
-]
-
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
-    __getattr__ = lazy_exports(
+    from ._apply import MountedSkill as MountedSkill, MountReport as MountReport, apply as apply, mount as mount
+    from ._config import (
+        SkillConfig as SkillConfig,
+        SkillMount as SkillMount,
+        resolve_skill_name as resolve_skill_name,
+        skills_root as skills_root,
+    )
+    from ._plan import Plan as Plan, PlannedCopy as PlannedCopy, plan as plan
+    from ._record import RecordedMount as RecordedMount, read_record as read_record
+    from ._unmount import unmount as unmount
+    from ._validate import validate_skill as validate_skill, validate_skill_name as validate_skill_name
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
         __name__,
         {
             "_apply": ("MountReport", "MountedSkill", "apply", "mount"),

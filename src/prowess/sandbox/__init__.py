@@ -8,27 +8,13 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._backends import CHOICES, Backend, find_backend
-    from ._limits import Limits
-    from ._run import SYSTEM_PATH, Result, run
-    from ._runtime import make_temp_folder, remove_runtime_folder
-    from ._supervisors import stop
-
-__all__ = [
-    "CHOICES",
-    "SYSTEM_PATH",
-    "Backend",
-    "Limits",
-    "Result",
-    "find_backend",
-    "make_temp_folder",
-    "remove_runtime_folder",
-    "run",
-    "stop",
-]
-
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
-    __getattr__ = lazy_exports(
+    from ._backends import CHOICES as CHOICES, Backend as Backend, find_backend as find_backend
+    from ._limits import Limits as Limits
+    from ._run import SYSTEM_PATH as SYSTEM_PATH, Result as Result, run as run
+    from ._runtime import make_temp_folder as make_temp_folder, remove_runtime_folder as remove_runtime_folder
+    from ._supervisors import stop as stop
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
         __name__,
         {
             "_backends": ("Backend", "CHOICES", "find_backend"),

@@ -8,35 +8,17 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._activation import Activation, escape_tags
-    from ._grants import Grants
-    from ._ledger import ActivationRecord
-    from ._mentions import Mention, find_mentions
-    from ._resources import read_text, resource_folder
-    from ._session import Session
-    from ._tools import Tool
-    from ._trust import Trust, needs_trust, trusted_folder
-    from ._trust_record import TrustedSkill
-
-__all__ = [
-    "Activation",
-    "ActivationRecord",
-    "Grants",
-    "Mention",
-    "Session",
-    "Tool",
-    "Trust",
-    "TrustedSkill",
-    "escape_tags",
-    "find_mentions",
-    "needs_trust",
-    "read_text",
-    "resource_folder",
-    "trusted_folder",
-]
-
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
-    __getattr__ = lazy_exports(
+    from ._activation import Activation as Activation, escape_tags as escape_tags
+    from ._grants import Grants as Grants
+    from ._ledger import ActivationRecord as ActivationRecord
+    from ._mentions import Mention as Mention, find_mentions as find_mentions
+    from ._resources import read_text as read_text, resource_folder as resource_folder
+    from ._session import Session as Session
+    from ._tools import Tool as Tool
+    from ._trust import Trust as Trust, needs_trust as needs_trust, trusted_folder as trusted_folder
+    from ._trust_record import TrustedSkill as TrustedSkill
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
         __name__,
         {
             "_activation": ("Activation", "escape_tags"),

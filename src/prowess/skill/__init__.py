@@ -9,101 +9,66 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._body_rules import check_body, check_links
-    from ._fast import YAML_LITERALS, FastFrontmatter, fast_parse, fast_parse_table
-    from ._fences import frontmatter_end
-    from ._fix import change_name, fix_file
+    from ._body_rules import check_body as check_body, check_links as check_links
+    from ._fast import (
+        YAML_LITERALS as YAML_LITERALS,
+        FastFrontmatter as FastFrontmatter,
+        fast_parse as fast_parse,
+        fast_parse_table as fast_parse_table,
+    )
+    from ._fences import frontmatter_end as frontmatter_end
+    from ._fix import change_name as change_name, fix_file as fix_file
     from ._forms import (
-        MAX_BYTES,
-        FindingCollector,
-        MappingReader,
-        read_json_mapping,
-        read_yaml_list,
-        read_yaml_mapping,
+        MAX_BYTES as MAX_BYTES,
+        FindingCollector as FindingCollector,
+        MappingReader as MappingReader,
+        read_json_mapping as read_json_mapping,
+        read_yaml_list as read_yaml_list,
+        read_yaml_mapping as read_yaml_mapping,
     )
-    from ._frontmatter import MAX_FRONTMATTER_BYTES, Document, parse_frontmatter, parse_yaml_mapping
-    from ._integrity import MAX_DEPTH, digest_of_records, integrity_digest, integrity_record, read_integrity
-    from ._json_nodes import json_value
-    from ._render import render
-    from ._requirements import find_missing
+    from ._frontmatter import (
+        MAX_FRONTMATTER_BYTES as MAX_FRONTMATTER_BYTES,
+        Document as Document,
+        parse_frontmatter as parse_frontmatter,
+        parse_yaml_mapping as parse_yaml_mapping,
+    )
+    from ._integrity import (
+        MAX_DEPTH as MAX_DEPTH,
+        digest_of_records as digest_of_records,
+        integrity_digest as integrity_digest,
+        integrity_record as integrity_record,
+        read_integrity as read_integrity,
+    )
+    from ._json_nodes import json_value as json_value
+    from ._render import render as render
+    from ._requirements import find_missing as find_missing
     from ._rules import (
-        MAX_COMPATIBILITY,
-        MAX_DESCRIPTION,
-        MAX_NAME,
-        RESERVED_WORDS,
-        check_skill,
+        MAX_COMPATIBILITY as MAX_COMPATIBILITY,
+        MAX_DESCRIPTION as MAX_DESCRIPTION,
+        MAX_NAME as MAX_NAME,
+        RESERVED_WORDS as RESERVED_WORDS,
+        check_skill as check_skill,
     )
-    from ._skill import FIELDS, SPEC_FIELDS, Requirements, Skill, from_document, load, parse, unreadable_skill
-    from ._yaml import Field, Value, YamlSyntaxError
-    from ._yaml_nodes import Node, parse_yaml_node
-
-__all__ = [
-    "Document",
-    "FIELDS",
-    "FastFrontmatter",
-    "Field",
-    "FindingCollector",
-    "MAX_BYTES",
-    "MAX_COMPATIBILITY",
-    "MAX_DEPTH",
-    "MAX_DESCRIPTION",
-    "MAX_FRONTMATTER_BYTES",
-    "MAX_NAME",
-    "MappingReader",
-    "Node",
-    "RESERVED_WORDS",
-    "Requirements",
-    "SPEC_FIELDS",
-    "Skill",
-    "Value",
-    "YAML_LITERALS",
-    "YamlSyntaxError",
-    "change_name",
-    "check_body",
-    "check_links",
-    "check_skill",
-    "digest_of_records",
-    "fast_parse",
-    "fast_parse_table",
-    "find_missing",
-    "fix_file",
-    "from_document",
-    "frontmatter_end",
-    "integrity_digest",
-    "integrity_record",
-    "json_value",
-    "load",
-    "parse",
-    "parse_frontmatter",
-    "parse_yaml_mapping",
-    "parse_yaml_node",
-    "read_integrity",
-    "read_json_mapping",
-    "read_yaml_list",
-    "read_yaml_mapping",
-    "render",
-    "unreadable_skill",
-]
-
-if not TYPE_CHECKING:  # otherwise every misspelt name would have a type
-    __getattr__ = lazy_exports(
+    from ._skill import (
+        FIELDS as FIELDS,
+        SPEC_FIELDS as SPEC_FIELDS,
+        Requirements as Requirements,
+        Skill as Skill,
+        from_document as from_document,
+        load as load,
+        parse as parse,
+        unreadable_skill as unreadable_skill,
+    )
+    from ._yaml import Field as Field, Value as Value, YamlSyntaxError as YamlSyntaxError
+    from ._yaml_nodes import Node as Node, parse_yaml_node as parse_yaml_node
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
         __name__,
         {
-            "_body_rules": (
-                "check_body",
-                "check_links",
-            ),
-            "_fast": (
-                "FastFrontmatter",
-                "YAML_LITERALS",
-                "fast_parse",
-                "fast_parse_table",
-            ),
+            "_body_rules": ("check_body", "check_links"),
+            "_fast": ("FastFrontmatter", "YAML_LITERALS", "fast_parse", "fast_parse_table"),
             "_fences": ("frontmatter_end",),
-            "_fix": (
-                "change_name",
-                "fix_file",
-            ),
+            "_fix": ("change_name", "fix_file"),
             "_forms": (
                 "FindingCollector",
                 "MAX_BYTES",
@@ -112,29 +77,12 @@ if not TYPE_CHECKING:  # otherwise every misspelt name would have a type
                 "read_yaml_list",
                 "read_yaml_mapping",
             ),
-            "_frontmatter": (
-                "Document",
-                "MAX_FRONTMATTER_BYTES",
-                "parse_frontmatter",
-                "parse_yaml_mapping",
-            ),
-            "_integrity": (
-                "MAX_DEPTH",
-                "digest_of_records",
-                "integrity_digest",
-                "integrity_record",
-                "read_integrity",
-            ),
+            "_frontmatter": ("Document", "MAX_FRONTMATTER_BYTES", "parse_frontmatter", "parse_yaml_mapping"),
+            "_integrity": ("MAX_DEPTH", "digest_of_records", "integrity_digest", "integrity_record", "read_integrity"),
             "_json_nodes": ("json_value",),
             "_render": ("render",),
             "_requirements": ("find_missing",),
-            "_rules": (
-                "MAX_COMPATIBILITY",
-                "MAX_DESCRIPTION",
-                "MAX_NAME",
-                "RESERVED_WORDS",
-                "check_skill",
-            ),
+            "_rules": ("MAX_COMPATIBILITY", "MAX_DESCRIPTION", "MAX_NAME", "RESERVED_WORDS", "check_skill"),
             "_skill": (
                 "FIELDS",
                 "Requirements",
@@ -145,14 +93,7 @@ if not TYPE_CHECKING:  # otherwise every misspelt name would have a type
                 "parse",
                 "unreadable_skill",
             ),
-            "_yaml": (
-                "Field",
-                "Value",
-                "YamlSyntaxError",
-            ),
-            "_yaml_nodes": (
-                "Node",
-                "parse_yaml_node",
-            ),
+            "_yaml": ("Field", "Value", "YamlSyntaxError"),
+            "_yaml_nodes": ("Node", "parse_yaml_node"),
         },
     )

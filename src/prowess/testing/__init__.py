@@ -9,57 +9,26 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._cases import Case, Suite, load_suite
-    from ._expect import Failure
-    from ._junit import junit_xml
-    from ._results import STATUSES, CaseResult, SkillResult, TestReport
-    from ._runner import find_suites, run_suites, run_tests
-    from ._scripted_model import Call, ScriptedModel, Step
-
-__all__ = [
-    "Call",
-    "Case",
-    "CaseResult",
-    "Failure",
-    "STATUSES",
-    "ScriptedModel",
-    "SkillResult",
-    "Step",
-    "Suite",
-    "TestReport",
-    "find_suites",
-    "junit_xml",
-    "load_suite",
-    "run_suites",
-    "run_tests",
-]
-
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
-    __getattr__ = lazy_exports(
+    from ._cases import Case as Case, Suite as Suite, load_suite as load_suite
+    from ._expect import Failure as Failure
+    from ._junit import junit_xml as junit_xml
+    from ._results import (
+        STATUSES as STATUSES,
+        CaseResult as CaseResult,
+        SkillResult as SkillResult,
+        TestReport as TestReport,
+    )
+    from ._runner import find_suites as find_suites, run_suites as run_suites, run_tests as run_tests
+    from ._scripted_model import Call as Call, ScriptedModel as ScriptedModel, Step as Step
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
         __name__,
         {
-            "_cases": (
-                "Case",
-                "Suite",
-                "load_suite",
-            ),
+            "_cases": ("Case", "Suite", "load_suite"),
             "_expect": ("Failure",),
             "_junit": ("junit_xml",),
-            "_results": (
-                "CaseResult",
-                "STATUSES",
-                "SkillResult",
-                "TestReport",
-            ),
-            "_runner": (
-                "find_suites",
-                "run_suites",
-                "run_tests",
-            ),
-            "_scripted_model": (
-                "Call",
-                "ScriptedModel",
-                "Step",
-            ),
+            "_results": ("CaseResult", "STATUSES", "SkillResult", "TestReport"),
+            "_runner": ("find_suites", "run_suites", "run_tests"),
+            "_scripted_model": ("Call", "ScriptedModel", "Step"),
         },
     )

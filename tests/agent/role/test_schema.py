@@ -7,8 +7,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from prowess.agent.role._schema import FieldSpec, FieldTable, map_items, read_fields, schema
 from prowess.skill._forms import FindingCollector, MappingReader, read_yaml_mapping

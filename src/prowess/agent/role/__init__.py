@@ -9,37 +9,25 @@ from prowess._internal.lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._role import (
-        ROLE_INVALID,
-        Guardrails,
-        ModelConfig,
-        Role,
-        Security,
-        ToolConfig,
-        load_role,
-        parse_model,
-        schema,
+        ROLE_INVALID as ROLE_INVALID,
+        Guardrails as Guardrails,
+        ModelConfig as ModelConfig,
+        Role as Role,
+        Security as Security,
+        ToolConfig as ToolConfig,
+        load_role as load_role,
+        parse_model as parse_model,
+        schema as schema,
     )
-    from ._skills import LoadedSkill, load_explicit_skills, load_skill, read_skill_tools, skill_dirs
-
-__all__ = [
-    "Guardrails",
-    "LoadedSkill",
-    "ModelConfig",
-    "ROLE_INVALID",
-    "Role",
-    "Security",
-    "ToolConfig",
-    "load_explicit_skills",
-    "load_role",
-    "load_skill",
-    "parse_model",
-    "read_skill_tools",
-    "schema",
-    "skill_dirs",
-]
-
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
-    __getattr__ = lazy_exports(
+    from ._skills import (
+        LoadedSkill as LoadedSkill,
+        load_explicit_skills as load_explicit_skills,
+        load_skill as load_skill,
+        read_skill_tools as read_skill_tools,
+        skill_dirs as skill_dirs,
+    )
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
         __name__,
         {
             "_role": (
@@ -53,12 +41,6 @@ if not TYPE_CHECKING:  # or else every misspelt name would have a type
                 "parse_model",
                 "schema",
             ),
-            "_skills": (
-                "LoadedSkill",
-                "load_explicit_skills",
-                "load_skill",
-                "read_skill_tools",
-                "skill_dirs",
-            ),
+            "_skills": ("LoadedSkill", "load_explicit_skills", "load_skill", "read_skill_tools", "skill_dirs"),
         },
     )

@@ -15,8 +15,7 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import did_you_mean, quoted
 from prowess.skill import MAX_BYTES, FindingCollector, MappingReader, read_yaml_mapping
 
-from ._schema import FieldSpec, map_items, read_fields
-from ._schema import schema as fields_schema
+from ._schema import FieldSpec, map_items, read_fields, schema as fields_schema
 from ._tool_schemas import TOOL_FIELDS
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._role_backend import RoleBackend
-    from ._server import listen, make_server, serve
-
-__all__ = ["RoleBackend", "listen", "make_server", "serve"]
-
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
-    __getattr__ = lazy_exports(
-        __name__, {"_role_backend": ("RoleBackend",), "_server": ("listen", "make_server", "serve")}
+    from ._role_backend import RoleBackend as RoleBackend
+    from ._server import listen as listen, make_server as make_server, serve as serve
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(
+        __name__,
+        {
+            "_role_backend": ("RoleBackend",),
+            "_server": ("listen", "make_server", "serve"),
+        },
     )

@@ -9,10 +9,7 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._make_tools import make_tools
-    from .mcp import make_mcp_toolset
-
-__all__ = ["make_mcp_toolset", "make_tools"]
-
-if not TYPE_CHECKING:  # or else every misspelt name would have a type
-    __getattr__ = lazy_exports(__name__, {"_make_tools": ("make_tools",), "mcp": ("make_mcp_toolset",)})
+    from ._make_tools import make_tools as make_tools
+    from .mcp import make_mcp_toolset as make_mcp_toolset
+else:  # otherwise every misspelt name would have a type
+    __getattr__, __all__ = lazy_exports(__name__, {"_make_tools": ("make_tools",), "mcp": ("make_mcp_toolset",)})
