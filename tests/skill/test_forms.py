@@ -293,7 +293,7 @@ def test_a_number_must_be_in_its_range(wrong: str) -> None:
     collector = report()
     mapping = read_json_mapping(f'{{"a": {wrong}}}'.encode(), collector)
     assert mapping is not None
-    assert mapping.get_number("a", above=0, most=86_400) is None
+    assert mapping.get_number("a", minimum=0, maximum=86_400) is None
     (item,) = collector.findings
     assert item.message.endswith("not a number above 0 and at most 86400")
     assert (item.hint == "write it without quotes") is (wrong == '"30"')
@@ -304,7 +304,7 @@ def test_a_number_may_be_written_as_in_json(right: str) -> None:
     """With a fraction, with an exponent."""
     mapping, collector = from_json(f'{{"a": {right}}}')
     assert mapping is not None
-    assert mapping.get_number("a", above=0, most=86_400) == float(right)
+    assert mapping.get_number("a", minimum=0, maximum=86_400) == float(right)
     assert collector == []
 
 

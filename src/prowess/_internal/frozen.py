@@ -231,7 +231,7 @@ def _make_dataclass_fields(cls: _FrozenMeta) -> Any:
         default = cls._defaults.get(name, dataclasses.MISSING)
         options: dict[str, Any] = {"default_factory": dict} if default is EMPTY else {"default": default}
         fields.append((name, cls.__annotations__[name], dataclasses.field(**options, compare=shown, repr=shown)))
-    twin: Any = dataclasses.make_dataclass(cls.__name__, fields, kw_only=True)
-    described = twin.__dataclass_fields__
+    dataclass_twin: Any = dataclasses.make_dataclass(cls.__name__, fields, kw_only=True)
+    described = dataclass_twin.__dataclass_fields__
     type.__setattr__(cls, "__dataclass_fields__", described)
     return described

@@ -108,14 +108,14 @@ def open_or_make_folder(name: str, dir_fd: int, mode: int = 0o777) -> tuple[int,
     Raises:
         OSError: it is not a folder, is a link, or cannot be opened or made.
     """
-    made = False
+    is_new = False
     try:
-        return os.open(name, FOLDER_FLAGS, dir_fd=dir_fd), made
+        return os.open(name, FOLDER_FLAGS, dir_fd=dir_fd), is_new
     except FileNotFoundError:
         with suppress(FileExistsError):
             os.mkdir(name, mode, dir_fd=dir_fd)
-            made = True
-    return os.open(name, FOLDER_FLAGS, dir_fd=dir_fd), made
+            is_new = True
+    return os.open(name, FOLDER_FLAGS, dir_fd=dir_fd), is_new
 
 
 # ── writing ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -54,8 +54,8 @@ PROVIDERS = (
 
 def model_name(config: ModelConfig) -> str:
     """Return a model's name for reports: `provider:name`, with its URL if it has one."""
-    at = f"@{config.base_url}" if config.base_url else ""
-    return f"{config.provider}:{config.name or '?'}{at}"
+    url = f"@{config.base_url}" if config.base_url else ""
+    return f"{config.provider}:{config.name or '?'}{url}"
 
 
 def resolve_model(config: ModelConfig, override: str | None) -> ModelConfig | None:

@@ -145,9 +145,9 @@ class AgentTool(Frozen):
     origin: str = "role"
     """`role`, or the name of the skill that the tool comes from."""
 
-    def with_unique_name(self, taken: Iterable[str]) -> AgentTool:
+    def with_unique_name(self, used_names: Iterable[str]) -> AgentTool:
         """Return the tool under the first free name: its own, with its origin as a prefix, or with a number."""
-        used = set(taken)
+        used = set(used_names)
         prefixed = self.name if self.origin == "role" else f"{self.origin.replace('-', '_')}_{self.name}"
         names = (self.name, prefixed[:60], *(f"{prefixed[:56]}_{number}" for number in range(2, 1000)))
         return self.with_changes(name=next(name for name in names if name not in used))

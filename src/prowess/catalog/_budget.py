@@ -38,20 +38,20 @@ def fit_to_budget(host: Host, entries: list[Entry], first_line: Callable[[Entry]
     shown = [result[index] for index in active]
     lines = _LineCosts(host, shown)
     full_costs = lines.full_costs()
-    room = budget.limit - budget.reserved
-    if sum(full_costs) + sum(lines.bundled_full_costs()) <= room:
+    available = budget.limit - budget.reserved
+    if sum(full_costs) + sum(lines.bundled_full_costs()) <= available:
         return result
     reason = f"shortened: {host.title} gives its catalog {budget.limit:,} {_UNITS[budget.unit]}"
     if budget.degrade == "level":
-        kept = lines.even_lengths(room)
+        kept = lines.even_lengths(available)
         if kept is None:
-            return _keep_names_that_fit(host, result, active, lines, room)
+            return _keep_names_that_fit(host, result, active, lines, available)
         cut = [entry.description[:size] for entry, size in zip(shown, kept, strict=True)]
     elif budget.degrade == "first-line":
         cut = [first_line(entry) for entry in shown]
     else:
         name_only_costs = lines.name_only_costs() if budget.degrade == "name-only" else [0] * len(shown)
-        fits = fit_in_order(full_costs, name_only_costs, room, greedy=budget.greedy)
+        fits = fit_in_order(full_costs, name_only_costs, available, greedy=budget.greedy)
         cut = [entry.description if fit else "" for entry, fit in zip(shown, fits, strict=True)]
     left = budget.rest_limit - len(host.template.rest.split("{names}")[0])
     for index, text in zip(active, cut, strict=True):
@@ -67,11 +67,11 @@ def fit_to_budget(host: Host, entries: list[Entry], first_line: Callable[[Entry]
 
 
 def _keep_names_that_fit(
-    host: Host, result: list[Entry], active: list[int], lines: _LineCosts, room: int
+    host: Host, result: list[Entry], active: list[int], lines: _LineCosts, available: int
 ) -> list[Entry]:
     """Show names only, and leave out those that do not fit; a later, shorter one may fit."""
     limit = f"{host.title} gives its catalog {host.budget.limit:,} {_UNITS[host.budget.unit]}"
-    left = room - sum(lines.bundled_name_only_costs())
+    left = available - sum(lines.bundled_name_only_costs())
     for index, cost in zip(active, lines.name_only_costs(), strict=True):
         if cost <= left:
             left -= cost
@@ -114,13 +114,14 @@ class _LineCosts:
 
     def bundled_full_costs(self) -> list[int]:
         return [
-            self._cost(self._entry_count + at, "x" * size) for at, size in enumerate(self.host.budget.bundled.values())
+            self._cost(self._entry_count + number, "x" * size)
+            for number, size in enumerate(self.host.budget.bundled.values())
         ]
 
     def bundled_name_only_costs(self) -> list[int]:
-        return [self._cost(self._entry_count + at, "") for at in range(len(self.host.budget.bundled))]
+        return [self._cost(self._entry_count + number, "") for number in range(len(self.host.budget.bundled))]
 
-    def even_lengths(self, room: int) -> list[int] | None:
+    def even_lengths(self, available: int) -> list[int] | None:
         """Return how many characters each description keeps; `None` if not even the names fit.
 
         The client's own skills are shortened first.
@@ -128,15 +129,15 @@ class _LineCosts:
         own = list(self.host.budget.bundled.values())
         texts = ["x" * size for size in own] + [entry.description for entry in self.entries]
         numbers = [*range(self._entry_count, self._entry_count + len(own)), *range(self._entry_count)]
-        bare = [self._cost(number, "", "bytes") for number in numbers]
+        without_text = [self._cost(number, "", "bytes") for number in numbers]
         first = [self._cost(number, "x", "bytes") - 1 for number in numbers]
         sizes = [_prefix_bytes(text) for text in texts]
 
-        def cost(at: int, characters: int) -> int:
-            size = first[at] + sizes[at](characters) if characters else bare[at]
+        def cost(number: int, characters: int) -> int:
+            size = first[number] + sizes[number](characters) if characters else without_text[number]
             return -(-size // 4) if self.host.budget.unit == "tokens" else size
 
-        kept = cut_evenly([len(text) for text in texts], cost, room)
+        kept = cut_evenly([len(text) for text in texts], cost, available)
         return None if kept is None else kept[len(own) :]
 
 
@@ -148,54 +149,54 @@ def _prefix_bytes(text: str) -> Callable[[int], int]:
     return lambda count: sizes[count]
 
 
-def fit_in_order(full: Sequence[int], least: Sequence[int], room: int, *, greedy: bool = False) -> list[bool]:
+def fit_in_order(full: Sequence[int], name_only: Sequence[int], available: int, *, greedy: bool = False) -> list[bool]:
     """Return which entries can be shown in full, in their order, if all others show their name.
 
     Args:
         full: the cost of each entry in full.
-        least: the cost of each entry reduced to its name; no more than its `full`.
-        room: the limit for all of them.
+        name_only: the cost of each entry reduced to its name; no more than its `full`.
+        available: the limit for all of them.
         greedy: whether later, shorter entries may use the room of an entry that does not fit.
 
     Returns:
         For each entry whether it is shown in full. Unless `greedy`, no entry after the first that does not fit is.
     """
-    left = room - sum(least)
+    remaining = available - sum(name_only)
     shown: list[bool] = []
-    for whole, part in zip(full, least, strict=True):
-        fits = whole - part <= left and (greedy or not shown or shown[-1])
+    for whole, part in zip(full, name_only, strict=True):
+        fits = whole - part <= remaining and (greedy or not shown or shown[-1])
         shown.append(fits)
-        left -= whole - part if fits else 0
+        remaining -= whole - part if fits else 0
     return shown
 
 
-def cut_evenly(lengths: Sequence[int], cost: Callable[[int, int], int], room: int) -> list[int] | None:
+def cut_evenly(lengths: Sequence[int], cost: Callable[[int, int], int], available: int) -> list[int] | None:
     """Cut texts evenly: in each round every text gets one more character, as long as the total fits.
 
     Args:
         lengths: the length of each text in characters.
         cost: returns the cost of an entry, by its number, with a number of characters of its text.
-        room: the limit for all of them.
+        available: the limit for all of them.
 
     Returns:
         The characters that each text keeps, or `None` if the entries do not fit even without text.
     """
     kept = [0] * len(lengths)
     costs = [cost(index, 0) for index in range(len(lengths))]
-    left = room - sum(costs)
-    if left < 0:
+    remaining = available - sum(costs)
+    if remaining < 0:
         return None
     growing = [index for index, length in enumerate(lengths) if length]
     while growing:
-        still = []
+        next_growing = []
         for index in growing:
-            more = cost(index, kept[index] + 1)
-            if more - costs[index] <= left:
-                left -= more - costs[index]
-                costs[index] = more
+            new_cost = cost(index, kept[index] + 1)
+            if new_cost - costs[index] <= remaining:
+                remaining -= new_cost - costs[index]
+                costs[index] = new_cost
                 kept[index] += 1
                 if kept[index] < lengths[index]:
-                    still.append(index)
+                    next_growing.append(index)
         # A text that does not fit now will not fit later: the room only shrinks.
-        growing = still
+        growing = next_growing
     return kept

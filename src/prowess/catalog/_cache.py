@@ -63,13 +63,13 @@ class CachedResult:
         self.files = files
         """Paths of the files that were read for it, in the order in which they were opened."""
 
-    def column(self, at: int) -> list[str]:
+    def column(self, number: int) -> list[str]:
         """Return a column.
 
         Raises:
             ValueError: the column is not UTF-8.
         """
-        column = self._columns[at]
+        column = self._columns[number]
         return column if isinstance(column, list) else _decode_texts(column)
 
 

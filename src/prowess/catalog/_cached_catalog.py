@@ -240,18 +240,18 @@ class CachedCatalog:
             self._current_entries = {entry.path: entry for entry in self.current.skills}
         return self._current_entries.get(path)
 
-    def _load_attribute(self, at: int, name: str) -> Any:
+    def _load_attribute(self, number: int, name: str) -> Any:
         """Return an attribute of a skill's entry."""
         if name == "path":
-            return self.paths[at]
-        unusual = self.unusual.get(at, _NOTHING_UNUSUAL)
+            return self.paths[number]
+        unusual = self.unusual.get(number, _NOTHING_UNUSUAL)
         if name == "description":
-            return unusual[name] if name in unusual else self.descriptions[at]
+            return unusual[name] if name in unusual else self.descriptions[number]
         if name in ("root", "scope", "namespace"):
-            root, scope, namespace = self.scan_roots[self.root_numbers[at]]
+            root, scope, namespace = self.scan_roots[self.root_numbers[number]]
             return {"root": root, "scope": scope, "namespace": namespace or None}[name]
         if name == "folder":
-            return os.path.basename(os.path.dirname(self.paths[at]))
+            return os.path.basename(os.path.dirname(self.paths[number]))
         if name == "digest":
             return None
         if name == "requirements":
@@ -259,22 +259,22 @@ class CachedCatalog:
 
             requirements = unusual.get(name, {})
             return Requirements(**{key: tuple(texts) for key, texts in requirements.items()})
-        if name == "findings" and self.clean_flags[at]:
+        if name == "findings" and self.clean_flags[number]:
             return _make_findings(unusual.get("findings", ()))
         if name in UNUSUAL_ATTRIBUTES:
             if name in unusual:
                 return unusual[name]
             if name == "frontmatter_name":
-                return without_namespace(self.names[at], self._load_attribute(at, "namespace"))
-            return {"real": self.paths[at], "rule": "found"}.get(name)
-        entry = self.current_entry(self.paths[at])
-        return self._read_removed(at, name) if entry is None else getattr(entry, name)
+                return without_namespace(self.names[number], self._load_attribute(number, "namespace"))
+            return {"real": self.paths[number], "rule": "found"}.get(name)
+        entry = self.current_entry(self.paths[number])
+        return self._read_removed(number, name) if entry is None else getattr(entry, name)
 
-    def _read_removed(self, at: int, name: str) -> Any:
+    def _read_removed(self, number: int, name: str) -> Any:
         """Return the skill, or the findings, of an entry that was removed after the cache was checked."""
         from prowess.skill import load
 
-        skill = load(self.paths[at])
+        skill = load(self.paths[number])
         return skill if name == "skill" else skill.findings
 
 

@@ -194,10 +194,10 @@ def _with_blank_action(actions: dict[str, str]) -> dict[str, str]:
 
 def _truncate(text: str, limit: int, ellipsis: str, unit: str) -> str:
     """Cut a text to a limit, the ellipsis included."""
-    room = limit - len(ellipsis)
-    kept = room
+    available = limit - len(ellipsis)
+    kept = available
     if unit == "utf16":
         # A character takes two units at most, so half of the excess can go at once.
-        while (over := measure_text(text[:kept], unit) - room) > 0:
+        while (over := measure_text(text[:kept], unit) - available) > 0:
             kept -= over + 1 >> 1
     return text[:kept] + ellipsis

@@ -107,22 +107,22 @@ class IgnoreRules:
 
 def _matches_parts(patterns: tuple[re.Pattern[str] | None, ...], parts: list[str]) -> bool:
     """Match part by part. After a mismatch the last `**` takes one more part; earlier ones never need to."""
-    at = position = 0
+    index = position = 0
     retry: tuple[int, int] | None = None
     while position < len(parts):
-        pattern = patterns[at] if at < len(patterns) else None
-        if at < len(patterns) and pattern is None:
+        pattern = patterns[index] if index < len(patterns) else None
+        if index < len(patterns) and pattern is None:
             # At the end it matches what is inside: at least one part.
-            retry = (at + 1, position + (at + 1 == len(patterns)))
-            at, position = retry
+            retry = (index + 1, position + (index + 1 == len(patterns)))
+            index, position = retry
         elif pattern is not None and pattern.match(parts[position]):
-            at, position = at + 1, position + 1
+            index, position = index + 1, position + 1
         elif retry is not None and retry[1] < len(parts):
             retry = (retry[0], retry[1] + 1)
-            at, position = retry
+            index, position = retry
         else:
             return False
-    return at == len(patterns)
+    return index == len(patterns)
 
 
 @lru_cache(maxsize=1024)

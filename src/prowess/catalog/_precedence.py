@@ -157,9 +157,9 @@ class Precedence:
             key = (entry.namespace is not None, name)
             first = winners.setdefault(key, index)
             if first == index:
-                twin = spellings.setdefault(normalize_name(entry.name), entry)
-                if twin is not entry:
-                    names = f"{quoted(twin.name)} and {quoted(entry.name)}"
+                similar = spellings.setdefault(normalize_name(entry.name), entry)
+                if similar is not entry:
+                    names = f"{quoted(similar.name)} and {quoted(entry.name)}"
                     message = f"the names {names} differ only in case or Unicode form"
                     self.findings.append(finding("name-lookalike", message, path=entry.path, hint="rename one of them"))
                 continue
@@ -208,44 +208,44 @@ class Precedence:
             return False
         if self.filesystem.files(entry.path) != self.filesystem.files(winner.path):
             return False
-        mine = self.filesystem.digest(entry.path)
-        return mine is not None and mine == self.filesystem.digest(winner.path)
+        digest = self.filesystem.digest(entry.path)
+        return digest is not None and digest == self.filesystem.digest(winner.path)
 
     def add_aliases(self, entries: list[Entry]) -> list[Entry]:
         """Add the name in the front matter as an alias for a host that uses folder names, unless it is taken."""
         rules = self.host.name_rules
         if rules.identity != "folder":
             return entries
-        taken = {entry.name for entry in entries if entry.state not in _NOT_LISTED}
+        used_names = {entry.name for entry in entries if entry.state not in _NOT_LISTED}
         result = []
         for entry in entries:
             alias = self.lazy_entries.frontmatter_alias(entry)
             if (
                 alias
-                and alias not in taken
+                and alias not in used_names
                 and re.fullmatch(rules.alias_pattern or ".+", alias)
                 and entry.state is not State.SHADOWED
             ):
-                taken.add(alias)
+                used_names.add(alias)
                 entry = entry.with_changes(alias=alias)
             result.append(entry)
         return result
 
     def apply_max_skills(self, entries: list[Entry]) -> list[Entry]:
         """Switch off the skills that exceed the host's limit."""
-        most = self.settings.max_skills
-        if not most:
+        limit = self.settings.max_skills
+        if not limit:
             return entries
         result, active = [], 0
         for entry in entries:
             if entry.state is State.ACTIVE:
                 active += 1
-                if active > most:
-                    reason = f"only the first {most} skills are used (`max_skills`)"
+                if active > limit:
+                    reason = f"only the first {limit} skills are used (`max_skills`)"
                     entry = entry.with_changes(state=State.DISABLED, reason=reason, rule="max_skills")
             result.append(entry)
-        if active > most:
-            message = f"{active} skills were found, and only the first {most} are used (`max_skills`)"
+        if active > limit:
+            message = f"{active} skills were found, and only the first {limit} are used (`max_skills`)"
             self.findings.append(finding("skill-limit", message, hint="raise `max_skills`, or remove some"))
         return result
 

@@ -142,13 +142,13 @@ def _root_blocks(host: Host) -> Iterator[list[Root]]:
     if not any(root.path == "@skill-dir" for root in roots):
         pattern = roots[0] if roots else Root(path="", scope="extra")
         roots.append(pattern.with_changes(path="@skill-dir", scope="extra", walk="none", nested="no"))
-    at = 0
-    while at < len(roots):
-        block = [roots[at]]
-        at += 1
-        while at < len(roots) and block[0].walk != "none" and _shares_walk(block[0], roots[at]):
-            block.append(roots[at])
-            at += 1
+    index = 0
+    while index < len(roots):
+        block = [roots[index]]
+        index += 1
+        while index < len(roots) and block[0].walk != "none" and _shares_walk(block[0], roots[index]):
+            block.append(roots[index])
+            index += 1
         yield block
 
 

@@ -49,11 +49,11 @@ def best_window(text: str, pattern: re.Pattern[str]) -> tuple[int, int]:
     return most, start
 
 
-def excerpt_at(text: str, at: int) -> str:
+def excerpt_at(text: str, position: int) -> str:
     """Return the piece of a text around a position, on one line, cut between words if possible."""
-    start = max(at - _EXCERPT_LEAD, 0)
+    start = max(position - _EXCERPT_LEAD, 0)
     if start:
-        start = max(text.find(" ", start, at), text.find("\n", start, at), start - 1) + 1
+        start = max(text.find(" ", start, position), text.find("\n", start, position), start - 1) + 1
     piece = text[start : start + _EXCERPT_LENGTH + 1]
     if len(piece) > _EXCERPT_LENGTH:
         piece = re.sub(r"\s\S{0,30}\Z", "", piece[:-1]) + "…"

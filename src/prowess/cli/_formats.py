@@ -59,13 +59,13 @@ class _SourceLines:
         if not item.line <= len(self.lines):
             return
         line = self.lines[item.line - 1]
-        at = min(item.column - 1, len(line))
+        column = min(item.column - 1, len(line))
         if not line.strip():
             return
-        start = max(at - _CONTEXT_CHARS, 0)
-        before, after = line[start:at].replace("\t", " "), line[at : at + _CONTEXT_CHARS].replace("\t", " ")
+        start = max(column - _CONTEXT_CHARS, 0)
+        before, after = line[start:column].replace("\t", " "), line[column : column + _CONTEXT_CHARS].replace("\t", " ")
         before = ("…" if start else "") + neutral(before)
-        after = neutral(after) + ("…" if at + _CONTEXT_CHARS < len(line) else "")
+        after = neutral(after) + ("…" if column + _CONTEXT_CHARS < len(line) else "")
         number = str(item.line)
         yield f"  {number} | {before}{after}"
         yield f"  {' ' * len(number)} | {' ' * display_width(before)}^"

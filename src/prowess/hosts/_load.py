@@ -48,10 +48,10 @@ def load_host(name: str) -> Host:
     Raises:
         HostNotFoundError: no host has that name.
     """
-    given: object = name
-    if not isinstance(given, str):
+    untyped_name: object = name
+    if not isinstance(untyped_name, str):
         raise HostNotFoundError(
-            f"a host name must be text, not {type(given).__name__}", hint="list the hosts with `prowess hosts`"
+            f"a host name must be text, not {type(untyped_name).__name__}", hint="list the hosts with `prowess hosts`"
         )
     if name not in TABLES:
         from prowess._internal.text import did_you_mean, quoted

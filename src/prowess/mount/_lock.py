@@ -44,7 +44,7 @@ def check_skills_path(home: str, root: str) -> None:
 
 
 def open_and_lock(
-    home: str, root: str, *, make: bool, made: dict[str, None], deliver_signals: Callable[[], None]
+    home: str, root: str, *, make: bool, created: dict[str, None], deliver_signals: Callable[[], None]
 ) -> int:
     """Open and lock the parent of a skills folder, and return its descriptor.
 
@@ -52,7 +52,7 @@ def open_and_lock(
         home: an absolute path.
         root: the skills folder, relative to the home.
         make: whether to create missing folders.
-        made: gets the folders that were created: the home and its parents absolute, others relative to the home.
+        created: gets the folders that were created: the home and its parents absolute, others relative to the home.
         deliver_signals: is called while waiting.
 
     Raises:
@@ -65,7 +65,7 @@ def open_and_lock(
     path = os.path.join(home, os.path.dirname(root))
     while True:
         try:
-            parent_fd = _open_parent(home, os.path.dirname(root), make, made)
+            parent_fd = _open_parent(home, os.path.dirname(root), make, created)
         except FileNotFoundError as error:
             shown = os.path.join(home, root)
             if not make:
@@ -118,7 +118,7 @@ def _create_error(path: str, error: OSError) -> SkillMountError:
     )
 
 
-def _open_parent(home: str, path: str, make: bool, made: dict[str, None]) -> int:
+def _open_parent(home: str, path: str, make: bool, created: dict[str, None]) -> int:
     """Open a folder below the home part by part, and return its descriptor.
 
     Raises:
@@ -126,7 +126,7 @@ def _open_parent(home: str, path: str, make: bool, made: dict[str, None]) -> int
         SkillMountError: it cannot be opened or created.
     """
     if make and not os.path.isdir(home):
-        _make_home(home, made)
+        _make_home(home, created)
     fd, reached = -1, home
     try:
         fd = os.open(home, FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0))
@@ -135,7 +135,7 @@ def _open_parent(home: str, path: str, make: bool, made: dict[str, None]) -> int
             if make:
                 with suppress(FileExistsError):
                     os.mkdir(part, 0o755, dir_fd=fd)
-                    made[os.path.relpath(reached, home)] = None
+                    created[os.path.relpath(reached, home)] = None
             inner_fd = os.open(part, FOLDER_FLAGS, dir_fd=fd)
             os.close(fd)
             fd = inner_fd
@@ -148,7 +148,7 @@ def _open_parent(home: str, path: str, make: bool, made: dict[str, None]) -> int
     return fd
 
 
-def _make_home(home: str, made: dict[str, None]) -> None:
+def _make_home(home: str, created: dict[str, None]) -> None:
     """Create a home and its missing parents.
 
     Raises:
@@ -159,7 +159,7 @@ def _make_home(home: str, made: dict[str, None]) -> None:
     while not os.path.lexists(path):
         missing.append(path)
         path = os.path.dirname(path)
-    made.update(dict.fromkeys(missing))
+    created.update(dict.fromkeys(missing))
     try:
         for path in reversed(missing):
             with suppress(FileExistsError):

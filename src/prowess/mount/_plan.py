@@ -131,7 +131,7 @@ class _Planner:
             return
         if self.validate:
             self._validate(source)
-        with collect_problems(self.problems, about=source):
+        with collect_problems(self.problems, source=source):
             _reject_copy_into_itself(source, self.target_root)
             planned = _plan_copy(source, name if fits else "")
             yield planned
@@ -140,7 +140,7 @@ class _Planner:
     def _check_name(self, name: str, path: str, source: str) -> bool:
         """Check that a name is valid, not taken, and that its target is free; return whether it is."""
         before = len(self.problems)
-        with collect_problems(self.problems, about=source):
+        with collect_problems(self.problems, source=source):
             validate_skill_name(name)
             if name in self.sources:
                 message = f"two skills have the name {quoted(name)}: the other is {neutral(self.sources[name])}"
@@ -175,17 +175,17 @@ class _Planner:
 
 
 @contextmanager
-def collect_problems(problems: list[SkillError], about: str = "") -> Iterator[None]:
+def collect_problems(problems: list[SkillError], source: str = "") -> Iterator[None]:
     """Add the error that ends the block to the problems, and go on.
 
     Args:
         problems: the errors so far.
-        about: the source of the skill, to begin the message with.
+        source: the source of the skill, to begin the message with.
     """
     try:
         yield
     except SkillError as error:
-        problems.append(with_source(about, error) if about else error)
+        problems.append(with_source(source, error) if source else error)
 
 
 def with_source(source: str, error: SkillError) -> SkillError:

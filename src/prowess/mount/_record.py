@@ -52,12 +52,12 @@ class MountRecord(Frozen):
     """The content of the mount record of a skills folder."""
 
     skills: tuple[RecordedMount, ...] = ()
-    made: tuple[str, ...] = ()
+    created: tuple[str, ...] = ()
     """Folders that were created for it, relative to the home, the outermost first."""
 
     def as_dict(self) -> dict[str, object]:
         """Return it in the shape of the file."""
-        return {"version": 1, "made": [*self.made], "skills": [skill.as_dict() for skill in self.skills]}
+        return {"version": 1, "made": [*self.created], "skills": [skill.as_dict() for skill in self.skills]}
 
 
 def record_file_name(root: str) -> str:
@@ -154,8 +154,8 @@ def parse_record(table: object) -> MountRecord:
     """
     if not isinstance(table, dict) or table.get("version") != 1:
         raise ValueError("its version is not 1")
-    made, entries = table.get("made"), table.get("skills")
-    if not isinstance(made, list) or not all(isinstance(path, str) and _is_relative_path(path) for path in made):
+    created, entries = table.get("made"), table.get("skills")
+    if not isinstance(created, list) or not all(isinstance(path, str) and _is_relative_path(path) for path in created):
         raise ValueError("`made` is not a list of folders")
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError("`skills` is not a list of objects")
@@ -165,7 +165,7 @@ def parse_record(table: object) -> MountRecord:
         if not all(isinstance(value, str) for value in values) or not is_file_name(values[0]):
             raise ValueError("a skill has no `name`, `source` or `seal`")
         skills.append(RecordedMount(name=values[0], source=values[1], integrity=values[2]))
-    return MountRecord(skills=tuple(skills), made=tuple(made))
+    return MountRecord(skills=tuple(skills), created=tuple(created))
 
 
 def is_file_name(text: object) -> bool:

@@ -71,13 +71,13 @@ def lock_skills_folder(home: str, root: str, *, make: bool = True) -> Iterator[L
         message = "mounting is not supported on this system: it has no directory descriptors"
         raise SkillMountError(message, hint="use Linux or macOS")
     with deferred_signals() as deliver_signals:
-        made: dict[str, None] = {}
+        created: dict[str, None] = {}
         try:
-            parent_fd = open_and_lock(home, root, make=make, made=made, deliver_signals=deliver_signals)
+            parent_fd = open_and_lock(home, root, make=make, created=created, deliver_signals=deliver_signals)
         except BaseException:
-            remove_empty_folders(home, made)
+            remove_empty_folders(home, created)
             raise
-        locked = LockedSkillsFolder(home, root, parent_fd, tuple(made), deliver_signals)
+        locked = LockedSkillsFolder(home, root, parent_fd, tuple(created), deliver_signals)
         try:
             locked.recover()
             yield locked
@@ -89,10 +89,10 @@ class LockedSkillsFolder:
     """A skills folder while no other process mounts into it."""
 
     def __init__(
-        self, home: str, root: str, parent_fd: int, made: tuple[str, ...], deliver_signals: Callable[[], None]
+        self, home: str, root: str, parent_fd: int, created: tuple[str, ...], deliver_signals: Callable[[], None]
     ) -> None:
         self.home, self.root, self.parent_fd = home, root, parent_fd
-        self.made = made
+        self.created = created
         """Folders created on the way: relative to the home; the home itself and its parents absolute."""
         self.deliver_signals = deliver_signals
         """Handles the signals that arrived; to be called where the changes so far can be undone."""
@@ -179,8 +179,8 @@ class LockedSkillsFolder:
                 with suppress(OSError):
                     os.unlink(record_file_name(self.root), dir_fd=self.parent_fd)
                 # Anyone may have written the record: of its folders, only those on the way here count.
-                on_the_way = (path for path in record.made if f"{self.root}/".startswith(f"{path}/"))
-                remove_empty_folders(self.home, {*self.made, *on_the_way})
+                on_the_way = (path for path in record.created if f"{self.root}/".startswith(f"{path}/"))
+                remove_empty_folders(self.home, {*self.created, *on_the_way})
         except SkillMountError:
             pass
         finally:
@@ -245,28 +245,28 @@ class Staging:
         """Open the skills folder, and return the mount record after the changes."""
         locked = self.locked
         record = locked.record
-        created = (path for path in locked.made if not os.path.isabs(path) and path not in record.made)
-        made = (*record.made, *created)
-        if self._open_skills_folder() and locked.root not in made:
-            made = (*made, locked.root)
-            locked.made = (*locked.made, locked.root)
+        created_now = (path for path in locked.created if not os.path.isabs(path) and path not in record.created)
+        created = (*record.created, *created_now)
+        if self._open_skills_folder() and locked.root not in created:
+            created = (*created, locked.root)
+            locked.created = (*locked.created, locked.root)
         changed = {*removed, *(skill.name for skill in mounted)}
         unchanged = (skill for skill in record.skills if skill.name not in changed)
-        return MountRecord(skills=tuple(sorted((*unchanged, *mounted), key=lambda skill: skill.name)), made=made)
+        return MountRecord(skills=tuple(sorted((*unchanged, *mounted), key=lambda skill: skill.name)), created=created)
 
     def _open_skills_folder(self) -> bool:
         """Open the skills folder, and create it if it is missing; return whether it was created."""
         locked = self.locked
         path = os.path.join(locked.home, locked.root)
         try:
-            self.skills_fd, made = open_or_make_folder(locked.name, locked.parent_fd, 0o755)
+            self.skills_fd, is_new = open_or_make_folder(locked.name, locked.parent_fd, 0o755)
         except OSError as error:
             raise unusable_error(path, error) from None
         if os.fstat(self.skills_fd).st_dev != os.fstat(self.fd).st_dev:
             hint = "choose another home: folders on different file systems cannot be exchanged in one step"
             message = f"{quoted(path, PATH_LIMIT)} is on another file system than the folder that contains it"
             raise SkillMountError(message, hint=hint)
-        return made
+        return is_new
 
     def _apply_change(self, change: Change) -> None:
         name = change.name

@@ -260,8 +260,8 @@ class Session:
         activation = self._render(entry, arguments)
         with self._lock:
             fingerprint = text_fingerprint(activation.content)
-            stays = record is not None and record.by == "model" and record.fingerprint == fingerprint
-            self._remember(entry, activation, fingerprint, arguments, "model" if stays else "user")
+            stays_active = record is not None and record.by == "model" and record.fingerprint == fingerprint
+            self._remember(entry, activation, fingerprint, arguments, "model" if stays_active else "user")
         return activation.content
 
     def tail(self, budget: int | None = None, *, visible: Iterable[str] = ()) -> str:

@@ -117,13 +117,13 @@ def _make_tool(
     """Make a tool of a function: its errors become text for the model."""
 
     def call_safely(**arguments: Any) -> str:
-        given = {key: value for key, value in arguments.items() if value is not None}
-        problems = _argument_problems(arguments, given, properties, required)
+        non_null = {key: value for key, value in arguments.items() if value is not None}
+        problems = _argument_problems(arguments, non_null, properties, required)
         if problems:
             hint = f"`{name}` takes {', '.join(f'`{key}`' for key in properties)}"
             return escape_tags(f"error: {'; '.join(problems)}\nhint: {hint}")
         try:
-            return call(**given)
+            return call(**non_null)
         except ProwessError as error:
             return escape_tags(f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else ""))
         except OSError as error:
@@ -134,16 +134,16 @@ def _make_tool(
 
 
 def _argument_problems(
-    arguments: Mapping[str, Any], given: Mapping[str, Any], properties: Mapping[str, Any], required: Sequence[str]
+    arguments: Mapping[str, Any], non_null: Mapping[str, Any], properties: Mapping[str, Any], required: Sequence[str]
 ) -> list[str]:
     """Return what is wrong with the arguments of a call; a `None` counts as left out."""
-    types = {key: properties[key]["type"] for key in given if key in properties}
+    types = {key: properties[key]["type"] for key in non_null if key in properties}
     return [
-        *(f"{quoted(key)} is missing" for key in required if key not in given),
+        *(f"{quoted(key)} is missing" for key in required if key not in non_null),
         *(f"unknown argument {quoted(key)}" for key in arguments if key not in properties),
         *(
             f"{quoted(key)} must be of type {kind}"
             for key, kind in types.items()
-            if type(given[key]) is not _PYTHON_TYPES[kind]
+            if type(non_null[key]) is not _PYTHON_TYPES[kind]
         ),
     ]

@@ -267,22 +267,22 @@ class MappingReader:
             return None
         return int(node.text)
 
-    def get_number(self, name: str, *, above: float, most: float, closed: bool = False) -> float | None:
+    def get_number(self, name: str, *, minimum: float, maximum: float, inclusive: bool = False) -> float | None:
         """Return a number, or `None` if the value is not one.
 
         Args:
             name: of the key.
-            above: the lower bound.
-            most: the upper bound, which is allowed.
-            closed: whether the lower bound is allowed too.
+            minimum: the lower bound.
+            maximum: the upper bound, which is allowed.
+            inclusive: whether the lower bound is allowed too.
         """
         node = self.get(name)
         if node is None:
             return None
         is_number = node.kind == "number" and JSON_NUMBER(node.text) and len(node.text) < MAX_DIGITS
         value = float(node.text) if is_number else math.nan
-        if not (above < value <= most or (closed and value == above)):
-            bounds = f"from {above:g} to {most:g}" if closed else f"above {above:g} and at most {most:g}"
+        if not (minimum < value <= maximum or (inclusive and value == minimum)):
+            bounds = f"from {minimum:g} to {maximum:g}" if inclusive else f"above {minimum:g} and at most {maximum:g}"
             self.report_wrong_type(name, node, f"a number {bounds}", _unquote_hint(node))
             return None
         return value

@@ -53,13 +53,16 @@ def parse_json_node(text: str) -> Node:
         return node
 
 
-def _with_positions(node: Node, twin: Node | None) -> Node:
+def _with_positions(node: Node, yaml_node: Node | None) -> Node:
     """Return a node of JSON with the positions of the same node of YAML."""
-    if twin is None or len(node.items) != len(twin.items):
+    if yaml_node is None or len(node.items) != len(yaml_node.items):
         return node
-    items = tuple(map(_with_positions, node.items, twin.items))
+    items = tuple(map(_with_positions, node.items, yaml_node.items))
     return node.with_changes(
-        items=items, keys=tuple(map(_with_positions, node.keys, twin.keys)), line=twin.line, column=twin.column
+        items=items,
+        keys=tuple(map(_with_positions, node.keys, yaml_node.keys)),
+        line=yaml_node.line,
+        column=yaml_node.column,
     )
 
 

@@ -139,8 +139,8 @@ def replace_line_breaks(text: str, placeholders: Mapping[int, str] | None = None
         return text, {}
     if not placeholders:
         used = set(text)
-        spare = (number for number in range(0xF0000, 0xFFFFE) if chr(number) not in used)
-        placeholders = dict(zip(spare, _YAML_1_1_LINE_BREAKS, strict=False))
+        unused = (number for number in range(0xF0000, 0xFFFFE) if chr(number) not in used)
+        placeholders = dict(zip(unused, _YAML_1_1_LINE_BREAKS, strict=False))
     for number, mark in placeholders.items():
         text = text.replace(mark, chr(number))
     return text, placeholders

@@ -169,7 +169,7 @@ def _read_config(folder: str, findings: list[Finding]) -> tuple[float, dict[str,
             if version is not None and (version.kind != "number" or version.text not in ("1", "1.0")):
                 hint = "write it without quotes" if version.text == "1" else "only version 1 is supported"
                 form.report_wrong_type("version", version, "1", hint)
-            timeout = form.get_number("timeout", above=0, most=MAX_TIMEOUT) or timeout
+            timeout = form.get_number("timeout", minimum=0, maximum=MAX_TIMEOUT) or timeout
             env = _parse_env(form, report)
         findings += report.findings
     return timeout, env

@@ -95,7 +95,7 @@ def _integer(mapping: MappingReader, name: str, field: FieldSpec, _readers: Fiel
 
 
 def _number(mapping: MappingReader, name: str, field: FieldSpec, _readers: FieldReaders) -> float | None:
-    return mapping.get_number(name, above=field.minimum, most=field.maximum, closed=field.inclusive)
+    return mapping.get_number(name, minimum=field.minimum, maximum=field.maximum, inclusive=field.inclusive)
 
 
 def _map(mapping: MappingReader, name: str, field: FieldSpec, readers: FieldReaders) -> dict[str, Any] | None:
@@ -173,8 +173,8 @@ def _field_schema(field: FieldSpec) -> dict[str, Any]:
     if field.kind == "maps":
         return result | {"items": schema(field.keys)}
     if field.kind in ("integer", "number"):
-        above = field.kind == "number" and not field.inclusive
-        result |= {"exclusiveMinimum" if above else "minimum": field.minimum, "maximum": field.maximum}
+        exclusive = field.kind == "number" and not field.inclusive
+        result |= {"exclusiveMinimum" if exclusive else "minimum": field.minimum, "maximum": field.maximum}
     if field.kind == "text" and field.choices:
         result["enum"] = [*field.choices, *(() if field.needed else (None,))]
     elif field.kind == "text" and field.needed:

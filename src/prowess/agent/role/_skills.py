@@ -122,8 +122,8 @@ def _reference_hint(reference: str, folder: str) -> str:
         names = [name.removesuffix(".md") for name in os.listdir(skills_folder)]
     except OSError:
         names = []
-    otherwise = "write its path relative to the role, or use `--skill-dir`"
-    return did_you_mean(os.path.basename(reference.rstrip("/")), names, otherwise)
+    default_hint = "write its path relative to the role, or use `--skill-dir`"
+    return did_you_mean(os.path.basename(reference.rstrip("/")), names, default_hint)
 
 
 def load_skill(path: str, *, reference: str, env: Mapping[str, str]) -> tuple[LoadedSkill | None, list[Finding]]:
