@@ -15,7 +15,7 @@ import grimp
 from prowess.findings import CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 SOURCE = Path(__file__).parent.parent / "src/prowess"
 LAYERS = Path(__file__).parent.parent / ".importlinter"
@@ -52,14 +52,11 @@ def essential_imports(imports: Mapping[str, set[str]]) -> dict[str, set[str]]:
 def picture() -> str:
     """Return the rooms and their imports as a Mermaid diagram."""
     imports = essential_imports(room_imports())
-    nodes = [f'    {_node(room)}["{_file_name(room)}"]' for room in rooms()]
-    arrows = [
-        f"    {_node(room)} --> {_node(imported)}"
-        for room in rooms()
-        for imported in rooms()
-        if imported in imports[room]
-    ]
-    return "\n".join(["```mermaid", "flowchart TD", *nodes, *arrows, "```", ""])
+    lines = []
+    for room in rooms():
+        arrows = " & ".join(_node(imported) for imported in rooms() if imported in imports[room])
+        lines.append(f'    {_node(room)}["{_file_name(room)}"]{f" --> {arrows}" if arrows else ""}')
+    return "\n".join(["```mermaid", "flowchart TD", *lines, "```", ""])
 
 
 def _node(room: str) -> str:
@@ -77,21 +74,21 @@ def module_list() -> str:
     lines += [_module_line(SOURCE / f"{room}.py") for room in rooms() if not (SOURCE / room).is_dir()]
     for room in rooms():
         if (SOURCE / room).is_dir():
-            names = ", ".join(f"`{other}`" for other in rooms() if other in imports[room])
-            lines += ["", f"### {room}/", "", _docstring(SOURCE / room / "__init__.py"), ""]
+            names = _in_code(other for other in rooms() if other in imports[room])
+            lines += ["", f"### {room}/", "", _docstring(SOURCE / room / "__init__.py")]
             lines += [f"Imports {names or 'no other room'}.", "", *_room_lines(SOURCE / room)]
     return "\n".join([*lines, ""])
 
 
 def _room_lines(folder: Path) -> list[str]:
     """Return the lines of the modules of a room, those of its subpackages last."""
-    files = [file for file in folder.rglob("*.py") if file != folder / "__init__.py"]
+    files = [file for file in folder.rglob("*.py") if file.name != "__init__.py"]
     return [_module_line(file) for file in sorted(files, key=lambda file: (file.parent != folder, str(file)))]
 
 
 def _module_line(file: Path) -> str:
     name = str(file.relative_to(SOURCE))
-    public = ", ".join(f"`{name}`" for name in _public_names(file))
+    public = _in_code(_public_names(file))
     return f"- [`{name}`](../src/prowess/{name}): {_purpose(file)}{f' Has {public}.' if public else ''}"
 
 
@@ -117,7 +114,10 @@ NOT_FIRST = ("skill/_fix.py", "catalog/_check.py", "catalog/_discover.py", "cata
 
 
 def finding_list() -> str:
-    """Return the codes of findings, each with the modules that name it, those of lower rooms first."""
+    """Return the codes of findings with the modules that name them, those of lower rooms first.
+
+    Codes with the same modules share a row.
+    """
     modules: dict[str, list[str]] = {code: [] for code in CODES}
     for room in ["skill", *reversed(rooms())]:
         for file in sorted(SOURCE.glob(f"{room}.py")) + sorted((SOURCE / room).rglob("*.py")):
@@ -125,11 +125,15 @@ def finding_list() -> str:
             if name not in ("findings.py", "hosts/_tables.py"):
                 for code in _texts(file) & CODES.keys():
                     modules[code] += [] if name in modules[code] else [name]
-    rows = [
-        f"| `{code}` | {', '.join(f'`{name}`' for name in sorted(names, key=NOT_FIRST.__contains__))} |"
-        for code, names in modules.items()
-    ]
-    return "\n".join(["| code | modules |", "|---|---|", *rows, ""])
+    codes: dict[tuple[str, ...], list[str]] = {}
+    for code, names in modules.items():
+        codes.setdefault(tuple(sorted(names, key=NOT_FIRST.__contains__)), []).append(code)
+    rows = [f"| {_in_code(group)} | {_in_code(names)} |" for names, group in codes.items()]
+    return "\n".join(["| codes | modules |", "|---|---|", *rows, ""])
+
+
+def _in_code(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _texts(file: Path) -> set[str]:

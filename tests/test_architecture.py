@@ -44,8 +44,13 @@ def definitions(file: Path) -> set[str]:
 
 
 def missing(names: list[str], folder: Path) -> list[str]:
-    """Return the names of files and folders that do not exist; `*` is a wildcard."""
-    return [name for name in names if not list(folder.glob(name))]
+    """Return the names of files and folders that do not exist; `*` is a wildcard, NAME a placeholder."""
+    return [name for name in names if not list(folder.glob(pattern(name)))]
+
+
+def pattern(name: str) -> str:
+    """Return a path as a pattern: NAME is the name of a public module, which has no underscore in front."""
+    return name.replace("NAME", "[a-z]*")
 
 
 def exists(file: str, name: str) -> bool:
@@ -76,6 +81,42 @@ def test_the_table_of_changes_names_files_and_tests() -> None:
     assert [row for row in rows if not code(row[1]) or not code(row[2])] == []
     assert missing([name for _, files, _ in rows for name in code(files)], SOURCE) == []
     assert missing([name for _, _, tests in rows for name in code(tests)], TOP / "tests") == []
+
+
+def test_each_row_of_changes_starts_in_one_file() -> None:
+    assert [row for row in table("I want to change") if len(code(row[1])) != 1] == []
+
+
+def test_every_module_has_a_row_or_is_internal() -> None:
+    """Only the front doors of packages have neither."""
+    named = [name for _, files, _ in table("I want to change") for name in code(files)]
+    with_row = {file for name in named for file in SOURCE.glob(pattern(name))}
+    sentence = re.search(r"^Internal, without a row: (.+?)\.$", PAGE, re.MULTILINE | re.DOTALL)
+    assert sentence is not None
+    internal = {SOURCE / name for name in code(sentence[1])}
+    modules = {file for file in SOURCE.rglob("*.py") if file.name != "__init__.py"}
+    assert sorted(modules - with_row) == sorted(internal)
+
+
+def test_the_keys_of_files_are_in_the_files_that_read_and_use_them() -> None:
+    """A key in a file may be an attribute: `stdout-json` is `stdout_json`."""
+    rows = table("Keys of files")
+    assert len(rows) >= 20
+    uses = [(key, file) for keys, *files in rows for key in code(keys) for cell in files for file in code(cell)]
+    absent = [
+        use
+        for use in uses
+        if not {(name := use[0].split(".")[-1]), name.replace("-", "_")}
+        & set(re.findall(r"[\w-]+", (SOURCE / use[1]).read_text(encoding="utf-8")))
+    ]
+    assert absent == []
+
+
+def test_the_methods_that_delegate_exist() -> None:
+    rows = table("Methods that delegate")
+    steps = [(f"src/prowess/{code(file)[0]}", code(method)[0]) for method, file, _ in rows]
+    assert [step for step in steps if not exists(*step)] == []
+    assert missing([name for _, _, files in rows for name in code(files)], SOURCE) == []
 
 
 def test_every_page_of_the_docs_has_its_source_files() -> None:
