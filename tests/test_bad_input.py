@@ -311,37 +311,34 @@ def test_a_huge_front_matter_is_not_read_to_its_end(bad: Bad) -> None:
         assert b"zz-good" in bad.run(*command).stdout or command[0] in ("check", "why")
 
 
-def test_a_large_file_is_read_only_as_far_as_its_front_matter(bad: Bad, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def read_sizes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many bytes each read returns."""
+    sizes: list[int] = []
+    real = os.read
+
+    def counting(fd: int, size: int) -> bytes:
+        data = real(fd, size)
+        sizes.append(len(data))
+        return data
+
+    monkeypatch.setattr(os, "read", counting)
+    return sizes
+
+
+def test_a_large_file_is_read_only_as_far_as_its_front_matter(bad: Bad, read_sizes: list[int]) -> None:
     """A file of just under 1 MiB with a long body: a few KiB are read."""
     bad.write(FRONT.format("d") + "x" * 1_000_000)
-    read: list[int] = []
-    real = os.read
-
-    def counting(fd: int, size: int) -> bytes:
-        data = real(fd, size)
-        read.append(len(data))
-        return data
-
-    monkeypatch.setattr(os, "read", counting)
     assert len(bad.see().active) == 3
-    assert sum(read) < 10_000
+    assert sum(read_sizes) < 10_000
 
 
-def test_a_front_matter_of_a_mebibyte_is_read_to_64_kibibytes(bad: Bad, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_front_matter_of_a_mebibyte_is_read_to_64_kibibytes(bad: Bad, read_sizes: list[int]) -> None:
     """The reader stops there without an end."""
     bad.write("---\nname: bad\n" + "x: y\n" * 200_000 + "---\n")
-    read: list[int] = []
-    real = os.read
-
-    def counting(fd: int, size: int) -> bytes:
-        data = real(fd, size)
-        read.append(len(data))
-        return data
-
-    monkeypatch.setattr(os, "read", counting)
     catalog = bad.see()
     assert "frontmatter-too-large" in finding_codes(catalog)
-    assert sum(read) < 80_000
+    assert sum(read_sizes) < 80_000
 
 
 def test_five_thousand_folders_reach_a_limit(bad: Bad) -> None:

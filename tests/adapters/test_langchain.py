@@ -60,16 +60,6 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGSMITH_TRACING", "false")
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A project with a skill `pages`, and with `secret` that is only for its user."""
-    skills = tmp_path / "project/.agents/skills"
-    skill(skills / "pages", body=BODY)
-    (skills / "pages/notes.md").write_text("Page 3 is blank.")
-    skill(skills / "secret", body="Whisper.", more="disable-model-invocation: true\n")
-    return tmp_path / "project"
-
-
 def catalog_of(folder: Path) -> Catalog:
     return discover(folder, home=folder.parent / "home", cache=False)
 

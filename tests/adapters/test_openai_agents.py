@@ -19,11 +19,9 @@ from agents.testing import ScriptedModel, assistant_message, function_call
 from prowess import discover
 from prowess.adapters.openai_agents import Skills
 from prowess.errors import ConfigError
-from support.skills import skill
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
-    from collections.abc import Iterator
 
     from prowess.catalog import Catalog
     from prowess.session import Session
@@ -32,31 +30,13 @@ TOP = Path(__file__).parent.parent.parent
 BODY = "Count the pages twice."
 DONE = [assistant_message("Done.")]
 
+pytestmark = pytest.mark.usefixtures("loop")
+
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     set_tracing_disabled(True)
-
-
-@pytest.fixture(autouse=True)
-def loop() -> Iterator[AbstractEventLoop]:
-    """An event loop that is closed, which `Runner.run_sync` leaves to others."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield loop
-    asyncio.set_event_loop(None)
-    loop.close()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A project with a skill `pages`, and with `secret` that is only for its user."""
-    skills = tmp_path / "project/.agents/skills"
-    skill(skills / "pages", body=BODY)
-    (skills / "pages/notes.md").write_text("Page 3 is blank.")
-    skill(skills / "secret", body="Whisper.", more="disable-model-invocation: true\n")
-    return tmp_path / "project"
 
 
 def catalog_of(folder: Path) -> Catalog:

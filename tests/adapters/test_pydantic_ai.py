@@ -33,9 +33,11 @@ from prowess.adapters.pydantic_ai import Skills
 from support.skills import skill
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
 
     from pydantic_ai.models.function import AgentInfo
+
+pytestmark = pytest.mark.usefixtures("loop")
 
 
 @pytest.fixture(autouse=True)
@@ -84,16 +86,6 @@ def words(messages: list[ModelMessage]) -> list[str]:
 
 def results(messages: list[ModelMessage]) -> list[str]:
     return [part.content for message in messages for part in message.parts if isinstance(part, ToolReturnPart)]
-
-
-@pytest.fixture(autouse=True)
-def _loop() -> Iterator[None]:
-    """`run_sync` leaves the loop it made open."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
-    loop.close()
-    asyncio.set_event_loop(None)
 
 
 @pytest.fixture

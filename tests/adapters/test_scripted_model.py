@@ -17,7 +17,9 @@ from prowess.testing import ScriptedModel
 from support.skills import skill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+
+pytestmark = pytest.mark.usefixtures("loop")
 
 
 @pytest.fixture(autouse=True)
@@ -30,16 +32,6 @@ ORDER: list[dict[str, Any]] = [
     {"call": "price", "with": {"item": "tea", "count": 2}},
     {"say": "Tea is 6.\nAnd that is all."},
 ]
-
-
-@pytest.fixture(autouse=True)
-def _loop() -> Iterator[None]:
-    """`run_sync` leaves the loop it made open."""
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    yield
-    loop.close()
-    asyncio.set_event_loop(None)
 
 
 def agent(script: Any, asked: list[Any]) -> Agent[None, str]:

@@ -7,14 +7,11 @@ Responses and Google's Gemini API. In the first two it can request a command bef
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 
-if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
+from support.loopback import LoopbackServer
 
 ANSWER = "Done."
 
@@ -51,30 +48,14 @@ def texts(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-class ModelServer(ThreadingHTTPServer):
+class ModelServer(LoopbackServer):
     """`with ModelServer() as server:` listens at `server.url`."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}"
+        super().__init__(_Handler)
         self.command: str | None = None
         """The command that the model requests, once in a conversation."""
         self.requests: list[Request] = []
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.shutdown()
-        self.server_close()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that close the connection."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
+
+from support.loopback import LoopbackServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from types import TracebackType
-    from typing import Self
 
     Answer = str | int | list[tuple[str, Mapping[str, Any] | str]]
 
@@ -36,14 +36,12 @@ UNCOUNTED = "\0uncounted"
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 
 
-class ModelServer(ThreadingHTTPServer):
+class ModelServer(LoopbackServer):
     """`with ModelServer("Hello.") as server:` listens at `server.url`."""
 
-    daemon_threads = True
-
     def __init__(self, *answers: Answer) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
+        super().__init__(_Handler)
+        self.url += "/v1"
         self.model = f"openai:local@{self.url}"
         self.answers = list(answers)
         self.requests: list[dict[str, Any]] = []
@@ -51,16 +49,6 @@ class ModelServer(ThreadingHTTPServer):
         self.request_received, self.client_disconnected = threading.Event(), threading.Event()
         """The second one is set if a client closes the connection in the middle of an answer."""
         self.lock = threading.Lock()
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.shutdown()
-        self.server_close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
         """Note that a client closed the connection."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import socketserver
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from support.loopback import LoopbackServer
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from types import TracebackType
-    from typing import Self
 
     Reply = bytes | Iterable[bytes]
 
@@ -42,35 +41,17 @@ def redirect(to: str, status: str = "302 Found") -> bytes:
     return reply(status=status, location=to)
 
 
-class Site(socketserver.ThreadingTCPServer):
+class Site(LoopbackServer):
     """`with Site({"/path": answer}) as site:`; an answer is bytes, or a function from a request to bytes."""
 
-    daemon_threads = True
-    allow_reuse_address = True
-
     def __init__(self, pages: Mapping[str, bytes | Callable[[Request], Reply]], *, context: Any = None) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Handler)
         self.pages, self.context = pages, context
         self.requests: list[Request] = []
         self.tls_names: list[str | None] = []
         """The server names (SNI) that TLS clients asked for."""
-        self.port = int(self.server_address[1])
-        self.url = f"http://127.0.0.1:{self.port}"
         if context is not None:
             context.sni_callback = lambda _socket, name, _context: self.tls_names.append(name)
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.shutdown()
-        self.server_close()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore clients that close the connection early."""
 
 
 class _Handler(socketserver.StreamRequestHandler):
