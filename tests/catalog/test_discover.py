@@ -20,6 +20,7 @@ import prowess.catalog
 import prowess.catalog._cache
 import prowess.catalog._cached_catalog
 import prowess.catalog._precedence
+from prowess._internal.files import stat_fingerprint
 from prowess.catalog import Catalog, discover
 from prowess.catalog._cache import Cache, user_identity
 from prowess.hosts import host_names, load_host
@@ -288,10 +289,14 @@ def replaced(top: Path) -> None:
 
 
 def mapped(top: Path) -> None:
-    with (top / SKILLS / "a/SKILL.md").open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+    path = top / SKILLS / "a/SKILL.md"
+    before = stat_fingerprint(path.stat())
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
         at = memory.find(b"Does")
         memory[at : at + 4] = b"Made"
         memory.flush()
+    if stat_fingerprint(path.stat()) == before:
+        pytest.skip("this file system (such as tmpfs) changes no time when a mapping is written; docs/cache.md says so")
 
 
 def as_link(top: Path) -> None:

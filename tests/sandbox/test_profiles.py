@@ -22,10 +22,15 @@ def test_a_home_cannot_be_read(bwrap: str, tmp_path: Path, monkeypatch: pytest.M
     (home / ".ssh").mkdir(parents=True)
     (home / ".ssh/id_ed25519").write_text("secret")
     (tmp_path / "skill").mkdir()
-    line = f"cat {home}/.ssh/id_ed25519 || ls {home} ~/.ssh || cat /etc/shadow || ls /home /var /proc/1/root/home"
+    line = f"cat {home}/.ssh/id_ed25519 || ls {home} ~/.ssh || cat /etc/shadow || ls /root/.ssh /var /proc/1/root/var"
     done = run_shell(line, tmp_path / "skill", sandbox=bwrap)
     assert (done.stdout, done.exit_code) == (b"", 2)
     assert done.stderr.count(b"No such file or directory") >= 5, done.stderr
+    # A Python below /home is there, with the names of the folders that lead to it and nothing beside them.
+    done = run_shell("ls -A /home 2>/dev/null", tmp_path / "skill", sandbox=bwrap)
+    prefixes = (sys.prefix, sys.base_prefix, os.path.realpath(sys.executable))
+    on_the_way = {path.split("/")[2] for path in prefixes if path.startswith("/home/")}
+    assert set(done.stdout.decode().split()) <= on_the_way
 
 
 def test_only_writable_paths_can_be_changed(bwrap: str, tmp_path: Path) -> None:

@@ -121,11 +121,11 @@ def test_at_most_five_redirects_are_followed() -> None:
 def test_headers_are_not_sent_to_another_origin() -> None:
     """Another port is another origin; cookies are never sent."""
     with Site({"*": echo}) as other:
-        there = redirect(f"http://localhost:{other.port}/x").replace(b"\r\n\r\n", b"\r\nset-cookie: a=b\r\n\r\n")
+        there = redirect(f"http://127.0.0.1:{other.port}/x").replace(b"\r\n\r\n", b"\r\nset-cookie: a=b\r\n\r\n")
         with Site({"/": there, "/same": redirect("/end"), "*": echo}) as site:
             secret = {"Authorization": "Bearer s", "X-Api-Key": "s", "Cookie": "s=1"}
             answer = get(f"{site.url}/", headers=secret)
-            assert answer.url == f"http://localhost:{other.port}/x"
+            assert answer.url == f"http://127.0.0.1:{other.port}/x"
             assert not {"authorization", "x-api-key", "cookie"} & other.requests[0].headers.keys()
             get(f"{site.url}/same", headers=secret)
             assert site.requests[-1].headers["authorization"] == "Bearer s"
