@@ -76,7 +76,7 @@ LINK = ("file-is-link", "it is a link, which is not followed")
         pytest.param(make_link, *LINK, id="link"),
         pytest.param(make_device_link, *LINK, id="link-to-device"),
         pytest.param(make_looping_link, *LINK, id="looping-link"),
-        pytest.param(make_nothing, "file-missing", "there is no such file", id="nothing"),
+        pytest.param(make_nothing, "file-missing", "no such file", id="nothing"),
     ],
 )
 def test_only_a_regular_file_is_read(tmp_path: Path, make: object, code: str, message: str) -> None:
@@ -124,8 +124,8 @@ def test_a_loop_of_links_is_unreadable(tmp_path: Path, name: str) -> None:
         pytest.param(errno.EACCES, "file-unreadable", "it cannot be read: permission denied", id="permission"),
         pytest.param(errno.EIO, "file-unreadable", "it cannot be read: input/output error", id="disk"),
         pytest.param(errno.EMFILE, "file-unreadable", "it cannot be read: too many open files", id="descriptors"),
-        pytest.param(errno.ENOTDIR, "file-missing", "there is no such file", id="not-a-folder"),
-        pytest.param(errno.ENOENT, "file-missing", "there is no such file", id="missing"),
+        pytest.param(errno.ENOTDIR, "file-missing", "no such file", id="not-a-folder"),
+        pytest.param(errno.ENOENT, "file-missing", "no such file", id="missing"),
     ],
 )
 def test_system_errors_become_findings(
@@ -146,7 +146,7 @@ def test_system_errors_become_findings(
     "path", [pytest.param("a\0b", id="nul"), pytest.param("\ud800", id="surrogate"), pytest.param("", id="empty")]
 )
 def test_an_invalid_path_is_missing(path: str) -> None:
-    with pytest.raises(UnreadableError, match="there is no such file"):
+    with pytest.raises(UnreadableError, match="no such file"):
         read_file(path)
 
 

@@ -171,7 +171,7 @@ def test_an_invalid_role_is_an_error_at_the_start(top: Path) -> None:
         f"{top}/role.yaml:2:1: unknown key `skils` (did you mean `skills`?)",
         f"{top}/role.yaml:1:1: missing key `prompt` (add `prompt: ...`)",
     ]
-    assert caught.value.hint == "`prowess validate` reports the same without running the role"
+    assert caught.value.hint == "fix the role, then check it with `prowess validate ROLE`"
 
 
 def test_tools_that_can_write_cannot_change_their_policy(top: Path) -> None:

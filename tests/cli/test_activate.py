@@ -129,7 +129,7 @@ def test_a_name_may_be_a_path_a_scope_or_a_digest(project: Path, capsys: pytest.
             [],
             2,
             """\
-error: the following arguments are required: NAME
+error: missing argument: NAME
 
 hint: run `prowess activate --help` for its options
 """,

@@ -224,10 +224,10 @@ def test_a_path_without_skill_is_an_error(name: str, project: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere"], "there is no `{project}/nowhere`"),
+        (["nowhere"], "no such file or folder: `{project}/nowhere`"),
         ([".", "--host", "codx"], "unknown host `codx`"),
-        (["--format", "xml"], "argument --format: invalid choice: 'xml'"),
-        (["a\0b"], "there is no `{project}/a\\x00b`"),
+        (["--format", "xml"], "`--format` cannot be 'xml'\n\nhint: use one of text, json, sarif, github"),
+        (["a\0b"], "no such file or folder: `{project}/a\\x00b`"),
     ],
 )
 def test_wrong_use_ends_with_2(

@@ -204,8 +204,9 @@ def test_the_report_comes_first(top: Path) -> None:
         (
             ("--host", "gemini-cli", "--no-network", "--", "true"),
             (
-                "error: Gemini CLI has no sandbox that Prowess can configure, so policies would have no effect\n\n"
-                "hint: leave the policy out, and run the client in a container of your own\n"
+                "error: cannot limit the network or the files of Gemini CLI: "
+                "it has no sandbox that Prowess can configure\n\n"
+                "hint: use claude-code or codex as the host, or remove the limits and run the client in a container\n"
             ),
         ),
     ],

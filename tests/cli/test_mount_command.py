@@ -263,7 +263,7 @@ error: 6 problems; nothing was mounted:
   {lib}/review/SKILL.md:2: the name `reviews` differs from the folder name `review` \
 (rename the folder, or write `name: review`)
   {lib}/review: `link` is a link (replace it with the file itself)
-  there is no `{lib}/nope` (check the path)
+  no such file or folder: `{lib}/nope` (check the path)
   {top}/project/.agents/skills/pdf: `A` is not a valid skill name (use lower case letters, digits and single hyphens \
 between them)
 
@@ -287,7 +287,7 @@ def test_an_ambiguous_name_is_reported_with_the_other_problems(top: Path, capsys
         f"    project:twin  {top}/project/.agents/skills/{part}/SKILL.md{end}"
         for part, end in (("a", ""), ("b", " (use the path of one of them)"))
     ]
-    assert shown[4] == f"  there is no `{top}/project/lib/nope` (check the path)"
+    assert shown[4] == f"  no such file or folder: `{top}/project/lib/nope` (check the path)"
 
 
 def test_a_skill_that_cannot_be_selected_is_not_mounted_by_name(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -356,8 +356,8 @@ NO_FOLDER = (
         (["=pdf"], None),
         (["x="], "no skill is called `` for host `prowess`\n\nhint: `prowess list` shows all skills"),
         ([""], "no skill is called `` for host `prowess`\n\nhint: `prowess list` shows all skills"),
-        (["lib/nope"], "there is no `{top}/project/lib/nope`\n\nhint: check the path"),
-        (["lib/no\x1b[2J"], "there is no `{top}/project/lib/no\\x1b[2J`\n\nhint: check the path"),
+        (["lib/nope"], "no such file or folder: `{top}/project/lib/nope`\n\nhint: check the path"),
+        (["lib/no\x1b[2J"], "no such file or folder: `{top}/project/lib/no\\x1b[2J`\n\nhint: check the path"),
         (["pdf", "--host", "cdx"], "unknown host `cdx`\n\nhint: did you mean `codex`?"),
         (["pdf", "--host", "wink"], NO_FOLDER),
         (["--remove", "--host", "wink"], NO_FOLDER),

@@ -118,7 +118,10 @@ def test_a_host_has_its_own_folder(project: Path, capsys: pytest.CaptureFixture[
     assert below(project) == [".claude/skills/a/SKILL.md", "sub/.infer/skills/b/SKILL.md"]
     capsys.readouterr()
     assert run(project, "c", "--host", "wink") == 2
-    assert capsys.readouterr().err == "error: WINK has no skills folder in a project\n\nhint: use `--dir`\n"
+    assert (
+        capsys.readouterr().err
+        == "error: WINK has no skills folder in a project\n\nhint: name a folder: `prowess new NAME --dir DIR`\n"
+    )
 
 
 def test_dir_may_be_any_folder(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

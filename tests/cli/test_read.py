@@ -109,7 +109,7 @@ def test_the_user_may_read_a_user_only_skill(project: Path, capsys: pytest.Captu
         (
             ["pdf"],
             2,
-            "the following arguments are required: FILE\n\nhint: run `prowess read --help` for its options\n",
+            "missing argument: FILE\n\nhint: run `prowess read --help` for its options\n",
         ),
         *(
             (

@@ -154,13 +154,13 @@ def test_a_skill_shown_later_says_so(project: Path, capsys: pytest.CaptureFixtur
         pytest.param(["x", "--host", "cdx"], "unknown host `cdx`\n\nhint: did you mean `codex`?\n", id="host"),
         pytest.param(
             [],
-            "the following arguments are required: QUERY\n\nhint: run `prowess search --help` for its options\n",
+            "missing argument: QUERY\n\nhint: run `prowess search --help` for its options\n",
             id="no-query",
         ),
         *(
             pytest.param(
                 ["x", f"--limit={limit}"],
-                "argument --limit: must be a number from 1\n\nhint: run `prowess search --help` for its options\n",
+                "`--limit` must be a whole number, 1 or more\n\nhint: run `prowess search --help` for its options\n",
                 id=f"limit-{limit}",
             )
             for limit in ("0", "-1", "ten", "", "1e3", "٣", "9" * 5000)

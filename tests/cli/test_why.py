@@ -179,10 +179,10 @@ def test_an_unknown_name_is_wrong_use(
     ("arguments", "message"),
     [
         (["pdf", "--host", "cdx"], "error: unknown host `cdx`\n\nhint: did you mean `codex`?\n"),
-        ([], "error: the following arguments are required: NAME\n\nhint: run `prowess why --help` for its options\n"),
+        ([], "error: missing argument: NAME\n\nhint: run `prowess why --help` for its options\n"),
         (
             ["pdf", "--hots", "pi"],
-            "error: unrecognized arguments: --hots pi\n\nhint: run `prowess why --help` for its options\n",
+            "error: unknown option `--hots`\n\nhint: did you mean `--host`?\n",
         ),
     ],
 )

@@ -263,7 +263,7 @@ def test_one_error_reports_all_problems_of_a_configuration(top: Path) -> None:
     ):
         assert lines[number].startswith(f"  {words}"), lines[number]
     rest = "\n".join(lines[7:])
-    assert f"there is no `{top}/none`" in rest
+    assert f"no such file or folder: `{top}/none`" in rest
     assert f"{bad}" in rest
     assert "`../x`" in rest
 

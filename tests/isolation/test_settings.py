@@ -213,7 +213,7 @@ def test_a_policy_for_a_client_without_a_configurable_sandbox_is_refused(host: s
     """A policy that is not enforced would be worse than none."""
     title = load_host(host).title
     assert problems(host, network, sandbox) == [
-        f"{title} has no sandbox that Prowess can configure, so policies would have no effect"
+        f"cannot limit the network or the files of {title}: it has no sandbox that Prowess can configure"
     ]
     assert problems(host, None, SandboxConfig(enabled=False)) == []
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SOURCES: dict[str, tuple[Callable[[Path], object], tuple[str, str, str | None]]] = {
     "nothing": (
         lambda _: None,
-        ("SkillNotFoundError", "there is no `TOP/pdf`", "check the path"),
+        ("SkillNotFoundError", "no such file or folder: `TOP/pdf`", "check the path"),
     ),
     "a folder without SKILL.md": (
         lambda path: path.mkdir(),
@@ -84,7 +84,7 @@ def test_a_source_that_is_not_a_skill_is_refused(row: str, top: Path, home: Path
 def test_a_path_with_a_nul_character_is_not_found(home: Path) -> None:
     home.parent.mkdir(exist_ok=True)
     assert refused([SkillMount("a\0b")], home) == [
-        ("SkillNotFoundError", f"there is no `{os.getcwd()}/a\\x00b`", "check the path")
+        ("SkillNotFoundError", f"no such file or folder: `{os.getcwd()}/a\\x00b`", "check the path")
     ]
 
 
@@ -155,7 +155,7 @@ def test_one_error_reports_all_problems_of_all_skills(top: Path, home: Path) -> 
     assert lines[0] == "7 problems; nothing was mounted:"
     assert sorted(lines[1:]) == sorted(
         [
-            "  there is no `TOP/gone` (check the path)",
+            "  no such file or folder: `TOP/gone` (check the path)",
             f"  TOP/bad/SKILL.md:1: missing `description` ({DESCRIPTION_HINT})",
             "  TOP/bad: `a` is a link (replace it with the file itself)",
             "  TOP/bad: `c` is a FIFO (remove it from the skill)",

@@ -124,7 +124,7 @@ def test_an_invalid_probe_cache_is_ignored(damage: str, bwrap: str, probes: list
     [
         ("bwarp", ("unknown sandbox `bwarp`", "did you mean `bwrap`?")),
         ("", ("unknown sandbox ``", "choose one of auto, bwrap, seatbelt, none")),
-        ("seatbelt", ("the sandbox `seatbelt` is not for this system", "type `--sandbox bwrap`")),
+        ("seatbelt", ("the sandbox `seatbelt` does not exist on this system", "use `--sandbox bwrap`")),
     ],
 )
 @pytest.mark.usefixtures("linux")

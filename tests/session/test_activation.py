@@ -285,8 +285,8 @@ def no_yaml(file: Path) -> None:
 
 
 CHANGED = {
-    gone: "there is no such file",
-    gone_folder: "there is no such file",
+    gone: "no such file",
+    gone_folder: "no such file",
     a_folder: "it is a folder, not a regular file",
     a_link: "it is a link, which is not followed",
     a_fifo: "it is a FIFO, not a regular file",

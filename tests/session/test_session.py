@@ -294,7 +294,7 @@ def test_an_unreadable_skill_is_a_warning(project: Path) -> None:
     (project / SKILLS / "pdf/SKILL.md").unlink()
     (message,) = session.inject("$pdf and $xls")
     assert "Do xls." in message["content"]
-    assert session.warnings == ("the skill `pdf` cannot be read now: there is no such file",)
+    assert session.warnings == ("the skill `pdf` cannot be read now: no such file",)
     assert [record.name for record in session.ledger] == ["xls"]
     assert session.inject("on") == []
     assert list(session.warnings) == []

@@ -239,9 +239,9 @@ def test_the_folder_of_a_skill_comes_from_its_path() -> None:
 
 def test_an_unreadable_file_gives_an_empty_skill() -> None:
     """With its path and one finding."""
-    one = skill.unreadable_skill("p", UnreadableError("file-missing", "there is no such file", "check the path"))
+    one = skill.unreadable_skill("p", UnreadableError("file-missing", "no such file", "check the path"))
     assert [(item.code, item.path, item.message, item.hint) for item in one.findings] == [
-        ("file-missing", "p", "there is no such file", "check the path")
+        ("file-missing", "p", "no such file", "check the path")
     ]
 
 

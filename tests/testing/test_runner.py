@@ -362,7 +362,7 @@ def test_a_case_of_many_skills_is_run_in_those_that_have_it(tmp_path: Path) -> N
 
 def test_there_must_be_such_a_path_and_such_a_sandbox(tmp_path: Path) -> None:
     """Both are wrong use, before anything is run."""
-    with pytest.raises(SkillNotFoundError, match="there is no `"):
+    with pytest.raises(SkillNotFoundError, match="no such file or folder: `"):
         run_tests(tmp_path / "nowhere")
     write_suite(tmp_path / "s", {"a": f"touch {tmp_path}/ran"})
     with pytest.raises(ConfigError, match="unknown sandbox `bwarp`") as caught:

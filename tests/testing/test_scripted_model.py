@@ -184,7 +184,7 @@ def test_a_file_without_a_list_of_steps_is_an_error(text: str | bytes, words: st
 def test_an_unreadable_file_is_an_error(tmp_path: Path) -> None:
     """And never waited for. A link is followed: it is the caller's."""
     os.mkfifo(tmp_path / "fifo")
-    for path, words in ((tmp_path / "none.yaml", "there is no such file"), (tmp_path / "fifo", "it is a FIFO")):
+    for path, words in ((tmp_path / "none.yaml", "no such file"), (tmp_path / "fifo", "it is a FIFO")):
         with pytest.raises(ConfigError, match=words):
             ScriptedModel(path)
     (tmp_path / "link.yaml").symlink_to(file(tmp_path, WRITTEN))

@@ -71,7 +71,7 @@ def _open_regular(path: str, follow: bool) -> tuple[int, os.stat_result]:
     except OSError as error:
         raise _unreadable_error(error, path, follow=follow) from None
     except ValueError:
-        raise UnreadableError("file-missing", "there is no such file", "check the path") from None
+        raise UnreadableError("file-missing", "no such file", "check the path") from None
     status = os.fstat(fd)
     if status.st_mode & _FILE_TYPE_MASK != _REGULAR_FILE:
         os.close(fd)
@@ -82,7 +82,7 @@ def _open_regular(path: str, follow: bool) -> tuple[int, os.stat_result]:
 
 def _unreadable_error(error: OSError, path: str, *, follow: bool) -> UnreadableError:
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
-        return UnreadableError("file-missing", "there is no such file", "check the path")
+        return UnreadableError("file-missing", "no such file", "check the path")
     if error.errno in (errno.ELOOP, errno.EMLINK):
         if follow or not os.path.islink(path):
             hint = "fix the links in its path"

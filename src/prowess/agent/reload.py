@@ -58,7 +58,7 @@ class RoleReloader:
         self._fingerprints: dict[str, Fingerprint] = {}
         assembly, failure = self._load(None)
         if assembly is None:
-            raise ConfigError(failure, hint="`prowess validate` reports the same without running the role")
+            raise ConfigError(failure, hint="fix the role, then check it with `prowess validate ROLE`")
         self._assembly = assembly
         for note in assembly.notes:
             self._notify(note)

@@ -135,10 +135,11 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
 
         names = list(dict.fromkeys(entry.name for entry in self.skills))
         near = nearest_names(reference, names)
+        option = "" if self.host.name == "prowess" else f" --host {self.host.name}"
         hint = (
             "did you mean " + " or ".join(quoted(name) for name in near) + "?"
             if near
-            else "`prowess list` shows all skills"
+            else f"`prowess list{option}` shows all skills"
         )
         return SkillNotFoundError(f"no skill is called {quoted(reference)} for host `{self.host.name}`", hint=hint)
 

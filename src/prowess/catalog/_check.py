@@ -290,7 +290,7 @@ def find_skill_files(path: str) -> tuple[list[str], list[Finding]]:
     except ValueError:
         exists = False
     if not exists:
-        raise SkillNotFoundError(f"there is no {quoted(path, PATH_LIMIT)}", hint="check the path")
+        raise SkillNotFoundError(f"no such file or folder: {quoted(path, PATH_LIMIT)}", hint="check the path")
     if os.path.isdir(path):
         files, problems = _find_below(path)
     else:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 
-from prowess._internal.text import neutral
+from prowess._internal.text import did_you_mean, neutral, quoted
 from prowess.errors import ConfigError
 
 from ._commands import COMMANDS, USAGE
@@ -40,8 +41,29 @@ class _ArgumentParser(argparse.ArgumentParser):
     """A parser whose errors look like all other errors of Prowess."""
 
     def error(self, message: str) -> NoReturn:
-        print_error(neutral(message), f"run `{self.prog} --help` for its options")
+        print_error(*self._describe_error(message))
         self.exit(USAGE)
+
+    def _describe_error(self, message: str) -> tuple[str, str]:
+        """Return a message of `argparse` as an error and a hint of Prowess."""
+        hint = f"run `{self.prog} --help` for its options"
+        if match := re.fullmatch(r"unrecognized arguments: (\S+).*", message, re.DOTALL):
+            argument = match[1].partition("=")[0]
+            if not argument.startswith("-"):
+                return f"unexpected argument {quoted(argument)}", hint
+            return f"unknown option {quoted(argument)}", did_you_mean(argument, self._option_string_actions, hint)
+        if match := re.fullmatch(r"the following arguments are required: (.*)", message):
+            return f"missing argument: {match[1]}", hint
+        if match := re.fullmatch(r"argument (?:\S+/)?(\S+?): (.*)", message, re.DOTALL):
+            option, problem = match[1], match[2]
+            if problem == "expected one argument":
+                return f"`{option}` needs a value", hint
+            if choice := re.fullmatch(r"invalid choice: (.*) \(choose from (.*)\)", problem, re.DOTALL):
+                return f"`{option}` cannot be {neutral(choice[1])}", f"use one of {choice[2]}".replace("'", "")
+            if value := re.fullmatch(r"invalid int value: (.*)", problem, re.DOTALL):
+                return f"`{option}` must be a whole number, not {neutral(value[1])}", hint
+            return f"`{option}` {neutral(problem)}" if problem.startswith("must ") else neutral(message), hint
+        return neutral(message), hint
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):

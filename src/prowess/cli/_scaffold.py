@@ -47,7 +47,9 @@ def skills_folder(cwd: str, host: Host | None = None) -> str:
         if root.scope == "project" and not root.path.startswith(("~", "/", "$", "@")) and "*" not in root.path:
             base = cwd if root.walk == "none" else project
             return os.path.join(base, *root.path.split("/"))
-    raise ConfigError(f"{host.title} has no skills folder in a project", hint="use `--dir`")
+    raise ConfigError(
+        f"{host.title} has no skills folder in a project", hint="name a folder: `prowess new NAME --dir DIR`"
+    )
 
 
 def suggest_name(name: str) -> str:
@@ -124,7 +126,7 @@ def write_skill(folder: str, name: str, files: Mapping[str, str], host: Host | N
             raise
     except OSError as error:
         reason = neutral(describe_os_error(error))
-        hint = "fix the permissions, free disk space, or use another folder with `--dir`"
+        hint = "fix the permissions, free disk space, or use another folder: `prowess new NAME --dir DIR`"
         raise ProwessError(f"cannot write {neutral(target)}: {reason}", hint=hint) from None
     return os.path.join(target, SKILL_FILE)
 

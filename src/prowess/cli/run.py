@@ -106,7 +106,7 @@ def _run_mode(args: Namespace) -> int:
 
         model, model_name = make_model(reloader.current().role.model, args.model)
     except ImportError as error:
-        raise ConfigError(str(error), hint="install that extra, then try again") from None
+        raise ConfigError(str(error), hint="install the extra with the `pip` command above, then try again") from None
     with _flushed_telemetry(args.otel):
         if args.serve:
             return _serve(reloader, model, args)

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _parse_limit(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < len(text) <= 9 and int(text)):
-        raise argparse.ArgumentTypeError("must be a number from 1")
+        raise argparse.ArgumentTypeError("must be a whole number, 1 or more")
     return int(text)
 
 

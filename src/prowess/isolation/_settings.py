@@ -99,8 +99,9 @@ def policy_problems(
         yield from _conflicts(sandbox)
     wanted = network is not None or (sandbox is not None and sandbox.enabled)
     if wanted and host.isolated.settings not in ("claude", "codex"):
-        message = f"{host.title} has no sandbox that Prowess can configure, so policies would have no effect"
-        yield ConfigError(message, hint="leave the policy out, and run the client in a container of your own")
+        message = f"cannot limit the network or the files of {host.title}: it has no sandbox that Prowess can configure"
+        hint = "use claude-code or codex as the host, or remove the limits and run the client in a container"
+        yield ConfigError(message, hint=hint)
     if host.isolated.settings == "codex" and sandbox is not None:
         yield from _codex_problems(host, sandbox, user_home)
 

@@ -106,7 +106,7 @@ def skill_file(source: str) -> str:
         SkillValidationError: it is neither a Markdown file nor a folder that contains a SKILL.md.
     """
     if "\0" in source or not os.path.lexists(source):
-        raise SkillNotFoundError(f"there is no {quoted(source, PATH_LIMIT)}", hint="check the path")
+        raise SkillNotFoundError(f"no such file or folder: {quoted(source, PATH_LIMIT)}", hint="check the path")
     if not os.path.isdir(source):
         if not source.lower().endswith(".md"):
             message = f"{quoted(source, PATH_LIMIT)} is not a Markdown file"

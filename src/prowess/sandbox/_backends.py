@@ -88,7 +88,7 @@ def find_backend(choice: str = "auto", *, trusted: bool = False) -> Backend:
         return Backend(name="none")
     native = "seatbelt" if sys.platform == "darwin" else "bwrap"
     if choice not in ("auto", native):
-        raise SandboxError(f"the sandbox `{choice}` is not for this system", hint=f"type `--sandbox {native}`")
+        raise SandboxError(f"the sandbox `{choice}` does not exist on this system", hint=f"use `--sandbox {native}`")
     try:
         return _find_seatbelt() if native == "seatbelt" else _find_bwrap()
     except SandboxError:
