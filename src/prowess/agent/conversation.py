@@ -167,7 +167,7 @@ class _RunningTurn:
         self.confirm_lock = asyncio.Lock()
         """The calls of one answer run at the same time; the user confirms one after the other."""
         self.usage: Any = None
-        """Pydantic AI's count, up to date while the run goes on."""
+        """Pydantic AI's count, up to date during the run."""
 
     def mcp_servers(self) -> list[Any]:
         """Return the MCP servers, each as a toolset."""

@@ -23,7 +23,7 @@ _VARIABLE_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 class ToolFailedError(ProwessError, RuntimeError):
-    """A tool call fails; the model reads the message and the run goes on."""
+    """A tool call fails; the model reads the message, and the run continues."""
 
 
 class RefusedError(ToolFailedError):

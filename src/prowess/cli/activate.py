@@ -20,7 +20,7 @@ Nothing in the skill is run, and placeholders in it are not filled in."""
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     result = make_parser("activate", epilog=_EPILOG)
-    result.add_argument("name", metavar="NAME", help="the skill to activate, as if its user had")
+    result.add_argument("name", metavar="NAME", help="the skill to activate, as a user would")
     result.add_argument("--arguments", metavar="TEXT", help="the text a user would type after the name")
     add_discovery_options(result)
     add_json_option(result)

@@ -41,7 +41,7 @@ def parser() -> ArgumentParser:
         help="`spec`: follow agentskills.io strictly; `guide`: accept whatever can be loaded (the default)",
     )
     result.add_argument(
-        "--fix", action="store_true", help="first fix, in the files, whatever can be fixed without changing its meaning"
+        "--fix", action="store_true", help="first fix in the files what can be fixed without changing the meaning"
     )
     result.add_argument("--format", choices=FORMATS, default="text", help="the output format (default: text)")
     result.add_argument("--json", dest="format", action="store_const", const="json", help="the same as `--format json`")

@@ -34,7 +34,7 @@ def parser() -> ArgumentParser:
     result.add_argument(
         "--host",
         metavar="NAME",
-        help=f"the agent to start (default: the agent with this command, or else {DEFAULT_HOST})",
+        help=f"the agent to start (default: the one that COMMAND starts, or else {DEFAULT_HOST})",
     )
     result.add_argument(
         "--skill",

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 Without -p, -i, --serve or --daemon the prompt is read from standard input. The answer goes to stdout, all messages go
-to stderr. Exit codes: 0 the role answered; 1 it did not; 2 the role or an option is invalid."""
+to stderr. Exit codes: 0 the role answered; 1 it failed to answer; 2 the role or an option is invalid."""
 _FLUSH_TIMEOUT_MS = 5000
 """Milliseconds to wait until the last telemetry is sent."""
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
 
 _EPILOG = """\
-The exit code is that of `prowess run` with the same options: 2 if the role would not run. Not checked are the key of
-the model and the package of its provider."""
+The exit code is that of `prowess run` with the same options: 2 if the role would not run. The API
+key of the model and the package of its provider are not checked."""
 
 
 def parser() -> ArgumentParser:

@@ -209,7 +209,7 @@ def _claude_settings(host: Host, network: NetworkPolicy | None, sandbox: Sandbox
     """Return `settings.json` of Claude Code. The keys are those of its schema: it ignores unknown ones."""
     table: dict[str, object] = {
         "enabled": True,
-        # Without this it goes on unsandboxed if it cannot create a sandbox.
+        # Without this it continues without a sandbox if it cannot create a sandbox.
         "failIfUnavailable": True,
         "autoAllowBashIfSandboxed": sandbox.bash_auto_allow,
         "allowUnsandboxedCommands": sandbox.allow_unsandboxed_commands,

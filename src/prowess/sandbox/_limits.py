@@ -16,7 +16,7 @@ _MAX_TIMEOUT = 10_000_000
 
 
 class Limits(Frozen):
-    """What a command may use. `None` means no limit of ours; the system's own limits stay."""
+    """What a command may use. `None` means that Prowess sets no limit; those of the system apply."""
 
     timeout: float = 30.0
     """Seconds for everything that comes from the command, above 0."""

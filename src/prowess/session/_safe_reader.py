@@ -14,7 +14,7 @@ __all__ = ["SafeReader"]
 
 
 class SafeReader:
-    """Read the skills of a provider, and turn any exception into an error of ours, so that the conversation goes on."""
+    """Read the skills of a provider, and turn each exception into a Prowess error, so that conversations continue."""
 
     def __init__(self, reader: SkillReader) -> None:
         self._reader = reader

@@ -1,6 +1,6 @@
 """Build the tools with which a model uses its skills, for any framework.
 
-A tool never raises: an error becomes text for the model, and the conversation goes on.
+A tool never raises: an error becomes text for the model, and the conversation continues.
 """
 
 from __future__ import annotations

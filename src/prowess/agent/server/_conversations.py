@@ -27,7 +27,7 @@ class ConversationStore(Generic[_T]):
     """The state of conversations, by their IDs or messages.
 
     Args:
-        max_size: the number of conversations to keep; the least recently used goes first.
+        max_size: the number of conversations to keep; the least recently used is dropped first.
     """
 
     def __init__(self, max_size: int = 1000) -> None:
