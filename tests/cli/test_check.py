@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from prowess.catalog._check import check
 from prowess.cli import main
 from prowess.findings import CODES
+from support.project_commands import run_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,8 +38,7 @@ def project(tmp_path: Path) -> Path:
     return top
 
 
-def run(project: Path, *arguments: str) -> int:
-    return main(["check", *arguments, "--cwd", str(project), "--home", str(project.parent / "home")])
+run = partial(run_in, "check")
 
 
 def codes(project: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]:

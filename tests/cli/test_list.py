@@ -8,8 +8,9 @@ import shutil
 import subprocess
 import sys
 import unicodedata
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,6 +19,7 @@ from prowess._internal.text import display_width
 from prowess.cli import _output as output, main
 from prowess.cli.list import _is_on_path
 from prowess.hosts import host_names, load_host
+from support.project_commands import json_in, run_in
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -48,15 +50,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return top
 
 
-def run(project: Path, *arguments: str) -> int:
-    return main(["list", *arguments, "--cwd", str(project), "--home", str(project.parent / "home")])
-
-
-def data(project: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> Any:
-    assert run(project, *arguments, "--json") == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return json.loads(out)
+run = partial(run_in, "list")
+data = partial(json_in, "list")
 
 
 # ── one agent ────────────────────────────────────────────────────────────────────────────────────────────────────────

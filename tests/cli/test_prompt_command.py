@@ -6,14 +6,15 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from prowess.catalog import discover
 from prowess.catalog._prompt import estimate_tokens, render
-from prowess.cli import main
 from prowess.hosts import host_names
+from support.project_commands import run_in
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ def project(tmp_path: Path) -> Path:
     return top
 
 
-def run(project: Path, *arguments: str) -> int:
-    return main(["prompt", *arguments, "--cwd", str(project), "--home", str(project.parent / "home")])
+run = partial(run_in, "prompt")
 
 
 def summary(text: str, words: str) -> str:

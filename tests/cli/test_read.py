@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.cli import main
+from support.project_commands import json_in, run_in
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -31,15 +32,8 @@ def project(tmp_path: Path) -> Path:
     return top
 
 
-def run(project: Path, *arguments: str) -> int:
-    return main(["read", *arguments, "--cwd", str(project), "--home", str(project.parent / "home")])
-
-
-def data(project: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> Any:
-    assert run(project, *arguments, "--json") == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return json.loads(out)
+run = partial(run_in, "read")
+data = partial(json_in, "read")
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from prowess._internal.files import skill_digest
 from prowess.cli import main
+from support.project_commands import run_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,8 +39,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path / "p"
 
 
-def run(project: Path, *arguments: str) -> int:
-    return main(["show", *arguments, "--cwd", str(project), "--home", str(project.parent / "home")])
+run = partial(run_in, "show")
 
 
 def test_a_skill_is_shown_with_all_details(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,13 +6,15 @@ import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
 
 from prowess._internal.files import skill_digest
 from prowess.cli import main
 from prowess.hosts import host_names
+from support.project_commands import json_in, run_in
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -31,15 +33,8 @@ def project(tmp_path: Path) -> Path:
     return top
 
 
-def run(project: Path, *arguments: str) -> int:
-    return main(["why", *arguments, "--cwd", str(project), "--home", str(project.parent / "home")])
-
-
-def data(project: Path, *arguments: str, capsys: pytest.CaptureFixture[str]) -> Any:
-    assert run(project, *arguments, "--json") == 0
-    out, err = capsys.readouterr()
-    assert err == ""
-    return json.loads(out)
+run = partial(run_in, "why")
+data = partial(json_in, "why")
 
 
 def test_the_chain_begins_with_the_winner(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

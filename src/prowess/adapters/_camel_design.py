@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, normalize_name, quoted
-from prowess.catalog import Entry, SkillProvider as _SkillProvider, State, discover
+from prowess.catalog import REACHABLE, Entry, SkillProvider as _SkillProvider, State, discover
 from prowess.errors import ActivationError, ProwessError, SkillNotFoundError
 from prowess.findings import Severity
 from prowess.session import escape_tags, find_mentions
@@ -85,7 +85,6 @@ class SkillLoadOutcome(Frozen, kw_only=False):
 
 
 _CAMEL_SCOPES = {"project": "repo", "extra": "external"}
-_LISTED_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 
 
 class SkillLoader:
@@ -111,7 +110,7 @@ class SkillLoader:
     def list(self, cwd: str | os.PathLike[str]) -> SkillLoadOutcome:
         """Return the skills that are found from a directory, without their bodies."""
         catalog = discover(cwd, host=self._host, home=self._home, skill_dirs=self._skill_dirs, env=self._env)
-        listed = [entry for entry in catalog.skills if entry.state in _LISTED_STATES]
+        listed = [entry for entry in catalog.skills if entry.state in REACHABLE]
         return SkillLoadOutcome(skills=tuple(map(_to_metadata, listed)), errors=tuple(_catalog_errors(catalog)))
 
     def read(self, meta: SkillMetadata) -> SkillDocument:

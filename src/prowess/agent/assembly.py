@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
-from prowess.catalog import State, discover
+from prowess.catalog import REACHABLE, State, discover
 from prowess.errors import ConfigError, ProwessError
 from prowess.findings import finding
 from prowess.session import Trust
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from .role import LoadedSkill, Role, ToolConfig
 
 __all__ = ["Assembly", "InstructionPart", "assemble"]
-
-_LOADABLE_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 
 
 class DeclaredTools(Frozen):
@@ -166,7 +164,7 @@ def assemble(
     declared_tools = {
         entry.path: _read_declared_tools(entry)
         for entry in (() if catalog is None else catalog.skills)
-        if entry.state in _LOADABLE_STATES and assembly.is_in_role_folder(entry)
+        if entry.state in REACHABLE and assembly.is_in_role_folder(entry)
     }
     return assembly.with_changes(declared_tools=declared_tools), findings
 

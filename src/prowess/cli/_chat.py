@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import neutral
 from prowess.adapters import missing_extra
-from prowess.catalog import State
+from prowess.catalog import REACHABLE
 from prowess.errors import ConfigError
 
 from ._commands import OK
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["chat"]
 
-_SELECTABLE_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 _HELP = "type a message; `/NAME` activates a skill, Ctrl-C stops an answer, Ctrl-D exits"
 
 
@@ -46,7 +45,7 @@ class _SkillCompleter(Completer):  # type: ignore[misc, unused-ignore]
         if not word.startswith("/") or session is None:
             return
         for entry in session.catalog.skills:
-            if entry.state in _SELECTABLE_STATES and entry.name.startswith(word[1:]):
+            if entry.state in REACHABLE and entry.name.startswith(word[1:]):
                 description = neutral(entry.description or "")[:80]
                 yield Completion(f"/{neutral(entry.name)}", start_position=-len(word), display_meta=description)
 

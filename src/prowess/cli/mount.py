@@ -7,7 +7,7 @@ import os
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
-from prowess.catalog import State
+from prowess.catalog import REACHABLE
 from prowess.errors import ConfigError, SkillError, combine_errors
 from prowess.hosts import DEFAULT_HOST
 from prowess.mount import SkillConfig, SkillMount, mount, plan, read_record, skills_root, unmount
@@ -28,8 +28,6 @@ _EPILOG = """\
 SKILL is the folder of a skill, its SKILL.md, a single Markdown file, or a name as in `prowess activate`. An argument
 that contains a `/`, begins with `.` or `~`, or exists is a path. NAME=SKILL mounts the skill under another name.
 Folders that Prowess did not mount, or that have changed since, are neither replaced nor removed."""
-
-_SELECTABLE_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 
 
 def parser() -> ArgumentParser:
@@ -193,7 +191,7 @@ def _mount_by_name(catalog: Catalog, reference: str, name: str | None) -> SkillM
         SkillError: the skill cannot be selected.
     """
     entry = catalog.resolve(reference)
-    if entry.state not in _SELECTABLE_STATES:
+    if entry.state not in REACHABLE:
         reason = f": {neutral(entry.reason)}" if entry.reason else ""
         hint = f"`prowess why {neutral(reference)}` says why; to mount it anyway, give its path"
         raise SkillError(f"the skill {quoted(entry.name)} is {entry.state}{reason}", hint=hint)

@@ -6,7 +6,7 @@ A model names a skill and nothing else. A user may also refer to it by path, dig
 from __future__ import annotations
 
 from prowess._internal.text import neutral, normalize_name, quoted
-from prowess.catalog import State
+from prowess.catalog import REACHABLE, State
 from prowess.errors import ActivationError
 
 TYPE_CHECKING = False
@@ -21,7 +21,6 @@ __all__ = ["MODEL_STATES", "find_activatable", "find_by_name", "find_readable", 
 
 MODEL_STATES = (State.ACTIVE,)
 """States of the skills that a model may activate."""
-_USER_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 
 
 def find_activatable(catalog: Catalog, name: str, by: str) -> Entry:
@@ -93,7 +92,7 @@ def _require_activatable(entry: Entry, by: str) -> Entry:
     Raises:
         ActivationError: it may not.
     """
-    if entry.state in (_USER_STATES if by == "user" else MODEL_STATES):
+    if entry.state in (REACHABLE if by == "user" else MODEL_STATES):
         return entry
     if entry.state is State.USER_ONLY:
         raise ActivationError(

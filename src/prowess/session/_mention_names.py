@@ -6,7 +6,7 @@ import re
 from unicodedata import category
 
 from prowess._internal.text import neutral, normalize_name, quoted
-from prowess.catalog import State
+from prowess.catalog import REACHABLE, State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ MAX_NAME_LENGTH = 256
 _MAX_WORDS = 8
 _MIN_NEAR_LENGTH = 4
 _MAX_NEAR_LENGTH = 64
-_USABLE_STATES = (State.ACTIVE, State.USER_ONLY, State.DEFERRED)
 _STATE_TEXTS = {
     State.SHADOWED: "is shadowed by another one",
     State.DISABLED: "is disabled",
@@ -113,7 +112,7 @@ class SkillNames:
         key = self._keys_by_text.get(self._normalize(name), "") if len(name) <= self._max_length else ""
         tiers = (self._by_name.get(key, []), self._by_other_name.get(key, []))
         for tier in tiers:
-            for state in _USABLE_STATES:
+            for state in REACHABLE:
                 entries = [entry for entry in tier if entry.state is state]
                 if len(entries) > 1:
                     exact = [entry for entry in entries if entry.name == name]
