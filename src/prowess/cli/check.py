@@ -66,7 +66,7 @@ def run(args: Namespace) -> int:
         home=args.home,
         skill_dirs=skill_dirs(args),
         role=args.role,
-        progress=progress.show if sys.stderr.isatty() else None,
+        progress=progress.show if sys.stderr is not None and sys.stderr.isatty() else None,
     )
     progress.clear()
     failing = (Severity.ERROR, Severity.WARNING) if args.strict else (Severity.ERROR,)

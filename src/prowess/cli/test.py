@@ -65,7 +65,9 @@ def run(args: Namespace) -> int:
     if junit is not None and not os.path.isdir(os.path.dirname(junit)):
         raise ConfigError(f"`--junit`: no such folder: {neutral(os.path.dirname(junit))}", hint="create it first")
     progress = (
-        None if args.json or not sys.stderr.isatty() else _ProgressLine(sum(len(suite.cases) for suite in suites))
+        None
+        if args.json or sys.stderr is None or not sys.stderr.isatty()
+        else _ProgressLine(sum(len(suite.cases) for suite in suites))
     )
     with signals_as_exception(_END_SIGNALS, lambda _: KeyboardInterrupt(), first_only=True) as signals:
         try:
