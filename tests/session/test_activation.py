@@ -215,9 +215,9 @@ def test_other_texts_stay_as_they_are(text: str) -> None:
 )
 def test_tags_are_found_in_linear_time(text: str) -> None:
     """However many there could be."""
-    began = time.perf_counter()
+    began = time.process_time()
     escape_tags(text)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_file_names_and_arguments_cannot_close_our_tags(project: Path) -> None:

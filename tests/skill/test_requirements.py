@@ -217,9 +217,9 @@ def test_hostile_requirements_are_checked_quickly(packaging: bool, monkeypatch: 
         "==",
     ]
     texts = (*odd, *(f"p{number}>={number}" for number in range(10_000)), "python>=" + "9" * 900, "a" + ",>=1" * 200)
-    began = time.perf_counter()
+    began = time.process_time()
     found = find_missing(Requirements(env=texts, bins=texts, packages=texts), env={"PATH": os.defpath})
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
     assert len(found) == 3 * len(texts)
     for item in found:
         shown = item.message + (item.hint or "")

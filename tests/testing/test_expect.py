@@ -206,13 +206,13 @@ def test_a_failure_is_written_as_in_the_json_of_the_command() -> None:
 
 def test_many_texts_that_are_missing_in_much_take_a_moment() -> None:
     """A thousand in a mebibyte: the nearest line is looked for only a few times."""
-    begun = time.perf_counter()
+    begun = time.process_time()
     output = "\n".join("ab" * 100 for _ in range(5_000))
     wanted = tuple("ab" * 90 + str(number) for number in range(1_000))
     found = failures_of(ended(output), stdout_contains=wanted)
     assert len(found) == 1_000
     assert sum("the most similar line is" in words for _, words in found) == 3
-    assert time.perf_counter() - begun < 10
+    assert time.process_time() - begun < 10
 
 
 _OUTPUT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("\r\n"), max_size=30)

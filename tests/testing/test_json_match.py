@@ -182,13 +182,13 @@ def test_objects_match_as_subsets_and_arrays_by_length_and_order(expected: Any, 
 
 def test_long_values_are_cut_short() -> None:
     """However long they are, and however deep they nest."""
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert differences_of(1, json.dumps("x" * 1_000_000)) == [f'$ is "{"x" * 78}…, not 1']
     assert differences_of(1, json.dumps(list(range(200_000)))) == [f"$ is {json.dumps(list(range(100)))[:79]}…, not 1"]
     assert differences_of(1, "[" * 300 + "]" * 300) == [f"$ is {'[' * 79}…, not 1"]
     assert differences_of("x", "9" * 100_000) == [f'$ is {"9" * 79}…, not "x"']
     assert differences_of({"k" * 500: 1}, "{}") == [f"$.{'k' * 500} is missing"]
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2
 
 
 def test_messages_are_safe_to_show() -> None:
@@ -203,11 +203,11 @@ def test_messages_are_safe_to_show() -> None:
 
 def test_numbers_with_vast_exponents_are_compared_in_a_moment() -> None:
     """None is ever written out."""
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert len(differences_of(exact_number("1e999999999999999999"), "1")) == 1
     assert differences_of(exact_number("10e999999999999"), "1e1000000000000") == []
     assert len(differences_of(1, "1e-999999999999999999")) == 1
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
 
 
 # ── laws ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
