@@ -269,6 +269,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_fails_on_bad_input(command: list[str], bad: Bad) -> None:
     """All bad files at once: exit code 0 or 1, two seconds, 200 MiB, and no terminal control characters."""
@@ -287,6 +288,7 @@ def test_no_command_fails_on_bad_input(command: list[str], bad: Bad) -> None:
     assert not (bad.repo / "pwned").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["terminal", "bidi", "tag-characters", "name-that-escapes", "newlines", "closing-tags"]
 )
@@ -341,6 +343,7 @@ def test_a_front_matter_of_a_mebibyte_is_read_to_64_kibibytes(bad: Bad, read_siz
     assert sum(read_sizes) < 80_000
 
 
+@pytest.mark.slow
 def test_five_thousand_folders_reach_a_limit(bad: Bad) -> None:
     """Without skills the limit is reported; with skills all are found."""
     for number in range(5000):
@@ -354,6 +357,7 @@ def test_five_thousand_folders_reach_a_limit(bad: Bad) -> None:
     bad.run("check", "--json", within=4)
 
 
+@pytest.mark.slow
 def test_two_thousand_skills_are_all_found(bad: Bad) -> None:
     """A folder with a skill does not count towards the limit."""
     text = FRONT.format("d")
@@ -388,6 +392,7 @@ def test_a_tree_of_three_hundred_levels_is_walked(host: str, bad: Bad) -> None:
     assert "top" in [entry.name for entry in catalog.active]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems keep names as Unicode")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_names_that_are_not_utf8_are_escaped(command: list[str], bad: Bad) -> None:
@@ -509,6 +514,7 @@ def plant(top: Path, root: Path, inside: Path) -> None:
     skill(root / "linking", body="[x](../../../../outside/secret.txt) [y](references/secret.txt)")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", host_names())
 def test_no_host_shows_text_of_files_outside_a_skill(host: str, bad: Bad, tmp_path: Path) -> None:
     """For links to secrets in an untrusted project."""
@@ -522,6 +528,7 @@ def test_no_host_shows_text_of_files_outside_a_skill(host: str, bad: Bad, tmp_pa
         assert "linking" in [entry.folder for entry in catalog.active]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -562,6 +569,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", host_names())
 @pytest.mark.parametrize("name", LONG)
 def test_no_text_takes_quadratic_time(name: str, host: str, tmp_path: Path) -> None:
@@ -577,6 +585,7 @@ def test_no_text_takes_quadratic_time(name: str, host: str, tmp_path: Path) -> N
     assert len(found) < 200
 
 
+@pytest.mark.slow
 def test_the_bytes_read_for_copies_are_limited(tmp_path: Path) -> None:
     """Some copies with a large file are detected, and then reading stops."""
     for number in range(40):

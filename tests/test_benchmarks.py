@@ -34,6 +34,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
+@pytest.mark.slow
 def test_generated_skills_have_the_sizes_of_real_ones(project: Path) -> None:
     """Median 9 KB, 90th percentile 25, at most 61."""
     sizes = sorted(file.stat().st_size for file in project.glob(".agents/skills/*/SKILL.md"))
@@ -44,6 +45,7 @@ def test_generated_skills_have_the_sizes_of_real_ones(project: Path) -> None:
     assert 55_000 <= sizes[-1] <= 61_000
 
 
+@pytest.mark.slow
 def test_generated_skills_have_the_files_and_fields_of_real_ones(project: Path) -> None:
     skills = project / ".agents/skills"
     assert len(list(skills.glob("*/scripts"))) == 300
@@ -54,6 +56,7 @@ def test_generated_skills_have_the_files_and_fields_of_real_ones(project: Path) 
     assert len({skill.name for skill in read}) == 1000
 
 
+@pytest.mark.slow
 def test_generated_skills_are_valid(project: Path, tmp_path: Path) -> None:
     """They pass the specification, except that some are long, and every peer finds them where it looks."""
     assert {finding.code for finding in check(project / ".agents/skills", policy="spec")} == {"body-too-long"}
@@ -90,6 +93,7 @@ def module(name: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return runpy.run_path(str(BENCHMARKS / f"{name}.py"))
 
 
+@pytest.mark.slow
 def test_the_short_form_prints_ratios() -> None:
     """Prowess is compared with the floor if a C compiler is installed; the test sets no limit."""
     command = [sys.executable, str(BENCHMARKS / "run.py"), "--short", "--rounds", "3"]
@@ -99,6 +103,7 @@ def test_the_short_form_prints_ratios() -> None:
     assert ("floor" in done.stdout) is (shutil.which("cc") is not None)
 
 
+@pytest.mark.slow
 def test_a_floor_that_cannot_be_compiled_is_left_out_with_a_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -169,6 +174,7 @@ def test_labels_of_the_chart_do_not_overlap_or_leave_it(monkeypatch: pytest.Monk
     assert chart["spread_labels"]([70.0, 200.0], low=62, high=508) == [70.0, 200.0]
 
 
+@pytest.mark.slow
 def test_mounting_is_measured_beside_copying(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both copy the same four hundred files, equally often."""
     mounting = module("mounting", monkeypatch)
@@ -181,6 +187,7 @@ def test_mounting_is_measured_beside_copying(tmp_path: Path, monkeypatch: pytest
     assert sizes == [4096] * 400
 
 
+@pytest.mark.slow
 def test_the_tests_of_a_skill_are_measured_beside_a_bare_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both run equally often, without a sandbox and with bwrap if it works here."""
     figures = module("testing", monkeypatch)["measure_all"](1, 5)

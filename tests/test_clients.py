@@ -67,6 +67,7 @@ def test_every_cell_is_the_clients_own_answer(client: str, scenario: str, tmp_pa
     assert wrong == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("client", "tree"),
     [pytest.param(client, tree, id=f"{client}-{tree}") for client, cells in MORE["clients"].items() for tree in cells],

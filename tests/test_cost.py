@@ -180,6 +180,7 @@ IGNORE = {".gitignore", ".ignore", ".fdignore"}
 FLAT = [name for name in host_names() if name != "wink"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", FLAT)
 def test_a_flat_skill_costs_one_open_and_a_root_one_listing(
     host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -405,6 +406,7 @@ def test_a_skill_that_is_read_costs_one_open_one_fstat_and_one_read(mode: str, p
     assert cost == {**ONE_READ, "bytes at most": 4096}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["uncached", "cold"])
 def test_only_the_first_4096_bytes_of_a_long_skill_are_read(mode: str, projects: GrowingProjects) -> None:
     """Its front matter ends there; the body is not read."""
@@ -428,6 +430,7 @@ OBJECTS = {"uncached": (5, 11), "cold": (5, 13), "warm": (2, 5)}
 """Containers, and memory blocks of all objects; the same in Python 3.11, 3.12 and 3.13."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_a_skill_is_made_of_few_objects(mode: str, tmp_path: Path) -> None:
     """One more object per skill fails this test; half a block is left for growing tables."""
@@ -442,6 +445,7 @@ def test_a_skill_is_made_of_few_objects(mode: str, tmp_path: Path) -> None:
 PEAK = {"uncached": (900, 2), "cold": (1330, 8), "warm": (500, 3)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_a_skill_takes_little_memory(mode: str, tmp_path: Path) -> None:
     """The peak, besides some copies of the path: ten thousand skills take 16 MB, not 40."""

@@ -9,6 +9,8 @@ import os
 import random
 import time
 
+import pytest
+
 from prowess import skill
 from prowess.errors import SkillSyntaxError
 from prowess.skill import check_body, check_links, check_skill
@@ -120,6 +122,7 @@ def read_everything(data: bytes, path: str) -> None:
     assert parse_frontmatter(text.encode()).frontmatter is None or skill.parse(text) == parsed
 
 
+@pytest.mark.slow
 def test_damaged_skills_raise_only_our_errors() -> None:
     """And no input takes two seconds."""
     rng = random.Random(SEED)  # noqa: S311

@@ -77,6 +77,7 @@ def test_nearest_names_are_those_of_difflib(name: str, names: list[str], cutoff:
     assert nearest_names(name, names, cutoff=cutoff) == get_close_matches(name, names, n=3, cutoff=cutoff)
 
 
+@pytest.mark.slow
 def test_comparing_very_many_long_names_takes_bounded_time() -> None:
     """1,500 names of nearly the same letter took six seconds; the first still count."""
     names = [f"{'a' * 190}{number:04}" for number in range(1500)]

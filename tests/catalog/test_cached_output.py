@@ -58,6 +58,7 @@ def compare(lines: Sequence[list[str]], cache: Path) -> float:
     return warm / len([line for line in lines if line[0] != "check"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", HOSTS)
 def test_the_golden_corpus_prints_the_same_from_the_cache(host: str, tmp_path: Path) -> None:
     """All its files, as skills of one project: without a cache, with a new one, with a filled one."""
@@ -69,6 +70,7 @@ def test_the_golden_corpus_prints_the_same_from_the_cache(host: str, tmp_path: P
     assert compare([*commands(host, tmp_path / "repo", tmp_path / "home")], tmp_path / "cache") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", HOSTS)
 def test_the_observed_trees_print_the_same_from_the_cache(host: str, tmp_path: Path) -> None:
     """Links, collisions, settings, nested folders: the trees that real clients were tested with."""
@@ -81,6 +83,7 @@ def test_the_observed_trees_print_the_same_from_the_cache(host: str, tmp_path: P
     assert compare(lines, tmp_path / "cache") > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="links and permissions")
 def test_every_random_change_is_noticed() -> None:
     """Some hundred changes, each followed by commands for three hosts with cached results."""

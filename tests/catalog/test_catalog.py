@@ -85,6 +85,7 @@ class Shuffled:
         return iter(self.entries)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(ROWS, st.sampled_from(LAWFUL), st.integers(0, 1000))
 def test_the_order_in_which_directories_list_does_not_matter(
@@ -102,6 +103,7 @@ def test_the_order_in_which_directories_list_does_not_matter(
         assert shuffled.findings == wanted.findings
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(ROWS, st.sampled_from(LAWFUL))
 def test_each_skill_appears_once_and_the_states_add_up(rows: list[tuple[str, str, str, str]], host: str) -> None:
@@ -125,6 +127,7 @@ def test_each_skill_appears_once_and_the_states_add_up(rows: list[tuple[str, str
             assert (entry.shadowed_by is not None) == (entry.state is State.SHADOWED)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(ROWS, st.sampled_from(["prowess", "camel", "aam", "initrunner"]), st.integers(0, 20))
 def test_a_root_of_lower_precedence_never_changes_an_active_skill(
@@ -199,6 +202,7 @@ def test_a_digest_is_over_the_sorted_lines_of_path_and_hash(here: FakeMachine) -
     assert here.discover_skills().explain("pdf")[0].digest == independent_digest(folder) != entry.digest
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(
     st.dictionaries(st.from_regex(r"[a-zA-Z0-9é._-]{1,3}x(/[a-z.]{1,3}y){0,2}", fullmatch=True), st.binary(max_size=9))

@@ -242,6 +242,7 @@ def test_a_skill_removed_after_loading_keeps_its_attributes(cached: CachedDiscov
     assert entry.as_dict()["name"] == "x"
 
 
+@pytest.mark.slow
 def test_threads_share_a_cache(full: CachedDiscovery) -> None:
     """All get the same catalog, first without a cached result and then with one."""
     wanted = full.contents(cache=False)
@@ -429,6 +430,7 @@ def test_a_change_is_noticed(changing: CachedDiscovery, change: str) -> None:
     assert contents(after) == changing.contents(host, cache=False, **extra)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["prowess", "claude-code", "codex", "pi", "initrunner"])
 def test_a_path_that_appears_is_noticed(changing: CachedDiscovery, host: str) -> None:
     """Every path that did not exist is created, as a folder and as a file."""
@@ -659,6 +661,7 @@ for turn in range(30):
 """
 
 
+@pytest.mark.slow
 def test_sixteen_processes_share_a_cache_that_is_damaged_and_deleted(changing: CachedDiscovery) -> None:
     """Thirty times each: all find the same skills, and none fails."""
     full = changing

@@ -180,6 +180,7 @@ def scan_roots_of(draw: Any, host: Host) -> ScanRoot:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", host_names())
 @settings(max_examples=40)
 @given(data=st.data(), file=SKILLS, folder=FOLDERS, user_settings=SETTINGS, order=ORDERS, linked=st.booleans())

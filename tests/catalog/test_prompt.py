@@ -277,6 +277,7 @@ def shown_and_full(result: Prompt) -> tuple[set[str], set[str]]:
     return shown, shown - set(result.shortened)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["chars", "tokens"])
 @pytest.mark.parametrize(
     ("form", "host"), [*((form, "prowess") for form in FORMATS), *((None, h) for h in host_names())]
@@ -303,6 +304,7 @@ def test_every_budget_is_kept_and_more_never_shows_less(form: str | None, host: 
     assert full == {e.name for e in SKILLS}
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.text(min_size=1, max_size=8), st.text(max_size=200)), min_size=1, max_size=6),
@@ -371,6 +373,7 @@ def test_a_short_text_is_a_sentence_or_ends_with_an_ellipsis() -> None:
     assert all(len(words) <= 120 for words in rows.values())
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.text(min_size=1, max_size=300))
 def test_a_short_text_is_never_longer_than_the_whole(words: str) -> None:
@@ -405,6 +408,7 @@ def test_if_all_skills_are_off_there_is_no_text() -> None:
     assert (result.text, result.omitted) == ("", ("pdf",))
 
 
+@pytest.mark.slow
 def test_a_pinned_skill_is_never_shortened() -> None:
     """It comes first; a budget that is too small for it is an error."""
     skills = catalog(*SKILLS)

@@ -428,6 +428,7 @@ def test_a_query_is_never_syntax(query: str, kind: str, top: Path) -> None:
 ANY = st.text(alphabet=st.characters(exclude_categories=[]), max_size=60)
 
 
+@pytest.mark.slow
 @given(query=st.one_of(ANY, st.lists(st.sampled_from(["csv", '"', "*", "\0", "提取", "AND", "é", "ُ", "ก", "\ud800"]))))
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
 def test_any_query_can_be_searched(query: str | list[str], kind: str, every_script: Index) -> None:
@@ -550,12 +551,14 @@ def crowded(crowd: Path) -> Index:
     return searched
 
 
+@pytest.mark.slow
 def test_each_of_two_thousand_skills_is_first_for_its_name(crowded: Index) -> None:
     """So a skill that was left out of a prompt can be found."""
     missed = [entry.name for entry in crowded.entries if crowded.search(entry.name, 1)[0].entry is not entry]
     assert missed == []
 
 
+@pytest.mark.slow
 def test_each_of_two_thousand_skills_is_found_by_its_description(crowded: Index) -> None:
     """Its three rarest words find it among the first ten, nearly always."""
     counts = Counter(word for entry in crowded.entries for word in set(entry.description.split()))

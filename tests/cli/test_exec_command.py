@@ -68,6 +68,7 @@ def client(top: Path, *arguments: str, **options: Any) -> Any:
 # ── what the client sees ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["claude-code", "codex", "gemini-cli", "copilot", "goose"])
 def test_the_client_sees_the_named_skills_and_no_others(host: str, top: Path) -> None:
     """By path, and under another name; none of the caller's secrets comes along."""
@@ -109,6 +110,7 @@ def test_the_host_environment_is_passed_on_without_secrets(top: Path) -> None:
     assert DECOY not in json.dumps(seen)
 
 
+@pytest.mark.slow
 def test_the_host_is_the_one_whose_command_it_is(top: Path) -> None:
     """Unless another is named; its own program gets the option to ignore project settings."""
     claude = fake_client(top / "bin", "claude")
@@ -145,6 +147,7 @@ def test_the_client_starts_in_the_current_directory_or_cwd(top: Path) -> None:
 # ── streams and exit codes ───────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "code"), [("exit 0", 0), ("exit 1", 1), ("exit 7", 7), ("kill -9 $$", 137)])
 def test_the_exit_code_is_the_commands(script: str, code: int, top: Path) -> None:
     """Without a message."""
@@ -179,6 +182,7 @@ def test_the_report_comes_first(top: Path) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -242,6 +246,7 @@ ENDS = {"success": "exit 0", "failure": "exit 1", "Ctrl-C": "INT", "TERM": "TERM
 BUSY = "mkdir -p ~/made/by/it; chmod 500 ~/made; echo here; exec sleep 60"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ENDS)
 def test_nothing_is_left_behind(end: str, top: Path) -> None:
     """Twenty times each, with a client that leaves files and folders that cannot be written to."""
@@ -262,6 +267,7 @@ def test_nothing_is_left_behind(end: str, top: Path) -> None:
         assert remaining_homes(top) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_at_any_moment_leaves_nothing(name: str, top: Path) -> None:
     """While the home is made, while the client starts, while it is removed; and no client stays."""

@@ -432,6 +432,7 @@ def process(project: Path, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "prowess", "list", *arguments, "--cwd", str(project), "--home", str(project.parent)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 @pytest.mark.parametrize("arguments", [["--host", "prowess"], ["--host", "prowess", "--json"], ["--host", "pi"]])
 def test_any_encoding_of_stdout_will_do(arguments: list[str], encoding: str, project: Path) -> None:

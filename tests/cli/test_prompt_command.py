@@ -204,6 +204,7 @@ def test_wrong_use_is_an_error(
     assert capsys.readouterr() == ("", f"error: {message}\n\nhint: {hint}\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_prompt_as_a_process(encoding: str, project: Path) -> None:
     """In any encoding, JSON in UTF-8; a closed pipe is not an error."""

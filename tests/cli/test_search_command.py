@@ -184,6 +184,7 @@ def test_hostile_skills_cannot_touch_the_terminal(
     assert not {"\x1b", "\u202e"} & set(out + err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
 def test_search_as_a_process(encoding: str, project: Path) -> None:
     """Data on stdout in any encoding; an invalid query in bytes; a closed pipe is not an error."""

@@ -142,6 +142,7 @@ def test_hostile_words_cannot_touch_the_terminal(project: Path, capsys: pytest.C
         assert not {"\x1b", "\u202e", "\x9b"} & set(out + err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2", "8"])
 def test_jobs_do_not_change_the_report(jobs: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The same lines in the same order."""
@@ -354,6 +355,7 @@ def slow(project: Path) -> Iterator[tuple[Path, str]]:
     assert processes_end(mark)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_an_interrupted_run_reports_finished_cases(
@@ -419,6 +421,7 @@ def on_a_terminal(words: list[str]) -> tuple[int, str]:
     return process.returncode, shown.decode()
 
 
+@pytest.mark.slow
 def test_progress_is_shown_on_a_terminal_only(project: Path) -> None:
     """On one line, which is cleared in the end; not with `--json`, and not into a file."""
     write_suite(place(project), {"a": "true", "b": "false", "c": "sleep 0.2"})
@@ -431,6 +434,7 @@ def test_progress_is_shown_on_a_terminal_only(project: Path) -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.slow
 def test_a_closed_pipe_is_not_an_error(project: Path) -> None:
     """`prowess test | head` ends well."""
     write_suite(place(project), {f"c{number}": "seq 100; false" for number in range(50)})

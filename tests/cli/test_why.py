@@ -204,6 +204,7 @@ def test_hostile_names_cannot_touch_the_terminal(
     assert not {"\x1b", "\u202e"} & set(out + err)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_why_as_a_process(encoding: str, project: Path) -> None:
     """Data on stdout in any encoding; a closed pipe is not an error."""

@@ -156,6 +156,7 @@ BACKGROUND = {
 }
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.parametrize("how", BACKGROUND)
 def test_background_processes_of_the_command_are_ended(how: str) -> None:

@@ -427,6 +427,7 @@ def test_a_signal_ends_the_process_and_removes_the_home(name: str, top: Path) ->
     assert remaining_homes(top) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["", "sys.exit(3)", "raise ValueError"])
 def test_a_home_that_is_not_closed_is_removed_at_the_end_of_the_process(what: str, top: Path) -> None:
     """However the process ends, unless it is killed."""

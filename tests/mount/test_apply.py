@@ -321,6 +321,7 @@ def write_tree(folder: Path, what: dict[str, Any]) -> None:
             (folder / name).chmod(inner[1])
 
 
+@pytest.mark.slow
 @given(FOLDERS)
 def test_any_skill_is_mounted_identically_and_removed_completely(what: dict[str, Any]) -> None:
     """For any names, content and permissions. Mounting twice is the same as once."""

@@ -68,6 +68,7 @@ def test_the_home_may_be_a_link(world: World, top: Path) -> None:
     assert os.listdir(top / "real") == []
 
 
+@pytest.mark.slow
 def test_a_very_deep_home_is_created(world: World, top: Path) -> None:
     """Deeper than Python's recursion limit. A path that is too long is an error."""
     with pytest.raises(SkillMountError, match="cannot be created: file name too long"):
@@ -149,6 +150,7 @@ def test_a_plan_waits_for_a_mount_in_progress(world: World) -> None:
     assert content(home) == world.expected("v1")
 
 
+@pytest.mark.slow
 def test_threads_wait_for_each_other_like_processes(world: World) -> None:
     home = world.fresh("others")
 

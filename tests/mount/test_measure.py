@@ -141,6 +141,7 @@ BAD: dict[str, tuple[Callable[[Path], object], str, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", BAD)
 def test_files_that_cannot_be_mounted_are_refused_by_name(row: str, top: Path, home: Path) -> None:
     """With and without validation; and no home is created."""
@@ -178,6 +179,7 @@ def test_names_that_some_file_systems_do_not_distinguish_are_refused(
     assert message in sides
 
 
+@pytest.mark.slow
 def test_a_skill_exactly_at_all_limits_is_mounted(top: Path, home: Path) -> None:
     """1 MiB of Markdown, 10 MiB in total, 2,000 files."""
     skill(top / "pdf")

@@ -55,6 +55,7 @@ EVERY_WAY = pytest.mark.parametrize(
 # ── killed at any point ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 @EVERY_WAY
 def test_a_process_killed_before_any_step_leaves_whole_skills(change: str, exchanged: bool, world: World) -> None:
     """Each skill is old or new, and none is lost. The next process finds all changes or none, and removes the rest."""
@@ -64,12 +65,14 @@ def test_a_process_killed_before_any_step_leaves_whole_skills(change: str, excha
     assert counts["finished"] > 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_process_killed_while_it_writes_leaves_whole_skills(change: str, world: World) -> None:
     """Half a file, half a journal or half a record is never used."""
     assert killed_at_every_step(world, change, half=True)["steps"] > 1
 
 
+@pytest.mark.slow
 def test_processes_killed_at_random_leave_whole_skills(world: World) -> None:
     """Two hundred that mount, replace and remove; `make endurance` kills two thousand."""
     seed = int.from_bytes(os.urandom(4))
@@ -79,6 +82,7 @@ def test_processes_killed_at_random_leave_whole_skills(world: World) -> None:
     assert sum(count for what, count in counts.items() if what.endswith(": killed")) > 50
 
 
+@pytest.mark.slow
 def test_sixteen_processes_at_once_see_whole_skills_and_finish(world: World) -> None:
     """Thirteen rounds each; `make endurance` has two hundred."""
     seed = int.from_bytes(os.urandom(4))
@@ -115,6 +119,7 @@ def every_step(world: World, change: str, steps: Callable[[int], Steps], **how: 
         yield home, failed
 
 
+@pytest.mark.slow
 @EVERY_WAY
 def test_a_failing_step_is_reported_and_leaves_the_home_unchanged(change: str, exchanged: bool, world: World) -> None:
     """Or the step did not matter, and the change is complete. The next mount removes what is left."""
@@ -127,6 +132,7 @@ def test_a_failing_step_is_reported_and_leaves_the_home_unchanged(change: str, e
             check_recovered(world, home, change, at_once=True)
 
 
+@pytest.mark.slow
 @EVERY_WAY
 def test_a_disk_that_fills_up_at_any_step_leaves_the_home_unchanged(change: str, exchanged: bool, world: World) -> None:
     """Nothing is left behind."""
@@ -139,6 +145,7 @@ def test_a_disk_that_fills_up_at_any_step_leaves_the_home_unchanged(change: str,
     assert ways[True] > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 def test_an_interrupt_at_any_step_leaves_all_changes_or_none(change: str, world: World) -> None:
     """At once, or as soon as the next process comes."""
@@ -150,6 +157,7 @@ def test_an_interrupt_at_any_step_leaves_all_changes_or_none(change: str, world:
         assert content(home) in (before, after)
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_at_any_step_leaves_no_new_home(world: World) -> None:
     """Nor any of its parent folders."""
     home = world.top / "deep/in/home"

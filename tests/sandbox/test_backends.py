@@ -133,6 +133,7 @@ def test_an_unknown_sandbox_is_an_error(choice: str, error: tuple[str, str]) -> 
     assert refused(choice) == error
 
 
+@pytest.mark.slow
 def test_bwrap_costs_at_most_15_ms_a_command(bwrap: str, tmp_path: Path) -> None:
     """The median over a command without a sandbox, side by side; more if there is more to do than processors."""
     overs: list[float] = []

@@ -28,6 +28,7 @@ LEAVERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("linux")
 def test_processes_that_a_command_leaves_behind_are_killed(sandbox: str, tmp_path: Path) -> None:
     """However they got away. Some outlive the timeout as well."""

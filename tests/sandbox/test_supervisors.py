@@ -31,6 +31,7 @@ run(["/bin/sh", "-c", "setsid sleep 66602 & sleep 66602"], cwd="/", sandbox={san
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("linux")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_commands_end_with_their_caller(number: int, sandbox: str, tmp_path: Path) -> None:
@@ -154,6 +155,7 @@ def test_a_caller_without_standard_streams_can_run_commands(tmp_path: Path) -> N
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 3
 
 
+@pytest.mark.slow
 def test_a_command_costs_less_than_twice_subprocess_run(tmp_path: Path) -> None:
     """Processor time of 150 commands that do nothing, with their supervisors."""
 

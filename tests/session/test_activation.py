@@ -93,6 +93,7 @@ def test_a_skill_without_files_and_arguments_is_short(project: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("count", "last"),
     [
@@ -110,6 +111,7 @@ def test_at_most_fifty_files_are_named(count: int, last: str, project: Path) -> 
     assert found.content.splitlines()[-3:] == [last, "</skill_resources>", "</skill_content>"]
 
 
+@pytest.mark.slow
 def test_a_skill_with_too_many_files_says_more_than(project: Path) -> None:
     """Its digest is unknown."""
     folder = skill(project / ".agents/skills/pdf").parent

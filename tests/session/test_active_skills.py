@@ -38,6 +38,7 @@ def test_the_tail_leaves_out_visible_content(project: Path) -> None:
     assert session.tail(visible=[f"{one}{two}"]) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["chars", "tokens"])
 def test_the_tail_fits_every_budget(unit: str, project: Path) -> None:
     """A skill is in it whole, by name, or not at all."""

@@ -60,6 +60,7 @@ def test_text_that_only_begins_like_code_counts(text: str) -> None:
     assert set(mentioned_names(text)) == {"pdf"}
 
 
+@pytest.mark.slow
 @given(mention_texts())
 def test_a_fence_hides_everything(text: str) -> None:
     """Closed or not."""

@@ -150,6 +150,7 @@ def seconds(text: str) -> float:
     return time.perf_counter() - start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", NAMED)
 def test_a_megabyte_takes_seconds_at_most(unit: str) -> None:
     """With two thousand skills: some tenths of a second as measured, the bound is for slow machines."""
@@ -158,6 +159,7 @@ def test_a_megabyte_takes_seconds_at_most(unit: str) -> None:
     assert seconds(f"$pdf {text} the pdf skill\n\n$pdf") < 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [*UNITS, *PHRASES, *CONTROLS])
 def test_time_is_linear_in_the_text(unit: str) -> None:
     """Quadratic time would be minutes."""
@@ -166,6 +168,7 @@ def test_time_is_linear_in_the_text(unit: str) -> None:
     assert seconds(f"$pdf {text} the pdf skill\n\n$pdf") < 4
 
 
+@pytest.mark.slow
 def test_many_mentions_take_linear_time() -> None:
     """Of skills, of unknown names that all differ, and back-ticks in all lengths."""
     dice = random.Random(1)  # noqa: S311 - nothing secret

@@ -156,6 +156,7 @@ def test_the_hint_has_whole_names(folder: Path) -> None:
     assert str(refused(folder, "#")[1]).endswith("`q3`, `q4`, `q5` and others")
 
 
+@pytest.mark.slow
 def test_long_names_are_compared_in_bounded_time(folder: Path) -> None:
     """A thousand long names of one letter took six seconds."""
     deep = folder / "SKILLS" / ("a" * 180) / ("a" * 100)
@@ -229,6 +230,7 @@ def test_a_skill_without_a_folder_has_no_files() -> None:
     assert caught.value.hint == "it only has its instructions"
 
 
+@pytest.mark.slow
 def test_no_secret_is_read_while_files_are_swapped(folder: Path) -> None:
     """A file becomes a link and a file again, and so does a folder above it."""
     done = threading.Event()
@@ -371,6 +373,7 @@ def test_a_part_of_a_gigabyte_is_read_fast(folder: Path) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024
 
 
+@pytest.mark.slow
 def test_ten_thousand_files_are_fast(folder: Path) -> None:
     """A file is read by its name, and a missing one is an error soon."""
     (folder / "many").mkdir()

@@ -156,6 +156,7 @@ def test_search_results_cannot_close_our_tags(project: Path) -> None:
     assert call(query="zebra") == "no skill matches; try other words"
 
 
+@pytest.mark.slow
 def test_2000_skills_are_reachable_within_4000_characters(tmp_path: Path) -> None:
     """Each through `search_skills` by its name; one that is not shown can be activated."""
     names = [f"skill{number:04}" for number in range(2000)]

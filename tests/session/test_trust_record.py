@@ -380,6 +380,7 @@ def start_child(trust: Trust, project: Path, name: str, when: str = "") -> subpr
     return subprocess.Popen([sys.executable, "-c", CHILD, trust.file, str(project), name, when])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
 @pytest.mark.parametrize("when", ["before-write", "half-write", "after-write", "before-fsync", "before-replace"])
 def test_a_process_killed_while_writing_leaves_the_old_record(when: str, project: Path, trust: Trust) -> None:
@@ -399,6 +400,7 @@ def test_a_process_killed_after_writing_leaves_the_new_record(project: Path, tru
     assert [row.name for row in trust.all()] == ["pdf", "xls"]
 
 
+@pytest.mark.slow
 def test_sixteen_processes_lose_no_entry(project: Path, trust: Trust) -> None:
     """Each trusts another skill at the same time."""
     names = [f"s{number:02}" for number in range(16)]

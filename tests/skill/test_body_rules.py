@@ -65,6 +65,7 @@ def test_missing_files_and_links_out_of_the_folder_are_reported() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [

@@ -193,6 +193,7 @@ FILES = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=1000)
 @given(FILES)
 def test_the_fast_parser_agrees_with_the_full_parser_and_yaml(data: bytes) -> None:
@@ -289,6 +290,7 @@ def damaged(rng: random.Random) -> bytes:
     return data
 
 
+@pytest.mark.slow
 def test_the_fast_parser_agrees_on_damaged_files() -> None:
     """Whatever is inserted, removed or repeated."""
     rng = random.Random(SEED)  # noqa: S311 - a run that can be repeated

@@ -81,6 +81,7 @@ PLAIN_FRONT = st.builds(
 ANY_FRONT = st.lists(LINE, min_size=1, max_size=6).map(lambda lines: "".join(line + "\n" for line in lines))
 
 
+@pytest.mark.slow
 @settings(max_examples=3000)
 @given(st.one_of(PLAIN_FRONT, ANY_FRONT))
 def test_plain_front_matter_is_parsed_as_yaml_does(front: str) -> None:
@@ -136,6 +137,7 @@ def test_other_front_matter_is_left_to_yaml(front: str) -> None:
     assert fast_parse_entries(front) is None
 
 
+@pytest.mark.slow
 def test_front_matter_with_too_many_lines_is_left_to_yaml() -> None:
     """YAML counts its events and refuses too many."""
     front = "".join(f"{''.join(key)}:\n" for key in islice(product(ascii_lowercase, repeat=3), 11_000))

@@ -242,6 +242,7 @@ def test_json_values_have_positions() -> None:
     assert (mapping.get_text("a"), mapping.node.line, collector.findings) == ("\U0001f600", None, [])
 
 
+@pytest.mark.slow
 def test_json_with_many_keys_is_read_quickly() -> None:
     """A repeated key is still reported."""
     begun = time.process_time()

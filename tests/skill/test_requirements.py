@@ -198,6 +198,7 @@ def test_a_broken_package_counts_as_missing(monkeypatch: pytest.MonkeyPatch) -> 
     assert missing_message("pypdf") == "the Python package `pypdf` is not installed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packaging", [True, False])
 def test_hostile_requirements_are_checked_quickly(packaging: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten thousand of each kind, names of a megabyte, nested brackets, hidden characters; all messages are short."""

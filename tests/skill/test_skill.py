@@ -18,6 +18,7 @@ def parsed(front: str, body: str = "Body\n") -> Skill:
     return parse(f"---\n{front}\n---\n{body}")
 
 
+@pytest.mark.slow
 @given(skills())
 def test_a_rendered_skill_parses_to_the_same_skill(one: Skill) -> None:
     """`parse(render(s)) == s`, without repairs."""

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from prowess.skill._frontmatter import Value
 
 # By default every run has the same examples; `PROWESS_HYPOTHESIS=deep pytest` tries more, and others each time.
+# `make quick` tries few.
 settings.register_profile("ci", max_examples=200, derandomize=True, deadline=None)
+settings.register_profile("quick", max_examples=25, derandomize=True, deadline=None)
 settings.register_profile("deep", max_examples=5000, deadline=None)
 settings.load_profile(os.environ.get("PROWESS_HYPOTHESIS", "ci"))
 

@@ -74,6 +74,7 @@ def small(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_tests_without_their_program_are_skipped_and_named_in_the_last_line(
     workers: str, small: Path, without_bwrap: str
@@ -86,6 +87,7 @@ def test_tests_without_their_program_are_skipped_and_named_in_the_last_line(
     assert lines[-1] == f"2 tests (test_small.py) were skipped because bubblewrap is missing; {message}"
 
 
+@pytest.mark.slow
 def test_with_ci_true_they_fail_with_the_same_words(small: Path, without_bwrap: str) -> None:
     code, lines = run(without_bwrap, "-c", "pyproject.toml", "--rootdir", small.parent, small, CI="true")
     assert code == 1
@@ -94,6 +96,7 @@ def test_with_ci_true_they_fail_with_the_same_words(small: Path, without_bwrap: 
     assert [line.partition(" - ")[2] for line in lines if line.startswith("ERROR ")] == [message, message]
 
 
+@pytest.mark.slow
 def test_several_runs_share_one_line(small: Path, without_bwrap: str, tmp_path: Path) -> None:
     """`make test` runs pytest in several environments."""
     file = tmp_path / "skipped"
@@ -115,6 +118,7 @@ def test_several_runs_share_one_line(small: Path, without_bwrap: str, tmp_path: 
     assert done.stdout == f"4 tests (test_small.py) were skipped because bubblewrap is missing; {message}\n"
 
 
+@pytest.mark.slow
 def test_our_own_tests_of_the_sandbox_are_skipped_without_it(without_bwrap: str) -> None:
     files = [TESTS / "sandbox/test_profiles.py", TESTS / "sandbox/test_run.py"]
     code, lines = run(without_bwrap, *files, "-k", "test_exit_codes or test_no_capability_is_left")
@@ -124,6 +128,7 @@ def test_our_own_tests_of_the_sandbox_are_skipped_without_it(without_bwrap: str)
     assert lines[-1].startswith(f"6 tests ({names}) were skipped because bubblewrap is missing; ")
 
 
+@pytest.mark.slow
 def test_nothing_is_added_if_nothing_is_missing(small: Path) -> None:
     (small / "test_small.py").write_text("def test_of_nothing(): ...\n", encoding="utf-8")
     code, lines = run(os.environ["PATH"], "-c", "pyproject.toml", "--rootdir", small.parent, small)

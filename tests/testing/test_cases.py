@@ -651,6 +651,7 @@ def test_a_skill_without_tests_has_no_cases_and_no_findings(here: Path) -> None:
     assert (suite.cases, suite.findings, suite.name) == ((), (), "pdf")
 
 
+@pytest.mark.slow
 def test_eleven_thousand_files_are_too_many(here: Path) -> None:
     """None of them is read."""
     for number in range(11_000):
@@ -749,6 +750,7 @@ class _Quoting(yaml.SafeDumper):
 _Quoting.add_representer(str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
 
 
+@pytest.mark.slow
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cases())
 def test_a_case_that_is_written_is_read_back(here: Path, case: Case) -> None:

@@ -71,6 +71,7 @@ def test_the_corpus_has_every_kind_of_case() -> None:
     assert {row["exit_code"] for row in rows} == {0, 1, 2, 5}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_both_doors_agree(
     name: str, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
@@ -86,6 +87,7 @@ def test_both_doors_agree(
     assert snapshot(folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sandbox", ["none", "bwrap"])
 def test_both_doors_agree_on_the_examples(sandbox: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All pass, with and without a sandbox; the examples do not change."""
@@ -100,6 +102,7 @@ def test_both_doors_agree_on_the_examples(sandbox: str, tmp_path: Path, capsys: 
     assert snapshot(EXAMPLES) == before
 
 
+@pytest.mark.slow
 def test_a_sandbox_changes_nothing_for_a_valid_skill(capsys: pytest.CaptureFixture[str]) -> None:
     """All of the corpus behind them: the same statuses."""
     require_backend("bwrap")

@@ -204,6 +204,7 @@ def test_a_failure_is_written_as_in_the_json_of_the_command() -> None:
     assert Failure(kind="exit-code", message="x").as_dict() == {"kind": "exit-code", "message": "x"}
 
 
+@pytest.mark.slow
 def test_many_texts_that_are_missing_in_much_take_a_moment() -> None:
     """A thousand in a mebibyte: the nearest line is looked for only a few times."""
     begun = time.process_time()

@@ -48,6 +48,7 @@ def node_ids(result: pytest.RunResult) -> list[str]:
     return [line for line in result.outlines if "::" in line and " " not in line]
 
 
+@pytest.mark.slow
 def test_each_case_is_an_item(project: Path, pytester: pytest.Pytester) -> None:
     """Its node is the file and its name; its output and its failures are reported without a traceback."""
     write_suite(
@@ -72,6 +73,7 @@ def test_each_case_is_an_item(project: Path, pytester: pytest.Pytester) -> None:
     assert "runner.py" not in result.stdout.str()
 
 
+@pytest.mark.slow
 def test_a_skill_below_is_chosen_as_any_test_is(project: Path, pytester: pytest.Pytester) -> None:
     """By `-k`, by a path and by a node."""
     write_suite(project / "skills/pdf", {"first": "true", "second": "false"})
@@ -81,6 +83,7 @@ def test_a_skill_below_is_chosen_as_any_test_is(project: Path, pytester: pytest.
     assert outcomes(run(pytester, "skills/pdf/tests/cases/first.yaml::first")) == {"passed": 1}
 
 
+@pytest.mark.slow
 def test_the_statuses_of_cases_are_those_of_tests(project: Path, pytester: pytest.Pytester) -> None:
     """A case that could not run is an error, a time-out is a failure with that message."""
     cases: dict[str, Any] = {
@@ -103,6 +106,7 @@ def test_the_statuses_of_cases_are_those_of_tests(project: Path, pytester: pytes
     assert processes_end("mark-of-pytest")
 
 
+@pytest.mark.slow
 def test_hidden_folders_of_clients_are_looked_into_and_others_not(project: Path, pytester: pytest.Pytester) -> None:
     """`.agents`, `.claude` and their like, where projects keep skills; not `.git` or `.venv`."""
     for folder in (
@@ -121,6 +125,7 @@ def test_hidden_folders_of_clients_are_looked_into_and_others_not(project: Path,
     assert skills == [f"{name}/skills/pdf/tests/cases/a.yaml::a" for name in (".agents", ".claude", ".gemini")]
 
 
+@pytest.mark.slow
 def test_a_skill_may_have_a_name_that_pytest_ignores(project: Path, pytester: pytest.Pytester) -> None:
     """`build` is a good name of a skill; `prowess test` runs its cases, too."""
     for name in ("build", "dist", "venv"):
@@ -135,6 +140,7 @@ def test_a_skill_may_have_a_name_that_pytest_ignores(project: Path, pytester: py
     assert not any(name.startswith("build/") for name in ids)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--ignore=.claude", "--ignore-glob=.cl*", "--ignore-glob=.claude"])
 def test_ignored_folders_are_not_collected(option: str, project: Path, pytester: pytest.Pytester) -> None:
     """Above all that of an untrusted skill."""
@@ -144,6 +150,7 @@ def test_ignored_folders_are_not_collected(option: str, project: Path, pytester:
     assert ids == [".agents/skills/pdf/tests/cases/a.yaml::a"]
 
 
+@pytest.mark.slow
 def test_a_project_without_skills_notices_nothing(
     project: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,6 +174,7 @@ def test_a_project_without_skills_notices_nothing(
     result.stdout.fnmatch_lines(["plugins:*prowess*"])
 
 
+@pytest.mark.slow
 def test_other_files_beside_cases_are_left_alone(project: Path, pytester: pytest.Pytester) -> None:
     """Those of another ending, and those below."""
     folder = write_suite(project / "pdf", {"a": "true"})
@@ -182,6 +190,7 @@ def test_other_files_beside_cases_are_left_alone(project: Path, pytester: pytest
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", ["tests/test-config.json", "tests/cases/z.yaml"])
 def test_a_wrong_file_is_an_error_of_collection(wrong: str, project: Path, pytester: pytest.Pytester) -> None:
     """With its place; as in `prowess test` that skill is not tested, and pytest stops before all others."""
@@ -197,6 +206,7 @@ def test_a_wrong_file_is_an_error_of_collection(wrong: str, project: Path, pytes
     assert not (project / "ran").exists()
 
 
+@pytest.mark.slow
 def test_without_a_sandbox_cases_are_errors(
     project: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +224,7 @@ def test_without_a_sandbox_cases_are_errors(
     assert run(pytester, "--skill-sandbox", "bwarp").ret == 4
 
 
+@pytest.mark.slow
 def test_the_work_can_be_shared(project: Path, pytester: pytest.Pytester) -> None:
     """With `-n 2` of pytest-xdist: every case once, and nothing is left."""
     if importlib.util.find_spec("xdist") is None:
@@ -227,6 +238,7 @@ def test_the_work_can_be_shared(project: Path, pytester: pytest.Pytester) -> Non
     assert os.listdir(os.environ["TMPDIR"]) == []
 
 
+@pytest.mark.slow
 def test_strict_suites_are_fit_for_it(project: Path, pytester: pytest.Pytester) -> None:
     """Warnings as errors, strict markers and configuration, the newest way to import."""
     write_suite(project / "pdf", {"a": "true"})
@@ -234,6 +246,7 @@ def test_strict_suites_are_fit_for_it(project: Path, pytester: pytest.Pytester) 
     assert (result.ret, outcomes(result)) == (0, {"passed": 1})
 
 
+@pytest.mark.slow
 def test_hostile_output_is_escaped(project: Path, pytester: pytest.Pytester) -> None:
     """It neither controls a terminal nor commands a CI system; the same in `prowess test`."""
     line = r"printf 'a\033[2J\000b\n::error::x\n##[add-mask]a\n'; printf '\033]0;t\007' >&2; exit 3"
@@ -244,6 +257,7 @@ def test_hostile_output_is_escaped(project: Path, pytester: pytest.Pytester) -> 
         assert f"\n{part}\n" in shown
 
 
+@pytest.mark.slow
 def test_a_file_of_a_skill_that_is_not_utf_8_is_reported(project: Path, pytester: pytest.Pytester) -> None:
     """And the message is escaped."""
     folder = write_suite(project / "pdf", {"a": {"command": "true", "stdout-contains": ["\x1b[2J"]}})
@@ -254,6 +268,7 @@ def test_a_file_of_a_skill_that_is_not_utf_8_is_reported(project: Path, pytester
     assert run(pytester).ret == 2
 
 
+@pytest.mark.slow
 def test_an_invalid_skill_can_be_tested(project: Path, pytester: pytest.Pytester) -> None:
     """A skill with an invalid SKILL.md is tested too; a skill without tests is ignored."""
     (write_suite(project / "pdf", {"a": "true"}) / "SKILL.md").write_text("")
@@ -261,6 +276,7 @@ def test_an_invalid_skill_can_be_tested(project: Path, pytester: pytest.Pytester
     assert outcomes(run(pytester)) == {"passed": 1}
 
 
+@pytest.mark.slow
 def test_our_own_suite_is_not_disturbed(pytester: pytest.Pytester) -> None:
     """No tests of skills are collected from this repository's own: they are what other tests are about."""
     top = Path(__file__).parents[2]

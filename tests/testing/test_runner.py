@@ -612,6 +612,7 @@ def test_commands_share_the_processes_that_watch_over_them(tmp_path: Path, monke
     assert len(started) == 2
 
 
+@pytest.mark.slow
 def test_a_case_makes_two_folders_and_asks_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a trivial case more costs in this process: its home, its copy, and what is in it."""
     counts: dict[str, int] = {}
@@ -633,6 +634,7 @@ def test_a_case_makes_two_folders_and_asks_little(tmp_path: Path, monkeypatch: p
     assert {name: times for name, times in each.items() if times} == {"mkdir": 2, "rmdir": 2, "open": 3, "unlink": 1}
 
 
+@pytest.mark.slow
 def test_the_calling_thread_is_not_woken_for_each_case(tmp_path: Path) -> None:
     """The caller's thread looks twenty times a second."""
     folder = write_suite(tmp_path / "s", {f"c{number}": "true" for number in range(200)})

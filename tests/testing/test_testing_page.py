@@ -54,6 +54,7 @@ def printed(text: str, project: Path) -> str:
     return re.sub(r"  \(\d+\.\d s\)$", "", text.replace(str(project), "/home/ada/project"), flags=re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_examples_on_the_page_work(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its cases run with the output on the page; the failing case is added later."""
     later = project / ".agents/skills/slug/tests/cases/04-accents.yaml"

@@ -133,6 +133,7 @@ def nothing(copy: Path) -> None:
     copy.rename(copy.parent / "other")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("act", [locked, deep, many, nothing], ids=lambda act: act.__name__)
 def test_whatever_a_command_leaves_is_removed(act: object, made: Path, place: Path) -> None:
     """However deep, many or locked, and by whom the copy was moved."""
@@ -211,6 +212,7 @@ def test_a_huge_skill_is_an_error(made: Path, monkeypatch: pytest.MonkeyPatch) -
         scan_contents(str(made))
 
 
+@pytest.mark.slow
 def test_a_skill_with_100000_files_is_refused_after_some(tmp_path: Path) -> None:
     """Without listing all of them."""
     folder = write_suite(tmp_path / "many", {"a": "true"})

@@ -179,6 +179,7 @@ BAD: list[tuple[str, Any, int, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("body", "status", "words"), [row[1:] for row in BAD], ids=[row[0] for row in BAD])
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_invalid_request_gets_an_error_in_openais_format(
@@ -221,6 +222,7 @@ def test_an_unknown_path_or_method_gets_an_error_in_openais_format(chat: ChatSer
     assert (answer.status_code, answer.json()["error"]["type"]) == (status, "invalid_request_error")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "", "192.168.1.1", "[x"])
 def test_a_request_for_another_host_is_refused(chat: ChatServer, host: str) -> None:
     """A page whose name resolves to this machine (DNS rebinding) gets and starts nothing."""
@@ -251,6 +253,7 @@ def test_a_page_of_another_site_is_refused(chat: ChatServer, headers: dict[str, 
     assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
+@pytest.mark.slow
 def test_a_configured_key_is_required() -> None:
     """Except by `/healthz`."""
     with ChatServer(token="right") as chat:  # noqa: S106 - of this test
@@ -305,6 +308,7 @@ def test_an_invalid_address_is_a_configuration_error(host: str, port: int) -> No
         listen(host, port)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_the_process_without_a_traceback() -> None:
     """Even while a client waits for an answer."""
     code = """

@@ -158,6 +158,7 @@ def test_at_most_limit_bytes_are_read() -> None:
     assert (len(answer.body), answer.is_complete) == (100_000, False)
 
 
+@pytest.mark.slow
 def test_decompression_stops_at_the_limit() -> None:
     """A gigabyte in a megabyte takes neither memory nor time."""
     bomb = gzip.compress(bytes(200_000_000), 9)

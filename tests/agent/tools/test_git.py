@@ -264,6 +264,7 @@ def hostile(repo: Path) -> Path:
     return mark
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("include", [False, True])
 def test_no_program_that_a_repository_configures_is_run(include: bool, repo: Path) -> None:
     """No hooks, monitors, filters, converters or helpers, from any configuration file."""

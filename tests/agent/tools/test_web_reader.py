@@ -66,6 +66,7 @@ def test_a_page_becomes_markdown_with_title_and_links() -> None:
         assert tool().call(url=f"{site.url}/") == TEXT.format(url=site.url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "body", "text"),
     [
@@ -152,6 +153,7 @@ def test_private_addresses_need_allow_private() -> None:
 _LONG = 500_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     ["<div>", "<!--", "<a ", "&#", "<![CDATA[", "<?", "</b", "<a x='", "<ul><li>", "<p>x", "<br>", "*", "<svg>"],
