@@ -46,8 +46,8 @@ test: test-packages lint  ## run all checks and tests, as CI does; the last line
 	@$(BIN)/python tests/support/programs.py "$(PROWESS_SKIPPED)"
 
 # Hypothesis tries an eighth of its examples here. The adapters are only imported, `make adapters` tests them.
-quick: test-packages lint  ## lint and run the tests that find nine faults of ten (under a minute on two cores)
-	PYTHONDONTWRITEBYTECODE= PROWESS_HYPOTHESIS=quick $(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --ignore tests/adapters --ignore tests/real
+quick: test-packages lint  ## lint and run the tests that find nine faults of ten (about a minute on two cores)
+	PYTHONDONTWRITEBYTECODE= PROWESS_HYPOTHESIS=quick $(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --ignore tests/adapters --ignore tests/real --ignore tests/support --ignore tests/test_benchmarks.py
 
 test-packages:
 	@$(SYSTEM_PACKAGES) bwrap git openssl
