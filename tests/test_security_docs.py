@@ -1,0 +1,24 @@
+"""Each rule of docs/security.md names a test that exists."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).parent.parent
+ROW = re.compile(r"^\|(?! Threat|-)(.*)\|(.*)\|(.*)\|$", re.MULTILINE)
+TEST_ID = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+ROWS = [tuple(cell.strip() for cell in row) for row in ROW.findall((TOP / "docs/security.md").read_text("utf-8"))]
+
+
+@pytest.mark.parametrize(("threat", "rule", "tests"), ROWS, ids=[row[0][:40] for row in ROWS])
+def test_each_rule_names_tests_that_exist(threat: str, rule: str, tests: str) -> None:
+    assert threat
+    assert rule
+    named = TEST_ID.findall(tests)
+    assert named, f"name a test as `tests/FILE.py::NAME`: {tests}"
+    for file, name in named:
+        source = (TOP / file).read_text("utf-8")
+        assert re.search(rf"^(async )?def {name}\(", source, re.MULTILINE), f"{file} has no test {name}"
