@@ -24,6 +24,7 @@ from support.skills import skill
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+REPOSITORY_HINT = "remove it, or copy the skill without it: a client would run its hooks"
 REMOVE_HINT, REPLACE_HINT = "remove it from the skill", "replace it with the file itself"
 
 
@@ -127,6 +128,36 @@ BAD: dict[str, tuple[Callable[[Path], object], str, str]] = {
         lambda top: (top / "/".join("d" * 65)).mkdir(parents=True),
         "SkillMountError: the skill has folders more than 64 levels deep",
         "use fewer levels",
+    ),
+    "a repository": (
+        lambda top: write_file(top / ".git/hooks/post-checkout", "#!/bin/sh\n").chmod(0o755),
+        "SkillMountError: `.git` is a repository",
+        REPOSITORY_HINT,
+    ),
+    "a link to a repository": (
+        lambda top: (top / ".git").symlink_to("../elsewhere"),
+        "SkillMountError: `.git` is a repository",
+        REPOSITORY_HINT,
+    ),
+    "a file that names a repository": (
+        lambda top: write_file(top / "a/b/.git", "gitdir: ../../store\n"),
+        "SkillMountError: `a/b/.git` is a repository",
+        REPOSITORY_HINT,
+    ),
+    "a bare repository": (
+        lambda top: [write_file(top / f"a/store/{path}", "x") for path in ("HEAD", "objects/x", "refs/x")],
+        "SkillMountError: `a/store` is a bare git repository",
+        REPOSITORY_HINT,
+    ),
+    "a skill that is a bare repository": (
+        lambda top: [write_file(top / path, "x") for path in ("HEAD", "objects/x", "refs/x")],
+        "SkillMountError: the skill folder is a bare git repository",
+        REPOSITORY_HINT,
+    ),
+    "a folder of git that shares the objects of another": (
+        lambda top: [write_file(top / f"a/{path}", "x") for path in ("HEAD", "commondir")],
+        "SkillMountError: `a` is a bare git repository",
+        REPOSITORY_HINT,
     ),
     "a SKILL.md that is a link": (
         lambda top: replace_with_link(top / "SKILL.md", "../x", top.parent / "x"),

@@ -23,6 +23,8 @@ from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import SkillError, SkillMountError, SkillValidationError
 from prowess.skill import MAX_DEPTH
 
+from ._repositories import REPOSITORY_HINT, is_bare_repository, is_repository_name, repository_problem
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -159,6 +161,9 @@ class _Measurer:
             for entry in entries:
                 inner_path = f"{path}/{entry.name}" if path else entry.name
                 self._check_unique(entry.name, inner_path, names)
+                if is_repository_name(entry.name):
+                    self.refuse(repository_problem(inner_path), REPOSITORY_HINT)
+                    continue
                 status = entry.stat(follow_symlinks=False)
                 if not self.is_copyable(inner_path, status):
                     continue
@@ -174,6 +179,8 @@ class _Measurer:
                             folders.append((entry.name, self.measure(inner_fd, inner_path, depth + 1)))
                     except SkillMountError as error:
                         self.refuse(str(error), error.hint or "fix its permissions")
+        if is_bare_repository(names.values()):
+            self.refuse(repository_problem(path), REPOSITORY_HINT)
         return MeasuredFolder(status=os.fstat(fd), files=tuple(files), folders=tuple(folders))
 
     def _check_unique(self, name: str, path: str, names: dict[str, str]) -> None:

@@ -17,7 +17,7 @@ from ._measure import MeasuredTree, measure_file, measure_folder
 from ._record import RecordedMount, read_record
 from ._target import check_free
 from ._transaction import check_skills_path, lock_skills_folder
-from ._validate import skill_file, validate_skill, validate_skill_name
+from ._validate import skill_file, validate_frontmatter, validate_skill_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class _Planner:
 
     def _validate(self, source: str) -> None:
         try:
-            validate_skill(source)
+            validate_frontmatter(source)
         except SkillValidationError as error:
             if not any(finding.code in _CODES_FROM_MEASURING for finding in error.findings):
                 self.problems.append(error)

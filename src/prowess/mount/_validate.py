@@ -17,6 +17,7 @@ from prowess.hosts import load_host
 from prowess.skill import MAX_NAME, check_skill, from_document, parse_frontmatter, unreadable_skill
 
 from ._config import path_text
+from ._repositories import REPOSITORY_HINT, find_repository, repository_problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["skill_file", "validate_skill", "validate_skill_name"]
+__all__ = ["skill_file", "validate_frontmatter", "validate_skill", "validate_skill_name"]
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
 
@@ -51,13 +52,28 @@ def validate_skill(source: Path) -> None:
     """Check that a skill works in any client: WINK's `SKILLS.md`, "Validation errors".
 
     A folder must contain a SKILL.md whose `name` is the name of the folder; a single file must end in `.md` and may
-    have any name. Front matter fields that the specification does not know are allowed.
+    have any name. Front matter fields that the specification does not know are allowed. A skill that contains a
+    repository (`.git`) is refused, because a client would run its hooks.
 
     Raises:
         SkillNotFoundError: there is no such path.
-        SkillValidationError: it breaks a rule; `findings` lists all of them.
+        SkillValidationError: it breaks a rule; `findings` lists all of those about its front matter.
     """
     source = os.path.abspath(path_text(source, "the source of a skill"))
+    validate_frontmatter(source)
+    repository = find_repository(source) if os.path.isdir(source) else None
+    if repository is not None:
+        message = f"{neutral(source)}: {repository_problem(repository)}"
+        raise SkillValidationError(message, hint=REPOSITORY_HINT)
+
+
+def validate_frontmatter(source: str) -> None:
+    """Check the front matter of a skill at an absolute path, as `validate_skill` does.
+
+    Raises:
+        SkillNotFoundError: there is no such path.
+        SkillValidationError: it breaks a rule.
+    """
     findings = _blocking_findings(source)
     if not findings:
         return
