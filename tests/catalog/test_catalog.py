@@ -18,7 +18,7 @@ from prowess.catalog import Catalog, discover
 from prowess.catalog._entry import State
 from prowess.catalog._precedence import evaluate_file
 from prowess.errors import AmbiguousSkillError, HostNotFoundError, SkillNotFoundError
-from prowess.hosts import host_names
+from prowess.hosts import host_names, load_host
 from support import strategies  # noqa: F401 - its profile makes every run the same
 from support.skills import FakeMachine, entry_in_folder, finding_codes, make_machine, skill
 
@@ -43,8 +43,8 @@ LAWFUL = ("prowess", "camel", "aam", "initrunner", "claude-code", "codex", "gemi
 ROWS = st.lists(
     st.tuples(
         st.sampled_from(PLACES),
-        st.sampled_from(["aa", "bb", "group/cc", "Aa"]),
-        st.sampled_from(["aa", "bb", "BB", "p:aa", ""]),
+        st.sampled_from(["aa", "bb", "group/cc", "Aa", "aa/bb", "0/aa"]),
+        st.sampled_from(["aa", "bb", "BB", "p:aa", "ａａ", ""]),
         st.sampled_from(["one", "two", ""]),
     ),
     max_size=14,
@@ -174,6 +174,63 @@ def test_byte_identical_copies_are_reported_as_copies(here: FakeMachine) -> None
     (second / "x.txt").write_text("y")
     loser = here.discover_skills().skills[1]
     assert [item.code for item in loser.findings] == ["name-shadowed"]
+
+
+IMPOSTORS = ("aa", "pd", "0", "pdf2", "PDF", "Pdf", "ｐｄｆ", "a/pdf", "a/b/pdf", "a/b/c", "pd\u200bf")
+CLAIMS = ("pdf", "PDF", "ｐｄｆ", '"pd\u200bf"', '" pdf "', "''")
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("impostor", IMPOSTORS)
+def test_no_folder_of_a_root_takes_the_name_of_another(here: FakeMachine, impostor: str, claim: str) -> None:
+    """Whatever it is called, wherever it sorts, however it writes the name."""
+    honest = skill(here.repo / ".agents/skills/pdf")
+    skill(here.repo / ".agents/skills" / impostor, claim, "evil")
+    for catalog in (here.discover_skills(), here.discover_skills(cache=False)):
+        assert catalog.resolve("pdf").path == str(honest)
+        assert [entry.path for entry in catalog.active if entry.name.strip().lower() == "pdf"] == [str(honest)]
+
+
+def test_the_name_of_a_folder_decides_only_inside_its_root(here: FakeMachine) -> None:
+    """The project still comes before the user, and two folders with one name are in the order of their paths."""
+    skill(here.repo / ".agents/skills/mine", "pdf")
+    skill(here.home / ".agents/skills/pdf")
+    skill(here.home / ".agents/skills/a/doc")
+    skill(here.home / ".agents/skills/b/doc")
+    skill(here.home / ".agents/skills/one", "csv")
+    skill(here.home / ".agents/skills/two", "csv", "other")
+    assert here.active() == {
+        "pdf": "repo/.agents/skills/mine",
+        "doc": "home/.agents/skills/a/doc",
+        "csv": "home/.agents/skills/one",
+    }
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"),
+    [
+        ("aa", "it is called like its folder, and `aa` is called otherwise"),
+        ("a/pdf", "of two skills that are called like their folders, it is nearer to the skills folder"),
+    ],
+)
+def test_the_reason_names_the_rule_of_folder_names(here: FakeMachine, folder: str, words: str) -> None:
+    """With the cache too."""
+    root = here.repo / ".agents/skills"
+    honest = skill(root / "pdf")
+    skill(root / folder, "pdf", "evil")
+    for _ in range(2):
+        loser = entry_in_folder(here.discover_skills().skills[:1], Path(folder).name)
+        assert (loser.rule, loser.reason, loser.shadowed_by) == ("folder-name", f"{honest} wins: {words}", str(honest))
+
+
+def test_names_of_folders_decide_for_no_other_host(tmp_path: Path) -> None:
+    """Each follows the rule of its client."""
+    for host in host_names():
+        assert load_host(host).folder_names_win is (host == "prowess")
+    here = make_machine(tmp_path, "gemini-cli")
+    skill(here.repo / ".agents/skills/aa", "pdf", "evil")
+    skill(here.repo / ".agents/skills/pdf")
+    assert here.states()["repo/.agents/skills/pdf"] == "shadowed"
 
 
 def independent_digest(folder: Path) -> str:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from itertools import groupby
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.findings import Finding, finding
 from prowess.hosts import Host, Root, load_host
+from prowess.skill import MAX_NAME
 
 from ._budget import fit_to_budget
 from ._entry import Entry, State
@@ -145,17 +147,9 @@ class Precedence:
         if self.host.collision == "keep-all" or _all_names_differ(entries):
             return entries
         result = list(entries)
-        winners: dict[tuple[bool, str], int] = {}
         spellings: dict[str, Entry] = {}
-        order = range(len(entries)) if self.host.collision != "last" else range(len(entries) - 1, -1, -1)
-        for index in order:
+        for index, first in self.find_winners(entries):
             entry = entries[index]
-            if entry.state in (State.REJECTED, State.UNTRUSTED):
-                continue
-            # A name with a namespace never collides with a bare name, even if that is written to look like it.
-            name = normalize_name(entry.name) if self.host.compare == "folded" else entry.name
-            key = (entry.namespace is not None, name)
-            first = winners.setdefault(key, index)
             if first == index:
                 similar = spellings.setdefault(normalize_name(entry.name), entry)
                 if similar is not entry:
@@ -178,6 +172,28 @@ class Precedence:
             ]
         return result
 
+    def find_winners(self, entries: list[Entry]) -> list[tuple[int, int]]:
+        """Return the index of each skill that takes part, in the order of precedence, with the index of its winner."""
+        order = range(len(entries)) if self.host.collision != "last" else range(len(entries) - 1, -1, -1)
+        keys: dict[int, tuple[bool, str]] = {}
+        winners: dict[tuple[bool, str], int] = {}
+        for index in order:
+            entry = entries[index]
+            if entry.state in (State.REJECTED, State.UNTRUSTED):
+                continue
+            # A name with a namespace never collides with a bare name, even if that is written to look like it.
+            name = normalize_name(entry.name) if self.host.compare == "folded" else entry.name
+            key = keys[index] = (entry.namespace is not None, name)
+            winner = entries[winners.setdefault(key, index)]
+            if (
+                self.host.folder_names_win
+                and winner is not entry
+                and winner.root == entry.root
+                and _folder_name_rank(entry) < _folder_name_rank(winner)
+            ):
+                winners[key] = index
+        return [(index, winners[key]) for index, key in keys.items()]
+
     def shadow(self, entry: Entry, winner: Entry) -> Entry:
         """Return a skill as shadowed by the one that wins its name, with the reason."""
         other = neutral(winner.path)
@@ -185,8 +201,9 @@ class Precedence:
             rule = "undefined"
             reason = f"undefined: the client reads this and {other} in no fixed order, and the last to finish wins"
         else:
-            rule = "name-shadowed"
-            reason = f"{other} wins: {_precedence_reason(entry, winner)}"
+            by_folder = self.host.folder_names_win and _wins_by_folder(entry, winner)
+            rule = "folder-name" if by_folder else "name-shadowed"
+            reason = f"{other} wins: {by_folder or _precedence_reason(entry, winner)}"
         if self.are_identical(entry, winner):
             message = f"a byte-identical copy of {other}"
             problem = finding("skill-copy", message, path=entry.path, hint="remove one of the two")
@@ -278,3 +295,35 @@ def _precedence_reason(entry: Entry, winner: Entry) -> str:
     if entry.root != winner.root:
         return f"{neutral(winner.root)} comes first"
     return f"{quoted(winner.folder)} sorts first"
+
+
+_is_plain_name = re.compile(r"[^\W_]+(?:-[^\W_]+)*").fullmatch
+_NO_FOLDER_NAME = sys.maxsize
+"""The rank of a skill whose name is not that of its folder."""
+
+
+def _folder_name_rank(entry: Entry) -> int:
+    """Return how far below its root a skill is whose valid name equals its folder; the smallest rank wins.
+
+    A folder with any name can be put deep inside a root, but only one can be nearest to it.
+    """
+    name = entry.name if entry.namespace is None else entry.name.removeprefix(f"{entry.namespace}:")
+    if not entry.folder.isascii():
+        import unicodedata
+
+        # Some file systems write the names of folders in another form than people type.
+        is_own = unicodedata.normalize("NFC", entry.folder) == name
+    else:
+        is_own = entry.folder == name
+    # Another spelling of a name, such as one in full-width letters, is not the plain name that it is compared as.
+    valid = is_own and len(name) <= MAX_NAME and name == normalize_name(name) and _is_plain_name(name)
+    return entry.path.removeprefix(entry.root).count("/") if valid else _NO_FOLDER_NAME
+
+
+def _wins_by_folder(entry: Entry, winner: Entry) -> str:
+    """Return why a skill wins in its own root, if the names of folders decided; otherwise an empty text."""
+    if entry.root != winner.root or _folder_name_rank(winner) >= _folder_name_rank(entry):
+        return ""
+    if _folder_name_rank(entry) < _NO_FOLDER_NAME:
+        return "of two skills that are called like their folders, it is nearer to the skills folder"
+    return f"it is called like its folder, and {quoted(entry.folder)} is called otherwise"

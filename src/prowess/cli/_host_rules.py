@@ -96,6 +96,8 @@ def _describe_precedence(host: Host) -> Iterator[str]:
     yield _COLLISION_PHRASES.get(host.collision, host.collision)
     if not host.levels_first and any(root.walk != "none" for root in host.roots):
         yield "the order of the folders above counts more than how close a folder is"
+    if host.folder_names_win:
+        yield "inside one folder above, a skill whose valid name equals its own folder wins over others"
     if host.compare == "folded":
         yield "names are compared without case and Unicode form"
     if host.max_skills:

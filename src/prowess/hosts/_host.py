@@ -324,6 +324,8 @@ class Host(Frozen):
     """Of skills with one name: `first` wins, `last` wins, `keep-all`, or `undefined` (a race)."""
     compare: str = "exact"
     """How names are compared: `exact`, or `folded` (NFKC and case folding)."""
+    folder_names_win: bool = False
+    """Whether a skill whose valid name equals its folder wins over others in the same root, the nearest to it first."""
     name_rules: NameRules = NameRules()
     """A table of its own, below; so are the next seven."""
     description_rules: DescriptionRules = DescriptionRules()

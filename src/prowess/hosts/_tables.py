@@ -703,6 +703,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
  'prowess': {'title': 'Prowess',
              'documented': "this project's design",
              'compare': 'folded',
+             'folder_names_win': True,
              'found_by': ('~/.prowess', '.prowess'),
              'activation': "the tool `activate_skill`; `$name`, `/name` or `@name` in the user's text",
              'sorts': 'precedence',
