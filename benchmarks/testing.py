@@ -97,7 +97,7 @@ def _prepare_loop(sandbox: str, folder: Path, cases: int) -> Callable[[], None]:
     run(["true"], cwd=copy, sandbox=backend)
     stop()
     env = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(copy), "TMPDIR": str(copy)}
-    words, bwrap_arguments = backend.command_words(
+    words, bwrap_files = backend.command_words(
         Confinement(cwd=str(copy), env=env, readable=(), writable=(str(copy),), network=False), []
     )
 
@@ -107,17 +107,26 @@ def _prepare_loop(sandbox: str, folder: Path, cases: int) -> Callable[[], None]:
             if not words:
                 done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=True)
             else:
-                fd = os.memfd_create("bwrap-arguments")
-                os.write(fd, bwrap_arguments)
-                os.lseek(fd, 0, os.SEEK_SET)
-                argv = [*(str(fd) if word == "3" else word for word in words), *command]
-                done = subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL, check=True, pass_fds=(fd,))
-                os.close(fd)
+                fds = {str(number): _memory_file(data) for number, data in bwrap_files.items()}
+                argv = [*(str(fds.get(word, word)) for word in words), *command]
+                pass_fds = tuple(fds.values())
+                done = subprocess.run(
+                    argv, capture_output=True, stdin=subprocess.DEVNULL, check=True, pass_fds=pass_fds
+                )
+                for fd in pass_fds:
+                    os.close(fd)
                 _wait_for_orphans()
             if done.stdout != b"%d\n" % number:
                 sys.exit(f"case {number} printed {done.stdout!r}")
 
     return work
+
+
+def _memory_file(data: bytes) -> int:
+    fd = os.memfd_create("bwrap")
+    os.write(fd, data)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
 
 
 def measure_all(rounds: int = ROUNDS, cases: int = CASES) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from prowess._internal.user_dirs import cache_folder
 from prowess.errors import SandboxError
 
 from ._profiles import Confinement, bwrap_arguments, seatbelt_profile
+from ._seccomp import filter_program
 from ._supervisors import run_supervised
 
 TYPE_CHECKING = False
@@ -52,21 +53,26 @@ class Backend(Frozen):
     path: str = ""
     """Of its program."""
 
-    def command_words(self, confinement: Confinement, argv: list[str]) -> tuple[list[str], bytes]:
-        """Return the command line that runs a command inside, and the arguments that bwrap reads from descriptor 3.
+    def command_words(self, confinement: Confinement, argv: list[str]) -> tuple[list[str], dict[int, bytes]]:
+        """Return the command line that runs a command inside, and what bwrap reads from descriptors, by their numbers.
 
-        They are passed in this way so that `ps` shows no variable of the command.
+        These are its other arguments, so that `ps` shows no variable of the command, and the filter of system calls,
+        without which bwrap does not start it. Both are empty without bwrap.
 
         Args:
             confinement: what the command may see and do.
             argv: the command, with the path of its program.
+
+        Raises:
+            SandboxError: there is no filter of system calls for this machine.
         """
         if self.name == "bwrap":
             arguments = b"".join(os.fsencode(word) + b"\0" for word in bwrap_arguments(confinement))
-            return [self.path, "--args", "3", "--", *argv], arguments
+            files = {3: arguments, 6: filter_program(unix_sockets=confinement.unix_sockets)}
+            return [self.path, "--args", "3", "--seccomp", "6", "--", *argv], files
         if self.name == "seatbelt":
-            return [self.path, "-p", seatbelt_profile(confinement), *argv], b""
-        return argv, b""
+            return [self.path, "-p", seatbelt_profile(confinement), *argv], {}
+        return argv, {}
 
 
 def find_backend(choice: str = "auto", *, trusted: bool = False) -> Backend:
@@ -148,7 +154,7 @@ def _probe(backend: Backend) -> None:
         SandboxError: this does not work.
     """
     confinement = Confinement(cwd="/", env={}, readable=(), writable=(), network=False)
-    words, arguments = backend.command_words(confinement, ["/bin/sh", "-c", f"exit {_PROBE_EXIT_CODE}"])
+    words, files = backend.command_words(confinement, ["/bin/sh", "-c", f"exit {_PROBE_EXIT_CODE}"])
     argv = [os.fsencode(word) for word in words]
     request: Request = {
         "path": argv[0],
@@ -156,7 +162,7 @@ def _probe(backend: Backend) -> None:
         "env": {},
         "cwd": b"/",
         "stdin": b"",
-        "bwrap_arguments": arguments,
+        "bwrap_files": files,
         "limits": {"core": 0},
         "timeout": _PROBE_TIMEOUT,
         "output": 4096,
@@ -183,7 +189,7 @@ def _probe_problem(reply: Reply) -> str:
 def _probe_key(path: str) -> bytes:
     """Return everything that decides whether bwrap works: the start of the machine, the program, the user."""
     status = os.stat(path)
-    parts: list[object] = ["prowess-sandbox 1", os.fsencode(path), status.st_dev, status.st_ino, status.st_size]
+    parts: list[object] = ["prowess-sandbox 2", os.fsencode(path), status.st_dev, status.st_ino, status.st_size]
     parts += [status.st_mtime_ns, status.st_ctime_ns, os.geteuid(), os.getegid()]
     for namespace in ("user", "mnt", "pid"):
         try:

@@ -16,6 +16,8 @@ import sys
 from contextlib import suppress
 from time import sleep
 
+from prowess._internal.fs import write_all
+
 from ._processes import count_tasks
 
 TYPE_CHECKING = False
@@ -33,8 +35,8 @@ LIMITS = {
     "processes": resource.RLIMIT_NPROC,
     "core": resource.RLIMIT_CORE,
 }
-_ARGUMENTS_FD, _INFO_FD, _BLOCK_FD = 3, 4, 5
-"""Descriptors of bwrap: its arguments, what it reports, and what it waits for."""
+_INFO_FD, _BLOCK_FD = 4, 5
+"""Descriptors of bwrap: what it reports, and what it waits for; those it reads are in `bwrap_files`."""
 _GATE_ARGUMENTS = [b"--info-fd", b"4", b"--block-fd", b"5"]
 """Arguments of bwrap for its gate, after `--args 3`."""
 _INFO_TIMEOUT = 5.0
@@ -69,8 +71,8 @@ class Launch:
             ValueError: a limit is invalid.
         """
         request, argv = self._request, self._request["argv"]
-        if request["bwrap_arguments"]:
-            self._prepare_gate(request["bwrap_arguments"])
+        if request["bwrap_files"]:
+            self._prepare_gate(request["bwrap_files"])
             argv = [*argv[:3], *_GATE_ARGUMENTS, *argv[3:]]
         os.chdir(request["cwd"])
         old_limits = {LIMITS[name]: resource.getrlimit(LIMITS[name]) for name in request["limits"]}
@@ -96,10 +98,11 @@ class Launch:
         if self._info_fd >= 0:
             self._open_gate()
 
-    def _prepare_gate(self, arguments: bytes) -> None:
-        self._descriptors[_ARGUMENTS_FD] = _move_fd_high(os.memfd_create("args"))
-        os.write(self._descriptors[_ARGUMENTS_FD], arguments)
-        os.lseek(self._descriptors[_ARGUMENTS_FD], 0, os.SEEK_SET)
+    def _prepare_gate(self, files: Mapping[int, bytes]) -> None:
+        for number, data in files.items():
+            self._descriptors[number] = fd = _move_fd_high(os.memfd_create("bwrap"))
+            write_all(fd, data)
+            os.lseek(fd, 0, os.SEEK_SET)
         (info_read, info_write), (block_read, block_write) = os.pipe(), os.pipe()
         self._info_fd, self._block_fd = _move_fd_high(info_read), _move_fd_high(block_write)
         self._descriptors[_INFO_FD], self._descriptors[_BLOCK_FD] = _move_fd_high(info_write), _move_fd_high(block_read)

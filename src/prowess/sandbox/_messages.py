@@ -25,8 +25,8 @@ if TYPE_CHECKING:
         """All of its environment."""
         cwd: bytes
         stdin: bytes
-        bwrap_arguments: bytes
-        """What bwrap reads from descriptor 3; empty without bwrap."""
+        bwrap_files: dict[int, bytes]
+        """What bwrap reads from its descriptors; empty without bwrap."""
         limits: dict[str, int]
         """By the names in `_launch.LIMITS`."""
         timeout: float

@@ -125,7 +125,7 @@ class ProcessTree:
             OSError: it cannot be started.
             ValueError: the same.
         """
-        self._uses_bwrap = bool(request["bwrap_arguments"])
+        self._uses_bwrap = bool(request["bwrap_files"])
         launch = Launch(request)
         streams: dict[int, int] = {}
         try:

@@ -55,6 +55,8 @@ class Confinement(Frozen):
     writable: tuple[str, ...]
     network: bool
     """Whether the command uses the caller's network."""
+    unix_sockets: bool = True
+    """Whether the command may use Unix sockets."""
 
 
 def bwrap_arguments(confinement: Confinement) -> list[str]:

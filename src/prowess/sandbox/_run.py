@@ -130,7 +130,7 @@ def _request(backend: Backend, confinement: Confinement, words: list[str], scrat
         SandboxError: its program does not exist, or may not be executed.
     """
     program = find_program(words[0], confinement.cwd, confinement.env["PATH"])
-    argv, bwrap_arguments = backend.command_words(confinement, [program, *words[1:]])
+    argv, bwrap_files = backend.command_words(confinement, [program, *words[1:]])
     env, cwd = confinement.env, confinement.cwd
     if backend.name == "bwrap":
         # A variable such as LD_PRELOAD must not reach bwrap itself; the command gets its variables from the arguments.
@@ -143,7 +143,7 @@ def _request(backend: Backend, confinement: Confinement, words: list[str], scrat
         "env": {os.fsencode(name): os.fsencode(value) for name, value in env.items()},
         "cwd": os.fsencode(cwd),
         "stdin": b"",
-        "bwrap_arguments": bwrap_arguments,
+        "bwrap_files": bwrap_files,
         "limits": {},
         "timeout": 0.0,
         "output": 0,
