@@ -26,11 +26,15 @@ class EchoAnswerer:
 
     def __init__(self) -> None:
         self.requests: list[tuple[tuple[Message, ...], str, str | None]] = []
+        self.clients: list[str] = []
         self.outcomes: list[str] = []
         """`answered` or `cancelled`, for each answer that was started."""
 
-    async def answer(self, messages: Sequence[Message], *, model: str, conversation: str | None) -> ChatAnswer:
+    async def answer(
+        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str
+    ) -> ChatAnswer:
         text = messages[-1].text
+        self.clients.append(client)
         self.requests.append((tuple(messages), model, conversation))
         try:
             await asyncio.sleep(60 if text == "wait" else 0.01)
@@ -47,7 +51,7 @@ class EchoAnswerer:
         return ChatAnswer(text=f"{model}: {text}", input_tokens=3, output_tokens=2)
 
     async def stream(
-        self, messages: Sequence[Message], *, model: str, conversation: str | None
+        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str
     ) -> AsyncGenerator[str | ChatAnswer, None]:
         text = messages[-1].text
         try:
@@ -57,7 +61,7 @@ class EchoAnswerer:
             if text == "fail later":
                 yield "first"
                 raise ProwessError("the server broke off")
-            answer = await self.answer(messages, model=model, conversation=conversation)
+            answer = await self.answer(messages, model=model, conversation=conversation, client=client)
             for word in answer.text.split(" "):
                 yield f"{word} "
                 await asyncio.sleep(0)

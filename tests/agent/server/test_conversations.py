@@ -71,3 +71,40 @@ def test_the_least_recently_used_conversation_is_dropped_first() -> None:
     for number in range(3):
         store.save(dialog(f"{number}"), "x", None, number)
     assert [check_out(store, dialog(f"{number}", "x", "on"), None) for number in range(3)] == [None, 1, 2]
+
+
+@pytest.mark.parametrize("conversation_id", [None, "a"])
+def test_a_conversation_belongs_to_the_client_that_began_it(conversation_id: str | None) -> None:
+    """Another client gets the same as for an unknown conversation, and does not change the first one."""
+    store: ConversationStore[str] = ConversationStore()
+    store.save(dialog("hello"), "hi", conversation_id, "ann's", "ann")
+    again = dialog("hello", "hi", "on")
+    with store.checkout(again, conversation_id, "bob") as state:
+        assert state is None
+    store.save(dialog("hello"), "hi", conversation_id, "bob's", "bob")
+    for client in ("bob", "ann"):
+        with store.checkout(again, conversation_id, client) as state:
+            assert state == f"{client}'s"
+
+
+def test_a_client_with_many_conversations_pushes_out_only_its_own() -> None:
+    """And a client with one keeps that, however long ago it was used."""
+    store: ConversationStore[int] = ConversationStore(max_size=10)
+    for number in range(3):
+        store.save(dialog("hello"), "hi", f"{number}", number, "ann")
+    for number in range(1000):
+        store.save(dialog("hello"), "hi", f"{number}", number, "flood")
+    for number in range(3):
+        with store.checkout(dialog("on"), f"{number}", "ann") as state:
+            assert state == number
+
+
+def test_an_unused_conversation_is_dropped_after_a_day() -> None:
+    now = 0.0
+    store: ConversationStore[str] = ConversationStore(clock=lambda: now)
+    store.save(dialog("hello"), "hi", "old", "old")
+    now = 80_000
+    store.save(dialog("hello"), "hi", "new", "new")
+    now = 90_000
+    assert check_out(store, dialog("on"), "old") is None
+    assert check_out(store, dialog("on"), "new") == "new"

@@ -171,6 +171,9 @@ BAD: list[tuple[str, Any, int, str]] = [
     ("n", {"messages": HELLO, "n": 2}, 400, "`n` must be 1"),
     ("model kind", {"messages": HELLO, "model": 1}, 400, "`model` must be a string"),
     ("metadata", {"messages": HELLO, "metadata": {"conversation_id": 1}}, 400, "the conversation ID must be a string"),
+    ("control", {"messages": HELLO, "metadata": {"conversation_id": "a\n"}}, 400, "200 printable characters"),
+    ("surrogate", {"messages": HELLO, "metadata": {"conversation_id": "\ud800"}}, 400, "200 printable characters"),
+    ("long", {"messages": HELLO, "metadata": {"conversation_id": "x" * 201}}, 400, "200 printable characters"),
     ("model", {"messages": HELLO, "model": "gpt-9"}, 404, "unknown model `gpt-9`; available: `parrot`, `org/other`"),
     ("large", {"messages": [{"role": "user", "content": "x" * 1_000_000}]}, 413, "larger than 1000000 bytes"),
     ("failure", {"messages": [{"role": "user", "content": "fail"}]}, 500, "there is no key (set `OPENAI_API_KEY`)"),
@@ -231,9 +234,66 @@ def test_a_request_for_another_host_is_refused(chat: ChatServer, host: str) -> N
     assert chat.echo.requests == []
 
 
-@pytest.mark.parametrize("host", ["localhost:1", "LOCALHOST", "127.0.0.1", "[::1]:80", "127.0.0.2"])
+@pytest.mark.parametrize(
+    "host", ["localhost:PORT", "LOCALHOST", "127.0.0.1", "[::1]:PORT", "127.0.0.2", "localhost.:PORT"]
+)
 def test_each_name_of_this_machine_is_accepted(chat: ChatServer, host: str) -> None:
-    assert post(chat, {"messages": HELLO}, host=host).status_code == 200
+    """Scripts may leave out the port; browsers do not."""
+    assert post(chat, {"messages": HELLO}, host=host.replace("PORT", str(chat.port))).status_code == 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", ["127.0.0.1:1", "localhost:", "localhost:80", "[::1]:08000", "localhost:99999999"])
+def test_another_port_is_another_host(chat: ChatServer, host: str) -> None:
+    answer = post(chat, {"messages": HELLO}, host=host)
+    assert (answer.status_code, chat.echo.requests) == (403, [])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        ("http://127.0.0.1:PORT", 200),
+        ("http://127.0.0.1:9", 403),
+        ("http://127.0.0.1", 403),
+        ("http://localhost:PORT", 403),
+        ("https://127.0.0.1:PORT", 403),
+        ("http://127.0.0.1:PORT@evil.example", 403),
+        ("http://127.0.0.1:PORT/", 403),
+        ("http://evil@127.0.0.1:PORT", 403),
+        ("chrome-extension://127.0.0.1:PORT", 403),
+    ],
+)
+def test_an_origin_is_a_scheme_a_host_and_a_port(chat: ChatServer, origin: str, status: int) -> None:
+    """Another program's page on this machine is a page of another site."""
+    headers = {"origin": origin.replace("PORT", str(chat.port))}
+    assert post(chat, {"messages": HELLO}, **headers).status_code == status
+    assert post(chat, {"messages": HELLO}, **headers, host="127.0.0.1").status_code == status
+
+
+KEYS = [
+    ({}, "no key"),
+    ({"authorization": "Bearer one"}, "one"),
+    ({"authorization": "bearer  one"}, "one"),
+    ({"authorization": "Bearer ONE"}, "another"),
+    ({"authorization": "one"}, "no scheme"),
+    ({"authorization": "ONE"}, "no scheme, another"),
+    ({"authorization": "Basic one"}, "another scheme"),
+    ({"api_key": "one"}, "another header"),
+    ({"x_api_key": "one"}, "a third header"),
+]
+
+
+@pytest.mark.slow
+def test_clients_with_different_keys_are_different_clients(chat: ChatServer) -> None:
+    """Even if no key is required; and a backend gets a digest, not the key."""
+    for headers, _ in KEYS:
+        assert post(chat, {"messages": HELLO}, **headers, x_conversation_id="same").status_code == 200
+    names: dict[str, str] = {}
+    for client, (_, name) in zip(chat.echo.clients, KEYS, strict=True):
+        assert names.setdefault(client, name) == name
+        assert len(client) == 64
+    assert sorted(names.values()) == sorted({name for _, name in KEYS})
 
 
 @pytest.mark.parametrize(
@@ -242,6 +302,7 @@ def test_each_name_of_this_machine_is_accepted(chat: ChatServer, host: str) -> N
         ({"origin": "https://evil.example"}, 403),
         ({"origin": "null"}, 403),
         ({"sec_fetch_site": "cross-site"}, 403),
+        ({"sec_fetch_site": "same-site"}, 403),
         ({"content_type": "text/plain"}, 415),
         ({"content_type": "application/x-www-form-urlencoded"}, 415),
     ],
@@ -269,6 +330,13 @@ def test_a_configured_key_is_required() -> None:
         assert get(chat, "/v1/models").status_code == 401
         assert get(chat, "/healthz").status_code == 200
         assert post(chat, {"messages": HELLO}, authorization="Bearer right").status_code == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:PORT/healthz?", "127.0.0.1:PORT/healthz#", "healthz", "a@127.0.0.1:PORT"])
+def test_a_host_cannot_change_the_path_that_needs_no_key(host: str) -> None:
+    with ChatServer(token="right") as chat:  # noqa: S106 - of this test
+        answer = post(chat, {"messages": HELLO}, host=host.replace("PORT", str(chat.port)))
+        assert (answer.status_code, chat.echo.requests) == (403, [])
 
 
 @pytest.mark.parametrize(("text", "stream"), [("wait", False), ("wait", True), ("wait later", True)])

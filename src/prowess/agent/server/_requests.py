@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -71,17 +72,20 @@ class ChatBackend(Protocol):
     def names(self) -> tuple[str, ...]:
         """The names of the models, at least one; the first is the default."""
 
-    async def answer(self, messages: Sequence[Message], *, model: str, conversation: str | None) -> ChatAnswer:
+    async def answer(
+        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str
+    ) -> ChatAnswer:
         """Answer the last message.
 
         Args:
             messages: all messages; the last is the user's.
             model: one of `names`.
             conversation: the client's ID of the conversation; `None` if only the messages identify it.
+            client: a digest of the key that the client sent; conversations of two clients are never the same.
         """
 
     def stream(
-        self, messages: Sequence[Message], *, model: str, conversation: str | None
+        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str
     ) -> AsyncGenerator[str | ChatAnswer, None]:
         """Answer the last message: yield parts of the text as they arrive, then the whole `ChatAnswer`."""
 
@@ -92,6 +96,7 @@ class ChatRequest(Frozen):
     messages: tuple[Message, ...]
     model: str | None
     conversation: str | None
+    client: str
     stream: bool
     include_usage: bool
 
@@ -120,19 +125,34 @@ def parse_chat_request(body: bytes, headers: Mapping[str, str]) -> ChatRequest:
         metadata.get("conversation_id") if isinstance(metadata, dict) else None
     )
     if conversation_id is not None and (
-        not isinstance(conversation_id, str) or len(conversation_id) > _MAX_CONVERSATION_ID_CHARS
+        not isinstance(conversation_id, str)
+        or len(conversation_id) > _MAX_CONVERSATION_ID_CHARS
+        or not conversation_id.isprintable()
     ):
         raise RequestError(
-            f"the conversation ID must be a string of at most {_MAX_CONVERSATION_ID_CHARS} characters",
+            f"the conversation ID must be a string of at most {_MAX_CONVERSATION_ID_CHARS} printable characters",
             param="metadata",
         )
     return ChatRequest(
         messages=_parse_messages(request.get("messages")),
         model=model,
         conversation=conversation_id or None,
+        client=_client_digest(headers),
         stream=stream or False,
         include_usage=isinstance(options, dict) and options.get("include_usage") is True,
     )
+
+
+def _client_digest(headers: Mapping[str, str]) -> str:
+    """Return what distinguishes a client from others: a digest of the keys that it sends, also of those that are not required.
+
+    The scheme `Bearer` is the same in any case.
+    """
+    scheme, _, key = headers.get("authorization", "").strip().partition(" ")
+    if scheme.lower() == "bearer":
+        scheme = "bearer"
+    keys = [scheme, key.strip(), *(headers.get(name, "") for name in ("api-key", "x-api-key"))]
+    return hashlib.sha256(json.dumps(keys).encode()).hexdigest()
 
 
 def _parse_messages(items: Any) -> tuple[Message, ...]:

@@ -61,15 +61,20 @@ class RoleBackend:
         *,
         model: str,  # noqa: ARG002 - there is only one
         conversation: str | None,
+        client: str,
     ) -> ChatAnswer:
         """Answer the last message.
 
         Raises:
             RequestError: the turn failed.
         """
-        with self._conversations.checkout(messages, conversation) as known:
+        with self._conversations.checkout(messages, conversation, client) as known:
             current = self._current_conversation(known, messages)
-            return self._finish_turn(current, await current.ask(_new_user_text(messages)), messages, conversation)
+            turn = await current.ask(_new_user_text(messages))
+            self._report_notes(turn)
+            answer = _answer_of(turn)
+            self._conversations.save(messages, answer.text, conversation, current, client)
+            return answer
 
     async def stream(
         self,
@@ -77,13 +82,14 @@ class RoleBackend:
         *,
         model: str,  # noqa: ARG002 - there is only one
         conversation: str | None,
+        client: str,
     ) -> AsyncGenerator[str | ChatAnswer, None]:
         """Answer the last message: yield parts of the text as they arrive, then the whole answer.
 
         Raises:
             RequestError: the turn failed, perhaps after some parts.
         """
-        with self._conversations.checkout(messages, conversation) as known:
+        with self._conversations.checkout(messages, conversation, client) as known:
             current = self._current_conversation(known, messages)
             parts: asyncio.Queue[str | None] = asyncio.Queue()
             task = asyncio.create_task(current.ask(_new_user_text(messages), on_text=parts.put_nowait))
@@ -91,7 +97,10 @@ class RoleBackend:
             try:
                 while (part := await parts.get()) is not None:
                     yield part
-                answer = self._finish_turn(current, await task, messages, conversation)
+                turn = await task
+                self._report_notes(turn)
+                answer = _answer_of(turn)
+                self._conversations.save(messages, answer.text, conversation, current, client)
             finally:
                 # The turn must end before another request can use the conversation.
                 task.cancel()
@@ -110,26 +119,26 @@ class RoleBackend:
         conversation.history = _history(messages)
         return conversation
 
-    def _finish_turn(
-        self, conversation: Conversation, turn: Turn, messages: Sequence[Message], conversation_id: str | None
-    ) -> ChatAnswer:
-        """Save the conversation, and return the turn as an answer.
-
-        Raises:
-            RequestError: the turn failed.
-        """
+    def _report_notes(self, turn: Turn) -> None:
         for note in turn.notes:
             if self._notify is not None and note not in self._reported_notes:
                 self._reported_notes.add(note)
                 self._notify(note)
-        if turn.output is None:
-            raise RequestError(turn.error or "the model gave no answer", status=502, code="no_answer")
-        self._conversations.save(messages, turn.output, conversation_id, conversation)
-        return ChatAnswer(
-            text=turn.output,
-            input_tokens=turn.usage.get("input_tokens", 0),
-            output_tokens=turn.usage.get("output_tokens", 0),
-        )
+
+
+def _answer_of(turn: Turn) -> ChatAnswer:
+    """Return the answer of a turn.
+
+    Raises:
+        RequestError: the turn failed.
+    """
+    if turn.output is None:
+        raise RequestError(turn.error or "the model gave no answer", status=502, code="no_answer")
+    return ChatAnswer(
+        text=turn.output,
+        input_tokens=turn.usage.get("input_tokens", 0),
+        output_tokens=turn.usage.get("output_tokens", 0),
+    )
 
 
 async def _allow_every_call(_tool: str, _arguments: Any) -> bool:

@@ -1,20 +1,17 @@
 """Serve a chat backend over HTTP with OpenAI's API.
 
-`POST /v1/chat/completions`, with streaming, `GET /v1/models` and `GET /healthz`. Any page in a browser can send
-requests to this machine. So a request must name this machine as its host, must not come from another site, and must be
-JSON, which a page cannot send to another site without permission.
+`POST /v1/chat/completions`, with streaming, `GET /v1/models` and `GET /healthz`. A request must be JSON, which a page
+cannot send to another site without permission.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
-import hmac
 import ipaddress
 import socket
 import time
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.adapters import missing_extra
@@ -30,6 +27,7 @@ try:
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
+    from ._guard import RequestGuard
     from ._responses import error_response, full_response, model_not_found_error, streaming_response
 except ImportError as error:
     raise ImportError(missing_extra("starlette and uvicorn", "agent", "this endpoint")) from error
@@ -37,7 +35,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from starlette.types import ASGIApp, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
     from ._requests import ChatBackend
 
@@ -51,11 +49,12 @@ _CLIENT_CLOSED_REQUEST = 499
 """nginx's status for a client that disconnected."""
 
 
-def make_app(backend: ChatBackend, *, token: str | None = None, loopback: bool = True) -> ASGIApp:
+def make_app(backend: ChatBackend, *, port: int, token: str | None = None, loopback: bool = True) -> ASGIApp:
     """Make the ASGI application.
 
     Args:
         backend: answers the requests.
+        port: the port that the server listens on.
         token: the key that clients must send; `None` requires no key.
         loopback: whether it listens on the loopback address only; then requests must name that as their host.
     """
@@ -97,7 +96,7 @@ def make_app(backend: ChatBackend, *, token: str | None = None, loopback: bool =
         Route("/v1/chat/completions", completions, methods=["POST"]),
     ]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _http_error_response})
-    return _RequestGuard(app, token=token, loopback=loopback)
+    return RequestGuard(app, token=token, port=port, loopback=loopback)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -157,9 +156,10 @@ def serve(
 
 def make_server(backend: ChatBackend, listener: socket.socket, *, token: str | None = None) -> uvicorn.Server:
     """Make the server for a listening socket; `run` starts it, `should_exit` stops it."""
-    address = str(listener.getsockname()[0]).partition("%")[0]
+    host, port = listener.getsockname()[:2]
+    loopback = ipaddress.ip_address(str(host).partition("%")[0]).is_loopback
     config = uvicorn.Config(
-        make_app(backend, token=token, loopback=ipaddress.ip_address(address).is_loopback),
+        make_app(backend, port=port, token=token, loopback=loopback),
         log_level="critical",
         access_log=False,
         server_header=False,
@@ -168,50 +168,6 @@ def make_server(backend: ChatBackend, listener: socket.socket, *, token: str | N
         timeout_graceful_shutdown=2,
     )
     return uvicorn.Server(config)
-
-
-class _RequestGuard:
-    """Refuses requests from other sites, for other hosts, or without the key."""
-
-    def __init__(self, inner: ASGIApp, *, token: str | None, loopback: bool) -> None:
-        self._inner, self._token, self._loopback = inner, token, loopback
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
-        error = self._rejection(Request(scope))
-        await (self._inner if error is None else error_response(error))(scope, receive, send)
-
-    def _rejection(self, request: Request) -> RequestError | None:
-        headers = request.headers
-        host = _host_of_url(f"//{headers.get('host', '')}")
-        if self._loopback and not _is_loopback_host(host):
-            # A foreign name that resolves to this machine (DNS rebinding): the page is foreign too.
-            return RequestError(f"wrong host {quoted(host)}; use `http://127.0.0.1:PORT/v1`", status=403)
-        origin = headers.get("origin")
-        if headers.get("sec-fetch-site") == "cross-site" or (origin is not None and _host_of_url(origin) != host):
-            return RequestError("requests from pages of other sites are not allowed", status=403)
-        if self._token is not None and request.url.path != "/healthz":
-            scheme, _, key = headers.get("authorization", "").partition(" ")
-            if scheme.lower() != "bearer" or not hmac.compare_digest(key.strip().encode(), self._token.encode()):
-                return RequestError("invalid API key", status=401, code="invalid_api_key")
-        return None
-
-
-def _host_of_url(url: str) -> str:
-    try:
-        return (urlsplit(url).hostname or "").rstrip(".")
-    except ValueError:
-        return ""
-
-
-def _is_loopback_host(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 async def _read_body(request: Request) -> bytes:
@@ -238,5 +194,5 @@ async def _read_body(request: Request) -> bytes:
 async def _http_error_response(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     path = quoted(request.url.path, PATH_LIMIT)
-    message = f"unknown path {path}" if status == 404 else f"{path} does not support {request.method}"
+    message = f"unknown path {path}" if status == 404 else f"{path} does not support {quoted(request.method)}"
     return error_response(RequestError(message, status=status))
