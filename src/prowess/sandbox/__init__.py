@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._backends import CHOICES as CHOICES, Backend as Backend, find_backend as find_backend
     from ._limits import Limits as Limits
+    from ._network_rules import NetworkRules as NetworkRules, Refusal as Refusal, canonical_host as canonical_host
     from ._run import SYSTEM_PATH as SYSTEM_PATH, Result as Result, run as run
     from ._runtime import make_temp_folder as make_temp_folder, remove_runtime_folder as remove_runtime_folder
     from ._supervisors import stop as stop
@@ -19,6 +20,7 @@ else:  # otherwise every misspelt name would have a type
         {
             "_backends": ("Backend", "CHOICES", "find_backend"),
             "_limits": ("Limits",),
+            "_network_rules": ("NetworkRules", "Refusal", "canonical_host"),
             "_run": ("Result", "SYSTEM_PATH", "run"),
             "_runtime": ("make_temp_folder", "remove_runtime_folder"),
             "_supervisors": ("stop",),

@@ -15,6 +15,7 @@ import pytest
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.tools._fetch import HttpResponse, fetch
 from prowess.agent.tools._network import NetworkAccess
+from prowess.sandbox import NetworkRules
 from support.programs import require
 from support.site_server import Request, Site, echo, redirect, reply
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-OPEN = NetworkAccess(allow_private_addresses=True)
+OPEN = NetworkAccess(rules=NetworkRules(allow_private=True))
 
 
 def get(
@@ -84,7 +85,7 @@ def test_the_connection_goes_to_the_checked_address_with_the_name_in_host(
 def test_a_redirect_to_a_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each redirect is checked like the first URL."""
     resolve_names_to(monkeypatch, "127.0.0.1")
-    access = NetworkAccess(allow_private_addresses=True, allowed=(("start.example",),))
+    access = NetworkAccess(rules=NetworkRules(allow_private=True, allowed=(("start.example",),)))
     with (
         Site({"/in": redirect("http://169.254.169.254/latest/meta-data/"), "*": echo}) as site,
         pytest.raises(RefusedError),

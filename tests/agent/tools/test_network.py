@@ -9,29 +9,9 @@ from typing import Any
 import pytest
 
 from prowess.agent.policy import Policy, RefusedError, ToolContext, ToolFailedError
-from prowess.agent.tools._network import NetworkAccess, is_public, parse_url
+from prowess.agent.tools._network import NetworkAccess, network_rules, parse_url
 from prowess.errors import ConfigError
-
-PRIVATE = [
-    "127.0.0.1", "127.9.9.9", "0.0.0.0",  # noqa: S104
-    "10.0.0.1", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
-    "100.127.255.254", "192.0.2.1", "198.18.0.1", "224.0.0.1", "239.1.1.1", "240.0.0.1", "255.255.255.255",
-    "::", "::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::127.0.0.1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd12::1",
-    "fec0::1", "ff02::1", "2001:db8::1", "2002:7f00:1::", "2002:a9fe:a9fe::", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe",
-    "64:ff9b:1::1",
-]  # fmt: skip
-PUBLIC = ["8.8.8.8", "1.1.1.1", "100.63.255.255", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
-
-
-@pytest.mark.parametrize("address", PRIVATE)
-def test_an_address_of_this_machine_or_its_network_is_not_public(address: str) -> None:
-    """In any notation."""
-    assert not is_public(address)
-
-
-@pytest.mark.parametrize("address", PUBLIC)
-def test_other_addresses_are_public(address: str) -> None:
-    assert is_public(address)
+from prowess.sandbox import NetworkRules
 
 
 @pytest.mark.parametrize(
@@ -80,15 +60,21 @@ def test_a_name_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_name_with_a_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if it has a public one too, unless private addresses are allowed."""
-    resolve_names_to(monkeypatch, "8.8.8.8", "169.254.169.254")
+    resolve_names_to(monkeypatch, "8.8.8.8", "10.0.0.1")
+    access = NetworkAccess.from_options({"allow_private": False}, ToolContext(folder="/", policy=Policy()))
     with pytest.raises(RefusedError) as caught:
-        addresses(NetworkAccess(), "http://example.com/")
+        addresses(access, "http://example.com/")
     assert str(caught.value) == "`example.com` is an address of this machine or its network, which is not allowed"
     assert caught.value.hint == "the user can allow it with `allow_private: true` for the tool"
-    assert addresses(NetworkAccess(allow_private_addresses=True), "http://example.com/") == (
-        "8.8.8.8",
-        "169.254.169.254",
-    )
+    access = NetworkAccess(rules=NetworkRules(allow_private=True))
+    assert addresses(access, "http://example.com/") == ("8.8.8.8", "10.0.0.1")
+
+
+def test_a_name_with_a_metadata_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if private addresses are allowed."""
+    resolve_names_to(monkeypatch, "169.254.169.254")
+    with pytest.raises(RefusedError, match="link-local"):
+        addresses(NetworkAccess(rules=NetworkRules(allow_private=True)), "http://example.com/")
 
 
 def test_an_unknown_name_is_a_failed_tool_call(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +99,7 @@ def test_a_skill_s_tool_needs_allow_private_in_the_role_too(
 ) -> None:
     """A skill must not loosen the role's policy."""
     around = ToolContext(folder="/", policy=Policy(allow_private=policy), skill=skill)
-    assert NetworkAccess.from_options({"allow_private": own}, around).allow_private_addresses is open_
+    assert NetworkAccess.from_options({"allow_private": own}, around).rules.allow_private is open_
 
 
 @pytest.mark.parametrize(
@@ -146,3 +132,26 @@ def test_an_invalid_domain_is_a_configuration_error(domain: str) -> None:
     """It would never match."""
     with pytest.raises(ConfigError, match="invalid domain"):
         NetworkAccess.from_options({"blocked_domains": (domain,)}, ToolContext(folder="/", policy=Policy()))
+
+
+@pytest.mark.parametrize(
+    ("skill", "own", "named"),
+    [
+        (None, (), ("localhost", "10.0.0.5", "example.com")),
+        (None, ("[::1]", "*.b.internal", ".c.internal"), ("localhost", "10.0.0.5", "example.com", "::1")),
+        ("/skill", ("127.0.0.1", "metadata.google.internal"), ("localhost", "10.0.0.5", "example.com")),
+    ],
+)
+def test_only_the_user_names_hosts(skill: str | None, own: tuple[str, ...], named: tuple[str, ...]) -> None:
+    """In the role, one by one; what a skill's tool lists is not the user's word."""
+    policy = Policy(allowed_hosts=("LOCALHOST.", "10.0.0.5", "Example.com", "*.a.internal"))
+    rules = network_rules({"allowed_domains": own}, ToolContext(folder="/", policy=policy, skill=skill))
+    assert rules.named == named
+
+
+@pytest.mark.parametrize(("skill", "open_"), [(None, True), ("/skill", True)])
+def test_a_tool_without_a_setting_of_its_own_follows_the_role(skill: str | None, open_: bool) -> None:
+    """As `script` and `python`."""
+    rules = network_rules({}, ToolContext(folder="/", policy=Policy(allow_private=open_), skill=skill))
+    assert rules.allow_private is open_
+    assert rules.private_hint == "the user can allow it with `security.allow_private: true` in the role"

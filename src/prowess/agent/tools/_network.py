@@ -20,22 +20,21 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError
+from prowess.sandbox import NetworkRules, canonical_host
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Self
 
     from prowess.agent.policy import ToolContext
+    from prowess.sandbox import Refusal
 
-__all__ = ["GuardedTransport", "NetworkAccess", "is_public", "parse_url", "url_origin"]
+__all__ = ["GuardedTransport", "NetworkAccess", "network_rules", "parse_url", "url_origin"]
 
 _MAX_URL_CHARS = 8000
 _MAX_ADDRESSES = 4
 """Addresses of one name that are tried."""
 _FORBIDDEN_CHARS = re.compile(r"[\x00-\x20\x7f\\]")
-_match_numeric_label = re.compile(r"0x[0-9a-f]*|[0-9]+").fullmatch
-"""The last label of a name that some libraries read as a number: an address in disguise."""
-_NAT64_NETWORK = ipaddress.ip_network("64:ff9b::/96")
 _HINT = "the user can allow it with `allow_private: true` for the tool"
 _SKILL_HINT = f"{_HINT} and `security.allow_private: true` in the role"
 
@@ -64,31 +63,10 @@ def url_origin(url: httpx2.URL) -> tuple[str, str, int]:
     return url.scheme, url.host, port
 
 
-def is_public(address: str) -> bool:
-    """Return whether an IP address is public, rather than of this machine or its network."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if ip.version == 6:
-        # Each of these contains an IPv4 address, and a gateway connects to that.
-        embedded = [ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())]
-        if ip in _NAT64_NETWORK:
-            embedded.append(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF))
-        ipv4_addresses = [str(address) for address in embedded if address is not None]
-        if ipv4_addresses:
-            return all(is_public(address) for address in ipv4_addresses)
-        if ip.is_site_local:
-            return False
-    return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_link_local or ip.is_unspecified)
-
-
 class NetworkAccess(Frozen):
     """The hosts that a tool may connect to."""
 
-    allowed: tuple[tuple[str, ...], ...] = ()
-    """Lists of domains: a host must match a domain of each list, or be a subdomain of one."""
-    blocked: tuple[str, ...] = ()
-    allow_private_addresses: bool = False
-    """Whether addresses of this machine and its network are allowed."""
-    hint: str = _HINT
+    rules: NetworkRules = NetworkRules()
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any], context: ToolContext) -> Self:
@@ -97,15 +75,7 @@ class NetworkAccess(Frozen):
         Raises:
             ConfigError: a domain is invalid.
         """
-        policy = context.policy
-        allow_private_addresses = bool(options.get("allow_private", policy.allow_private))
-        lists = [policy.allowed_hosts, options.get("allowed_domains", ())]
-        return cls(
-            allowed=tuple(_normalized_domains(domains) for domains in lists if domains),
-            blocked=_normalized_domains(options.get("blocked_domains", ())),
-            allow_private_addresses=allow_private_addresses and (context.skill is None or policy.allow_private),
-            hint=_HINT if context.skill is None else _SKILL_HINT,
-        )
+        return cls(rules=network_rules(options, context))
 
     def check(self, url: httpx2.URL) -> None:
         """Check a URL without looking up its host.
@@ -113,19 +83,7 @@ class NetworkAccess(Frozen):
         Raises:
             RefusedError: the URL is not allowed.
         """
-        host = _host_name(url)
-        address = _ip_literal(host)
-        if address is None and _match_numeric_label(host.rpartition(".")[2]):
-            raise RefusedError(f"invalid host: {quoted(host)} is neither a name nor a standard IP address")
-        for domains in self.allowed:
-            if not any(_is_in_domain(host, domain) for domain in domains):
-                raise RefusedError(f"{quoted(host)} is not an allowed host: allowed are {', '.join(domains)[:500]}")
-        if any(_is_in_domain(host, domain) for domain in self.blocked):
-            raise RefusedError(f"{quoted(host)} is a blocked host")
-        if not self.allow_private_addresses and (
-            _is_in_domain(host, "localhost") or (address is not None and not is_public(address))
-        ):
-            raise self._private_address_error(host)
+        _raise(self.rules.refusal(_host_name(url), url_origin(url)[2]))
 
     async def addresses(self, url: httpx2.URL) -> tuple[str, ...]:
         """Look up the host of a URL, once, and return its IP addresses.
@@ -136,33 +94,57 @@ class NetworkAccess(Frozen):
         """
         self.check(url)
         host = _host_name(url)
-        literal = _ip_literal(host)
-        addresses = (literal,) if literal is not None else await _resolve_host(host, url_origin(url)[2])
-        # A single private address is enough to refuse: a name with both kinds is a trap.
-        if not self.allow_private_addresses and not all(is_public(address) for address in addresses):
-            raise self._private_address_error(host)
+        addresses = (host,) if _is_ip_literal(host) else await _resolve_host(host, url_origin(url)[2])
+        _raise(self.rules.address_refusal(host, addresses))
         return addresses
 
-    def _private_address_error(self, host: str) -> RefusedError:
-        return RefusedError(
-            f"{quoted(host)} is an address of this machine or its network, which is not allowed", hint=self.hint
-        )
+
+def network_rules(options: Mapping[str, Any], context: ToolContext) -> NetworkRules:
+    """Return the rules that a tool's configuration and the role's policy make together.
+
+    Raises:
+        ConfigError: a domain is invalid.
+    """
+    policy = context.policy
+    own_lists = (options.get("allowed_domains", ()), options.get("blocked_domains", ()))
+    lists = (policy.allowed_hosts, own_lists[0])
+    has_own_setting = "allow_private" in options
+    allow_private = bool(options.get("allow_private", policy.allow_private))
+    hint = NetworkRules().private_hint
+    if has_own_setting:
+        hint = _HINT if context.skill is None else _SKILL_HINT
+    # What a skill's tool lists was not written by the user.
+    named = (*policy.allowed_hosts, *(own_lists[0] if context.skill is None else ()))
+    return NetworkRules(
+        allowed=tuple(_normalized_domains(domains) for domains in lists if domains),
+        blocked=_normalized_domains(own_lists[1]),
+        named=_normalized_domains(domain for domain in named if not domain.strip().startswith(("*", "."))),
+        allow_private=allow_private and (context.skill is None or policy.allow_private),
+        private_hint=hint,
+    )
+
+
+def _raise(refusal: Refusal | None) -> None:
+    """Raise a refusal.
+
+    Raises:
+        RefusedError: always, if there is one.
+    """
+    if refusal is not None:
+        raise RefusedError(refusal.message, hint=refusal.hint)
 
 
 def _host_name(url: httpx2.URL) -> str:
     """Return the host of a URL in the form that is looked up."""
-    return url.raw_host.decode("ascii", "replace").lower().strip("[]").rstrip(".")
+    return canonical_host(url.raw_host.decode("ascii", "replace"))
 
 
-def _ip_literal(host: str) -> str | None:
+def _is_ip_literal(host: str) -> bool:
     try:
-        return str(ipaddress.ip_address(host))
+        ipaddress.ip_address(host)
     except ValueError:
-        return None
-
-
-def _is_in_domain(host: str, domain: str) -> bool:
-    return host == domain or host.endswith(f".{domain}")
+        return False
+    return True
 
 
 def _normalized_domains(domains: Iterable[str]) -> tuple[str, ...]:
@@ -181,7 +163,7 @@ def _normalized_domains(domains: Iterable[str]) -> tuple[str, ...]:
             url = None
         if url is None or url.port is not None or url.path != "/" or url.query:
             raise ConfigError(f"invalid domain: {quoted(domain)}", hint="write only the name, as in `example.com`")
-        normalized.append(_ip_literal(_host_name(url)) or _host_name(url))
+        normalized.append(_host_name(url))
     return tuple(normalized)
 
 
