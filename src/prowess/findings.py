@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 __all__ = [
+    "ALWAYS_ERRORS",
     "CODES",
     "Code",
     "Finding",
@@ -88,6 +89,7 @@ CODES: Mapping[str, Code] = {
         ("encoding-utf16", _E, _E, "the file is UTF-16"),
         ("encoding-nul", _W, _W, "the file contains a NUL byte"),
         ("newline-cr", _W, _W, "the front matter's lines end in a lone carriage return"),
+        ("frontmatter-code", _E, _E, "the front matter is a program"),
         ("frontmatter-missing", _E, _E, "the file does not begin with a `---` line"),
         ("frontmatter-not-first", _E, _E, "there is text before the front matter"),
         ("frontmatter-unclosed", _E, _E, "no `---` line closes the front matter"),
@@ -186,6 +188,10 @@ def format_findings(findings: Iterable[Finding]) -> str:
     return "\n".join(lines)
 
 
+ALWAYS_ERRORS = frozenset(("frontmatter-code",))
+"""Codes that are errors under every policy: such a file harms the user even if no client loads it as a skill."""
+
+
 def apply_policy(
     findings: Iterable[Finding], policy: str, rejects: frozenset[str] = frozenset()
 ) -> tuple[Finding, ...]:
@@ -204,7 +210,7 @@ def apply_policy(
             severity = code.guide
         elif policy == "spec":
             severity = code.spec
-        elif item.code in rejects:
+        elif item.code in rejects or item.code in ALWAYS_ERRORS:
             severity = Severity.ERROR
         else:
             severity = Severity.WARNING if code.guide is Severity.ERROR else code.guide

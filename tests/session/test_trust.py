@@ -272,3 +272,14 @@ def test_the_page_shows_a_valid_record() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| .+ \| (yes|no) \|$", page, re.MULTILINE))
     assert {scope for scope, needed in rows.items() if needed == "no"} == ALWAYS_TRUSTED_SCOPES
     assert {scope for scope, needed in rows.items() if needed == "yes"} == {"project", "package", "extra"}
+
+
+def test_a_skill_whose_front_matter_is_a_program_is_not_trusted(project: Path, trust: Trust) -> None:
+    """Although Claude Code loads it."""
+    file = skill(project / ".claude/skills/evil")
+    file.write_text("---js\n{}\n---\nDo it.\n")
+    entry = entry_in_folder(discover_project(project, host="claude-code"), "evil")
+    assert entry.state is State.ACTIVE
+    with pytest.raises(SkillError, match="cannot be trusted: the front matter is a program"):
+        trust.allow(entry)
+    assert not trust.allows(entry)

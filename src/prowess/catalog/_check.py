@@ -13,7 +13,7 @@ from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import ConfigError, SkillNotFoundError
-from prowess.findings import Finding, Severity, apply_policy, finding
+from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, finding
 from prowess.hosts import load_host
 from prowess.skill import Skill, check_body, check_links, check_skill, load
 
@@ -231,7 +231,7 @@ def entry_findings(entry: Entry, rule: str, *, suppressed: bool = False) -> tupl
         suppressed: whether the host reports nothing in the skill's scope.
     """
     if suppressed:
-        return ()
+        return tuple(item for item in entry.findings if item.code in ALWAYS_ERRORS)
     if entry.skill.document is None:
         return apply_policy(entry.findings, rule) if rule == "spec" else entry.findings
     skill = load(entry.path, real=entry.real)

@@ -12,7 +12,7 @@ from fnmatch import translate
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral
-from prowess.findings import Finding, Severity, apply_policy, finding
+from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, finding
 from prowess.hosts import INVALID_YAML_CODES, Flag, Host, parse_fallback_fields, value_matches
 from prowess.skill import check_skill
 
@@ -95,7 +95,7 @@ class Evaluator:
     ) -> tuple[Finding, ...]:
         """Return the findings with the severities that they have for the host."""
         if item.scan_root.scope in self.host.suppressed_scopes:
-            return ()
+            return tuple(problem for problem in findings if problem.code in ALWAYS_ERRORS)
         policy = "guide" if self.host.name == "prowess" else self.host.name
         shown = apply_policy(findings, policy, self._rejecting_codes if rejects else frozenset())
         if verdict.code is not None and verdict.state is State.REJECTED:

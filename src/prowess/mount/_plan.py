@@ -14,6 +14,7 @@ from prowess.skill import change_name, from_document, parse_frontmatter
 
 from ._config import SkillConfig, SkillMount, absolute_home, as_items, path_text, resolve_skill_name, skills_root
 from ._measure import MeasuredTree, measure_file, measure_folder
+from ._programs import reject_programs
 from ._record import RecordedMount, read_record
 from ._target import check_free
 from ._transaction import check_skills_path, lock_skills_folder
@@ -129,8 +130,13 @@ class _Planner:
         fits = self._check_name(name, path, source)
         if not source:
             return
+        known = len(self.problems)
         if self.validate:
             self._validate(source)
+        if len(self.problems) == known:
+            # Also without validation: to list such a skill is to run it.
+            with collect_problems(self.problems):
+                reject_programs(source)
         with collect_problems(self.problems, source=source):
             _reject_copy_into_itself(source, self.target_root)
             planned = _plan_copy(source, name if fits else "")

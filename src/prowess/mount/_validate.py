@@ -17,6 +17,7 @@ from prowess.hosts import load_host
 from prowess.skill import MAX_NAME, check_skill, from_document, parse_frontmatter, unreadable_skill
 
 from ._config import path_text
+from ._programs import reject_programs
 from ._repositories import REPOSITORY_HINT, find_repository, repository_problem
 
 TYPE_CHECKING = False
@@ -61,6 +62,7 @@ def validate_skill(source: Path) -> None:
     """
     source = os.path.abspath(path_text(source, "the source of a skill"))
     validate_frontmatter(source)
+    reject_programs(source)
     repository = find_repository(source) if os.path.isdir(source) else None
     if repository is not None:
         message = f"{neutral(source)}: {repository_problem(repository)}"

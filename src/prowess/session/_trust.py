@@ -15,6 +15,7 @@ from time import gmtime, strftime
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.catalog import State
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
+from prowess.findings import ALWAYS_ERRORS
 from prowess.skill import integrity_digest, read_integrity
 
 from ._trust_record import TrustedSkill, TrustRecord, quote_for_shell, trust_file
@@ -109,6 +110,9 @@ class Trust:
         if entry.state is State.REJECTED:
             hint = f"`prowess check {quote_for_shell(entry.path)}` shows what to fix"
             raise SkillError(f"{quoted(entry.name)} cannot be trusted: {entry.reason}", hint=hint)
+        for problem in entry.findings:
+            if problem.code in ALWAYS_ERRORS:  # also if its host loads it all the same
+                raise SkillError(f"{quoted(entry.name)} cannot be trusted: {problem.message}", hint=problem.hint)
         try:
             folder = trusted_folder(entry)
             current_digest = read_integrity(folder).digest

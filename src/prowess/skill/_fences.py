@@ -6,7 +6,7 @@ import re
 
 from prowess.findings import Finding, finding
 
-__all__ = ["LONG_CLOSING_FENCE", "FindingRecorder", "find_fences", "frontmatter_end"]
+__all__ = ["LONG_CLOSING_FENCE", "FindingRecorder", "find_fences", "frontmatter_end", "program_language"]
 
 _CLOSING_FENCE_BYTES = re.compile(rb"[\r\n]-{3}[ \t]*(?=[\r\n])")
 _LONG_CLOSING_FENCE_BYTES = re.compile(rb"[\r\n]-{3,}[ \t]*(?=[\r\n])")
@@ -14,6 +14,11 @@ _CLOSING_FENCE = re.compile(r"^-{3}[ \t]*$", re.MULTILINE)
 LONG_CLOSING_FENCE = re.compile(r"^-{3,}[ \t]*$", re.MULTILINE)
 _OPENING_FENCE = re.compile(r"-{3}([ \t]*)(?:\n|\Z)")
 _LONG_OPENING_FENCE = re.compile(r"-{4,}[ \t]*(?:\n|\Z)")
+
+_PROGRAM_LANGUAGES = frozenset(
+    ("js", "javascript", "jsx", "mjs", "cjs", "ts", "tsx", "typescript", "coffee", "coffeescript", "cson")
+)
+_JAVASCRIPT_BLANKS = re.compile(r"^[\s\ufeff]+|[\s\ufeff]+\Z")
 
 _MAX_PER_CODE = 20
 """Findings of one code in one file."""
@@ -38,6 +43,21 @@ def frontmatter_end(data: bytes) -> int:
     pattern = _LONG_CLOSING_FENCE_BYTES if data.startswith((b"----", b"\xef\xbb\xbf----")) else _CLOSING_FENCE_BYTES
     match = pattern.search(data)
     return -1 if match is None else match.end()
+
+
+def program_language(data: bytes) -> str | None:
+    """Return the language of front matter that is a program, or `None`.
+
+    It follows gray-matter 4.0.3, which evaluates JavaScript: the language is all that follows `---` in the line, in any
+    case; only a line feed ends the line; no closing fence is needed.
+    """
+    first, newline, _ = data.lstrip(b"\xef\xbb\xbf").partition(b"\n")
+    if not first.startswith(b"---") or first.startswith(b"----") or first == b"---":
+        return None
+    language = _JAVASCRIPT_BLANKS.sub("", first[3:].decode(errors="replace")).lower()
+    # Without a line feed it takes the last character of the file for the program.
+    names = {language} if newline else {language, language[:-1]}
+    return min(names & _PROGRAM_LANGUAGES, default=None)
 
 
 def find_fences(text: str, report: FindingRecorder) -> tuple[int, int, int] | None:

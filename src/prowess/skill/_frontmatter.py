@@ -16,7 +16,7 @@ from functools import cache
 from prowess._internal.frozen import Frozen
 
 from ._fast import fast_parse_entries
-from ._fences import LONG_CLOSING_FENCE, FindingRecorder, find_fences, frontmatter_end
+from ._fences import LONG_CLOSING_FENCE, FindingRecorder, find_fences, frontmatter_end, program_language
 from ._repair import TAB_REPLACEMENT, Repair, repair
 from ._yaml import Field, FrontmatterReader, Value, YamlSyntaxError, scalar_kind
 
@@ -79,6 +79,10 @@ def parse_frontmatter(data: bytes, path: str | None = None, *, complete: bool = 
     report = FindingRecorder(path)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         report("encoding-utf16", "the file is UTF-16, not UTF-8", 1, 1, "save it as UTF-8 without a byte order mark")
+    language = program_language(data)
+    if language is not None:
+        message = f"the front matter is a program (`{language}`), which opencode and others run when they list skills"
+        report("frontmatter-code", message, 1, 4, "write the fields as YAML, below a line that is exactly `---`")
     text = _decode(data, report)
     lines = text.count("\n") + 1
 
