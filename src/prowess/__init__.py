@@ -60,6 +60,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+pytest_plugins = ("prowess.testing.plugin",)
+"""What `pytest -p prowess` loads if the package has no metadata, as in a source tree."""
+
 _NAMES = {
     "_internal.files": ("MAX_SKILL_FILE_BYTES", "MAX_SKILL_TOTAL_BYTES"),
     "catalog": (

@@ -88,7 +88,7 @@ def test_an_isolated_home_takes_no_repository(tmp_path: Path) -> None:
     folder = skill(tmp_path / "pdf").parent
     write_file(folder / ".git/hooks/pre-commit", "#!/bin/sh\n")
     config = IsolationConfig(skills=SkillConfig((SkillMount(folder),)))
-    with pytest.raises(SkillMountError, match="`.git` is a repository"), EphemeralHome(config, host=HOST):
+    with pytest.raises(SkillMountError, match=r"`\.git` is a repository"), EphemeralHome(config, host=HOST):
         pass
 
 

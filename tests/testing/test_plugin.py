@@ -34,7 +34,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     """Run pytest with no plugin that is found by its entry point, for to load all there are takes its time."""
     return pytester.runpytest_subprocess(
-        "-p", "prowess.testing.plugin", "--skill-sandbox", "none", "-p", "no:cacheprovider", *arguments
+        "-p", "prowess", "--skill-sandbox", "none", "-p", "no:cacheprovider", *arguments
     )
 
 
