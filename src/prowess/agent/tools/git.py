@@ -1,7 +1,8 @@
 """`git`: tools that show a repository and, if allowed, add and commit.
 
-`_git_repository` switches off everything in a repository's own files that makes git run programs. Nothing that a model
-gives can become an option: references and paths follow `--end-of-options` and `--`, and paths are literal.
+`_git_repository` keeps git from reading anything in a repository's own files that makes it run programs or leave the
+repository. Nothing that a model gives can become an option: references and paths follow `--end-of-options` and `--`,
+and paths are literal.
 """
 
 from __future__ import annotations
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["tools"]
 
-_DIFF_OPTIONS = ("--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short", "--ignore-submodules=dirty")
+_DIFF_OPTIONS = ("--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short")
+_NO_SUBMODULES = "--ignore-submodules=all"
+"""Do not look into the working trees of submodules: their repositories may be anywhere."""
 _LOG_FORMAT = "--format=commit %H%nAuthor: %an <%ae>%nDate:   %ad%n%n%w(0,4,4)%B"
 _MAX_REF_CHARS = 500
 _MAX_COMMITS = 1000
+_RANGE = re.compile(r"[\w./~^@-]*?\.{2,3}[\w./~^@-]*", re.ASCII)
+"""Certainly two commits, and not one that is found by its message."""
 _CONTROL_CHARS = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -74,13 +79,13 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
 
 
 def _status(repository: GitRepository) -> str:
-    return repository.git("status", "--short", "--branch", "--ignore-submodules=dirty", "--no-ahead-behind", "--", ".")
+    return repository.git("status", "--short", "--branch", _NO_SUBMODULES, "--no-ahead-behind", "--", ".")
 
 
 def _diff(repository: GitRepository, ref: str | None, path: str | None) -> str:
     # With two names and no path, git would compare files anywhere on the machine.
     return (
-        repository.git("diff", *_DIFF_OPTIONS, *_ref_arguments(ref), "--", _path_argument(repository, path))
+        repository.git("diff", *_diff_options(ref), *_ref_arguments(ref), "--", _path_argument(repository, path))
         or "no differences"
     )
 
@@ -93,15 +98,15 @@ def _log(repository: GitRepository, count: int, path: str | None) -> str:
 
 
 def _show(repository: GitRepository, ref: str) -> str:
-    command = ("show", *_DIFF_OPTIONS, "--no-show-signature", "--date=iso-strict", _LOG_FORMAT)
+    command = ("show", *_diff_options(".."), "--no-show-signature", "--date=iso-strict", _LOG_FORMAT)
     return repository.git(*command, *_ref_arguments(ref), "--") or "no output"
 
 
 def _changed_files(repository: GitRepository, ref: str | None) -> str:
     if ref is None:
-        output = repository.git("status", "--short", "--ignore-submodules=dirty", "--untracked-files=all", "--", ".")
+        output = repository.git("status", "--short", _NO_SUBMODULES, "--untracked-files=all", "--", ".")
     else:
-        output = repository.git("diff", *_DIFF_OPTIONS, "--name-status", *_ref_arguments(ref), "--", ".")
+        output = repository.git("diff", *_diff_options(ref), "--name-status", *_ref_arguments(ref), "--", ".")
     return output or "no changed files"
 
 
@@ -115,17 +120,19 @@ def _blame(repository: GitRepository, path: str) -> str:
 
 def _add(repository: GitRepository, path: str) -> str:
     argument = _path_argument(repository, path)
-    repository.refuse_filters(argument)
+    repository.refuse_special_files(argument)
     repository.git("add", "--", argument, writes=True)
-    return (
-        repository.git("status", "--short", "--ignore-submodules=dirty", "--", argument)
-        or f"{quoted(path)} has no changes"
-    )
+    return repository.git("status", "--short", _NO_SUBMODULES, "--", argument) or f"{quoted(path)} has no changes"
 
 
 def _commit(repository: GitRepository, message: str) -> str:
     command = ("commit", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--no-status", "--file=-")
-    return repository.git(*command, writes=True, stdin=message.encode(), default_settings=repository.author_settings())
+    return repository.git(*command, writes=True, stdin=message.encode())
+
+
+def _diff_options(ref: str | None) -> tuple[str, ...]:
+    """Return the options of a comparison; only one of two commits shows changed submodules."""
+    return (*_DIFF_OPTIONS, "--ignore-submodules=none" if ref and _RANGE.fullmatch(ref) else _NO_SUBMODULES)
 
 
 def _ref_arguments(ref: str | None) -> tuple[str, ...]:
