@@ -33,3 +33,11 @@ def folder(tmp_path: Path) -> Path:
     (skills / "pages/notes.md").write_text("Page 3 is blank.")
     skill(skills / "secret", body="Whisper.", more="disable-model-invocation: true\n")
     return tmp_path / "project"
+
+
+@pytest.fixture
+def many_skills(folder: Path) -> Path:
+    """The project with 300 skills more, which do not fit into the budget of a catalog."""
+    for number in range(300):
+        skill(folder / f".agents/skills/s{number:03}", description="Does it. " * 40, body=f"Body of {number}.")
+    return folder

@@ -541,6 +541,19 @@ def test_a_tool_result_is_not_repeated_by_a_mention(world: World) -> None:
     assert str(model.sent[-1]).count(CSV) == 1
 
 
+def test_300_skills_are_shown_within_8000_tokens_and_all_can_be_activated(world: World) -> None:
+    for number in range(300):
+        skill(world.cwd / f".camel/skills/s{number:03}", description="Does it. " * 40, body=f"Body of {number}.")
+    model = Script([("activate_skill", {"name": "s299"})])
+    agent = attach(agent_of(model), world.session(), catalog=True)
+    agent.step("hello")
+    system = model.sent[0][0]["content"]
+    schemas = str([tool.get_openai_tool_schema() for tool in agent.tool_dict.values()])
+    assert "s299" not in system + schemas
+    assert 4 * 7_000 < len(system) + len(schemas) < 4 * 8_800
+    assert "Body of 299." in str(model.sent[-1])
+
+
 def test_an_agent_without_a_system_message_gets_the_catalog_too(world: World) -> None:
     """In one of its own."""
     model, session = Script(), world.session()

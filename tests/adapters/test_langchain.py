@@ -342,6 +342,15 @@ def test_options_are_the_session_s(folder: Path) -> None:
     assert results(agent.model.calls[1])[0].startswith("- pages: ")
 
 
+def test_300_skills_are_shown_within_8000_tokens_and_all_can_be_activated(many_skills: Path) -> None:
+    agent = Agent(many_skills, asks(use("activate_skill", {"name": "s299"})), DONE)
+    agent.say("Hm?")
+    schemas = str([tool.args_schema for tool in agent.middleware.tools])
+    assert "s299" not in agent.model.calls[0][0].text + schemas
+    assert 4 * 7_000 < len(agent.model.calls[0][0].text) + len(schemas) < 4 * 8_600
+    assert "Body of 299." in results(agent.model.calls[1])[0]
+
+
 def test_records_are_joined_whichever_comes_first() -> None:
     """A later turn wins, files add up, and nothing is no record."""
     row = {"path": "a", "turn": 1, "files": ["x"]}

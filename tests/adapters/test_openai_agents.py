@@ -348,6 +348,16 @@ def test_options_are_the_session_s(folder: Path) -> None:
     assert skills.instructions() == skills.session().static_block()
 
 
+def test_300_skills_are_shown_within_8000_tokens_and_all_can_be_activated(many_skills: Path) -> None:
+    skills = Skills(catalog_of(many_skills))
+    agent, model = agent_with(skills, use("activate_skill", {"name": "s299"}), DONE)
+    Runner.run_sync(agent, "Hm?", context=skills.session(), run_config=skills.run_config())
+    schemas = str([tool.params_json_schema for tool in skills.tools()])
+    assert "s299" not in skills.instructions() + schemas
+    assert 4 * 7_000 < len(skills.instructions()) + len(schemas) < 4 * 8_600
+    assert "Body of 299." in outputs(model.calls[1])[0]
+
+
 def test_the_page_s_code_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Block after block, with a model that follows a script."""
     page = (TOP / "docs/adapters/openai_agents.md").read_text(encoding="utf-8")

@@ -153,6 +153,16 @@ def test_a_small_budget_brings_a_search(here: Path) -> None:
     assert results(result.all_messages()) == ["- csv: Does csv. Use it for csv."]
 
 
+def test_300_skills_are_shown_within_8000_tokens_and_all_can_be_activated(many_skills: Path) -> None:
+    script = Script(call("activate_skill", name="s299"))
+    result = agent(script, Skills(many_skills)).run_sync("hello")
+    _, info = script.sent[0]
+    schemas = str([tool.parameters_json_schema for tool in info.function_tools])
+    assert "s299" not in info.instructions + schemas
+    assert 4 * 7_000 < len(info.instructions) + len(schemas) < 4 * 8_600
+    assert "Body of 299." in results(result.all_messages())[0]
+
+
 # ── activating and reading ───────────────────────────────────────────────────────────────────────────────────────────
 
 

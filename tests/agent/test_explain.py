@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.agent.assembly import assemble
-from prowess.agent.explain import dry_run
+from prowess.agent.explain import dry_run, explain_assembly
+from prowess.catalog import estimate_tokens
 from prowess.errors import ConfigError
 from support.skills import skill
 
@@ -59,6 +60,25 @@ def test_without_skills_there_is_no_catalog_and_no_session_tool(tmp_path: Path) 
     skill(tmp_path / "skills/found")
     report = dry_run_text(tmp_path, "name: a\nprompt: You help.\nmodel: openai:m\nauto_skills: {enabled: false}\n")
     assert (report["instructions"], report["tools"], report["skills"]) == ("You help.", [], [])
+
+
+@pytest.mark.slow
+def test_many_skills_are_shown_within_a_budget_and_the_user_is_informed(tmp_path: Path) -> None:
+    """8,000 tokens, or 2 % of the context window that the role names."""
+    for number in range(200):
+        skill(tmp_path / f"skills/s{number}", description=f"Does {number}. " * 30)
+    limit = "auto_skills: {max_skills: 200}\n"
+    small = "name: a\nprompt: You help.\nmodel: {name: m, context_window: 20000}\n"
+    for text, tokens in ((ROLE.replace("skills: [named]\n", "") + limit, 8_000), (small + limit, 400)):
+        report = dry_run_text(tmp_path, text)
+        (tool,) = (tool for tool in report["tools"] if tool["name"] == "activate_skill")
+        names = tool["parameters"]["properties"]["name"].get("enum")
+        block = report["instructions"].removeprefix("You help.\n\n")
+        assert (estimate_tokens(block) <= tokens, estimate_tokens(block) > tokens * 0.8, names) == (True, True, None)
+        assembly, _ = assemble(tmp_path / "role.yaml", home=str(tmp_path / "home"), env={})
+        assert assembly is not None
+        (note,) = explain_assembly(assembly)["notes"]
+        assert note.startswith("the catalog of skills is over its budget (skills shortened: ")
 
 
 def test_a_dry_run_shows_the_model_from_the_command_line(tmp_path: Path) -> None:

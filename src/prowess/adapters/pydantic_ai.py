@@ -45,8 +45,8 @@ class Skills(AbstractCapability[Any]):
     skills: str | os.PathLike[str] | Catalog | Session = "."
     """The directory to search from at each run, a catalog, or the session of one conversation."""
     _: KW_ONLY
-    budget: int | None = None
-    """The most characters of the catalog, or `None` for no limit. A session has its own budget."""
+    budget: float | None = None
+    """The most characters of the catalog; `None` is 8,000 tokens, `math.inf` no limit. A session has its own budget."""
     id: str | None = "prowess"
     """An agent has only one capability with this id."""
 

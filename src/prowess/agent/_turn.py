@@ -10,7 +10,9 @@ from prowess._internal.frozen import EMPTY, Frozen
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ToolCall", "Turn", "parse_arguments", "usage_counts"]
+    from prowess.session import Session
+
+__all__ = ["ToolCall", "Turn", "listing_notes", "parse_arguments", "usage_counts"]
 
 
 class ToolCall(Frozen):
@@ -50,6 +52,15 @@ class Turn(Frozen):
             "usage": dict(self.usage),
             "notes": [*self.notes],
         }
+
+
+def listing_notes(session: Session) -> tuple[str, ...]:
+    """Return a note for the user if the catalog of skills does not fit into its budget."""
+    if not session.shortened:
+        return ()
+    shortened, omitted = len(session.listing.shortened), len(session.listing.omitted)
+    counts = f"skills shortened: {shortened}, left out: {omitted}"
+    return (f"the catalog of skills is over its budget ({counts}); the model finds all of them with `search_skills`",)
 
 
 def usage_counts(usage: Any) -> dict[str, int]:

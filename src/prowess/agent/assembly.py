@@ -13,7 +13,7 @@ from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.catalog import REACHABLE, State, discover
 from prowess.errors import ConfigError, ProwessError
 from prowess.findings import finding
-from prowess.session import Trust
+from prowess.session import Session, Trust
 from prowess.skill import load
 
 from ._toolbox import Toolbox
@@ -86,6 +86,12 @@ class Assembly(Frozen):
     def instructions(self) -> str:
         """All parts as one text."""
         return "\n\n".join(part.text for part in self.parts)
+
+    def new_session(self) -> Session | None:
+        """Return the session of a new conversation; `None` without discovered skills."""
+        if self.catalog is None:
+            return None
+        return Session(self.catalog, env=self.env, window=self.role.model.context_window)
 
     def add_discovered_tools(self, entry: Entry, toolbox: Toolbox) -> None:
         """Add the tools of an activated skill to a toolbox, if the user trusts the skill.

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.text import neutral, quoted
 from prowess.adapters import missing_extra
 from prowess.errors import ProwessError
-from prowess.session import Session
 
 from ._threads import run_in_thread
-from ._turn import ToolCall, Turn, parse_arguments, usage_counts
+from ._turn import ToolCall, Turn, listing_notes, parse_arguments, usage_counts
 from .policy import ToolFailedError
 
 # It would print an advertisement between the answers.
@@ -78,16 +77,14 @@ class Conversation:
         self, assembly: Assembly, model: Any, *, confirm: Confirm | None = None, instrument: bool = False
     ) -> None:
         self.assembly, self.model, self.confirm, self.instrument = assembly, model, confirm, instrument
-        self.session = None if assembly.catalog is None else Session(assembly.catalog, env=assembly.env)
+        self.session = assembly.new_session()
         self.history: list[Any] = []
 
     def update_assembly(self, assembly: Assembly) -> None:
         """Use another assembly from the next turn on, for example after a change of the role or of a skill."""
         self.assembly = assembly
-        if assembly.catalog is None:
-            self.session = None
-        elif self.session is None:
-            self.session = Session(assembly.catalog, env=assembly.env)
+        if assembly.catalog is None or self.session is None:
+            self.session = assembly.new_session()
         else:
             self.session.update(assembly.catalog)
 
@@ -220,6 +217,8 @@ class _RunningTurn:
         """Return the turn."""
         session = self.conversation.session
         ledger = () if session is None else session.ledger
+        if session is not None:
+            self.notes |= dict.fromkeys(listing_notes(session))
         if getattr(self.usage, "unmeasured_requests", 0):
             self.notes["the model server did not report token usage: `max_tokens_per_run` is not enforced"] = None
         return Turn(

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import neutral
 from prowess.catalog import State, estimate_tokens
-from prowess.session import Session
 
+from ._turn import listing_notes
 from .models import model_name, resolve_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from prowess.session import Session
 
     from .assembly import Assembly
     from .policy import AgentTool
@@ -38,7 +40,7 @@ def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
     """
     if model is not None:
         resolve_model(assembly.role.model, model)
-    session = _session(assembly)
+    session = assembly.new_session()
     block = "" if session is None else session.static_block().strip()
     tools = [
         {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters), "origin": tool.origin}
@@ -69,13 +71,9 @@ def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
     }
 
 
-def _session(assembly: Assembly) -> Session | None:
-    return None if assembly.catalog is None else Session(assembly.catalog, env=assembly.env)
-
-
 def explain_assembly(assembly: Assembly) -> dict[str, Any]:
     """Return where each part of an agent comes from, in the shape of `show ROLE --json`."""
-    role, session = assembly.role, _session(assembly)
+    role, session = assembly.role, assembly.new_session()
     skills, notes = _explain_skills(assembly)
     return {
         "name": role.name,
@@ -91,7 +89,7 @@ def explain_assembly(assembly: Assembly) -> dict[str, Any]:
             for name in _SECURITY_NAMES
         },
         "findings": [item.as_dict() for item in assembly.findings],
-        "notes": [*assembly.notes, *notes],
+        "notes": [*assembly.notes, *(() if session is None else listing_notes(session)), *notes],
     }
 
 

@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from ._entry import REACHABLE as REACHABLE, Entry as Entry, State as State, with_digest as with_digest
     from ._filesystem import Filesystem as Filesystem
     from ._filesystem_provider import FilesystemSkillProvider as FilesystemSkillProvider
-    from ._prompt import FORMATS as FORMATS, LEVELS as LEVELS, estimate_tokens as estimate_tokens, render as render
+    from ._prompt import (
+        FORMATS as FORMATS,
+        LEVELS as LEVELS,
+        Prompt as Prompt,
+        estimate_tokens as estimate_tokens,
+        render as render,
+    )
     from ._providers import SkillProvider as SkillProvider
     from ._roots import ScanRoot as ScanRoot, find_scan_roots as find_scan_roots, git_root as git_root
     from ._search import (
@@ -50,7 +56,7 @@ else:  # otherwise every misspelt name would have a type
             "_entry": ("Entry", "REACHABLE", "State", "with_digest"),
             "_filesystem": ("Filesystem",),
             "_filesystem_provider": ("FilesystemSkillProvider",),
-            "_prompt": ("FORMATS", "LEVELS", "estimate_tokens", "render"),
+            "_prompt": ("FORMATS", "LEVELS", "Prompt", "estimate_tokens", "render"),
             "_providers": ("SkillProvider",),
             "_roots": ("ScanRoot", "find_scan_roots", "git_root"),
             "_search": ("Hit", "Index", "MAX_BODY_CHARS", "MAX_QUERY_WORDS", "SkillReader"),

@@ -45,6 +45,8 @@ class Prompt(Frozen):
     """Unicode characters of the text."""
     tokens: int
     """An estimate, see `estimate_tokens`."""
+    complete: bool = True
+    """Whether the budget of `render` changed nothing."""
 
     def __str__(self) -> str:
         return self.text
@@ -89,7 +91,12 @@ def render(
     write = _host_writer(catalog) if host_block else _WRITERS[format or "xml"]
     ceilings = [min(LEVELS.index(levels.get(entry.name, "full")), _FULL) for entry in entries]
     pinned = [levels.get(entry.name) == "pin" for entry in entries]
-    plan = _plan_levels(entries, ceilings, pinned, write, budget, estimate_tokens if unit == "tokens" else len)
+    plan = ceilings
+    if budget is not None:
+        from ._plan import plan_levels
+
+        measure = estimate_tokens if unit == "tokens" else len
+        plan = plan_levels(ceilings, pinned, lambda levels: write(entries, levels), budget, measure)
     text = write(entries, plan)
     levels_shown = [(entry, level) for entry, level in zip(entries, plan, strict=True) if level]
     prompt = Prompt(
@@ -103,6 +110,7 @@ def render(
         omitted=tuple(entry.name for entry, level in zip(entries, plan, strict=True) if not level),
         chars=len(text),
         tokens=estimate_tokens(text),
+        complete=plan == ceilings,
     )
     _clear_caches(host_block)
     return prompt
@@ -147,55 +155,6 @@ def _clear_caches(host_block: bool) -> None:
 
 
 Writer = Callable[[Sequence["Entry"], Sequence[int]], str]
-
-
-def _plan_levels(
-    entries: Sequence[Entry],
-    ceilings: Sequence[int],
-    pinned: Sequence[bool],
-    write: Writer,
-    budget: int | None,
-    measure: Callable[[str], int],
-) -> list[int]:
-    """Choose a level for every skill.
-
-    Levels are raised in one fixed order of steps: pinned skills in full; then every skill by name, in the catalog's
-    order; then every skill in short; then in full. The plan is the longest run of steps that fits, so a larger budget
-    never shows less. No step makes the text shorter, so a binary search finds that run: a short text takes less than
-    the full one in any unit, and in the last line only the digits of its counts change, which is less than the step
-    adds. Without that line the text is the whole text, which is tried first.
-    """
-    if budget is None or measure(write(entries, ceilings)) <= budget:
-        return list(ceilings)
-    floor = [ceiling if pin else _OFF for ceiling, pin in zip(ceilings, pinned, strict=True)]
-    if any(pinned) and (needed := measure(write(entries, floor))) > budget:
-        from prowess.errors import ConfigError
-
-        raise ConfigError(
-            f"the pinned skills alone take {needed:,}, more than the budget of {budget:,}",
-            hint="pin fewer skills, or raise the budget",
-        )
-    steps = [
-        (index, level)
-        for level in (_NAME, _SHORT, _FULL)
-        for index, ceiling in enumerate(ceilings)
-        if level <= ceiling and not pinned[index]
-    ]
-
-    def plan(count: int) -> list[int]:
-        levels = list(floor)
-        for index, level in steps[:count]:
-            levels[index] = level
-        return levels
-
-    low, high = 0, len(steps)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if measure(write(entries, plan(middle))) <= budget:
-            low = middle
-        else:
-            high = middle - 1
-    return plan(low)
 
 
 def _shorten(description: str, level: int) -> str:

@@ -10,13 +10,14 @@ import os
 import threading
 
 from prowess._internal.text import quoted
-from prowess.catalog import estimate_tokens, render
+from prowess.catalog import estimate_tokens
 from prowess.errors import SkillError
 from prowess.skill import find_missing, load
 
 from ._activation import Activation, escape_tags, render_activation
 from ._active_skills import ActiveSkillsBlock
 from ._ledger import MAX_RECORDS, ActivationRecord, ledger_from_json, ledger_to_json, text_fingerprint
+from ._listing import write_listing
 from ._lookup import MODEL_STATES, find_activatable, find_readable, find_recorded
 from ._resources import FileText, read_text, resource_folder
 from ._safe_reader import SafeReader
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from prowess.catalog import Catalog, Entry, Hit, Index
+    from prowess.catalog import Catalog, Entry, Hit, Index, Prompt
     from prowess.skill import Skill
 
     from ._grants import Grants
@@ -42,31 +43,35 @@ class Session:
 
     Args:
         catalog: the skills the model chooses from.
-        budget: the size of `static_block` at most; `None` means no limit.
+        budget: the size of `static_block`, and of the names that `activate_skill` lists, at most; `math.inf` is no
+            limit. `None` is 2 % of `window`, or 8,000 tokens if that is unknown.
         unit: the unit of budgets: `chars` or `tokens`.
         format: the format of the catalog: `xml`, `markdown`, `json`, or `None` for the host's own.
         trust: what the user allowed; by default the record in the user's configuration folder.
         env: the environment in which the requirements of skills are checked; by default that of the process.
+        window: the tokens of the model's context window, if known.
 
     Raises:
-        ConfigError: an unknown unit or format.
+        ConfigError: an unknown unit or format, or an invalid budget or window.
     """
 
     def __init__(
         self,
         catalog: Catalog,
         *,
-        budget: int | None = None,
+        budget: float | None = None,
         unit: str = "chars",
         format: str | None = None,  # noqa: A002 - the option's own name
         trust: Trust | None = None,
         env: Mapping[str, str] | None = None,
+        window: int | None = None,
     ) -> None:
         self.warnings: tuple[str, ...] = ()
         """The errors of the last `inject`."""
         self.turn = 0
         """The number of the current turn; `inject` and `next_turn` begin a turn."""
-        self._budget, self._unit, self._format = budget, unit, format
+        self._unit = unit
+        self._listing_options: dict[str, Any] = {"budget": budget, "unit": unit, "format": format, "window": window}
         self._trust, self._env = trust, env
         self._ledger: dict[str, ActivationRecord] = {}
         self._lock = threading.RLock()
@@ -80,30 +85,30 @@ class Session:
         Raises:
             ConfigError: an unknown unit or format.
         """
-        block = render(catalog, format=self._format, budget=self._budget, unit=self._unit)
+        listing = write_listing(catalog, **self._listing_options)
         with self._lock:
             self.catalog = catalog
             """The skills the model chooses from."""
-            self._block = block
+            self._listing = listing
             self._readers = {path: SafeReader(reader) for path, reader in catalog.readers.items()}
             self._index: Index | None = None
 
     @property
+    def listing(self) -> Prompt:
+        """The catalog in `static_block`: which skills are shown, shortened and left out."""
+        return self._listing.prompt
+
+    @property
     def shortened(self) -> bool:
         """Whether `static_block` leaves out a part of the catalog."""
-        return bool(self._block.shortened or self._block.omitted)
+        return bool(self.listing.shortened or self.listing.omitted)
 
     def static_block(self) -> str:
         """Return the catalog as the model is shown it: the same bytes until the catalog changes.
 
         It belongs at the front of a conversation, where a prompt cache keeps it. Without skills it is empty.
         """
-        if not self._block.text:
-            return ""
-        words = "When a task fits the description of a skill, call `activate_skill` with its name before you go on."
-        if self.shortened:
-            words += " Not everything is listed here: `search_skills` finds more."
-        return f"{words}\n\n{self._block.text}"
+        return self._listing.text
 
     def search(self, query: str, limit: int = 10) -> tuple[Hit, ...]:
         """Find skills by name, description and body, best first, also those that `static_block` leaves out."""
@@ -293,11 +298,9 @@ class Session:
         """Return the tools with which a model uses its skills; no tools if there are no skills."""
         from ._tools import activate_tool, read_tool, search_tool
 
-        names = [entry.name for entry in self.catalog.skills if entry.state in MODEL_STATES]
-        if not names:
+        if all(entry.state not in MODEL_STATES for entry in self.catalog.skills):
             return ()
-        listed = None if self._block.omitted else names
-        tools = (activate_tool(self.activate, listed), read_tool(self.read, listed))
+        tools = (activate_tool(self.activate, self._listing.names), read_tool(self.read))
         return (*tools, search_tool(self.search)) if self.shortened else tools
 
     def granted(self, name: str) -> Grants:

@@ -32,6 +32,9 @@ __all__ = ["Tool", "activate_tool", "read_tool", "search_tool"]
 
 _TEXT = {"type": "string"}
 _INTEGER = {"type": "integer", "minimum": 0}
+_NAME = {**_TEXT, "description": "the skill's name"}
+_MAX_DESCRIPTION = 1024
+"""Characters of a description in the result of a search."""
 _PYTHON_TYPES: dict[str, type] = {"string": str, "integer": int}
 
 
@@ -51,23 +54,27 @@ def activate_tool(activate: Callable[[str, str | None], Activation], names: Sequ
 
     Args:
         activate: takes the name and the arguments.
-        names: the skills a model may name; `None` for any name.
+        names: the skills to list in the schema; `None` lists none. Whatever the schema lists, every name of a skill
+            that a model may activate is accepted.
     """
+    name_schema = _NAME if names is None else {**_NAME, "enum": list(names)}
     return _make_tool(
         name="activate_skill",
         description="Get the instructions of a skill. Do so before you work on what its description names.",
-        properties={"name": _name_schema(names), "arguments": {**_TEXT, "description": "what to work on"}},
+        properties={"name": name_schema, "arguments": {**_TEXT, "description": "what to work on"}},
         required=("name",),
         call=lambda name, arguments=None: activate(name, arguments).content,
     )
 
 
-def read_tool(read: Callable[[str, str, int, int | None], FileText], names: Sequence[str] | None) -> Tool:
+def read_tool(read: Callable[[str, str, int, int | None], FileText]) -> Tool:
     """Return the tool that gives a model a file of a skill.
+
+    Its schema lists no names: those of `activate_skill` would be there twice, and a model may also read the files of a
+    skill that only its user can activate.
 
     Args:
         read: takes the name, the path, the offset and the limit.
-        names: the skills a model may name; `None` for any name.
     """
 
     def call(name: str, path: str, offset: int = 0, limit: int | None = None) -> str:
@@ -80,7 +87,7 @@ def read_tool(read: Callable[[str, str, int, int | None], FileText], names: Sequ
         name="read_skill_file",
         description="Read a file of a skill, by its path relative to the skill's directory.",
         properties={
-            "name": _name_schema(names),
+            "name": _NAME,
             "path": {**_TEXT, "description": "as the skill names it, for example references/api.md"},
             "offset": {**_INTEGER, "description": "the first byte to read"},
             "limit": {**_INTEGER, "minimum": 1, "description": "bytes to read at most"},
@@ -94,7 +101,9 @@ def search_tool(search: Callable[[str], Sequence[Hit]]) -> Tool:
     """Return the tool that finds skills which the model is not shown."""
 
     def call(query: str) -> str:
-        lines = [escape_tags(f"- {neutral(hit.entry.name)}: {neutral(hit.entry.description)}") for hit in search(query)]
+        lines = [
+            escape_tags(f"- {neutral(hit.entry.name)}: {_describe(hit.entry.description)}") for hit in search(query)
+        ]
         return "\n".join(lines) or "no skill matches; try other words"
 
     return _make_tool(
@@ -106,9 +115,9 @@ def search_tool(search: Callable[[str], Sequence[Hit]]) -> Tool:
     )
 
 
-def _name_schema(names: Sequence[str] | None) -> dict[str, Any]:
-    schema: dict[str, Any] = {**_TEXT, "description": "the skill's name"}
-    return schema if names is None else {**schema, "enum": list(dict.fromkeys(names))}
+def _describe(description: str) -> str:
+    cut = description if len(description) <= _MAX_DESCRIPTION else description[: _MAX_DESCRIPTION - 1] + "…"
+    return neutral(cut)
 
 
 def _make_tool(

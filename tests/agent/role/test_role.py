@@ -39,6 +39,7 @@ model:
   temperature: 0
   top_p: 1
   max_tokens: 100
+  context_window: 8000
 skills: [./skills/a/SKILL.md, b]
 auto_skills: {enabled: false, max_skills: 7}
 tools:
@@ -65,7 +66,7 @@ def test_both_forms_give_the_same_role(tmp_path: Path) -> None:
     assert flat is not None
     assert messages == ""
     assert (initrunner.tools[0].where, flat.tools[0].where) == ("spec.tools[0]", "tools[0]")
-    assert (initrunner.skill_lines, flat.skill_lines) == ((16, 16), (12, 12))
+    assert (initrunner.skill_lines, flat.skill_lines) == ((17, 17), (13, 13))
     without_lines = {"skill_lines": (), "tools": ()}
     assert initrunner.with_changes(**without_lines) == flat.with_changes(**without_lines)
     assert initrunner.tools[0].key == flat.tools[0].key
@@ -82,6 +83,7 @@ def test_both_forms_give_the_same_role(tmp_path: Path) -> None:
             temperature=0.0,
             top_p=1.0,
             max_tokens=100,
+            context_window=8000,
         ),
         skills=("./skills/a/SKILL.md", "b"),
         auto_skills_enabled=False,

@@ -75,6 +75,8 @@ class ModelConfig(Frozen):
     top_p: float | None = None
     max_tokens: int | None = None
     """The most tokens of one answer."""
+    context_window: int | None = None
+    """The tokens of its context window."""
 
 
 class Guardrails(Frozen):
@@ -138,6 +140,9 @@ MODEL_FIELDS: FieldTable = {
     "temperature": FieldSpec(kind="number", doc="the sampling temperature", inclusive=True, maximum=2),
     "top_p": FieldSpec(kind="number", doc="nucleus sampling: the share of likely words to choose from", maximum=1),
     "max_tokens": FieldSpec(kind="integer", doc="the most tokens of one answer", minimum=1),
+    "context_window": FieldSpec(
+        kind="integer", doc="the tokens of its context window; the catalog of skills gets 2 % of it", minimum=1
+    ),
 }
 _GUARDRAIL_FIELDS: FieldTable = {
     "max_tokens_per_run": FieldSpec(

@@ -1,0 +1,112 @@
+"""Write the skills a model chooses from, within a budget that covers every place where their names appear.
+
+Three texts list skills: the sentence that introduces them, the catalog, and the names that `activate_skill` accepts.
+The names are the first to go, since the catalog has them too; then the catalog is shortened; then only the sentence
+says that there are skills. So a larger budget never shows less.
+"""
+
+from __future__ import annotations
+
+import math
+
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import without_hidden
+from prowess.catalog import Prompt, estimate_tokens, render
+from prowess.errors import ConfigError
+
+from ._lookup import MODEL_STATES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prowess.catalog import Catalog
+
+__all__ = ["DEFAULT_TOKENS", "Listing", "write_listing"]
+
+DEFAULT_TOKENS = 8_000
+"""The budget of a catalog if nothing else is configured."""
+_WINDOW_SHARE = 50
+"""The part of a model's context window that a catalog gets: one in this many."""
+
+_INTRODUCTION = "When a task fits the description of a skill, call `activate_skill` with its name before you go on."
+_MORE = " Not everything is listed here: `search_skills` finds more."
+_NOTHING_FITS = "There are skills: find one for your task with `search_skills`, then call `activate_skill`."
+
+
+class Listing(Frozen):
+    """What a model is shown of a catalog."""
+
+    text: str
+    """The introduction and the catalog; empty without skills, or if not even a sentence fits."""
+    prompt: Prompt
+    """The catalog: which skills are shown, shortened and left out."""
+    names: tuple[str, ...] | None
+    """The names to list in the schema of `activate_skill`; `None` if they do not fit."""
+
+
+def write_listing(
+    catalog: Catalog,
+    *,
+    budget: float | None = None,
+    unit: str = "chars",
+    format: str | None = None,  # noqa: A002 - the option's own name
+    window: int | None = None,
+) -> Listing:
+    """Write the skills a model chooses from.
+
+    Args:
+        catalog: of one host.
+        budget: the most that `text` and `names` take together; `math.inf` is no limit. `None` is 2 % of `window`, or
+            8,000 tokens if that is unknown.
+        unit: what `budget` counts: `chars` or `tokens`.
+        format: as for `render`.
+        window: the tokens of the model's context window, if known.
+
+    Raises:
+        ConfigError: an unknown unit or format, or an invalid budget or window.
+    """
+    limit, unit = _find_limit(budget, unit, window)
+    measure: Callable[[str], int] = estimate_tokens if unit == "tokens" else len
+
+    def room_beside(text: str) -> int | None:
+        return None if limit is None else max(0, limit - measure(f"{text}\n\n"))
+
+    whole = render(catalog, format=format, unit=unit, budget=room_beside(_INTRODUCTION))
+    text = _introduce(whole)
+    if limit is None or (whole.complete and measure(text) <= limit):
+        import json
+
+        names = [without_hidden(entry.name) for entry in catalog.skills if entry.state in MODEL_STATES]
+        listed = tuple(dict.fromkeys(names))
+        size = measure(text + json.dumps(listed, ensure_ascii=False))
+        return Listing(text=text, prompt=whole, names=listed if limit is None or size <= limit else None)
+    prompt = render(catalog, format=format, unit=unit, budget=room_beside(_INTRODUCTION + _MORE))
+    text = _introduce(prompt) if prompt.text else _NOTHING_FITS
+    return Listing(text=text if measure(text) <= limit else "", prompt=prompt, names=None)
+
+
+def _introduce(prompt: Prompt) -> str:
+    if not prompt.text:
+        return ""
+    more = _MORE if prompt.shortened or prompt.omitted else ""
+    return f"{_INTRODUCTION}{more}\n\n{prompt.text}"
+
+
+def _find_limit(budget: float | None, unit: str, window: int | None) -> tuple[int | None, str]:
+    """Return the limit, `None` for no limit, and its unit.
+
+    Raises:
+        ConfigError: the budget or the window is invalid.
+    """
+    if window is not None and window < 1:
+        raise ConfigError("a context window must be 1 token or more")
+    if budget is None:
+        return (DEFAULT_TOKENS if window is None else window // _WINDOW_SHARE), "tokens"
+    if budget == math.inf:
+        return None, unit
+    if not isinstance(budget, int):
+        raise ConfigError("a budget must be a whole number", hint="use `math.inf` for no limit")
+    if budget < 0:
+        raise ConfigError("a budget cannot be negative")
+    return budget, unit

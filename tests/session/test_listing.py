@@ -1,0 +1,178 @@
+"""What a session shows of a catalog stays within its budget, wherever names and descriptions appear."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, strategies as st
+
+from prowess.catalog import Catalog, Entry, State, estimate_tokens
+from prowess.catalog._settings import Settings
+from prowess.errors import ConfigError
+from prowess.hosts import host_names, load_host
+from prowess.session import Session
+from prowess.skill import Requirements, Skill
+from support import strategies  # noqa: F401 - its profile makes every run the same
+from support.sessions import new_session, tools_by_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def catalog_of(skills: dict[str, str], host: str = "prowess") -> Catalog:
+    """Return a catalog of active skills: name to description."""
+    entries = tuple(
+        Entry(
+            name=name,
+            frontmatter_name=name,
+            folder=name,
+            description=description,
+            path=f"/skills/{name}/SKILL.md",
+            real=f"/skills/{name}/SKILL.md",
+            scope="project",
+            root="/skills",
+            state=State.ACTIVE,
+            rule="found",
+            requirements=Requirements(),
+            skill=Skill(name=name, description=description),
+        )
+        for name, description in skills.items()
+    )
+    return Catalog(
+        host=load_host(host), cwd="/", home="/home", skills=entries, findings=(), scan_roots=(), settings=Settings()
+    )
+
+
+def names_in_schemas(session: Session) -> list[str]:
+    """Return the names that the schemas of the tools list, each as often as it appears."""
+    schemas = [tool.parameters["properties"].get("name", {}) for tool in session.tools()]
+    return [name for schema in schemas for name in schema.get("enum", ())]
+
+
+def size(session: Session, unit: str) -> int:
+    """Return the size of everything that lists skills."""
+    names = names_in_schemas(session)
+    text = session.static_block() + (json.dumps(names, ensure_ascii=False) if names else "")
+    return estimate_tokens(text) if unit == "tokens" else len(text)
+
+
+MANY = catalog_of({f"skill-{number:04}": f"Does thing {number} with tables. " * 20 for number in range(2000)})
+SKILLS = st.dictionaries(
+    st.text("abcé-", min_size=1, max_size=12), st.text("ab é<&\n.漢", max_size=400), min_size=1, max_size=8
+)
+
+
+@pytest.mark.slow
+def test_2000_skills_take_8000_tokens_by_default() -> None:
+    session = Session(MANY)
+    assert 7_000 < size(session, "tokens") <= 8_000
+    assert size(Session(MANY, unit="chars"), "tokens") == size(session, "tokens")
+    assert (len(session.listing.shown) > 100, len(session.listing.omitted) > 100) == (True, True)
+    assert len(session.listing.shown) + len(session.listing.omitted) == 2000
+    assert "`search_skills` finds more" in session.static_block()
+    assert f"left out: {len(session.listing.omitted)}; find them with search_skills" in session.static_block()
+    assert list(tools_by_name(session)) == ["activate_skill", "read_skill_file", "search_skills"]
+
+
+@pytest.mark.slow
+def test_where_the_window_of_the_model_is_known_the_catalog_gets_2_percent_of_it() -> None:
+    assert 1_800 < size(Session(MANY, window=100_000), "tokens") <= 2_000
+    assert 18_000 < size(Session(MANY, window=1_000_000), "tokens") <= 20_000
+    assert 900 < size(Session(MANY, window=100_000, budget=1_000), "chars") <= 1_000
+
+
+def test_the_limit_can_be_switched_off() -> None:
+    session = Session(MANY, budget=math.inf)
+    assert (session.shortened, len(session.listing.shown)) == (False, 2000)
+    assert len(names_in_schemas(session)) == 2000
+
+
+@pytest.mark.slow
+def test_200_000_characters_are_200_000_characters() -> None:
+    """The introduction counts."""
+    assert 199_000 < len(Session(MANY, budget=200_000).static_block()) <= 200_000
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"budget": -1}, {"budget": 1.5}, {"budget": math.nan}, {"budget": "9"}, {"window": 0}]
+)
+def test_an_invalid_budget_is_an_error(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=r"a budget|a context window"):
+        Session(MANY, **wrong)
+
+
+@pytest.mark.slow
+@given(SKILLS, st.sampled_from(["chars", "tokens"]), st.sampled_from([None, "xml", "markdown", "json"]))
+def test_no_budget_is_exceeded_and_more_never_shows_less(skills: dict[str, str], unit: str, form: str | None) -> None:
+    """With the introduction and the names in schemas, down to a budget of nothing."""
+    catalog = catalog_of(skills)
+    whole = size(Session(catalog, budget=math.inf, format=form), unit)
+    sessions = [
+        Session(catalog, budget=budget, unit=unit, format=form)
+        for budget in sorted({*range(0, whole + 20, max(1, whole // 40)), whole - 1, whole})
+    ]
+    for session in sessions:
+        budget = session._listing_options["budget"]
+        assert size(session, unit) <= budget
+        assert set(session.listing.shown) | set(session.listing.omitted) == set(skills)
+        assert session.static_block() == Session(catalog, budget=budget, unit=unit, format=form).static_block()
+    for less, more in pairwise(sessions):
+        assert set(less.listing.shown) <= set(more.listing.shown)
+        assert len(names_in_schemas(less)) <= len(names_in_schemas(more))
+        assert bool(less.static_block()) <= bool(more.static_block())
+        if form in (None, "xml"):
+            shown = descriptions(more)
+            assert all(len(text) <= len(shown[name]) for name, text in descriptions(less).items())
+    assert (sessions[-1].shortened, len(names_in_schemas(sessions[-1]))) == (False, len(skills))
+
+
+def descriptions(session: Session) -> dict[str, str]:
+    """Return the descriptions in the catalog of a session, by name."""
+    text = session.static_block().partition("\n\n")[2]
+    skills = [*ET.fromstring(text)] if text else []  # noqa: S314 - our own text
+    return {skill.findtext("name", ""): skill.findtext("description", "") for skill in skills}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("host", host_names())
+def test_the_text_of_every_host_keeps_the_budget(host: str) -> None:
+    catalog = catalog_of({f"s{number}": "Does a thing. " * 30 for number in range(30)}, host)
+    for budget in range(0, 16_000, 271):
+        assert size(Session(catalog, budget=budget), "chars") <= budget
+
+
+def test_schemas_list_names_only_if_they_fit_beside_the_whole_catalog() -> None:
+    """A catalog with all its descriptions comes first: it has the names, too."""
+    catalog = catalog_of({f"skill-{number}": "Does a thing." for number in range(30)})
+    block = len(Session(catalog, budget=math.inf).static_block())
+    names = size(Session(catalog, budget=math.inf), "chars") - block
+    for budget, listed in ((block + names, 30), (block + names - 1, 0), (block, 0)):
+        session = Session(catalog, budget=budget)
+        assert (len(names_in_schemas(session)), session.shortened) == (listed, False)
+        assert len(session.static_block()) == block
+
+
+def test_a_skill_that_is_not_listed_can_be_found_and_activated(project: Path) -> None:
+    """Under every budget, also if not even a sentence fits."""
+    for budget in (0, 50, 100, 250, 10_000):
+        tools = tools_by_name(new_session(project, budget=budget))
+        assert "Do xls." in tools["activate_skill"].call(name="xls")
+        assert "Do xls." in tools["read_skill_file"].call(name="xls", path="SKILL.md")
+        assert ("search_skills" in tools) is (budget < 10_000)
+
+
+def test_a_budget_without_room_for_a_skill_leaves_a_sentence(project: Path) -> None:
+    assert new_session(project, budget=20).static_block() == ""
+    sentence = "There are skills: find one for your task with `search_skills`, then call `activate_skill`."
+    assert new_session(project, budget=100).static_block() == sentence
+
+
+def test_the_result_of_a_search_is_bounded() -> None:
+    """Some hosts keep descriptions of any length."""
+    catalog = catalog_of({f"a{number}": "word " * 10_000 for number in range(20)})
+    assert len(tools_by_name(Session(catalog))["search_skills"].call(query="word")) < 11_000
