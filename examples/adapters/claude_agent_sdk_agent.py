@@ -12,7 +12,7 @@ from typing import Any
 
 from claude_agent_sdk import ResultMessage, query
 
-from prowess import EphemeralHome, IsolationConfig, NetworkPolicy, SkillConfig, SkillMount
+from prowess import EphemeralHome, IsolationConfig, SandboxConfig, SkillConfig, SkillMount
 from prowess.adapters.claude_agent_sdk import isolated_options
 
 EXAMPLES = Path(__file__).parent.parent / "skills"
@@ -60,6 +60,8 @@ def main() -> None:
         ),
         api_key="no key",
         env={"ANTHROPIC_BASE_URL": f"http://127.0.0.1:{model.server_port}"},
+        # The scripted model requests no commands. Leave this out with a real one: the sandbox is on by default.
+        sandbox=SandboxConfig(enabled=False),
     )
     with EphemeralHome(config) as home:
         print(f"agent: {asyncio.run(ask(home))}")
@@ -71,8 +73,8 @@ def main() -> None:
         print(f"  {line}")
     model.shutdown()
     model.server_close()
-    # A policy is written to the client's own settings.
-    with EphemeralHome(config.with_changes(network_policy=NetworkPolicy.no_network())) as home:
+    # Policies, here the strictest, are written to the client's own settings.
+    with EphemeralHome(config.with_changes(sandbox=None)) as home:
         settings = json.loads((home.path / ".claude/settings.json").read_text())
         print(f"\nWithout a network: {settings['sandbox']['network']}")
 

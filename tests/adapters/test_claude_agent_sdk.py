@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess import ConfigError, EphemeralHome, IsolationConfig, NetworkPolicy, SkillConfig, SkillMount
+from prowess import ConfigError, EphemeralHome, IsolationConfig, NetworkPolicy, SandboxConfig, SkillConfig, SkillMount
 from prowess.adapters.claude_agent_sdk import RESERVED_OPTIONS, isolated_options
 from real.model_server import ModelServer
+from support.programs import require
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,9 +121,11 @@ def test_the_page_s_code_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     )
     monkeypatch.chdir(TOP)
     with ModelServer() as model:
-        given = f'api_key="{KEY}", env={{"ANTHROPIC_BASE_URL": "{model.url}"}}'
+        # The model requests no command, and the sandbox needs programs that may be missing.
+        given = f'api_key="{KEY}", env={{"ANTHROPIC_BASE_URL": "{model.url}"}}, sandbox=SandboxConfig(enabled=False)'
         assert 'api_key="sk-ant-..."' in code
-        exec(compile(code.replace('api_key="sk-ant-..."', given), "page", "exec"), {})  # noqa: S102 - it is ours
+        code = code.replace('api_key="sk-ant-..."', given)
+        exec(compile(code, "page", "exec"), {"SandboxConfig": SandboxConfig})  # noqa: S102 - it is ours
     assert "result='Done.'" in capsys.readouterr().out
 
 
@@ -136,8 +139,12 @@ def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     assert out.endswith("Without a network: {'allowedDomains': [], 'strictAllowlist': True}\n")
 
 
-def test_a_real_conversation_sends_the_mounted_skill_and_no_other(decoys: Path) -> None:
+@pytest.mark.parametrize("sandbox", [None, SandboxConfig(enabled=False)], ids=["strictest", "no-sandbox"])
+def test_a_real_conversation_sends_the_mounted_skill_and_no_other(decoys: Path, sandbox: SandboxConfig | None) -> None:
     """The Claude Code that comes with the SDK, in a project that has a skill of its own, asks a model that we are."""
+    if sandbox is None:
+        require("bwrap")
+        require("socat")
 
     async def ask(options: Any) -> str:
         texts = [message async for message in sdk.query(prompt="hi", options=options)]
@@ -145,7 +152,7 @@ def test_a_real_conversation_sends_the_mounted_skill_and_no_other(decoys: Path) 
 
     with (
         ModelServer() as model,
-        EphemeralHome(config(api_key=KEY, env={"ANTHROPIC_BASE_URL": model.url})) as home,
+        EphemeralHome(config(api_key=KEY, env={"ANTHROPIC_BASE_URL": model.url}, sandbox=sandbox)) as home,
     ):
         options = isolated_options(home, cwd=decoys, model="claude-sonnet-5")
         assert asyncio.run(asyncio.wait_for(ask(options), 60)) == "Done."

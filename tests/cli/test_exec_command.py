@@ -134,8 +134,13 @@ def test_policies_are_settings_that_the_client_reads(top: Path) -> None:
         "denyRead": [str(top / "home/.claude"), str(top / "home/.codex")],
         "allowRead": [str(top / "home/.ssh")],
     }
-    settings = json.loads(run(top, "--host", "claude-code", "--no-network", *command)[1])
-    assert settings["sandbox"]["network"] == {"allowedDomains": [], "strictAllowlist": True}
+    for closed in ([], ["--no-network"]):  # the strictest is the default
+        settings = json.loads(run(top, "--host", "claude-code", *closed, *command)[1])
+        assert settings["sandbox"]["network"] == {"allowedDomains": [], "strictAllowlist": True}
+    settings = json.loads(run(top, "--host", "claude-code", "--network", *command)[1])
+    assert "network" not in settings["sandbox"]
+    code, _, err = run(top, "--host", "claude-code", "--no-sandbox", *command)
+    assert (code, "settings.json" in err) == (1, True)
 
 
 def test_the_client_starts_in_the_current_directory_or_cwd(top: Path) -> None:
@@ -203,6 +208,14 @@ def test_the_report_comes_first(top: Path) -> None:
         (
             ("--no-network", "--allow-domain", "a.b", "--", "true"),
             "error: `--no-network` and `--allow-domain` contradict each other\n\nhint: use one of them\n",
+        ),
+        (
+            ("--network", "--allow-domain", "a.b", "--", "true"),
+            "error: `--allow-domain` and `--network` contradict each other\n\nhint: use one of them\n",
+        ),
+        (
+            ("--no-sandbox", "--writable", "out", "--", "true"),
+            "error: `--writable` and `--no-sandbox` contradict each other\n\nhint: use one of them\n",
         ),
         (("--cwd", "none", "--", "true"), "error: `--cwd` is not a folder: none\n\nhint: check the path\n"),
         (

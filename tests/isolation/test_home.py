@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import time
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -169,6 +170,26 @@ def test_the_settings_of_gemini_cli_select_the_key_as_login() -> None:
             trusted = json.loads((home.path / ".gemini/trustedFolders.json").read_text())
         assert ("security" in settings) is bool(given)
         assert trusted == {str(home.workdir): "TRUST_FOLDER"}
+
+
+@pytest.mark.parametrize("given", [None, IsolationConfig(), IsolationConfig(sandbox=SandboxConfig())])
+def test_without_policies_a_client_gets_the_strictest(given: IsolationConfig | None) -> None:
+    """No network for its commands and web tools; its sandbox, which it may not leave."""
+    with EphemeralHome(given) as home:
+        claude = json.loads((home.path / ".claude/settings.json").read_text())
+    sandbox = claude["sandbox"]
+    assert (sandbox["enabled"], sandbox["failIfUnavailable"], sandbox["allowUnsandboxedCommands"]) == (
+        True,
+        True,
+        False,
+    )
+    assert sandbox["network"] == {"allowedDomains": [], "strictAllowlist": True}
+    assert claude["permissions"] == {"allow": [], "deny": ["WebFetch", "WebSearch"]}
+    with EphemeralHome(given, host="codex") as home:
+        codex = tomllib.loads((home.path / ".codex/config.toml").read_text())
+    assert codex["web_search"] == "disabled"
+    assert codex["default_permissions"] == "prowess"
+    assert codex["permissions"]["prowess"]["network"] == {"enabled": False}
 
 
 def test_commands_may_not_read_the_secrets_of_the_callers_home(top: Path) -> None:

@@ -50,16 +50,16 @@ def claude(user: str, **changes: Any) -> dict[str, Any]:
 
 
 CLOSED = {"allowedDomains": [], "strictAllowlist": True}
+CLOSED_TOOLS = {"permissions": {"allow": [], "deny": ["WebFetch", "WebSearch"]}, "skipWebFetchPreflight": True}
+OPEN = NetworkPolicy.unrestricted()
 CLAUDE: dict[str, tuple[Any, Any, dict[str, Any] | None, dict[str, Any]]] = {
-    "nothing": (None, None, None, {}),
+    "nothing": (None, None, {"network": CLOSED}, CLOSED_TOOLS),
     "no sandbox": (None, SandboxConfig(enabled=False), None, {}),
-    "a sandbox": (None, SandboxConfig(), {}, {}),
-    "no network": (
-        NetworkPolicy.no_network(),
-        None,
-        {"network": CLOSED},
-        {"permissions": {"allow": [], "deny": ["WebFetch", "WebSearch"]}, "skipWebFetchPreflight": True},
-    ),
+    "no sandbox, open": (OPEN, SandboxConfig(enabled=False), None, {}),
+    "a sandbox": (None, SandboxConfig(), {"network": CLOSED}, CLOSED_TOOLS),
+    "an open network": (OPEN, None, {}, {}),
+    "an open network in a sandbox": (OPEN, SandboxConfig(), {}, {}),
+    "no network": (NetworkPolicy.no_network(), None, {"network": CLOSED}, CLOSED_TOOLS),
     "domains": (
         NetworkPolicy.with_domains("PyPI.org", "*.github.com", "pypi.org"),
         None,
@@ -75,20 +75,25 @@ CLAUDE: dict[str, tuple[Any, Any, dict[str, Any] | None, dict[str, Any]]] = {
     "paths": (
         None,
         SandboxConfig(writable_paths=("/data",), readable_paths=("/u/.ssh/known_hosts",)),
-        {"_allowWrite": ["/data"], "_allowRead": ["/u/.ssh/known_hosts"]},
-        {},
+        {"network": CLOSED, "_allowWrite": ["/data"], "_allowRead": ["/u/.ssh/known_hosts"]},
+        CLOSED_TOOLS,
     ),
     "outside": (
         None,
         SandboxConfig(excluded_commands=("docker",), allow_unsandboxed_commands=True, bash_auto_allow=False),
-        {"excludedCommands": ["docker"], "allowUnsandboxedCommands": True, "autoAllowBashIfSandboxed": False},
-        {},
+        {
+            "network": CLOSED,
+            "excludedCommands": ["docker"],
+            "allowUnsandboxedCommands": True,
+            "autoAllowBashIfSandboxed": False,
+        },
+        CLOSED_TOOLS,
     ),
     "both": (
         NetworkPolicy.no_network(),
         SandboxConfig(writable_paths=["/data"]),  # type: ignore[arg-type]
         {"network": CLOSED, "_allowWrite": ["/data"]},
-        {"permissions": {"allow": [], "deny": ["WebFetch", "WebSearch"]}, "skipWebFetchPreflight": True},
+        CLOSED_TOOLS,
     ),
 }
 
@@ -141,9 +146,11 @@ def test_the_settings_of_codex(user: str) -> None:
     closed = {"web_search": "disabled", **profile(user, network={"enabled": False})}
     domains = {"enabled": True, "mode": "limited", "domains": {"*.github.com": "allow", "pypi.org": "allow"}}
     table: list[tuple[Any, Any, dict[str, Any]]] = [
-        (None, None, codex()),
+        (None, None, codex(**closed)),
         (None, SandboxConfig(enabled=False), codex()),
-        (None, SandboxConfig(), codex(**profile(user))),
+        (OPEN, SandboxConfig(enabled=False), codex()),
+        (None, SandboxConfig(), codex(**closed)),
+        (OPEN, None, codex(**profile(user))),
         (NetworkPolicy.no_network(), None, codex(**closed)),
         (
             NetworkPolicy.with_domains("pypi.org", "*.github.com"),
@@ -156,7 +163,7 @@ def test_the_settings_of_codex(user: str) -> None:
         (
             None,
             SandboxConfig(writable_paths=("/da ta", '/"x" 🎉')),
-            codex(**profile(user, write=("/da ta", '/"x" 🎉'))),
+            codex(web_search="disabled", **profile(user, write=("/da ta", '/"x" 🎉'), network={"enabled": False})),
         ),
     ]
     for network, sandbox, expected in table:
@@ -215,11 +222,19 @@ def test_a_policy_for_a_client_without_a_configurable_sandbox_is_refused(host: s
     assert problems(host, network, sandbox) == [
         f"cannot limit the network or the files of {title}: it has no sandbox that Prowess can configure"
     ]
-    assert problems(host, None, SandboxConfig(enabled=False)) == []
+    for network, sandbox in ((None, None), (OPEN, None), (None, SandboxConfig(enabled=False))):
+        assert problems(host, network, sandbox) == []
 
 
 NOT_A_LIST = "`{}` is not a list of strings"
 REFUSED: list[tuple[str, Any, Any, list[str]]] = [
+    (
+        "claude-code",
+        NetworkPolicy(allowed_domains=("a.com",), restricted=False),
+        None,
+        ["`allowed_domains` of an unrestricted network mean nothing"],
+    ),
+    ("claude-code", NetworkPolicy(restricted="no"), None, ["`restricted` must be true or false"]),  # type: ignore[arg-type]
     *(
         ("claude-code", NetworkPolicy.with_domains(name), None, [f"`{shown}` is not a valid domain"])
         for name, shown in [

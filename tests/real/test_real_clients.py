@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess import EphemeralHome, IsolationConfig, NetworkPolicy, SkillConfig, SkillMount
+from prowess import EphemeralHome, IsolationConfig, SandboxConfig, SkillConfig, SkillMount
 from prowess.hosts import load_host
 from prowess.skill import parse
 from real.model_server import ANSWER, ModelServer, texts
@@ -238,7 +238,11 @@ def isolated(
     client: Client, server: ModelServer, skills: tuple[SkillMount, ...] = (), cwd: Path | None = None
 ) -> Request:
     """Start the client in an isolated home with these skills, and return its first request."""
-    config = IsolationConfig(skills=SkillConfig(skills), api_key=KEY, env=model_env(client, server))
+    # No command is run here, and the sandbox of Claude Code needs programs that may be missing.
+    open_sandbox = SandboxConfig(enabled=False)
+    config = IsolationConfig(
+        skills=SkillConfig(skills), api_key=KEY, env=model_env(client, server), sandbox=open_sandbox
+    )
     with EphemeralHome(config, host=client.host) as home:
         finished(home.start(client.argv(server.url), cwd=cwd or home.workdir, **OPTIONS))
     return first_request(client, server)
@@ -328,8 +332,8 @@ def test_a_closed_network_and_the_sandbox_are_enforced(client: Client, tmp_path:
                 "printf 'to the %s' end",
             )
         )
-        policy = NetworkPolicy.no_network()
-        config = IsolationConfig(network_policy=policy, api_key=KEY, env=model_env(client, server))
+        # Without policies: these are the defaults.
+        config = IsolationConfig(api_key=KEY, env=model_env(client, server))
         with EphemeralHome(config, host=client.host) as home:
             finished(home.start([*client.argv(server.url), *client.plain_tools], cwd=project, **OPTIONS))
             outside = [path for path in (home.path / "outside", tmp_path / "outside") if path.exists()]
@@ -351,7 +355,7 @@ def test_prowess_exec_does_the_same(client: Client, mounts: tuple[SkillMount, ..
     with ModelServer() as server:
         env = {**model_env(client, server), client.key_variable: KEY}
         options = [f"--skill={skill}" for skill in skills] + [f"--env={name}={value}" for name, value in env.items()]
-        command = [sys.executable, "-m", "prowess", "exec", "--host", client.host, *options, "--"]
+        command = [sys.executable, "-m", "prowess", "exec", "--host", client.host, "--no-sandbox", *options, "--"]
         finished(subprocess.Popen([*command, *client.argv(server.url)], cwd=project, **OPTIONS))
     sent = client.catalog(first_request(client, server).json())
     assert {name: sent.get(name) for name in MOUNTED} == MOUNTED

@@ -65,21 +65,29 @@ def parser() -> ArgumentParser:
         help="let the agent's commands and web tools connect to this domain and to no others (repeatable)",
     )
     group.add_argument(
-        "--no-network", action="store_true", help="block all connections of the agent's commands and web tools"
+        "--no-network",
+        action="store_true",
+        help="block all connections of the agent's commands and web tools; the default for agents that can do this",
+    )
+    group.add_argument("--network", action="store_true", help="leave the network to the agent")
+    group.add_argument(
+        "--no-sandbox",
+        action="store_true",
+        help="run the agent's commands without its own sandbox, and with the network",
     )
     group.add_argument(
         "--writable",
         metavar="DIR",
         action="append",
         default=[],
-        help="use the agent's own sandbox, and let its commands write to this folder too (repeatable)",
+        help="let the agent's commands write to this folder too, in its own sandbox (repeatable)",
     )
     group.add_argument(
         "--readable",
         metavar="PATH",
         action="append",
         default=[],
-        help="use the agent's own sandbox, and let its commands read this path of your home too (repeatable)",
+        help="let the agent's commands read this path of your home too, in its own sandbox (repeatable)",
     )
     add_json_option(result, "print the mounted skills as JSON, before the command starts")
     add_discovery_options(result, host="none")
@@ -119,12 +127,11 @@ def _isolation_config(args: Namespace) -> IsolationConfig:
         ConfigError: two options contradict each other, or an environment variable is not set.
         SkillNotFoundError: no such skill.
     """
-    if args.no_network and args.allow_domain:
-        raise ConfigError("`--no-network` and `--allow-domain` contradict each other", hint="use one of them")
-    network = None
+    _check_contradictions(args)
+    network = NetworkPolicy.unrestricted() if args.network else None
     if args.no_network or args.allow_domain:
         network = NetworkPolicy.with_domains(*args.allow_domain)
-    sandbox = None
+    sandbox = SandboxConfig(enabled=False) if args.no_sandbox else None
     if args.writable or args.readable:
         sandbox = SandboxConfig(writable_paths=tuple(args.writable), readable_paths=tuple(args.readable))
     return IsolationConfig(
@@ -134,6 +141,27 @@ def _isolation_config(args: Namespace) -> IsolationConfig:
         include_host_env=args.include_host_env,
         skills=SkillConfig(skills=resolve_mounts(args, args.skill), validate_on_mount=not args.no_validate),
     )
+
+
+def _check_contradictions(args: Namespace) -> None:
+    """Check that no two options contradict each other.
+
+    Raises:
+        ConfigError: two do.
+    """
+    pairs = (
+        ("no-network", "allow-domain"),
+        ("no-network", "network"),
+        ("allow-domain", "network"),
+        ("no-network", "no-sandbox"),
+        ("allow-domain", "no-sandbox"),
+        ("writable", "no-sandbox"),
+        ("readable", "no-sandbox"),
+    )
+    given = vars(args)
+    for one, other in pairs:
+        if given[one.replace("-", "_")] and given[other.replace("-", "_")]:
+            raise ConfigError(f"`--{one}` and `--{other}` contradict each other", hint="use one of them")
 
 
 def _parse_env_option(text: str) -> tuple[str, str]:

@@ -40,12 +40,18 @@ HOME_PREFIX = "prowess-home-"
 
 
 class IsolationConfig(Frozen, kw_only=False):
-    """How a client is isolated from the machine it runs on."""
+    """How a client is isolated from the machine it runs on.
+
+    Without policies a client that Prowess can configure (Claude Code, Codex) gets the strictest: its commands and web
+    tools have no network, and its commands run in its sandbox. The client itself reaches its model.
+    """
 
     network_policy: NetworkPolicy | None = None
-    """The domains that its commands and web tools may reach; `None` leaves that to the client."""
+    """The domains that its commands and web tools may reach; `None` closes the network, `NetworkPolicy.unrestricted()`
+    leaves that to the client."""
     sandbox: SandboxConfig | None = None
-    """What its commands may do; `None` leaves that to the client."""
+    """What its commands may do; `None` is `SandboxConfig()`, and `SandboxConfig(enabled=False)` leaves that and the
+    network to the client."""
     env: Mapping[str, str] | None = None
     """Variables for the client, which override all others."""
     api_key: str | None = None
@@ -63,7 +69,7 @@ class EphemeralHome:
     SIGHUP that has no other handler. A process that ends without closing it removes it too, unless it is killed.
 
     Args:
-        config: what the client may see and do; by default nothing is mounted and no policy is set.
+        config: what the client may see and do; by default nothing is mounted, and the policies are the strictest.
         host: the client.
 
     Raises:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SECRET_PATHS", "NetworkPolicy", "SandboxConfig", "policy_problems", "settings_files"]
 
+_ENFORCED_BY = ("claude", "codex")
+"""The formats of settings with which a client enforces policies."""
+
 _DOMAIN = re.compile(
     r"(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 ).fullmatch
@@ -42,11 +45,13 @@ _LIST_FIELDS = ("writable_paths", "readable_paths", "excluded_commands")
 class NetworkPolicy(Frozen, kw_only=False):
     """Which domains the commands and the web tools of a client may reach; the client itself always reaches its model.
 
-    Use `no_network()` or `with_domains(...)`.
+    Use `no_network()`, `with_domains(...)` or `unrestricted()`.
     """
 
     allowed_domains: Sequence[str] = ()
     """Domains such as `github.com`; `*.github.com` covers its subdomains. An empty list closes the network."""
+    restricted: bool = True
+    """Whether Prowess limits the network; otherwise the client decides."""
 
     @classmethod
     def no_network(cls) -> Self:
@@ -57,6 +62,11 @@ class NetworkPolicy(Frozen, kw_only=False):
     def with_domains(cls, *domains: str) -> Self:
         """Return a policy that allows only these domains."""
         return cls(allowed_domains=domains)
+
+    @classmethod
+    def unrestricted(cls) -> Self:
+        """Return a policy that leaves the network to the client."""
+        return cls(restricted=False)
 
 
 class SandboxConfig(Frozen, kw_only=False):
@@ -92,13 +102,14 @@ def policy_problems(
             yield ConfigError(f"`{name}` is not a {cls.__name__}", hint=hint)
         return
     if network is not None:
-        yield from _domain_problems(network.allowed_domains)
+        yield from _network_problems(network)
     if sandbox is not None:
         yield from _field_problems(sandbox)
-    if network is not None and sandbox is not None:
+    limited = network is not None and network.restricted is not False
+    if limited and sandbox is not None:
         yield from _conflicts(sandbox)
-    wanted = network is not None or (sandbox is not None and sandbox.enabled)
-    if wanted and host.isolated.settings not in ("claude", "codex"):
+    wanted = limited or (sandbox is not None and sandbox.enabled)
+    if wanted and host.isolated.settings not in _ENFORCED_BY:
         message = f"cannot limit the network or the files of {host.title}: it has no sandbox that Prowess can configure"
         hint = "use claude-code or codex as the host, or remove the limits and run the client in a container"
         yield ConfigError(message, hint=hint)
@@ -142,6 +153,15 @@ def _codex_problems(host: Host, sandbox: SandboxConfig, user_home: str) -> Itera
                 yield ConfigError(message, hint="name the whole folder in `readable_paths`, or leave it out")
 
 
+def _network_problems(network: NetworkPolicy) -> Iterator[ConfigError]:
+    restricted: object = network.restricted
+    if not isinstance(restricted, bool):
+        yield ConfigError("`restricted` must be true or false", hint="write `True` or `False`")
+    elif not restricted and network.allowed_domains:
+        yield ConfigError("`allowed_domains` of an unrestricted network mean nothing", hint="leave one of them out")
+    yield from _domain_problems(network.allowed_domains)
+
+
 def _domain_problems(domains: object) -> Iterator[ConfigError]:
     if not isinstance(domains, list | tuple | set | frozenset) or not all(isinstance(item, str) for item in domains):
         yield ConfigError("`allowed_domains` is not a list of strings", hint='write `("github.com",)`')
@@ -159,6 +179,19 @@ def _is_text_list(value: object) -> bool:
     return all(isinstance(item, str | os.PathLike) and os.fspath(item) and str(item).isprintable() for item in value)
 
 
+def _effective_policies(
+    network: NetworkPolicy | None, sandbox: SandboxConfig | None
+) -> tuple[NetworkPolicy | None, SandboxConfig | None]:
+    """Return the policies to write: the strictest where none is given; `None` for what is left to the client."""
+    if sandbox is None:
+        sandbox = SandboxConfig()
+    if not sandbox.enabled:
+        return None, None  # no client can limit the network of commands outside its sandbox
+    if network is None:
+        network = NetworkPolicy.no_network()
+    return network if network.restricted else None, sandbox
+
+
 def settings_files(
     host: Host,
     network: NetworkPolicy | None,
@@ -172,17 +205,14 @@ def settings_files(
 
     Args:
         host: the client.
-        network: the network policy, without problems.
-        sandbox: what its commands may do, without problems.
+        network: the network policy, without problems; `None` is the strictest.
+        sandbox: what its commands may do, without problems; `None` is the strictest.
         key: whether the client gets a key to its model.
         user_home: the caller's own home, whose secrets commands may not read.
         workdir: the empty folder beside the home.
     """
     settings_format = host.isolated.settings
-    if network is not None and sandbox is None:
-        sandbox = SandboxConfig()
-    if sandbox is not None and not sandbox.enabled:
-        sandbox = None
+    network, sandbox = _effective_policies(network, sandbox)
     if settings_format == "claude":
         return {} if sandbox is None else _claude_settings(host, network, sandbox, user_home)
     if settings_format == "codex":
