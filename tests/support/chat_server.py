@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from prowess.agent.server._connections import Limits
     from prowess.agent.server._requests import ChatBackend
 
 
@@ -81,13 +82,20 @@ class EchoAnswerer:
 class ChatServer:
     """`with ChatServer() as chat:` serves a backend at `chat.url`; the default one echoes."""
 
-    def __init__(self, backend: ChatBackend | None = None, *, token: str | None = None) -> None:
+    def __init__(
+        self, backend: ChatBackend | None = None, *, token: str | None = None, limits: Limits | None = None
+    ) -> None:
         self.echo = EchoAnswerer()
         self._socket = listen("127.0.0.1", 0)
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._server = make_server(backend or self.echo, self._socket, token=token)
+        self._server = make_server(backend or self.echo, self._socket, token=token, limits=limits)
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
+
+    @property
+    def connections(self) -> int:
+        """The number of open connections."""
+        return len(self._server.server_state.connections)
 
     def __enter__(self) -> Self:
         self._thread.start()

@@ -144,7 +144,7 @@ def parse_chat_request(body: bytes, headers: Mapping[str, str]) -> ChatRequest:
 
 
 def _client_digest(headers: Mapping[str, str]) -> str:
-    """Return what distinguishes a client from others: a digest of the keys that it sends, also of those that are not required.
+    """Return what distinguishes a client from others: a digest of the keys that it sends, required or not.
 
     The scheme `Bearer` is the same in any case.
     """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from ._requests import ChatAnswer, ChatBackend, ChatRequest
 
-__all__ = ["error_response", "full_response", "model_not_found_error", "streaming_response"]
+__all__ = ["error_response", "full_response", "model_not_found_error", "status_body_headers", "streaming_response"]
 
 _T = TypeVar("_T")
 
@@ -102,7 +102,7 @@ async def _chunks(
                     last = item
                 item = await anext(items, None)
         except Exception as error:  # noqa: BLE001 - the client gets every error as an event
-            yield json.dumps(_status_and_body(error)[1])
+            yield json.dumps(status_body_headers(error)[1])
             return
         yield chunk({}, "stop" if last is None else last.finish_reason)
         if usage and last is not None:
@@ -145,8 +145,8 @@ def model_not_found_error(name: str, backend: ChatBackend) -> RequestError:
     return RequestError(message, status=404, param="model", code="model_not_found")
 
 
-def _status_and_body(error: Exception) -> tuple[int, dict[str, Any]]:
-    """Return the HTTP status and the body for an error."""
+def status_body_headers(error: Exception) -> tuple[int, dict[str, Any], dict[str, str]]:
+    """Return the HTTP status, the body and the headers for an error."""
     status, param, code = 500, None, None
     if isinstance(error, RequestError):
         status, message, param, code = error.status, str(error), error.param, error.code
@@ -156,10 +156,11 @@ def _status_and_body(error: Exception) -> tuple[int, dict[str, Any]]:
         message = f"the agent failed: {type(error).__name__}: {neutral(str(error))[:300]}"
     kinds = {401: "authentication_error", 403: "permission_error"}
     kind = "server_error" if status >= 500 else kinds.get(status, "invalid_request_error")
-    return status, {"error": {"message": message, "type": kind, "param": param, "code": code}}
+    headers = {401: {"www-authenticate": "Bearer"}, 503: {"retry-after": "1"}}.get(status, {})
+    return status, {"error": {"message": message, "type": kind, "param": param, "code": code}}, headers
 
 
 def error_response(error: Exception) -> Response:
     """Return the response for an error."""
-    status, body = _status_and_body(error)
-    return JSONResponse(body, status_code=status, headers={"www-authenticate": "Bearer"} if status == 401 else None)
+    status, body, headers = status_body_headers(error)
+    return JSONResponse(body, status_code=status, headers=headers)

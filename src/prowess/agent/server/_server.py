@@ -6,7 +6,6 @@ cannot send to another site without permission.
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import ipaddress
 import socket
@@ -20,21 +19,23 @@ from prowess.errors import ConfigError
 from ._requests import RequestError, parse_chat_request
 
 try:
-    import uvicorn
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect, Request
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
+    from ._connections import BoundedServer, Limits, default_limits
     from ._guard import RequestGuard
     from ._responses import error_response, full_response, model_not_found_error, streaming_response
+    from ._runs import BoundedBackend
 except ImportError as error:
     raise ImportError(missing_extra("starlette and uvicorn", "agent", "this endpoint")) from error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import uvicorn
     from starlette.types import ASGIApp
 
     from ._requests import ChatBackend
@@ -43,8 +44,6 @@ __all__ = ["listen", "make_app", "make_server", "serve"]
 
 MAX_BODY_BYTES = 1_000_000
 """The most bytes of a request."""
-_MAX_BODY_SECONDS = 30.0
-"""The time limit for receiving a request."""
 _CLIENT_CLOSED_REQUEST = 499
 """nginx's status for a client that disconnected."""
 
@@ -154,40 +153,34 @@ def serve(
         make_server(backend, listener, token=token).run(sockets=[listener])
 
 
-def make_server(backend: ChatBackend, listener: socket.socket, *, token: str | None = None) -> uvicorn.Server:
+def make_server(
+    backend: ChatBackend, listener: socket.socket, *, token: str | None = None, limits: Limits | None = None
+) -> uvicorn.Server:
     """Make the server for a listening socket; `run` starts it, `should_exit` stops it."""
     host, port = listener.getsockname()[:2]
+    limits = limits or default_limits()
     loopback = ipaddress.ip_address(str(host).partition("%")[0]).is_loopback
-    config = uvicorn.Config(
-        make_app(backend, port=port, token=token, loopback=loopback),
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        lifespan="off",
-        proxy_headers=False,
-        timeout_graceful_shutdown=2,
-    )
-    return uvicorn.Server(config)
+    app = make_app(BoundedBackend(backend, limits.runs), port=port, token=token, loopback=loopback)
+    return BoundedServer(app, limits)
 
 
 async def _read_body(request: Request) -> bytes:
-    """Read the body of a request, which must have a JSON content type.
+    """Read the body of a request, which must have a JSON content type; the connection limits the time.
 
     Raises:
-        RequestError: it is too large, too slow or has another type.
+        RequestError: it is too large or has another type.
     """
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise RequestError("send the header `Content-Type: application/json`", status=415)
+    too_large = RequestError(f"the request is larger than {MAX_BODY_BYTES} bytes", status=413)
+    if int(request.headers.get("content-length", "0")) > MAX_BODY_BYTES:
+        raise too_large
     body = bytearray()
-    try:
-        async with asyncio.timeout(_MAX_BODY_SECONDS):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > MAX_BODY_BYTES:
-                    raise RequestError(f"the request is larger than {MAX_BODY_BYTES} bytes", status=413)
-    except TimeoutError:
-        raise RequestError(f"the request did not arrive within {_MAX_BODY_SECONDS:g} seconds", status=408) from None
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            raise too_large
     return bytes(body)
 
 

@@ -1,0 +1,398 @@
+"""Slow, greedy and ambiguous clients of the endpoint do not disturb others."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import httpx2
+import pytest
+
+from prowess.agent.server._connections import Limits, default_limits
+from prowess.agent.server._conversations import ConversationStore
+from prowess.agent.server._requests import ChatAnswer, Message
+from support.chat_server import ChatServer
+from support.slow_clients import HEAD, chat_request, talk_beside_slow_clients
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator, Sequence
+
+TOP = Path(__file__).parents[3]
+SHORT = Limits(head_seconds=0.5, body_seconds=0.5, idle_seconds=0.3, write_seconds=0.5, close_seconds=0.3)
+SLOW_CLIENTS = int(os.environ.get("PROWESS_SLOW_CLIENTS", "20"))
+"""`make endurance` has 100, beside as many conversations of 20 turns."""
+
+
+@pytest.fixture
+def chat() -> Iterator[ChatServer]:
+    with ChatServer(limits=SHORT) as server:
+        yield server
+
+
+def connect(chat: ChatServer) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", chat.port), timeout=10)
+
+
+def read_all(client: socket.socket) -> bytes:
+    """Read until the server closes the connection."""
+    received = b""
+    with suppress(ConnectionResetError):
+        while part := client.recv(65536):
+            received += part
+    return received
+
+
+def drip(client: socket.socket, data: bytes) -> tuple[bytes, float]:
+    """Send byte by byte until the server closes the connection; return its answer and the seconds that took."""
+    started = time.monotonic()
+    client.settimeout(0.05)
+    received = b""
+    for byte in data:
+        try:
+            client.sendall(bytes([byte]))
+            part = client.recv(65536)
+        except TimeoutError:
+            continue
+        except OSError:
+            break
+        received += part
+        if not part:
+            break
+    else:
+        raise AssertionError("the server read everything")
+    return received, time.monotonic() - started
+
+
+def is_answered(chat: ChatServer) -> bool:
+    url = f"{chat.url}/v1/chat/completions"
+    body = {"messages": [{"role": "user", "content": "hello"}]}
+    return httpx2.post(url, json=body, trust_env=False, timeout=10).status_code == 200
+
+
+# ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("before", "dripping", "part"),
+    [
+        ("", HEAD, "headers"),
+        ("", HEAD + "X-Filler: " + "x" * 1000, "headers"),
+        ("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", HEAD, "headers"),
+        (f"{HEAD}Content-Length: 1000\r\n\r\n", "x" * 1000, "body"),
+        (f"{HEAD}Content-Length: 1000\r\nConnection: close\r\n\r\n", "x" * 1000, "body"),
+        ("PUT / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1000\r\n\r\n", "x" * 1000, None),
+    ],
+    ids=["head", "long head", "second head", "body", "body of the last request", "body after its answer"],
+)
+def test_a_byte_now_and_then_does_not_extend_a_time_limit(
+    chat: ChatServer, before: str, dripping: str, part: str | None
+) -> None:
+    """The limit is for the whole head and for the whole body."""
+    with connect(chat) as client:
+        client.sendall(before.encode())
+        answer, seconds = drip(client, dripping.encode())
+    assert seconds < 3
+    if part is not None:
+        assert b"HTTP/1.1 408 " in answer
+        assert f"the {part} of the request did not arrive within 0.5 seconds".encode() in answer
+    assert chat.echo.requests == []
+    assert is_answered(chat)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("before", [b"", b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"], ids=["new", "used"])
+def test_an_idle_connection_is_closed(chat: ChatServer, before: bytes) -> None:
+    """Without an answer that would count as that of the next request."""
+    started = time.monotonic()
+    with connect(chat) as client:
+        client.sendall(before)
+        assert read_all(client).count(b"HTTP/1.1") == (1 if before else 0)
+    assert time.monotonic() - started < 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_client_that_does_not_read_is_dropped(chat: ChatServer, stream: bool) -> None:
+    """However small its part of the answer is that does not fit into the buffers of the system."""
+    with socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.settimeout(10)
+        client.connect(("127.0.0.1", chat.port))
+        with suppress(OSError):
+            for _ in range(100):
+                client.sendall(chat_request("x" * 900_000, stream=stream))
+        deadline = time.monotonic() + 5
+        while chat.connections and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert chat.connections == 0
+    assert is_answered(chat)
+
+
+# ── numbers ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.slow
+def test_connections_that_send_nothing_make_room_for_a_request() -> None:
+    """Long before their time limits."""
+    with ChatServer(limits=Limits(connections=8)) as chat, ExitStack() as stack:
+        for number in range(40):
+            client = stack.enter_context(closing(connect(chat)))
+            if number % 2:
+                client.sendall(HEAD.encode())
+            if number % 8 == 0:
+                assert is_answered(chat)
+        assert is_answered(chat)
+        assert chat.connections <= 8
+
+
+@pytest.mark.slow
+def test_a_connection_that_waits_for_an_answer_does_not_make_room() -> None:
+    """The new one is refused."""
+    with ChatServer(limits=Limits(connections=2)) as chat, ExitStack() as stack:
+        waiting = [stack.enter_context(closing(connect(chat))) for _ in range(2)]
+        for client in waiting:
+            client.sendall(chat_request("wait"))
+        while len(chat.echo.requests) < 2:
+            time.sleep(0.01)
+        with connect(chat) as client:
+            answer = read_all(client)
+        assert answer.startswith(b"HTTP/1.1 503 ")
+        assert b"\r\nretry-after: 1\r\n" in answer
+        waiting[0].close()
+        assert chat.echo.wait_for_outcome("cancelled")
+        assert is_answered(chat)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", [False, True])
+def test_too_many_runs_at_once_are_refused_with_a_time_to_try_again(stream: bool) -> None:
+    body = {"messages": [{"role": "user", "content": "hello"}], "stream": stream}
+    with ChatServer(limits=Limits(runs=1)) as chat:
+        with connect(chat) as client:
+            client.sendall(chat_request("wait later", stream=True))
+            while b"first" not in client.recv(65536):
+                pass
+            answer = httpx2.post(f"{chat.url}/v1/chat/completions", json=body, trust_env=False, timeout=10)
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+            assert answer.json()["error"]["code"] == "busy"
+        assert chat.echo.wait_for_outcome("cancelled")
+        assert is_answered(chat)
+
+
+SERVE = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+sys.path.insert(0, "tests")
+from support.chat_server import EchoAnswerer
+from prowess.agent.server import serve, _connections, _server
+if sys.argv[2] == "unbounded":
+    _server.default_limits = lambda: _connections.Limits(connections=10_000)
+try:
+    serve(EchoAnswerer(), port=0, ready=lambda url: print(url, flush=True))
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("descriptors", "bound"), [("256", "bounded"), ("64", "unbounded")])
+def test_a_process_with_few_file_descriptors_answers_beside_more_connections(descriptors: str, bound: str) -> None:
+    """Also if something else uses its descriptors up; and an interrupt ends it at once, with nothing on stderr."""
+    with (
+        subprocess.Popen(
+            [sys.executable, "-c", SERVE, descriptors, bound],
+            cwd=TOP,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process,
+        ExitStack() as stack,
+    ):
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        port = int(url.rpartition(":")[2].partition("/")[0])
+        clients = []
+        for number in range(400):
+            clients.append(stack.enter_context(closing(socket.create_connection(("127.0.0.1", port), timeout=10))))
+            with suppress(OSError):
+                clients[-1].sendall(("", HEAD, f"{HEAD}Content-Length: 9\r\n\r\n")[number % 3].encode())
+        body = {"messages": [{"role": "user", "content": "hello"}]}
+        for _ in range(5):
+            answer = httpx2.post(f"{url}/chat/completions", json=body, trust_env=False, timeout=10)
+            assert answer.status_code == 200
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=20)
+        assert time.monotonic() - started < 3
+    assert (process.returncode, out, err) == (130, "", "")
+
+
+def test_the_limit_of_connections_leaves_file_descriptors_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    resource = pytest.importorskip("resource")
+    for soft, connections in ((256, 144), (1024, 512), (resource.RLIM_INFINITY, 512), (20, 8)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, soft=soft: (soft, soft))
+        assert default_limits().connections == connections
+
+
+# ── ambiguous requests ───────────────────────────────────────────────────────────────────────────────────────────────
+
+BODY = json.dumps({"messages": [{"role": "user", "content": "hello"}]}).encode()
+LENGTH = f"Content-Length: {len(BODY)}\r\n"
+CHUNKED = b"%x\r\n%s\r\n0\r\n\r\n" % (len(BODY), BODY)
+REFUSED = [
+    ("both lengths", HEAD + LENGTH + "Transfer-Encoding: chunked\r\n\r\n", 400),
+    ("both lengths, other order", HEAD + "transfer-encoding: chunked\r\n" + LENGTH + "\r\n", 400),
+    ("two lengths", HEAD + LENGTH + "Content-Length: 0\r\n\r\n", 400),
+    ("the same length twice", HEAD + LENGTH + LENGTH + "\r\n", 400),
+    ("a list of lengths", HEAD + f"Content-Length: {len(BODY)}, 0\r\n\r\n", 400),
+    ("a signed length", HEAD + f"Content-Length: +{len(BODY)}\r\n\r\n", 400),
+    ("a negative length", HEAD + "Content-Length: -1\r\n\r\n", 400),
+    ("a length in words", HEAD + "Content-Length: ten\r\n\r\n", 400),
+    ("a very long length", HEAD + f"Content-Length: {'9' * 5000}\r\n\r\n", 400),
+    ("a space before the colon", HEAD + f"Content-Length : {len(BODY)}\r\n\r\n", 400),
+    ("a folded header", HEAD + "X-A: 1\r\n Transfer-Encoding: chunked\r\n" + LENGTH + "\r\n", 400),
+    ("a folded first header", "POST / HTTP/1.1\r\n Host: x\r\nHost: 127.0.0.1\r\n\r\n", 400),
+    ("bare line feeds", HEAD.replace("\r\n", "\n") + "\n", 400),
+    ("one bare line feed", HEAD + "X-A: 1\n" + LENGTH + "\r\n", 400),
+    ("one bare carriage return", HEAD + "X-A: 1\rX-B: 2\r\n" + LENGTH + "\r\n", 400),
+    ("a NUL", HEAD + "X-A: \0\r\n" + LENGTH + "\r\n", 400),
+    ("an escape", HEAD + "X-A: \x1b[31m\r\n" + LENGTH + "\r\n", 400),
+    ("no colon", HEAD + "nothing\r\n" + LENGTH + "\r\n", 400),
+    ("no host", HEAD.replace("Host: 127.0.0.1\r\n", "") + LENGTH + "\r\n", 400),
+    ("two hosts", HEAD + "Host: 127.0.0.1\r\n" + LENGTH + "\r\n", 400),
+    ("two keys", HEAD + "Authorization: a\r\nAuthorization: b\r\n" + LENGTH + "\r\n", 400),
+    ("two IDs", HEAD + "X-Conversation-Id: a\r\nx-conversation-id: b\r\n" + LENGTH + "\r\n", 400),
+    ("chunks", HEAD + "Transfer-Encoding: chunked\r\n\r\n", 411),
+    ("other chunks", HEAD + "Transfer-Encoding: xchunked\r\n\r\n", 411),
+    ("no encoding", HEAD + "Transfer-Encoding: identity\r\n\r\n", 411),
+    ("another version", HEAD.replace("1.1", "3.7") + LENGTH + "\r\n", 400),
+    ("a method of other characters", HEAD.replace("POST", "P(ST") + LENGTH + "\r\n", 400),
+    ("a path in UTF-8", HEAD.replace("/v1", "/ü") + LENGTH + "\r\n", 400),
+    ("nothing but a line", "hello\r\n\r\n", 400),
+    ("an empty line", "\r\n" + HEAD + LENGTH + "\r\n", 400),
+    ("TLS", "\x16\x03\x01\x02\x00\x01\x00\x01", 400),
+    ("many headers", HEAD + "A: 1\r\n" * 101 + LENGTH + "\r\n", 431),
+    ("a large header", HEAD + "A: " + "x" * 17_000 + "\r\n" + LENGTH + "\r\n", 431),
+    ("a large header without an end", HEAD + "A: " + "x" * 17_000, 431),
+    ("a long path", HEAD.replace("/v1", "/" + "x" * 17_000) + LENGTH + "\r\n", 431),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("head", "status"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_a_request_that_can_be_read_in_two_ways_is_refused(chat: ChatServer, head: str, status: int) -> None:
+    """And the connection is closed: nothing after it is read as a request."""
+    with connect(chat) as client:
+        body = CHUNKED if "chunked" in head.lower() else BODY
+        client.sendall(head.encode() + body + chat_request("hidden"))
+        answer = read_all(client)
+    start, _, content = answer.partition(b"\r\n\r\n")
+    assert start.startswith(f"HTTP/1.1 {status} ".encode())
+    assert answer.count(b"HTTP/1.1") == 1
+    assert json.loads(content)["error"]["type"] == "invalid_request_error"
+    assert chat.echo.requests == []
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        ("BREW", 405),
+        ("x" * 3000, 405),
+        ("CONNECT", 405),
+        ("OPTIONS", 405),
+        ("TRACE", 405),
+        ("HEAD", 405),
+    ],
+)
+def test_an_unknown_method_is_refused_with_a_short_answer(chat: ChatServer, head: str, status: int) -> None:
+    with connect(chat) as client:
+        client.sendall(f"{HEAD.replace('POST', head)}Connection: close\r\n\r\n".encode())
+        answer = read_all(client)
+    assert answer.startswith(f"HTTP/1.1 {status} ".encode())
+    assert len(answer) < 1000
+
+
+@pytest.mark.parametrize("upgrade", ["websocket", "h2c"])
+def test_a_request_to_change_the_protocol_is_answered_in_this_one(chat: ChatServer, upgrade: str) -> None:
+    """So that the limits of the connection stay in force."""
+    request = chat_request("hello").replace(
+        b"Content-Length", f"Connection: Upgrade\r\nUpgrade: {upgrade}\r\nContent-Length".encode()
+    )
+    with connect(chat) as client:
+        client.sendall(request)
+        assert b"parrot: hello" in read_all(client)
+
+
+def test_requests_sent_at_once_are_answered_in_order(chat: ChatServer) -> None:
+    with connect(chat) as client:
+        client.sendall(b"".join(chat_request(f"number {number}") for number in range(20)))
+        answer = read_all(client)
+    places = [answer.index(f'"parrot: number {number}"'.encode()) for number in range(20)]
+    assert places == sorted(places)
+
+
+def test_a_client_that_waits_for_permission_gets_it_once_its_headers_are_valid(chat: ChatServer) -> None:
+    """`Expect: 100-continue`; a body that would be too large is never asked for."""
+    with connect(chat) as client:
+        client.sendall(f"{HEAD}Expect: 100-continue\r\n{LENGTH}\r\n".encode())
+        assert client.recv(65536).startswith(b"HTTP/1.1 100 ")
+        client.sendall(BODY)
+        assert client.recv(65536).startswith(b"HTTP/1.1 200 ")
+    with connect(chat) as client:
+        client.sendall(f"{HEAD}Expect: 100-continue\r\nContent-Length: 1000001\r\n\r\n".encode())
+        assert read_all(client).startswith(b"HTTP/1.1 413 ")
+
+
+# ── all at once ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Memory:
+    """Answers with everything that was said in the conversation."""
+
+    names = ("memory",)
+
+    def __init__(self) -> None:
+        self.store: ConversationStore[list[str]] = ConversationStore()
+
+    async def answer(
+        self,
+        messages: Sequence[Message],
+        *,
+        model: str,  # noqa: ARG002 - there is only one
+        conversation: str | None,
+        client: str,
+    ) -> ChatAnswer:
+        with self.store.checkout(messages, conversation, client) as known:
+            said = [*(known or []), messages[-1].text]
+            text = " ".join(said) if len(messages[-1].text) < 100 else "x" * 500_000
+            self.store.save(messages, text, conversation, said, client)
+        return ChatAnswer(text=text)
+
+    async def stream(
+        self, messages: Sequence[Message], *, model: str, conversation: str | None, client: str
+    ) -> AsyncGenerator[str | ChatAnswer, None]:
+        yield await self.answer(messages, model=model, conversation=conversation, client=client)
+
+
+@pytest.mark.slow
+def test_conversations_beside_slow_clients_are_answered_and_not_mixed() -> None:
+    """Ten of five turns beside twenty slow clients; `make endurance` has 100 of 20 turns beside 100."""
+    whole = SLOW_CLIENTS > 20
+    with ChatServer(Memory(), limits=default_limits() if whole else SHORT) as chat:
+        seconds = talk_beside_slow_clients(
+            chat.port,
+            slow=SLOW_CLIENTS,
+            conversations=SLOW_CLIENTS if whole else 10,
+            turns=20 if whole else 5,
+            expected=lambda number, turn: " ".join(f"mark {number}.{at}" for at in range(1, turn + 1)),
+        )
+    assert seconds < 60
