@@ -396,6 +396,14 @@ def test_the_role_s_ask_applies_to_tools_of_skills(top: Path, asked: str) -> Non
     assert ask["read_file"] is (asked != "files_read_file")
 
 
+def test_sockets_are_named_by_the_role_alone(top: Path) -> None:
+    """Relative to its folder; a skill has no such key."""
+    assembly = assemble_role(top, "security: {unix_sockets: [db.sock, /run/db/sock]}\n")
+    assert assembly.toolbox.context.policy.unix_sockets == (str(top / "roles/db.sock"), "/run/db/sock")
+    skill(top / "roles/skills/files", more="security: {unix_sockets: [db.sock]}\nunix_sockets: [db.sock]\n")
+    assert assemble_role(top, "skills: [files]\n").toolbox.context.policy.unix_sockets == ()
+
+
 def test_roots_apply_to_tools_of_skills(top: Path) -> None:
     skill(top / "roles/skills/files", more="tools:\n- type: filesystem\n  root_path: ..\n")
     (top / "secret.txt").write_text("secret")

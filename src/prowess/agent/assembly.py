@@ -190,13 +190,17 @@ def _missing_dir_notes(all_dirs: Sequence[str], dirs: Sequence[str]) -> Iterator
 
 def _make_policy(role: Role) -> Policy:
     security = role.security
-    roots = (os.path.abspath(os.path.join(role.folder, os.path.expanduser(root))) for root in security.roots)
+
+    def absolute(paths: Iterable[str]) -> tuple[str, ...]:
+        return tuple(os.path.abspath(os.path.join(role.folder, os.path.expanduser(path))) for path in paths)
+
     return Policy(
         deny=frozenset(security.deny),
         ask=frozenset(security.ask),
         allowed_hosts=security.allowed_hosts,
         allow_private=security.allow_private,
-        roots=tuple(roots),
+        roots=absolute(security.roots),
+        unix_sockets=absolute(security.unix_sockets),
     )
 
 

@@ -43,6 +43,8 @@ class Policy(Frozen):
     """Whether tools may connect to this machine or its network, if their configuration allows it too."""
     roots: tuple[str, ...] = ()
     """Absolute folders; no tool reads or writes outside them. Empty means the role's folder."""
+    unix_sockets: tuple[str, ...] = ()
+    """Absolute paths of Unix sockets that programs of the role's own tools may connect to; never those of skills."""
     max_result_bytes: int = 200_000
     """Bytes of one result that the model gets."""
 

@@ -68,7 +68,7 @@ class Backend(Frozen):
         """
         if self.name == "bwrap":
             arguments = b"".join(os.fsencode(word) + b"\0" for word in bwrap_arguments(confinement))
-            files = {3: arguments, 6: filter_program(unix_sockets=confinement.unix_sockets)}
+            files = {3: arguments, 6: filter_program(unix_sockets=confinement.unix_sockets is not None)}
             return [self.path, "--args", "3", "--seccomp", "6", "--", *argv], files
         if self.name == "seatbelt":
             return [self.path, "-p", seatbelt_profile(confinement), *argv], {}

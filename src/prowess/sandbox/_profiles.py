@@ -13,6 +13,7 @@ from functools import cache
 from prowess._internal.frozen import Frozen
 
 from ._runtime import runtime_folder
+from ._sockets import sockets_below, sockets_of_python
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,8 +56,8 @@ class Confinement(Frozen):
     writable: tuple[str, ...]
     network: bool
     """Whether the command uses the caller's network."""
-    unix_sockets: bool = True
-    """Whether the command may use Unix sockets."""
+    unix_sockets: tuple[str, ...] | None = None
+    """The sockets it can reach by a path; `None` if it may not use Unix sockets at all."""
 
 
 def bwrap_arguments(confinement: Confinement) -> list[str]:
@@ -81,10 +82,30 @@ def bwrap_arguments(confinement: Confinement) -> list[str]:
     # A folder is mounted before what is inside it.
     for path in sorted(mounts, key=lambda path: path.rstrip("/").count("/")):
         words += (mounts[path], path, path)
+    words += _socket_arguments(confinement, tuple(mounts))
     words += ("--remount-ro", "/", "--chdir", confinement.cwd)
     for name, value in confinement.env.items():
         words += ("--setenv", name, value)
     return words
+
+
+def _socket_arguments(confinement: Confinement, visible: tuple[str, ...]) -> Iterator[str]:
+    """Yield what shows the named sockets, and hides all others.
+
+    Raises:
+        SandboxError: there are too many files to look at.
+    """
+    if confinement.unix_sockets is None:
+        return
+    for path in confinement.unix_sockets:
+        yield from ("--bind", path, path)
+    own = (runtime_folder(), *_python_folders())
+    others = sockets_below(path for path in visible if path not in own)
+    # The same socket can be seen under several paths.
+    named = set(map(os.path.realpath, confinement.unix_sockets))
+    for path in dict.fromkeys((*others, *sockets_of_python(_python_folders()))):
+        if os.path.realpath(path) not in named:
+            yield from ("--ro-bind", "/dev/null", path)
 
 
 @cache

@@ -20,6 +20,7 @@ from ._backends import Backend, find_backend, forget_probe
 from ._limits import Limits, system_limits
 from ._profiles import Confinement
 from ._runtime import make_temp_folder, runtime_folder
+from ._sockets import check_sockets
 from ._supervisors import run_supervised
 
 TYPE_CHECKING = False
@@ -78,6 +79,7 @@ def run(
     trusted: bool = False,
     scratch: Path | None = None,
     python: bool = True,
+    unix_sockets: Iterable[Path] | None = None,
 ) -> Result:
     """Run a command to its end; nothing of it is left when this returns or raises.
 
@@ -97,6 +99,8 @@ def run(
         trusted: the user allowed the command to run: `auto` then runs it even if no sandbox is available.
         scratch: a folder it can change, for its home and temporary files; `None` for a new one, removed afterwards.
         python: whether `python` and `python3` are this Python.
+        unix_sockets: Unix sockets of other programs that bwrap lets it connect to; `()` for none but those it makes
+            itself. With `None` it can make no Unix socket, except pairs that connect it with its own children.
 
     Raises:
         SandboxError: no sandbox is available, the command cannot be started, or an argument is invalid.
@@ -106,6 +110,7 @@ def run(
     folder = existing_folder(cwd, "the working directory")
     read = (folder, *(existing_path(path, "a readable path") for path in readable))
     write = tuple(existing_path(path, "a writable path") for path in writable)
+    sockets = None if unix_sockets is None else check_sockets(unix_sockets)
     backend = sandbox if isinstance(sandbox, Backend) else find_backend(sandbox, trusted=trusted)
     scratch_folder = make_temp_folder("run") if scratch is None else existing_path(scratch, "the scratch folder")
     variables = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "HOME": scratch_folder, "TMPDIR": scratch_folder, **variables}
@@ -113,7 +118,9 @@ def run(
         if python:
             variables["PATH"] = f"{runtime_folder()}/bin:{variables['PATH']}"
         write = (scratch_folder, *write)
-        confinement = Confinement(cwd=folder, env=variables, readable=read, writable=write, network=network)
+        confinement = Confinement(
+            cwd=folder, env=variables, readable=read, writable=write, network=network, unix_sockets=sockets
+        )
         request = _request(backend, confinement, words, scratch_folder)
         request |= {"stdin": data, "limits": numbers, "timeout": float(limits.timeout), "output": limits.output}
         reply = run_supervised(request, b"HOME=" + os.fsencode(scratch_folder) + b"\0")

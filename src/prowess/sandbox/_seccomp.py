@@ -10,6 +10,7 @@ A machine without its numbers has no sandbox: without a filter no command runs i
     `clone` with a new namespace           EPERM
     `socket` of another family             EAFNOSUPPORT: IP, and what lists interfaces; Unix sockets if allowed
     `socketpair` of another family         EAFNOSUPPORT: Unix sockets, which connect a process with its own children
+    `socketpair` of datagrams              EAFNOSUPPORT unless Unix sockets are allowed: they can be connected anew
     `ioctl` that types into a terminal     EPERM
     everything else                        allowed
 """
@@ -116,10 +117,11 @@ _NAMESPACE_FLAGS = 0x7E020000
 _TERMINAL_REQUESTS = (0x5412, 0x541C)
 """Of `ioctl`: TIOCSTI and TIOCLINUX write what a terminal then reads as if it had been typed."""
 _UNIX, _IPV4, _IPV6, _NETLINK = 1, 2, 10, 16
+_STREAM, _SEQPACKET, _TYPE_BITS = 1, 5, 0xF
 
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 """Where the kernel puts the call for the filter, in bytes; each argument has 8, low half first."""
-_LOAD, _EQUAL, _GREATER, _ANY_BIT, _RETURN = 0x20, 0x15, 0x25, 0x45, 0x06
+_LOAD, _AND, _EQUAL, _GREATER, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x45, 0x06
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 
 
@@ -155,7 +157,11 @@ def _program(machine: str, *, unix_sockets: bool) -> bytes:
     code += _check(checked["clone"], 0, *_if(_ANY_BIT, _NAMESPACE_FLAGS, _ERROR | EPERM))
     requests = [step for request in _TERMINAL_REQUESTS for step in _if(_EQUAL, request, _ERROR | EPERM)]
     code += _check(checked["ioctl"], 1, *requests)
-    code += _check(checked["socketpair"], 0, *_unless(_EQUAL, _UNIX, _ERROR | EAFNOSUPPORT))
+    pair = _unless(_EQUAL, _UNIX, _ERROR | EAFNOSUPPORT)
+    if not unix_sockets:
+        connected = (*_if(_EQUAL, _STREAM, _ALLOW), *_unless(_EQUAL, _SEQPACKET, _ERROR | EAFNOSUPPORT))
+        pair += (_load(_ARGUMENTS + 8), _step(_AND, _TYPE_BITS), *connected)
+    code += _check(checked["socketpair"], 0, *pair)
     families = (_IPV4, _IPV6, *((_UNIX,) if unix_sockets else ()))
     allowed = [step for family in families for step in _if(_EQUAL, family, _ALLOW)]
     # Of netlink only protocol 0, which lists interfaces and routes; others list the sockets of the machine.

@@ -107,6 +107,8 @@ class SuiteRun:
                 writable=(copy,),
                 scratch=scratch,
                 sandbox=backend,
+                # Nothing but the copy can be seen, which contains no socket: those it makes are its own.
+                unix_sockets=(),
             )
         return _case_result(case, result, self.suite.timeout)
 

@@ -46,7 +46,8 @@ tools:
 - type: filesystem
   read_only: false
 guardrails: {max_tokens_per_run: 1, max_tool_calls: 0, max_requests: 2, timeout_seconds: 0.5}
-security: {deny: [shell], ask: [git], allowed_hosts: [example.com], allow_private: true, roots: [., ../data]}
+security: {deny: [shell], ask: [git], allowed_hosts: [example.com], allow_private: true, roots: [., ../data],
+  unix_sockets: [db.sock]}
 """
 
 
@@ -95,6 +96,7 @@ def test_both_forms_give_the_same_role(tmp_path: Path) -> None:
             allowed_hosts=("example.com",),
             allow_private=True,
             roots=(".", "../data"),
+            unix_sockets=("db.sock",),
         ),
     )
 

@@ -101,6 +101,8 @@ class Security(Frozen):
     allow_private: bool = False
     roots: tuple[str, ...] = (".",)
     """Folders, relative to the role's folder; no tool reads or writes outside them."""
+    unix_sockets: tuple[str, ...] = ()
+    """Unix sockets, relative to the role's folder, that programs which its own tools run may connect to."""
 
 
 class Role(Frozen):
@@ -166,6 +168,9 @@ _SECURITY_FIELDS: FieldTable = {
         kind="truth", doc="whether a skill's tools may connect to this machine and its network", default=False
     ),
     "roots": FieldSpec(kind="texts", doc="the folders that tools may read and write", default=(".",)),
+    "unix_sockets": FieldSpec(
+        kind="texts", doc="Unix sockets that programs of the role's own tools may connect to", default=()
+    ),
 }
 _AUTO_SKILLS_FIELDS: FieldTable = {
     "enabled": FieldSpec(kind="truth", doc="whether to discover skills", default=True),

@@ -39,6 +39,7 @@ def run_command(
     readable: Sequence[str] = (),
     writable: Sequence[str] = (),
     network: bool = False,
+    unix_sockets: bool = False,
     scratch: str | None = None,
 ) -> Result:
     """Run a command in the user's choice of sandbox, and wait for it.
@@ -54,6 +55,7 @@ def run_command(
         readable: files and folders it can read.
         writable: folders it can change.
         network: whether it has network access.
+        unix_sockets: whether it can reach the Unix sockets that the role names; a skill's tool never can.
         scratch: a folder of its own; `None` makes a new one.
 
     Raises:
@@ -63,6 +65,7 @@ def run_command(
     for path in (cwd, *readable, *writable):
         if os.path.realpath(path) != path:
             raise RefusedError(f"{quoted(path, PATH_LIMIT)} has become a link since the tool was made")
+    sockets = context.policy.unix_sockets if unix_sockets and context.skill is None else ()
     output_limit = max(1, min(max_output_bytes, (context.policy.max_result_bytes - _RESERVED_BYTES) // 2))
     try:
         return run(
@@ -74,6 +77,7 @@ def run_command(
             readable=readable,
             writable=writable,
             network=network,
+            unix_sockets=sockets or None,
             sandbox=context.sandbox,
             trusted=context.trusted,
             scratch=scratch,

@@ -51,6 +51,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
                 timeout=timeout,
                 max_output_bytes=options["max_output_bytes"],
                 network=options["network"],
+                unix_sockets=True,
                 scratch=scratch,
             )
         return describe_result(done, timeout)

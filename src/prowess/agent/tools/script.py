@@ -197,6 +197,7 @@ def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
                 env={"PATH": search_path(program, needed), **env},
                 readable=(script.folder, *needed),
                 network=script.network,
+                unix_sockets=True,
                 scratch=scratch,
             )
         return describe_result(done, script.timeout)

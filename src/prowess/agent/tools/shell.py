@@ -50,6 +50,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
             env={"PATH": search_path(program, needed)},
             readable=needed,
             writable=[folder],
+            unix_sockets=True,
         )
         return describe_result(done, timeout)
 
