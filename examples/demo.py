@@ -6,6 +6,7 @@ commands that a user would type. If Pydantic AI is installed, it also runs a rol
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -49,6 +50,16 @@ def role() -> list[int]:
         codes.append(prowess("what its model would receive", ["run", file, "--dry-run"]))
         print("To see it run, install Pydantic AI: pip install '.[agent]'")
         return codes
+    # In a record of its own: what the demo trusts is not what its user trusts.
+    with tempfile.TemporaryDirectory(prefix="prowess-demo-") as folder:
+        os.environ["PROWESS_CONFIG_DIR"] = str(Path(folder).resolve() / "config")
+        return codes + run_role(file, prompt)
+
+
+def run_role(file: str, prompt: list[str]) -> list[int]:
+    """Run a role, and allow the script of a skill that it discovers."""
+    skill = str(ROLES / "skills/column-sums")
+    codes = [prowess("its user allows the script of a skill beside it", ["trust", skill, "--yes"])]
     arguments = ["run", file, *prompt, "--model", f"script:{ROLES / 'answers.yaml'}"]
     codes.append(prowess("its answer, from a scripted model: no key, no network", arguments))
     codes.append(prowess("and the whole transcript", [*arguments, "--json"]))

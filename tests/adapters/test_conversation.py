@@ -73,7 +73,10 @@ def test_the_transcript_shows_a_skill_being_activated_and_used(top: Path) -> Non
         {"calls": [{"call": "read_skill_file", "with": {"name": "tides", "path": "table.md"}}, {"call": "tide"}]},
         {"say": "It is high."},
     ]
-    turn = ask(start_conversation(top, script))
+    conversation = start_conversation(top, script)
+    assert conversation.session is not None
+    Trust().allow(conversation.session.catalog.resolve("tides"))
+    turn = ask(conversation)
     assert (turn.output, turn.error, turn.notes) == ("It is high.", None, ())
     assert [call.tool for call in turn.tool_calls] == ["activate_skill", "read_skill_file", "tide"]
     assert "Do it." in (turn.tool_calls[0].result or "")

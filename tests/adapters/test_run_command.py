@@ -500,6 +500,8 @@ def test_initrunners_reviewer_runs(folder: RoleFolder) -> None:
 def test_the_example_role_runs(folder: RoleFolder) -> None:
     """As `make demo` and the README run it."""
     roles = TOP / "examples/roles"
+    trust = [sys.executable, "-m", "prowess", "trust", str(roles / "skills/column-sums"), "--yes"]
+    subprocess.run(trust, env=folder.env, capture_output=True, check=True, timeout=60)
     argv = [sys.executable, "-m", "prowess", "run", str(roles / "table-helper.yaml"), "-p", "What did we sell?"]
     argv += ["--json", "--model", f"script:{roles / 'answers.yaml'}"]
     done = subprocess.run(argv, env=folder.env, capture_output=True, text=True, check=True, timeout=60)

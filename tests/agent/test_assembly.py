@@ -359,10 +359,14 @@ def test_skills_in_the_user_s_home_need_no_trust(top: Path) -> None:
         ),
     ],
 )
-def test_invalid_tools_of_a_discovered_skill_are_a_note(top: Path, more: str, words: str) -> None:
+def test_invalid_tools_of_a_discovered_skill_are_a_note(
+    top: Path, more: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The skill is not part of the role, so the role still runs."""
+    monkeypatch.setenv("PROWESS_CONFIG_DIR", str(top / "config"))
     skill(top / "roles/skills/bad", more=more)
     assembly = assemble_role(top)
+    Trust().allow(active_entry(assembly, "bad"))
     toolbox = assembly.toolbox.copy()
     assembly.add_discovered_tools(active_entry(assembly, "bad"), toolbox)
     assert tool_origins(toolbox) == {}

@@ -199,6 +199,7 @@ def test_show_lists_the_origin_of_each_part(top: Path, capsys: pytest.CaptureFix
     skill(top / "skills/named", body="Do it.", more="tools: [{type: git}, {type: filesystem, read_only: false}]\n")
     skill(top / "skills/found", more="tools: [{type: shell}]\n")
     skill(top / "skills/late")
+    assert typed(capsys, "trust", "skills/found", "--yes")[0] == 0
     (top / "role.yaml").write_text(
         GOOD + "description: It helps.\nskills: [named]\nauto_skills: {max_skills: 1}\ntools: [{type: filesystem}]\n"
         "security: {ask: [git_log]}\nguardrails: {max_tool_calls: 1000, timeout_seconds: 0.5}\n"

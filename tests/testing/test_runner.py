@@ -532,6 +532,23 @@ def test_without_a_sandbox_a_trusted_skill_runs_until_it_changes(
     capsys.readouterr()
 
 
+def test_without_a_sandbox_only_trusted_bytes_run(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not a case that was exchanged while it was read, and not a skill that changed since."""
+    case, good = bare / "tests/cases/a.yaml", (bare / "tests/cases/a.yaml").read_text()
+    assert main(["trust", str(bare), "--yes"]) == 0
+    case.write_text(good.replace("ran", "evil"))
+    suites = find_suites(str(bare))
+    case.write_text(good)
+    report = run_suites(suites, jobs=1)
+    assert {one.case.name: one.status for one in report.skills[0].cases} == {"a": "error", "b": "passed"}
+    assert "`tests/cases/a.yaml` changed" in report.skills[0].cases[0].failures[0].message
+    assert not (bare.parent / "evil").exists()
+    suites = find_suites(str(bare))
+    (bare / "scripts").mkdir()
+    assert run_suites(suites).counts["error"] == 2
+    capsys.readouterr()
+
+
 def test_trust_does_not_replace_a_sandbox_that_was_requested(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`bwrap` is bwrap; `none` needs no trust."""
     assert main(["trust", str(bare), "--yes"]) == 0

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -167,19 +167,61 @@ def test_a_skill_that_changes_while_it_is_copied_is_an_error(made: Path, place: 
     with pytest.raises(SkillError, match="cannot copy the skill: no such file"), workspace(found):
         pass
     os.mkfifo(made / "scripts/run")
-    with pytest.raises(SkillError, match="`scripts/run` changed while it was copied"), workspace(found):
+    with pytest.raises(SkillError, match="`scripts/run` changed while the tests were running"), workspace(found):
         pass
     assert os.listdir(place) == []
 
 
-def test_a_growing_file_is_copied_up_to_its_listed_size(made: Path) -> None:
-    """So that nothing that grows without end fills the disk."""
+def grow(file: Path) -> None:
+    with file.open("ab") as opened:
+        opened.write(b"x" * 3_000_000)
+
+
+def replace(file: Path) -> None:
+    file.with_name("new").write_bytes(file.read_bytes())
+    file.with_name("new").replace(file)
+
+
+@pytest.mark.parametrize(
+    "change", [grow, replace, lambda file: os.truncate(file, 1), lambda file: file.write_bytes(file.read_bytes())]
+)
+def test_a_file_that_changed_since_it_was_listed_is_an_error(made: Path, place: Path, change: Any) -> None:
+    """It is neither cut nor taken as it is now: all cases see the same bytes."""
     found = scan_contents(str(made))
-    with (made / "SKILL.md").open("a") as file:
-        file.write("x" * 3_000_000)
-    (size,) = (size for path, _, size in found.files if path == "SKILL.md")
-    with workspace(found) as (_, copy):
-        assert os.stat(f"{copy}/SKILL.md").st_size <= size + 1
+    change(made / "scripts/deep/er/data.bin")
+    message = "`scripts/deep/er/data.bin` changed while the tests were running"
+    with pytest.raises(SkillError, match=message), workspace(found):
+        pytest.fail("a case would run")
+    assert os.listdir(place) == []
+
+
+@pytest.mark.parametrize("moment", ["before", "during"])
+def test_a_file_that_grows_while_it_is_copied_is_an_error(
+    made: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Before its first byte is read, or after its last one."""
+    found, original, file = scan_contents(str(made)), os.read, made / "scripts/deep/er/data.bin"
+
+    def read(fd: int, size: int) -> bytes:
+        is_file = os.path.samestat(os.fstat(fd), file.stat())
+        if is_file and moment == "before":
+            grow(file)
+        data = original(fd, size)
+        if is_file and moment == "during":
+            grow(file)
+        return data
+
+    monkeypatch.setattr("prowess.testing._workspace.os.read", read)
+    with pytest.raises(SkillError, match="changed while the tests were running"), workspace(found):
+        pytest.fail("a case would run")
+
+
+def test_compiled_files_are_not_copied(made: Path) -> None:
+    """Python would run them in place of their sources."""
+    (made / "scripts/__pycache__").mkdir()
+    (made / "scripts/__pycache__/run.pyc").write_bytes(b"\0")
+    with workspace(scan_contents(str(made))) as (_, copy):
+        assert list(Path(copy).rglob("__pycache__")) == []
 
 
 def test_without_a_temporary_folder_the_case_is_an_error(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import quoted
 from prowess.errors import ConfigError
@@ -12,7 +12,7 @@ from .tools import make_tools
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from .policy import AgentTool, ToolContext
+    from .policy import AgentTool, SealedSkill, ToolContext
     from .role import Role, ToolConfig
 
 __all__ = ["Toolbox"]
@@ -60,6 +60,7 @@ class Toolbox:
         *,
         trusted: bool,
         env_variables: Iterable[str] | None = None,
+        sealed: SealedSkill | None = None,
     ) -> None:
         """Add the tools of one configuration, unless an equal configuration was added before.
 
@@ -70,17 +71,20 @@ class Toolbox:
             trusted: whether its processes may run without a sandbox.
             env_variables: the only variables, besides PATH, that the configuration may name as `${NAME}`; `None` allows
                 all. A skill gets those it says it requires, or it could send any of its user's keys anywhere.
+            sealed: checks the skill in each call.
 
         Raises:
             ConfigError: the configuration cannot be used on this machine.
         """
-        # A script is in its skill's folder, so the same configuration in another folder is another tool.
-        key = config.key if config.kind != "script" else f"{config.key} {folder}"
+        # What runs is in the skill's folder, so the same configuration in another folder is another tool.
+        key = f"{config.key} {folder}" if config.runs_files else config.key
         if key in self._origins:
             return
         self._origins[key] = origin
         self._has_writing_tool = self._has_writing_tool or not config.options.get("read_only", True)
-        context = self.context.with_changes(skill=folder, trusted=trusted, env=self._visible_env(env_variables))
+        context = self.context.with_changes(
+            skill=folder, trusted=trusted, env=self._visible_env(env_variables), sealed=sealed
+        )
         if context.policy.permission(config.kind, "") == "deny":
             self.notes.append(f"the role denies tools of type `{config.kind}`, requested by {quoted(origin)}")
         elif config.kind == "mcp":
@@ -88,7 +92,8 @@ class Toolbox:
             self.mcp_servers.append((origin, config, context))
         else:
             for tool in make_tools(config.kind, config.options, context):
-                self._add_tool(tool.with_changes(origin=origin))
+                checked = tool if sealed is None or config.kind == "script" else _with_check(tool, sealed)
+                self._add_tool(checked.with_changes(origin=origin))
 
     def _visible_env(self, variables: Iterable[str] | None) -> Mapping[str, str]:
         env = self.context.env
@@ -103,6 +108,16 @@ class Toolbox:
             self.notes.append(f"the role denies the tool `{tool.name}`, requested by {quoted(tool.origin)}")
         else:
             self.tools.append(renamed.with_changes(ask="ask" in permissions))
+
+
+def _with_check(tool: AgentTool, sealed: SealedSkill) -> AgentTool:
+    """Return a tool that checks its skill before each call; a script checks what it runs itself."""
+
+    def call(**arguments: Any) -> str:
+        sealed.check()
+        return tool.call(**arguments)
+
+    return tool.with_changes(call=call)
 
 
 def _check_mcp_server(config: ToolConfig, context: ToolContext) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.catalog import REACHABLE, State, discover
-from prowess.errors import ConfigError, ProwessError
+from prowess.errors import ConfigError, ProwessError, SkillError
 from prowess.findings import finding
 from prowess.session import Session, Trust
 from prowess.skill import load
@@ -19,13 +19,16 @@ from prowess.skill import load
 from ._toolbox import Toolbox
 from .policy import Policy, ToolContext
 from .role import ROLE_INVALID, load_explicit_skills, load_role, read_skill_tools, skill_dirs
+from .sealed_skills import DiscoveredSkill, LoadedFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from prowess.catalog import Catalog, Entry
     from prowess.findings import Finding
+    from prowess.skill import SealedCopy
 
+    from .policy import SealedSkill
     from .role import LoadedSkill, Role, ToolConfig
 
 __all__ = ["Assembly", "InstructionPart", "assemble"]
@@ -40,8 +43,10 @@ class DeclaredTools(Frozen):
     problems: tuple[Finding, ...]
 
 
-def _read_declared_tools(entry: Entry) -> DeclaredTools:
-    skill = load(entry.path, real=entry.real)
+def _read_declared_tools(entry: Entry, copy: SealedCopy | None = None) -> DeclaredTools:
+    """Return the tools that a skill declares, in its own file or in a copy of it."""
+    file = entry.real if copy is None else os.path.join(copy.folder, os.path.basename(entry.path))
+    skill = load(entry.path, real=os.path.realpath(file))
     tools, problems = read_skill_tools(skill)
     return DeclaredTools(tools=tools, env_variables=skill.requirements.env, problems=tuple(problems))
 
@@ -96,31 +101,56 @@ class Assembly(Frozen):
     def add_discovered_tools(self, entry: Entry, toolbox: Toolbox) -> None:
         """Add the tools of an activated skill to a toolbox, if the user trusts the skill.
 
-        A skill in the role's own folder shares the role's trust (InitRunner, "Trust Model"). The toolbox's notes say
-        which tools are not offered, and why.
+        A skill in the role's own folder shares the role's trust (InitRunner, "Trust Model"), except for tools that
+        start a process: what they run needs its user's own trust. The toolbox's notes say which tools are not offered,
+        and why.
         """
         in_role_folder = self.is_in_role_folder(entry)
         declared = self.declared_tools.get(entry.path) if in_role_folder else _read_declared_tools(entry)
         if declared is None or not (declared.tools or declared.problems):
             return
-        denial = None if in_role_folder else Trust().denial_reason(entry)
-        if denial is None and declared.problems:
-            denial = declared.problems[0].message
-        if denial is not None:
-            toolbox.notes.append(f"the tools of {quoted(entry.name)} are not offered: {denial}")
+        shared = [config for config in declared.tools if in_role_folder and not config.starts_process]
+        if in_role_folder and declared.problems:
+            toolbox.notes.append(f"the tools of {quoted(entry.name)} are not offered: {declared.problems[0].message}")
             return
-        folder = os.path.dirname(entry.path)
-        for config in declared.tools:
-            try:
-                toolbox.add(config, entry.name, folder, trusted=True, env_variables=declared.env_variables)
-            except (ProwessError, ImportError) as error:
-                message = f"a tool of {quoted(entry.name)} is not offered: `{config.where}`: {_error_message(error)}"
-                toolbox.notes.append(message)
+        _offer(entry, shared, declared, toolbox)
+        if len(shared) == len(declared.tools) and in_role_folder:
+            return
+        try:
+            # The tools are read from what is compared with the trust record.
+            with Trust().sealed_copy(entry) as copy:
+                declared, sealed = _read_declared_tools(entry, copy), DiscoveredSkill(entry=entry, digest=copy.digest)
+            denial = declared.problems[0].message if declared.problems else None
+        except SkillError as error:
+            denial = str(error)
+        if denial is not None:
+            which = " that start a process" if shared else ""
+            toolbox.notes.append(f"the tools of {quoted(entry.name)}{which} are not offered: {denial}")
+            return
+        rest = [config for config in declared.tools if config.starts_process or not in_role_folder]
+        _offer(entry, rest, declared, toolbox, sealed)
 
     def is_in_role_folder(self, entry: Entry) -> bool:
         """Return whether a skill is in the role's own folder, after resolving links."""
         top = os.path.realpath(self.role.folder)
         return os.path.realpath(entry.real).startswith(top.rstrip(os.sep) + os.sep)
+
+
+def _offer(
+    entry: Entry,
+    configs: Iterable[ToolConfig],
+    declared: DeclaredTools,
+    toolbox: Toolbox,
+    sealed: SealedSkill | None = None,
+) -> None:
+    """Add tools of an activated skill; what cannot be used is a note."""
+    folder = os.path.dirname(entry.path)
+    for config in configs:
+        try:
+            toolbox.add(config, entry.name, folder, trusted=True, env_variables=declared.env_variables, sealed=sealed)
+        except (ProwessError, ImportError) as error:
+            message = f"a tool of {quoted(entry.name)} is not offered: `{config.where}`: {_error_message(error)}"
+            toolbox.notes.append(message)
 
 
 def assemble(
@@ -221,10 +251,13 @@ def _make_toolbox(role: Role, explicit: Iterable[LoadedSkill], context: ToolCont
         folder: str | None,
         path: str,
         env_variables: Iterable[str] | None = None,
+        digest: str | None = None,
     ) -> None:
+        loaded = None if folder is None or digest is None else LoadedFolder(folder=folder, digest=digest)
         for config in configs:
+            sealed = loaded if config.runs_files else None
             try:
-                toolbox.add(config, origin, folder, trusted=True, env_variables=env_variables)
+                toolbox.add(config, origin, folder, trusted=True, env_variables=env_variables, sealed=sealed)
             except (ProwessError, ImportError) as error:
                 message = f"`{config.where}`: {_error_message(error)}"
                 findings.append(finding(ROLE_INVALID, message, path=path, line=config.line, hint=_error_hint(error)))
@@ -232,7 +265,7 @@ def _make_toolbox(role: Role, explicit: Iterable[LoadedSkill], context: ToolCont
     # The role's own tools come first, so that none of them loses its name to a skill's tool.
     add(role.tools, "role", None, role.path)
     for skill in explicit:
-        add(skill.tools, skill.name, skill.folder, skill.path, skill.env_variables)
+        add(skill.tools, skill.name, skill.folder, skill.path, skill.env_variables, skill.digest)
     return toolbox, findings
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
@@ -16,8 +16,11 @@ from prowess.errors import ConfigError, ProwessError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractContextManager
 
-__all__ = ["AgentTool", "ToolContext", "Policy", "RefusedError", "ToolFailedError"]
+    from prowess.skill import SealedCopy
+
+__all__ = ["AgentTool", "ToolContext", "Policy", "RefusedError", "SealedSkill", "ToolFailedError"]
 
 _VARIABLE_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -74,6 +77,24 @@ class Policy(Frozen):
         raise RefusedError(f"{quoted(path, PATH_LIMIT)} is outside the folders that the role allows")
 
 
+class SealedSkill(Protocol):
+    """A skill, or a folder of a role, whose bytes are checked in each call."""
+
+    def check(self) -> None:
+        """Check that the skill may be used now.
+
+        Raises:
+            RefusedError: it changed, or its user does not trust it any more.
+        """
+
+    def copy(self) -> AbstractContextManager[SealedCopy]:
+        """Check the skill, and return the copy that a call runs from; at the end of the block it is removed.
+
+        Raises:
+            RefusedError: it changed, or its user does not trust it any more.
+        """
+
+
 class ToolContext(Frozen):
     """What a tool is made with, besides its configuration."""
 
@@ -82,12 +103,14 @@ class ToolContext(Frozen):
     policy: Policy
     skill: str | None = None
     """The folder of the skill that the tool comes from; `None` for the role's own tools."""
+    sealed: SealedSkill | None = None
+    """Checks the skill in each call, and gives the copy of it that runs; `None` if nothing of a skill can change."""
     env: Mapping[str, str] = EMPTY
     """The variables that a configuration may name as `${NAME}`."""
     sandbox: str = "auto"
     """How processes are contained: one of `sandbox.CHOICES`."""
     trusted: bool = False
-    """Whether the user allows processes to run without a sandbox."""
+    """Whether the user allows processes to run without a sandbox: they trust these bytes, or the role names them."""
 
     def absolute_path(self, text: str) -> str:
         """Return the absolute path for a path in a configuration."""

@@ -6,8 +6,12 @@ unless the skill is the user's own. `allowed-tools` is not a grant.
 
 from __future__ import annotations
 
+import os
+
 from prowess._internal.files import skill_files
 from prowess._internal.frozen import Frozen
+from prowess.errors import SkillError
+from prowess.skill import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,11 +46,20 @@ def find_grants(entry: Entry, trust: Trust, load_skill: Callable[[Entry], Skill]
         folder: the folder with its files; `None` if it has no files.
     """
     denial_reason = trust.denial_reason(entry)
-    tools = load_skill(entry).tools
-    # Checked before and after the read: what was read is what is trusted.
-    denial_reason = denial_reason or trust.denial_reason(entry)
     if denial_reason is not None:
         return Grants(denial_reason=denial_reason)
-    files = [] if folder is None else skill_files(folder)
-    scripts = tuple(path for path, _ in files if path.startswith("scripts/"))
-    return Grants(tools=tools if isinstance(tools, tuple) else (), scripts=scripts)
+    if folder is None:
+        return Grants(tools=_declared_tools(load_skill(entry)))
+    try:
+        # What is read is what is trusted: a change after the check above is seen here.
+        with trust.sealed_copy(entry) as copy:
+            file = os.path.join(copy.folder, os.path.basename(entry.path))
+            tools = _declared_tools(load(file, real=os.path.realpath(file)))
+            scripts = tuple(path for path, _ in skill_files(copy.folder) if path.startswith("scripts/"))
+    except SkillError as error:
+        return Grants(denial_reason=str(error))
+    return Grants(tools=tools, scripts=scripts)
+
+
+def _declared_tools(skill: Skill) -> tuple[Mapping[str, Any], ...]:
+    return skill.tools if isinstance(skill.tools, tuple) else ()

@@ -3,26 +3,31 @@
 A skill grants nothing itself. What a project, a package or a folder named on the command line brings may be read; its
 `tools:` and its scripts may be used only while the integrity digest of its folder is in the user's trust record.
 
-The folder can still change between this check and the use of a file: check last, right before the use.
+The folder can change between this check and the use of a file. So what runs is a sealed copy: its bytes are the ones
+that were compared with the record.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
 from time import gmtime, strftime
 
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.catalog import State
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
 from prowess.findings import ALWAYS_ERRORS
-from prowess.skill import integrity_digest, read_integrity
+from prowess.skill import integrity_digest, read_integrity, sealed_copy
 
 from ._trust_record import TrustedSkill, TrustRecord, quote_for_shell, trust_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from prowess.catalog import Entry
+    from prowess.skill import SealedCopy
 
     from ._trust_record import TrustedSkills
 
@@ -78,12 +83,39 @@ class Trust:
         """Return why a skill's tools and scripts may not be used now, and what to do; `None` if they may."""
         if not needs_trust(entry):
             return None
-        name = quoted(entry.name)
         try:
-            folder = trusted_folder(entry)
-            digest = read_integrity(folder).digest
+            digest = read_integrity(trusted_folder(entry)).digest
         except SkillError as error:
-            return f"{name} cannot be trusted: {error}; {error.hint}"
+            return f"{quoted(entry.name)} cannot be trusted: {error}; {error.hint}"
+        return self._digest_denial_reason(entry, digest)
+
+    @contextmanager
+    def sealed_copy(self, entry: Entry, *, digest: str | None = None) -> Iterator[SealedCopy]:
+        """Yield a copy of a skill whose bytes the user trusts now; remove it at the end.
+
+        The copy is compared with the trust record, not the folder: nothing can change between the check and the use.
+
+        Args:
+            entry: the skill. One that needs no trust is copied as it is.
+            digest: the integrity digest of the skill when its tools were listed; `None` if they were not.
+
+        Raises:
+            SkillError: the user does not trust these bytes, they are not those of `digest`, or they cannot be copied.
+        """
+
+        def check(current_digest: str) -> None:
+            denial = self._digest_denial_reason(entry, current_digest) if needs_trust(entry) else None
+            if denial is None and digest not in (None, current_digest):
+                denial = f"{quoted(entry.name)} has changed since its tools were listed: list them again"
+            if denial is not None:
+                raise SkillError(denial)
+
+        with sealed_copy(trusted_folder(entry), check) as copy:
+            yield copy
+
+    def _digest_denial_reason(self, entry: Entry, digest: str) -> str | None:
+        """Return why an integrity digest of a skill is not trusted, and what to do; `None` if it is."""
+        name = quoted(entry.name)
         try:
             trusted = self._record.load()
         except ConfigError as error:
@@ -91,6 +123,7 @@ class Trust:
         if any(skill.digest == digest for skill in trusted):
             return None
         command = f"`prowess trust {quote_for_shell(os.path.dirname(entry.path))}`"
+        folder = trusted_folder(entry)
         for skill in trusted:
             if skill.path == folder:
                 return f"{name} has changed since it was trusted on {skill.since}: review it, then type {command}"

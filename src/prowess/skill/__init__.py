@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         RESERVED_WORDS as RESERVED_WORDS,
         check_skill as check_skill,
     )
+    from ._sealed_copy import SealedCopy as SealedCopy, sealed_copy as sealed_copy
     from ._skill import (
         FIELDS as FIELDS,
         SPEC_FIELDS as SPEC_FIELDS,
@@ -83,6 +84,7 @@ else:  # otherwise every misspelt name would have a type
             "_render": ("render",),
             "_requirements": ("find_missing",),
             "_rules": ("MAX_COMPATIBILITY", "MAX_DESCRIPTION", "MAX_NAME", "RESERVED_WORDS", "check_skill"),
+            "_sealed_copy": ("SealedCopy", "sealed_copy"),
             "_skill": (
                 "FIELDS",
                 "Requirements",

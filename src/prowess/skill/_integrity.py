@@ -5,6 +5,7 @@
 
 All bytes are read each time; time stamps and caches are not used. Another process may write into the folder meanwhile,
 so each entry is opened from the descriptor of its folder, never through a link, and compared with its status before.
+A walk can also write what it reads (`_sealed_copy`): then the digest is that of the bytes that were written.
 """
 
 from __future__ import annotations
@@ -21,7 +22,27 @@ from prowess.errors import SkillError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from typing import Protocol
+
+    class EntryWriter(Protocol):
+        """Gets what a walk reads, in its order: a folder before its contents."""
+
+        def open_folder(self, path: str) -> None:
+            """Begin a folder; the skill's own has an empty path."""
+
+        def close_folder(self, path: str, mode: int) -> None:
+            """End a folder whose contents are complete."""
+
+        def open_file(self, path: str) -> Callable[[bytes], None]:
+            """Begin a file; return what writes its next bytes."""
+
+        def close_file(self, path: str, mode: int) -> None:
+            """End the file that was begun last."""
+
+        def add_link(self, path: str, target: str) -> None:
+            """Add a link."""
+
 
 __all__ = [
     "MAX_DEPTH",
@@ -54,17 +75,21 @@ def integrity_digest(folder: str) -> str | None:
         return None
 
 
-def read_integrity(folder: str) -> FolderIntegrity:
+def read_integrity(folder: str, writer: EntryWriter | None = None) -> FolderIntegrity:
     """Read everything in a folder, and return its integrity digest.
 
     Links are not followed; a link is recorded with its target. The target must be inside the folder, relative, with
     `..` only at its beginning: the digest cannot cover files outside.
 
+    Args:
+        folder: the folder; a link to it is followed.
+        writer: gets everything that is read. Its `SkillError`s are raised.
+
     Raises:
         SkillError: an entry cannot be read, changed meanwhile, leads out of the folder, or is not a file, folder or
             link; or the folder is larger than `MAX_SKILL_FILES` and `MAX_DIGEST_BYTES` allow.
     """
-    walk = _IntegrityWalk()
+    walk = _IntegrityWalk(writer)
     try:
         walk.add_folder(os.path.realpath(folder), None, "", 0)
     except (OSError, ValueError) as error:
@@ -91,7 +116,8 @@ def digest_of_records(records: Iterable[tuple[bytes, bytes]]) -> str:
 class _IntegrityWalk:
     """Reads a folder and everything below it, each entry from the descriptor of its folder."""
 
-    def __init__(self) -> None:
+    def __init__(self, writer: EntryWriter | None = None) -> None:
+        self.writer = writer
         self.records: list[tuple[bytes, bytes]] = []
         self.scripts: list[str] = []
         self.bytes_left = MAX_DIGEST_BYTES
@@ -114,12 +140,16 @@ class _IntegrityWalk:
         try:
             before = _stat(folder)
             self.add_record("d", path, before.st_mode)
+            if self.writer is not None:
+                self.writer.open_folder(path)
             with os.scandir(folder) as entries:
                 inner_names = [entry.name for entry in islice(entries, MAX_SKILL_FILES + 1)]
             for inner in inner_names:
                 self.add_entry(inner, folder, f"{path}/{inner}" if path else inner, depth)
             if not _is_unchanged(_stat(folder), before):
                 raise SkillError(_CHANGED_MESSAGE, hint="try again")
+            if self.writer is not None:
+                self.writer.close_folder(path, before.st_mode)
         finally:
             if isinstance(folder, int):
                 os.close(folder)
@@ -150,8 +180,11 @@ class _IntegrityWalk:
             if not os.path.samestat(before, status) or not stat.S_ISREG(before.st_mode):
                 raise SkillError(_CHANGED_MESSAGE, hint="try again")
             content, size = hashlib.sha256(), 0
+            write = None if self.writer is None else self.writer.open_file(path)
             while before.st_size <= self.bytes_left and (chunk := os.read(fd, 1 << 20)):
                 content.update(chunk)
+                if write is not None:
+                    write(chunk)
                 size += len(chunk)
                 if size > self.bytes_left:
                     break
@@ -163,6 +196,8 @@ class _IntegrityWalk:
         finally:
             os.close(fd)
         self.bytes_left -= size
+        if self.writer is not None:
+            self.writer.close_file(path, before.st_mode)
         self.add_record("f", path, before.st_mode, size, content.hexdigest())
 
     def add_link(self, target: str, path: str, mode: int) -> None:
@@ -177,6 +212,8 @@ class _IntegrityWalk:
         if ".." in parts[ups:]:
             message = f"the link {quoted(path, PATH_LIMIT)} has `..` after a folder name"
             raise SkillError(message, hint="write `..` only at the beginning of its target")
+        if self.writer is not None:
+            self.writer.add_link(path, target)
         data = os.fsencode(target)
         self.add_record("l", path, mode, len(data), hashlib.sha256(data).hexdigest())
 

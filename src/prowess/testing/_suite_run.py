@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from time import perf_counter
 
 from prowess._internal.files import SKILL_FILE
+from prowess._internal.text import quoted
 from prowess.catalog import evaluate_path
 from prowess.errors import SandboxError, SkillError
 from prowess.sandbox import Limits, Result, find_backend, run
 from prowess.session import Trust
 
+from ._cases import load_suite
 from ._expect import Failure, decode_output, failures
 from ._results import CaseResult, SkillResult
 from ._workspace import fixture_error, scan_contents, workspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prowess.catalog import Entry
     from prowess.sandbox import Backend
 
     from ._cases import Case, Suite
@@ -32,6 +38,7 @@ class SuiteRun:
         self.suite = suite
         self._sandbox = sandbox
         self._backend: Backend | Failure | None = None
+        self._runs_on_trust = False
         self._contents: SkillContents | Failure | None = None
 
     def result(self, cases: tuple[CaseResult, ...] = ()) -> SkillResult:
@@ -52,7 +59,11 @@ class SuiteRun:
             failure = prepared
         else:
             try:
-                return self._run_command(case, *prepared)
+                backend, contents = prepared
+                if not self._runs_on_trust:
+                    return self._run_command(case, backend, contents)
+                with self._trusted_contents(case) as trusted:
+                    return self._run_command(case, backend, trusted)
             except SandboxError as error:
                 failure = _failure_from_error("sandbox", error)
             except SkillError as error:
@@ -76,15 +87,29 @@ class SuiteRun:
             try:
                 self._backend = find_backend(self._sandbox)
             except SandboxError as error:
-                if self._sandbox == "auto" and self._is_trusted():
+                if self._sandbox == "auto" and Trust().allows(self._entry()):
+                    self._runs_on_trust = True
                     self._backend = find_backend("auto", trusted=True)
                 else:
                     self._backend = _failure_from_error("sandbox", error)
         return self._backend
 
-    def _is_trusted(self) -> bool:
-        entry = evaluate_path(os.path.join(self.suite.path, SKILL_FILE), "prowess").with_changes(scope="extra")
-        return Trust().allows(entry)
+    def _entry(self) -> Entry:
+        return evaluate_path(os.path.join(self.suite.path, SKILL_FILE), "prowess").with_changes(scope="extra")
+
+    @contextmanager
+    def _trusted_contents(self, case: Case) -> Iterator[SkillContents]:
+        """Yield the files of a sealed copy of the skill, for a case that runs without a sandbox because of trust.
+
+        Raises:
+            SkillError: the user does not trust the skill any more, or the case is not part of what they trust.
+        """
+        with Trust().sealed_copy(self._entry()) as copy:
+            trusted = load_suite(copy.folder)
+            if trusted.findings or case not in trusted.cases or trusted.env != self.suite.env:
+                message = f"{quoted(case.file)} changed while the tests were running"
+                raise SkillError(message, hint="run the tests again when nothing writes to the skill")
+            yield scan_contents(copy.folder)
 
     def _scan_skill(self) -> SkillContents | Failure:
         """Return the files of the skill, or why they cannot be copied. They are listed once."""

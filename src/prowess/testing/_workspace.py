@@ -1,7 +1,9 @@
 """Make a fresh copy of a skill for each case.
 
-Cases cannot see each other's files, and the skill itself does not change. The case files and `.git` are not copied.
-Links are copied as links; a command in a sandbox cannot follow them out of the skill.
+Cases cannot see each other's files, and the skill itself does not change. The case files and `.git` are not copied, and
+neither is `__pycache__`: Python would run a compiled file there in place of its source. Links are copied as links; a
+command in a sandbox cannot follow them out of the skill. All cases see the same bytes: a file that has changed since
+the skill was listed, or that changes while it is copied, is an error.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 
-from prowess._internal.files import describe_file_type
+from prowess._internal.files import describe_file_type, stat_fingerprint
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, remove_tree, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
@@ -28,6 +30,7 @@ MAX_ENTRIES = 20_000
 MAX_BYTES = 512 * 1024 * 1024
 """The most bytes all files of a skill may have."""
 _EXCLUDED = frozenset((".git", "tests/cases", "tests/test-config.json"))
+_COMPILED = "__pycache__"
 _CHUNK_BYTES = 1 << 20
 
 
@@ -37,8 +40,8 @@ class SkillContents(Frozen):
     folder: str
     folders: tuple[tuple[str, int], ...]
     """Paths and modes."""
-    files: tuple[tuple[str, int, int], ...]
-    """Paths, modes and sizes."""
+    files: tuple[tuple[str, int, tuple[int, ...]], ...]
+    """Paths, modes and fingerprints."""
     links: tuple[tuple[str, str], ...]
     """Paths and targets."""
 
@@ -50,7 +53,7 @@ def scan_contents(folder: str) -> SkillContents:
         SkillError: the skill cannot be listed, is too large, or contains something that cannot be copied.
     """
     folders: list[tuple[str, int]] = []
-    files: list[tuple[str, int, int]] = []
+    files: list[tuple[str, int, tuple[int, ...]]] = []
     links: list[tuple[str, str]] = []
     waiting, size = [""], 0
     while waiting:
@@ -59,14 +62,14 @@ def scan_contents(folder: str) -> SkillContents:
             with os.scandir(os.path.join(folder, inner)) as entries:
                 for entry in entries:
                     path = f"{inner}/{entry.name}" if inner else entry.name
-                    if path in _EXCLUDED:
+                    if path in _EXCLUDED or entry.name == _COMPILED:
                         continue
                     status = entry.stat(follow_symlinks=False)
                     if stat.S_ISDIR(status.st_mode):
                         folders.append((path, status.st_mode & 0o777))
                         waiting.append(path)
                     elif stat.S_ISREG(status.st_mode):
-                        files.append((path, status.st_mode & 0o777, status.st_size))
+                        files.append((path, status.st_mode & 0o777, stat_fingerprint(status)))
                         size += status.st_size
                     elif stat.S_ISLNK(status.st_mode):
                         links.append((path, os.readlink(entry.path)))
@@ -133,24 +136,30 @@ def _copy(contents: SkillContents, copy: str) -> None:
     os.mkdir(copy, 0o700)
     for path, mode in contents.folders:
         os.mkdir(f"{copy}/{path}", mode | 0o700)
-    for path, mode, size in contents.files:
-        _copy_file(contents.folder, copy, path, mode, size)
+    for path, mode, fingerprint in contents.files:
+        _copy_file(contents.folder, copy, path, mode, fingerprint)
     for path, target in contents.links:
         os.symlink(target, f"{copy}/{path}")
 
 
-def _copy_file(folder: str, copy: str, path: str, mode: int, size: int) -> None:
+def _copy_file(folder: str, copy: str, path: str, mode: int, fingerprint: tuple[int, ...]) -> None:
+    """Copy a file that is as it was when it was listed.
+
+    Raises:
+        SkillError: it is not.
+        OSError: it cannot be copied.
+    """
     with open_fd(f"{folder}/{path}", READ_FLAGS) as source:
-        if not stat.S_ISREG(os.fstat(source).st_mode):
-            raise SkillError(f"{quoted(path, PATH_LIMIT)} changed while it was copied", hint="try again")
-        with open_fd(f"{copy}/{path}", CREATE_FLAGS, mode | 0o600) as target:
-            # The block closes the copy before a command runs: a file that is open for writing cannot be executed.
-            remaining = size + 1
-            while remaining > 0 and (data := os.read(source, min(remaining, _CHUNK_BYTES))):
-                remaining -= len(data)
-                write_all(target, data)
-                if remaining == 1:
-                    break
+        size, before = 0, os.fstat(source)
+        if stat_fingerprint(before) == fingerprint:
+            with open_fd(f"{copy}/{path}", CREATE_FLAGS, mode | 0o600) as target:
+                # The block closes the copy before a command runs: a file that is open for writing cannot be executed.
+                while size <= before.st_size and (data := os.read(source, _CHUNK_BYTES)):
+                    size += len(data)
+                    write_all(target, data)
+        if size != before.st_size or stat_fingerprint(os.fstat(source)) != fingerprint:
+            message = f"{quoted(path, PATH_LIMIT)} changed while the tests were running"
+            raise SkillError(message, hint="run the tests again when nothing writes to the skill")
 
 
 def _remove_copy(contents: SkillContents, copy: str, top: str) -> None:

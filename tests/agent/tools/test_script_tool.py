@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from prowess.errors import ConfigError
 from support.processes import processes_end
 from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
 
@@ -70,7 +68,7 @@ def test_the_first_line_or_the_extension_decides_the_interpreter(
 
 
 def test_a_skill_s_script_can_read_its_skill_and_not_write_to_it(tmp_path: Path) -> None:
-    """It starts there; its scratch folder is new each time."""
+    """It starts in the sealed copy; its scratch folder is new each time."""
     skill, role = tmp_path / "skill", tmp_path / "role"
     (skill / "scripts").mkdir(parents=True)
     role.mkdir()
@@ -83,7 +81,10 @@ def test_a_skill_s_script_can_read_its_skill_and_not_write_to_it(tmp_path: Path)
     about = {"skill": str(skill), "sandbox": require_sandbox()}
     tool = scripts(role, script(path="scripts/run"), around=about)["hello"]
     message = tool.call()
-    assert message.startswith(f"exit code 1\nstdout:\n{skill}\ndata\ny\nno\nstderr:\n")
+    first, _, rest = message.removeprefix("exit code 1\nstdout:\n").partition("\n")
+    assert Path(first).name == "skill"
+    assert not first.startswith(str(tmp_path))
+    assert rest.startswith("data\ny\nno\nstderr:\n")
     assert "the role's secret" not in message
     assert not (skill / "z").exists()
 

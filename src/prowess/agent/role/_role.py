@@ -43,6 +43,7 @@ ROLE_INVALID = "role-invalid"
 API_VERSION = "initrunner/v1"
 MAX_SKILLS = 200
 """InitRunner, "Configuration": `max_skills: 50   # default: 50, max: 200`."""
+_PROCESS_KINDS = frozenset(("shell", "python"))
 
 
 class ToolConfig(Frozen):
@@ -60,6 +61,16 @@ class ToolConfig(Frozen):
     def key(self) -> str:
         """The type and options as one text: equal keys are the same tool."""
         return json.dumps([self.kind, self.options], sort_keys=True, default=list)
+
+    @property
+    def starts_process(self) -> bool:
+        """Whether its tools start a program that the configuration, the model or the skill chooses."""
+        return self.kind in _PROCESS_KINDS or self.runs_files
+
+    @property
+    def runs_files(self) -> bool:
+        """Whether its tools run files of the skill that declares them."""
+        return self.kind == "script" or (self.kind == "mcp" and self.options["transport"] == "stdio")
 
 
 class ModelConfig(Frozen):

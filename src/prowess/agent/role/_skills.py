@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING
 from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, did_you_mean, neutral, quoted
+from prowess.errors import SkillError
 from prowess.findings import Severity, finding
-from prowess.skill import FindingCollector, MappingReader, YamlSyntaxError, find_missing, load, parse_yaml_node
+from prowess.skill import (
+    FindingCollector,
+    MappingReader,
+    YamlSyntaxError,
+    find_missing,
+    load,
+    parse_yaml_node,
+    sealed_copy,
+)
 
 from ._role import ROLE_INVALID, read_tools
 
@@ -39,6 +48,8 @@ class LoadedSkill(Frozen):
     tools: tuple[ToolConfig, ...] = ()
     env_variables: tuple[str, ...] = ()
     """The variables that the skill says it requires."""
+    digest: str | None = None
+    """The integrity digest of the bytes that the tools were read from; `None` if they run no files of the skill."""
 
     @property
     def folder(self) -> str | None:
@@ -137,7 +148,7 @@ def load_skill(path: str, *, reference: str, env: Mapping[str, str]) -> tuple[Lo
     Returns:
         The skill, or `None` if anything is wrong; and everything that is wrong.
     """
-    skill = load(path, real=os.path.realpath(path))
+    skill, digest = _load_sealed(path)
     findings = [item for item in skill.findings if item.severity is Severity.ERROR]
     for field in ("name", "description"):
         if not findings and not (getattr(skill, field) or "").strip():
@@ -154,8 +165,28 @@ def load_skill(path: str, *, reference: str, env: Mapping[str, str]) -> tuple[Lo
     if findings:
         return None, findings
     return LoadedSkill(
-        name=name, reference=reference, path=path, body=skill.body, tools=tools, env_variables=skill.requirements.env
+        name=name,
+        reference=reference,
+        path=path,
+        body=skill.body,
+        tools=tools,
+        env_variables=skill.requirements.env,
+        digest=digest,
     ), []
+
+
+def _load_sealed(path: str) -> tuple[Skill, str | None]:
+    """Return a skill and, if its tools run files of its folder, the integrity digest of the bytes it was read from."""
+    skill = load(path, real=os.path.realpath(path))
+    folder, file = os.path.split(path)
+    if file != SKILL_FILE or not any(tool.runs_files for tool in read_skill_tools(skill)[0]):
+        return skill, None
+    try:
+        with sealed_copy(folder, lambda _: None) as copy:
+            return load(path, real=os.path.realpath(os.path.join(copy.folder, file))), copy.digest
+    except SkillError as error:
+        problem = finding(ROLE_INVALID, f"its tools cannot be run: {error}", path=path, line=1, hint=error.hint)
+        return skill.with_changes(findings=(*skill.findings, problem)), None
 
 
 def _field_line(skill: Skill, key: str) -> int | None:

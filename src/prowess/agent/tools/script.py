@@ -1,6 +1,7 @@
 """`script`: one tool for each script of a role or a skill.
 
-A script gets the model's arguments as environment variables, never in its text or on its command line.
+A script gets the model's arguments as environment variables, never in its text or on its command line. What runs is a
+copy whose bytes were compared with those that the user allowed (`_script_files`).
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from prowess.errors import ConfigError
 
 from ._arguments import Argument, make_agent_tool
 from ._commands import describe_result, find_program, run_command, scratch_folder, search_path
-from ._paths import open_folder, open_regular_file, resolve_folder, split_path
+from ._paths import resolve_folder
+from ._script_files import ReadyScript, ScriptFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,19 +37,17 @@ _RESERVED_VARIABLES = re.compile(
 """Variables that decide what a program runs; a model must not set them."""
 _MAX_VALUE_BYTES = 100_000
 """Bytes of one value; the system accepts no more."""
-_MAX_FIRST_LINE_BYTES = 1024
-"""Bytes of a script's first line, which may name its interpreter."""
 
 
 class _Script(Frozen):
     """One script of a configuration."""
 
-    name: str
+    file: ScriptFile
     folder: str
-    """The folder that `path` is relative to; absolute, without links."""
+    """The skill's or the role's folder; absolute, without links."""
+    is_skill: bool
+    """Whether that is a skill's folder: then the script sees the copy in its place."""
     cwd: str
-    path: str | None
-    body: str | None
     interpreter: tuple[str, ...]
     """The command before its path; empty if the script's first line decides."""
     timeout: float
@@ -73,17 +73,15 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
         if name in {tool.name for tool in agent_tools}:
             raise ConfigError(f"two scripts have the name {quoted(name)}", hint="rename one of them")
         script = _Script(
-            name=name,
+            file=_load_file(name, folder, config["path"], config["body"], context),
             folder=folder,
+            is_skill=context.skill is not None,
             cwd=cwd,
-            path=config["path"],
-            body=config["body"],
             interpreter=_split_interpreter(name, config["interpreter"] or options["interpreter"]),
             timeout=config["timeout_seconds"] or options["timeout_seconds"],
             max_output_bytes=options["max_output_bytes"],
             network=options["network"],
         )
-        _check_script(script)
         arguments: dict[str, Argument] = {}
         for parameter in config["parameters"]:
             arguments[_checked_parameter(name, parameter["name"], arguments)] = Argument(
@@ -128,46 +126,32 @@ def _checked_parameter(script: str, name: str, taken_names: Mapping[str, Argumen
     return name
 
 
-def _check_script(script: _Script) -> None:
-    """Check that a script has either a body or an existing file.
+def _load_file(name: str, folder: str, path: str | None, body: str | None, context: ToolContext) -> ScriptFile:
+    """Return the file or the body of a script as it is now.
 
     Raises:
-        ConfigError: it does not.
+        ConfigError: it has neither or both, or the file is missing.
     """
-    subject = f"the script {quoted(script.name)}"
-    if (script.path is None) == (script.body is None):
-        problem = "has neither `path` nor `body`" if script.path is None else "has both `path` and `body`"
+    subject = f"the script {quoted(name)}"
+    if (path is None) == (body is None):
+        problem = "has neither `path` nor `body`" if path is None else "has both `path` and `body`"
         raise ConfigError(f"{subject} {problem}", hint="set one of them")
-    if script.path is not None:
-        if "\0" in script.path:
-            raise ConfigError(f"{subject} has a NUL character in its path", hint="leave it out")
-        try:
-            _path_and_first_bytes(script.folder, script.path)
-        except ToolFailedError as error:
-            hint = "give the path of a regular file in the skill's or the role's folder"
-            raise ConfigError(f"{subject}: {str(error).partition('; ')[0]}", hint=hint) from None
+    if path is not None and "\0" in path:
+        raise ConfigError(f"{subject} has a NUL character in its path", hint="leave it out")
+    try:
+        return ScriptFile.load(name, folder, path, body, context)
+    except ToolFailedError as error:
+        hint = "give the path of a regular file in the skill's or the role's folder"
+        raise ConfigError(f"{subject}: {str(error).partition('; ')[0]}", hint=hint) from None
 
 
-def _path_and_first_bytes(folder: str, path: str) -> tuple[str, bytes]:
-    """Return a script's absolute path and its first bytes.
-
-    Raises:
-        ToolFailedError: the file does not exist in the folder.
-    """
-    parts = split_path(path, folder)
-    if not parts:
-        raise ToolFailedError(f"{quoted(path)} is not a file")
-    with open_folder(folder, parts[:-1]) as fd, open_regular_file(fd, parts[-1], path) as (file_fd, _):
-        return os.path.join(folder, *parts), os.read(file_fd, _MAX_FIRST_LINE_BYTES)
-
-
-def _interpreter(script: _Script, path: str, first_bytes: bytes) -> Sequence[str]:
+def _interpreter(script: _Script, ready: ReadyScript) -> Sequence[str]:
     if script.interpreter:
         return script.interpreter
-    line = first_bytes.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    line = ready.first_bytes.split(b"\n", 1)[0].decode("utf-8", "replace").strip()
     # Like the system, pass everything after the program as one argument.
     command = line[2:].split(None, 1) if line.startswith("#!") else ()
-    return command or (("python3",) if path.endswith(".py") else ("/bin/sh",))
+    return command or (("python3",) if ready.path.endswith(".py") else ("/bin/sh",))
 
 
 def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
@@ -178,24 +162,20 @@ def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
                 raise ToolFailedError(
                     f"`{name.lower()}` is longer than {_MAX_VALUE_BYTES:,} bytes; give a shorter value"
                 )
-        with scratch_folder() as scratch:
-            if script.path is not None:
-                path, first_bytes = _path_and_first_bytes(script.folder, script.path)
-            else:
-                body = (script.body or "").encode("utf-8", "replace")
-                path, first_bytes = os.path.join(scratch, script.name), body[:_MAX_FIRST_LINE_BYTES]
-                with open(path, "wb") as file:
-                    file.write(body)
-            name, *options = _interpreter(script, path, first_bytes)
-            program, needed = find_program(name, context.env)
+        with scratch_folder() as scratch, script.file.ready(scratch) as ready:
+            # A skill's script sees its copy where it would see its folder.
+            copy = ready.copy if script.is_skill else None
+            name, *options = _interpreter(script, ready)
+            program, needed = find_program(_path_in_copy(name, script.folder, copy), context.env)
+            readable = (copy or script.folder, *(() if ready.copy is None else (ready.copy,)), *needed)
             done = run_command(
-                [program, *options, path],
+                [program, *options, ready.path],
                 context,
-                cwd=script.cwd,
+                cwd=_path_in_copy(script.cwd, script.folder, copy),
                 timeout=script.timeout,
                 max_output_bytes=script.max_output_bytes,
                 env={"PATH": search_path(program, needed), **env},
-                readable=(script.folder, *needed),
+                readable=readable,
                 network=script.network,
                 unix_sockets=True,
                 scratch=scratch,
@@ -203,3 +183,15 @@ def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
         return describe_result(done, script.timeout)
 
     return run_script
+
+
+def _path_in_copy(path: str, folder: str, copy: str | None) -> str:
+    """Return the path in a sealed copy for a path in the folder it was made of; other paths are returned unchanged."""
+    if copy is None or not os.path.isabs(path):
+        return path
+    real = os.path.realpath(path)
+    return os.path.normpath(os.path.join(copy, os.path.relpath(real, folder))) if _is_inside(real, folder) else path
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
