@@ -18,6 +18,7 @@ from prowess.findings import CODES
 from support.project_commands import run_in
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 GOOD = "---\nname: {0}\ndescription: Does {0}.\n---\nDo it.\n"
@@ -395,9 +396,28 @@ def test_a_file_that_cannot_be_fixed_is_reported(
     def refuse(*_arguments: object, **_options: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("prowess.skill._fix.os.replace", refuse)
+    monkeypatch.setattr("prowess.skill._fix_file.exchange_names", refuse)
     assert run(project, "a", "--fix") == 1
     assert f"error: cannot fix {file}: permission denied" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda file: os.link(file, file.parent.parent / "other"), "it is a hard link: it has 2 names"),
+        (lambda file: file.chmod(0o444), "it is read-only"),
+    ],
+    ids=["hard link", "read-only"],
+)
+def test_a_file_that_fix_would_detach_or_must_not_change_is_reported(
+    change: Callable[[Path], None], message: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With the reason; the other files are fixed."""
+    file, other = write(project, "a/SKILL.md", BROKEN), write(project, "b/SKILL.md", BROKEN)
+    change(file)
+    assert run(project, ".", "--fix") == 1
+    assert f"error: cannot fix {file}: {message}" in capsys.readouterr().err
+    assert (file.read_bytes(), other.read_bytes()) == (BROKEN, FIXED.replace(b"name: a", b"name: b"))
 
 
 def test_fix_survives_a_full_disk(
@@ -405,10 +425,10 @@ def test_fix_survives_a_full_disk(
 ) -> None:
     """The file is as it was, nothing is left beside it, and the rest goes on."""
 
-    def full(_source: str, _target: str, **_folders: int | None) -> None:
+    def full(_fd: int, _data: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("prowess.skill._fix.os.replace", full)
+    monkeypatch.setattr("prowess.skill._fix_file.write_all", full)
     file = write(project, "a/SKILL.md", BROKEN)
     assert run(project, "a", "--fix", "--quiet") == 1
     assert (file.read_bytes(), os.listdir(file.parent)) == (BROKEN, ["SKILL.md"])

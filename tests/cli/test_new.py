@@ -215,10 +215,10 @@ def test_a_full_disk_leaves_nothing(
 ) -> None:
     """Half a skill is taken away again."""
 
-    def full(_source: str, _target: str) -> None:
+    def full(*_arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("prowess.cli._scaffold.os.rename", full)
+    monkeypatch.setattr("prowess.cli._scaffold.rename_no_replace", full)
     assert run(project, "a") == 1
     assert "/.agents/skills/a: no space left on device" in capsys.readouterr().err
     assert list((project / ".agents/skills").iterdir()) == []

@@ -1,16 +1,26 @@
 """Write a new skill.
 
 The skill is written to a temporary folder and renamed, so that no client ever sees an incomplete skill. Existing files
-are never overwritten.
+are never overwritten, and no link leads the writing out of the project.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 
 from prowess._internal.files import SKILL_FILE
+from prowess._internal.fs import (
+    CREATE_FLAGS,
+    FOLDER_FLAGS,
+    SUPPORTS_DIR_FD,
+    open_fd,
+    open_or_make_folder,
+    remove_tree_at,
+    rename_no_replace,
+    write_all,
+)
+from prowess._internal.inside import OutsideError, open_or_make_inside, real_path_inside
 from prowess._internal.text import describe_os_error, neutral
 from prowess.catalog import Filesystem, evaluate_path, git_root
 from prowess.errors import ConfigError, ProwessError, SkillValidationError
@@ -23,10 +33,16 @@ if TYPE_CHECKING:
 
     from prowess.hosts import Host
 
-__all__ = ["check_name", "suggest_name", "skill_text", "skills_folder", "write_skill"]
+__all__ = ["check_inside", "check_name", "project_folder", "suggest_name", "skill_text", "skills_folder", "write_skill"]
 
 DEFAULT_FOLDER = os.path.join(".agents", "skills")
 """The folder that most agents search."""
+
+
+def project_folder(cwd: str, host: Host | None = None) -> str:
+    """Return the top folder of the project: the git root, as the host finds it, or else the working directory."""
+    cwd = os.path.realpath(cwd)
+    return git_root(cwd, host.git_marker if host else "exists") or cwd
 
 
 def skills_folder(cwd: str, host: Host | None = None) -> str:
@@ -39,8 +55,7 @@ def skills_folder(cwd: str, host: Host | None = None) -> str:
     Raises:
         ConfigError: the host has no project folder.
     """
-    cwd = os.path.realpath(cwd)
-    project = git_root(cwd, host.git_marker if host else "exists") or cwd
+    cwd, project = os.path.realpath(cwd), project_folder(cwd, host)
     if host is None:
         return os.path.join(project, DEFAULT_FOLDER)
     for root in host.roots:
@@ -92,7 +107,9 @@ def skill_text(name: str, description: str, body: str) -> str:
     return text
 
 
-def write_skill(folder: str, name: str, files: Mapping[str, str], host: Host | None = None) -> str:
+def write_skill(
+    folder: str, name: str, files: Mapping[str, str], host: Host | None = None, *, project: str | None = None
+) -> str:
     """Write a new skill in one step.
 
     Args:
@@ -100,35 +117,104 @@ def write_skill(folder: str, name: str, files: Mapping[str, str], host: Host | N
         name: the name of the skill and of its own folder.
         files: paths inside the skill's folder and their text, including SKILL.md.
         host: the host that must accept the skill.
+        project: the folder that no link on the way to `folder` may leave; `None` if the user typed `folder`.
 
     Returns:
         The path of its SKILL.md.
 
     Raises:
         SkillValidationError: the host would reject it.
-        ProwessError: the skill exists already, or cannot be written.
+        ProwessError: the skill exists already, a link leads out of the project, or it cannot be written.
     """
     target = os.path.join(folder, name)
     if host is not None:
         _check_host_accepts(target, files[SKILL_FILE], host)
+    if project is not None:
+        check_inside(project, folder)
     if os.path.lexists(target):
-        raise ProwessError(f"{neutral(target)} already exists", hint="choose another name, or remove it first")
-    temporary = os.path.join(folder, f".{name}.{os.getpid()}.tmp")
+        raise _exists_error(target)
     try:
-        os.makedirs(folder, exist_ok=True)
-        os.mkdir(temporary)
-        try:
-            for path, text in files.items():
-                _write(os.path.join(temporary, *path.split("/")), text)
-            os.rename(temporary, target)
-        except BaseException:
-            _remove(temporary)
-            raise
+        if project is None:
+            os.makedirs(folder, exist_ok=True)
+            project = folder = os.path.realpath(folder)
+        if SUPPORTS_DIR_FD:
+            folder_fd = open_or_make_inside(project, folder)
+            try:
+                _write_in_one_step(folder_fd, name, files)
+            finally:
+                os.close(folder_fd)
+        else:
+            _write_by_path(folder, name, files)
+    except FileExistsError:
+        raise _exists_error(target) from None
+    except OutsideError as error:
+        raise _outside_error(error) from None
     except OSError as error:
         reason = neutral(describe_os_error(error))
         hint = "fix the permissions, free disk space, or use another folder: `prowess new NAME --dir DIR`"
         raise ProwessError(f"cannot write {neutral(target)}: {reason}", hint=hint) from None
     return os.path.join(target, SKILL_FILE)
+
+
+def check_inside(project: str, folder: str) -> None:
+    """Check that no link on the way to a folder of a project leads out of it.
+
+    Raises:
+        ProwessError: a link does, or leads to nothing.
+    """
+    try:
+        real_path_inside(project, folder)
+    except OutsideError as error:
+        raise _outside_error(error) from None
+
+
+def _outside_error(error: OutsideError) -> ProwessError:
+    hint = "remove the link, or name the folder to write to: `prowess new NAME --dir DIR`"
+    return ProwessError(f"nothing was written: {error}", hint=hint)
+
+
+def _exists_error(target: str) -> ProwessError:
+    return ProwessError(f"{neutral(target)} already exists", hint="choose another name, or remove it first")
+
+
+def _write_in_one_step(folder_fd: int, name: str, files: Mapping[str, str]) -> None:
+    """Write files into a new folder with a temporary name, and rename it."""
+    temporary = f".{name}.{os.urandom(8).hex()}.tmp"
+    os.mkdir(temporary, dir_fd=folder_fd)
+    try:
+        with open_fd(temporary, FOLDER_FLAGS, dir_fd=folder_fd) as skill_fd:
+            for path, text in files.items():
+                _write(skill_fd, path.split("/"), text)
+        rename_no_replace(folder_fd, temporary, folder_fd, name)
+    except BaseException:
+        remove_tree_at(temporary, folder_fd)
+        raise
+
+
+def _write(folder_fd: int, parts: list[str], text: str) -> None:
+    if len(parts) > 1:
+        inner_fd, _ = open_or_make_folder(parts[0], folder_fd)
+        try:
+            _write(inner_fd, parts[1:], text)
+        finally:
+            os.close(inner_fd)
+        return
+    with open_fd(parts[0], CREATE_FLAGS, _mode(text), dir_fd=folder_fd) as fd:
+        write_all(fd, text.encode())
+
+
+def _write_by_path(folder: str, name: str, files: Mapping[str, str]) -> None:
+    """Write files on a system without descriptors of folders, such as Windows."""
+    for path, text in files.items():
+        file = os.path.join(folder, name, *path.split("/"))
+        os.makedirs(os.path.dirname(file), exist_ok=True)
+        with open_fd(file, CREATE_FLAGS, _mode(text)) as fd:
+            write_all(fd, text.encode())
+
+
+def _mode(text: str) -> int:
+    """Return the mode of a new file, less the umask: all who may read a script may run it."""
+    return 0o777 if text.startswith("#!") else 0o666
 
 
 def _check_host_accepts(target: str, text: str, host: Host) -> None:
@@ -148,20 +234,3 @@ class _UnwrittenSkillFilesystem(Filesystem):
 
     def skill(self, *_path: object, **_options: object) -> Skill:
         return self._skill
-
-
-def _write(path: str, text: str) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "x", encoding="utf-8", newline="\n") as file:
-        file.write(text)
-    if text.startswith("#!"):
-        # All who may read a script may run it.
-        mode = os.stat(path).st_mode
-        os.chmod(path, mode | (mode & 0o444) >> 2)
-
-
-def _remove(folder: str) -> None:
-    import shutil
-
-    with suppress(OSError):
-        shutil.rmtree(folder)

@@ -7,6 +7,7 @@ import sys
 
 from prowess._internal.text import describe_os_error, neutral
 from prowess.catalog import Filesystem, Report, find_skill_files, git_root, report
+from prowess.errors import SkillFileError
 from prowess.findings import Severity
 
 from ._commands import FAILED, OK
@@ -113,9 +114,13 @@ def _fix_files(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool
     fixed: list[tuple[str, tuple[str, ...]]] = []
     failed = False
     cwd = os.path.realpath(args.cwd or ".")
-    for path in dict.fromkeys(_files_to_fix(args)):
+    for path, top in dict(_files_to_fix(args)).items():
         try:
-            new_path, done = fix_file(path)
+            new_path, done = fix_file(path, top=top)
+        except SkillFileError as error:
+            print_error(f"cannot fix {neutral(path)}: {error}", error.hint)
+            failed = True
+            continue
         except OSError as error:
             reason = neutral(describe_os_error(error))
             hint = "fix the permissions of its folder, or free disk space"
@@ -129,12 +134,16 @@ def _fix_files(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool
     return fixed, failed
 
 
-def _files_to_fix(args: Namespace) -> Iterator[str]:
-    """Yield the files to fix: those in the named paths, or else those of the project itself, not of its links."""
+def _files_to_fix(args: Namespace) -> Iterator[tuple[str, str]]:
+    """Yield the files to fix, each with the folder whose links must not be followed.
+
+    These are the files in the named paths, or else those of the project itself, not of its links.
+    """
     if args.path:
         for path in args.path:
-            files, _ = find_skill_files(os.path.abspath(os.path.join(args.cwd or ".", os.path.expanduser(path))))
-            yield from files
+            path = os.path.abspath(os.path.join(args.cwd or ".", os.path.expanduser(path)))
+            top = path if os.path.isdir(path) else os.path.dirname(path)
+            yield from ((file, top) for file in find_skill_files(path)[0])
         return
     filesystem, skipped = Filesystem(), 0
     for host in args.host or ["prowess"]:
@@ -144,7 +153,7 @@ def _files_to_fix(args: Namespace) -> Iterator[str]:
             top = entry.root if entry.scope == "extra" else project
             path_without_links = os.path.join(os.path.realpath(top), os.path.relpath(entry.path, top))
             if entry.path.startswith(top + os.sep) and os.path.realpath(entry.path) == path_without_links:
-                yield entry.path
+                yield entry.path, top
             else:
                 skipped += 1
     if skipped:

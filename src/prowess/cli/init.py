@@ -10,7 +10,7 @@ from prowess._internal.text import neutral
 from ._commands import OK
 from ._options import make_parser
 from ._output import print_json, print_stderr, print_stdout
-from ._scaffold import skill_text, skills_folder, write_skill
+from ._scaffold import check_inside, project_folder, skill_text, skills_folder, write_skill
 from .new import add_project_options, listed_state, project_and_host
 
 TYPE_CHECKING = False
@@ -42,10 +42,12 @@ def run(args: Namespace) -> int:
     """Create the folder and the example, unless they exist."""
     cwd, host = project_and_host(args)
     folder = skills_folder(cwd, host)
+    project = project_folder(cwd, host)
+    check_inside(project, os.path.join(folder, _NAME))
     path = os.path.join(folder, _NAME, SKILL_FILE)
     created = not os.path.lexists(path)
     if created:
-        write_skill(folder, _NAME, {SKILL_FILE: skill_text(_NAME, _DESCRIPTION, _BODY)}, host)
+        write_skill(folder, _NAME, {SKILL_FILE: skill_text(_NAME, _DESCRIPTION, _BODY)}, host, project=project)
     if args.json:
         print_json(
             {"name": _NAME, "path": path, "host": args.host, "created": created, "state": listed_state(args, path)}

@@ -11,7 +11,7 @@ from prowess.hosts import load_host
 from ._commands import OK
 from ._options import add_json_option, make_parser, require_paths
 from ._output import print_json, print_stderr, print_stdout
-from ._scaffold import check_name, skill_text, skills_folder, write_skill
+from ._scaffold import check_name, project_folder, skill_text, skills_folder, write_skill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,7 +98,11 @@ def parser() -> ArgumentParser:
     result = make_parser("new")
     result.add_argument("name", metavar="NAME", help="the name of the skill: lower case letters, digits and hyphens")
     result.add_argument("--description", metavar="TEXT", help="what the skill does and when to use it")
-    result.add_argument("--dir", metavar="DIR", help="the folder of skills to create it in (default: .agents/skills)")
+    result.add_argument(
+        "--dir",
+        metavar="DIR",
+        help="the folder of skills to create it in, also through links (default: .agents/skills)",
+    )
     for folder, (path, _) in _STARTER_FILES.items():
         result.add_argument(f"--{folder}", action="store_true", help=f"add `{path}` as a starting point")
     result.add_argument("--with-tests", action="store_true", help="add `scripts/count.py` and tests for it")
@@ -119,8 +123,11 @@ def run(args: Namespace) -> int:
     """Create the skill and print its path."""
     cwd, host = project_and_host(args)
     check_name(args.name)
-    folder = os.path.abspath(os.path.join(cwd, os.path.expanduser(args.dir))) if args.dir else skills_folder(cwd, host)
-    path = write_skill(folder, args.name, _skill_files(args), host)
+    if args.dir:
+        folder, project = os.path.abspath(os.path.join(cwd, os.path.expanduser(args.dir))), None
+    else:
+        folder, project = skills_folder(cwd, host), project_folder(cwd, host)
+    path = write_skill(folder, args.name, _skill_files(args), host, project=project)
     if args.json:
         print_json({"name": args.name, "path": path, "host": args.host, "state": listed_state(args, path)})
         return OK

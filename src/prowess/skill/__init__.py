@@ -17,7 +17,8 @@ if TYPE_CHECKING:
         fast_parse_table as fast_parse_table,
     )
     from ._fences import frontmatter_end as frontmatter_end
-    from ._fix import change_name as change_name, fix_file as fix_file
+    from ._fix import change_name as change_name
+    from ._fix_file import fix_file as fix_file
     from ._forms import (
         MAX_BYTES as MAX_BYTES,
         FindingCollector as FindingCollector,
@@ -69,7 +70,8 @@ else:  # otherwise every misspelt name would have a type
             "_body_rules": ("check_body", "check_links"),
             "_fast": ("FastFrontmatter", "YAML_LITERALS", "fast_parse", "fast_parse_table"),
             "_fences": ("frontmatter_end",),
-            "_fix": ("change_name", "fix_file"),
+            "_fix": ("change_name",),
+            "_fix_file": ("fix_file",),
             "_forms": (
                 "FindingCollector",
                 "MAX_BYTES",

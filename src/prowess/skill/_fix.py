@@ -1,31 +1,27 @@
-"""Repair a SKILL.md on disk: `prowess check --fix`.
+"""Repair the text of a SKILL.md: `prowess check --fix`, whose file access is in `_fix_file`.
 
-The parser repairs common mistakes in memory; this module writes the same repairs to the file. It changes only lines of
+The parser repairs common mistakes in memory; this module makes the same repairs in the text. It changes only lines of
 the front matter, never the body or other line ends. Each repair is parsed again, and kept only if it did not change
 the fields.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import stat
 from collections import Counter
-from contextlib import suppress
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
+from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import replacement_file, write_all
 
 from ._frontmatter import control_character, parse_frontmatter
 from ._rules import check_skill
-from ._skill import Skill, from_document
+from ._skill import from_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FixResult", "fix", "fix_file", "change_name"]
+__all__ = ["FixResult", "fix", "change_name"]
 
 
 class FixResult(Frozen):
@@ -79,41 +75,6 @@ def change_name(data: bytes, name: str) -> bytes | None:
     renamed = front.to_bytes()
     old, new = from_document(parse_frontmatter(data)), from_document(parse_frontmatter(renamed))
     return renamed if new == old.with_changes(name=name) else None
-
-
-def fix_file(path: str) -> tuple[str, tuple[str, ...]]:
-    """Repair a file on disk in one step, unless it is a link or cannot be read.
-
-    Returns:
-        Its path, which is new if it was called `skill.md`, and descriptions of what was changed.
-
-    Raises:
-        OSError: the file cannot be written; it is unchanged.
-    """
-    try:
-        data = read_file(path)
-    except UnreadableError:
-        return path, ()
-    folder, name = os.path.split(path)
-    fixed = fix(data, folder=Skill(path=path).folder)
-    if fixed.data != data:
-        _replace_file(path, fixed.data)
-    changes = fixed.changes
-    if name != SKILL_FILE and name.lower() == SKILL_FILE.lower() and SKILL_FILE not in os.listdir(folder or "."):
-        os.rename(path, os.path.join(folder, SKILL_FILE))
-        path, changes = os.path.join(folder, SKILL_FILE), (*changes, f"renamed it from `{name}`")
-    return path, changes
-
-
-def _replace_file(path: str, data: bytes) -> None:
-    """Replace the contents of a file, and keep its mode and owner."""
-    status = os.lstat(path)
-    with replacement_file(path) as fd:
-        write_all(fd, data)
-        with suppress(OSError, AttributeError):
-            os.fchown(fd, status.st_uid, status.st_gid)
-        with suppress(AttributeError):  # Windows
-            os.fchmod(fd, stat.S_IMODE(status.st_mode))
 
 
 # ── the repairs: each returns the repaired file, or None if it has nothing to do ─────────────────────────────────────
