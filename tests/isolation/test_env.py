@@ -12,38 +12,96 @@ from prowess.isolation._env import build_environment, is_allowed_variable, varia
 if TYPE_CHECKING:
     from pathlib import Path
 
-HARMLESS = (
-    "BROWSER", "CARGO_TERM_COLOR", "CI", "DEBIAN_FRONTEND", "DEBUG", "EDITOR", "GOPATH", "HOSTNAME", "JAVA_HOME",
-    "LOG_LEVEL", "MAKEFLAGS", "MY_SETTING", "OMP_NUM_THREADS", "PAGER", "SHLVL", "TERM_PROGRAM", "VISUAL",
-)  # fmt: skip
+HARMLESS = {
+    "ANDROID_HOME": "/opt/android-sdk",
+    "BROWSER": "/usr/bin/firefox",
+    "CARGO_TERM_COLOR": "always",
+    "CC": "gcc-12",
+    "CFLAGS": "-O2 -g -march=x86-64-v3 -fstack-protector-strong",
+    "CI": "true",
+    "CLICOLOR": "1",
+    "CMAKE_BUILD_PARALLEL_LEVEL": "8",
+    "COLORFGBG": "15;0",
+    "CONDA_DEFAULT_ENV": "base",
+    "CUDA_VISIBLE_DEVICES": "0,1",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "DEBUG": "app:*",
+    "DESKTOP_SESSION": "gnome",
+    "DISPLAY": ":0",
+    "EDITOR": "vim",
+    "GITHUB_ACTIONS": "true",
+    "GITLAB_CI": "true",
+    "GOARCH": "amd64",
+    "GOPATH": "/srv/go",
+    "HISTSIZE": "10000",
+    "HOSTNAME": "build-worker-17.internal.example.com",
+    "HOSTTYPE": "x86_64",
+    "JAVA_HOME": "/usr/lib/jvm/java-17-openjdk-amd64",
+    "KONSOLE_VERSION": "230804",
+    "LOG_LEVEL": "info",
+    "LS_COLORS": "rs=0:di=01;34:ln=01;36:mh=00:pi=40;33:so=01;35:*.tar=01;31:*.7z=01;31",
+    "MACHTYPE": "x86_64-pc-linux-gnu",
+    "MAKEFLAGS": "-j8",
+    "MANWIDTH": "100",
+    "MY_SETTING": "mine",
+    "OMP_NUM_THREADS": "4",
+    "OSTYPE": "linux-gnu",
+    "PAGER": "less -R",
+    "RUST_BACKTRACE": "1",
+    "RUST_LOG": "my_crate=debug,hyper=info",
+    "SHLVL": "2",
+    "SOURCE_DATE_EPOCH": "1767225600",
+    "SYSTEMROOT": "C:\\Windows",
+    "TERM_PROGRAM": "iTerm.app",
+    "TERM_PROGRAM_VERSION": "3.5.10",
+    "TOKENIZERS_PARALLELISM": "false",
+    "VISUAL": "code --wait",
+    "WSL_DISTRO_NAME": "Ubuntu-24.04",
+    "greeting": "The quick brown fox jumps over the lazy dog.",
+}
+"""Real variables with usual values."""
 LEFT_OUT = (
     # secrets
-    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "AWS_ACCESS_KEY_ID", "AWS_PROFILE",
-    "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET", "CODEX_API_KEY", "DATABASE_URL", "DB_PASS",
-    "DB_PASSWORD", "GEMINI_API_KEY", "GH_TOKEN", "GITHUB_TOKEN", "GOOGLE_APPLICATION_CREDENTIALS", "HF_TOKEN",
-    "LD_LICENSE", "MYSQL_PWD", "NPM_TOKEN", "OPENAI_API_KEY", "OTEL_EXPORTER_OTLP_HEADERS", "PGPASSFILE", "REDIS_URI",
-    "SENTRY_DSN", "SLACK_WEBHOOK", "STRIPE_SK_SECRET", "TWINE_PASSWORD", "VAULT_ADDR", "db_password", "my_token",
+    "ACCESS", "ACCOUNT_SID", "ADMINPW", "CLIENT_ASSERTION", "DATA_DEK", "ENTROPY", "ETH_PRIV", "KEK", "NTLM", "TG_BOT",
+    "UNLOCK_CODE", "UNSEAL", "WALLET_XPRV",
+    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_CUSTOM_HEADERS", "APPLE_ID_PASSWORD",
+    "ARM_CLIENT_SECRET", "AWS_ACCESS_KEY_ID", "AWS_PROFILE", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+    "AZURE_CLIENT_SECRET", "AZURE_STORAGE_CONNECTION_STRING", "BACKUP_CODES", "BORG_PASSPHRASE", "CELERY_BROKER",
+    "CF_ACCOUNT_ID", "CLIENT_P12", "CODEX_API_KEY", "COSIGN_PASSWORD", "CSRF", "DATABASE", "DATABASE_URL", "DBPASS",
+    "DB_DSN", "DB_PASS", "DB_PASSWORD", "DB_PW2", "DD_API_KEY", "DISCORD_WEBHOOK", "DJANGO_SECRET_KEY", "ENCRYPTION",
+    "ERLANG_COOKIE", "FERNET", "FIREBASE_CONFIG", "GEMINI_API_KEY", "GH_TOKEN", "GITHUB_PAT", "GITHUB_TOKEN",
+    "GOOGLE_APPLICATION_CREDENTIALS", "HASH_SALT", "HF_TOKEN", "JAAS_CONFIG", "JDBC_CONNECTION", "JENKINS_USER",
+    "KAFKA_SASL", "LC_API_TOKEN", "LDAP_BIND", "LD_LICENSE", "LICENSE", "MASTER_SEED", "MFA", "MNEMONIC",
+    "MNEMONIC_WORDS", "MONGO", "MYSQL_PWD", "My.Token", "MySeed", "NPM_TOKEN", "OPENAI_API_KEY",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTP", "PEPPER", "PGPASSFILE", "PGPASSWORD", "PGUSER", "PIN", "POSTGRES_DSN", "PRIVATE", "PSK", "RAILS_MASTER_KEY",
+    "RECOVERY_PHRASE", "REDIS_URI", "RESTIC_REPOSITORY", "SALT", "SECRET2", "SEED", "SEEDPHRASE", "SEED_PHRASE",
+    "SENTRY_DSN", "SIGNING", "SLACK_WEBHOOK", "SMTP_LOGIN", "SNOWFLAKE_USER", "STRIPE_SK", "STRIPE_SK_SECRET",
+    "SUPABASE_SERVICE_ROLE", "TF_VAR_anything", "TOTP", "TWILIO_SID", "TWINE_PASSWORD", "VAULT_ADDR", "WALLET",
+    "WG_PSK", "WIFI_PW", "X_API_K_E_Y", "apiKey", "authCode", "db_password", "dbPw", "myPin", "my_token", "userPAT",
     # leading to secrets
     "BOTO_CONFIG", "CURL_HOME", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "GNUPGHOME", "GPG_AGENT_INFO",
-    "HTTPS_PROXY", "HTTP_PROXY", "KRB5CCNAME", "KRB5_KTNAME", "KUBECONFIG", "NETRC", "PGSERVICEFILE", "SSH_AGENT_PID",
-    "SSH_AUTH_SOCK", "XAUTHORITY", "all_proxy", "https_proxy",
+    "HTTPS_PROXY", "HTTP_PROXY", "KRB5CCNAME", "KRB5_KTNAME", "KUBECONFIG", "NETRC", "PGSERVICEFILE", "RCLONE_CONFIG",
+    "REGISTRY_AUTH_FILE", "SSH_AGENT_PID", "SSH_AUTH_SOCK", "XAUTHORITY", "all_proxy", "https_proxy",
     # leading out of the home
     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
     "GIT_DIR", "HOME", "OLDPWD", "PROWESS_CONFIG_DIR", "PWD", "QWEN_HOME", "TEMP", "TMP", "TMPDIR", "USERPROFILE",
     "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_DIRS", "XDG_RUNTIME_DIR", "ZDOTDIR",
     # loading code
-    "BASH_ENV", "BASH_FUNC_ls%%", "BUN_OPTIONS", "CLASSPATH", "DYLD_INSERT_LIBRARIES", "ENV", "GCONV_PATH",
-    "GIT_SSH_COMMAND", "GLIBC_TUNABLES", "JAVA_TOOL_OPTIONS", "LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD", "LESSOPEN",
-    "LUA_INIT", "MAVEN_OPTS", "NODE_OPTIONS", "NODE_PATH", "OPENSSL_CONF", "PERL5LIB", "PERL5OPT", "PHPRC",
-    "PROMPT_COMMAND", "PS4", "PYTHONHOME", "PYTHONPATH", "PYTHONSTARTUP", "RUBYLIB", "RUBYOPT", "SHELLOPTS",
-    "VIRTUAL_ENV", "_JAVA_OPTIONS",
+    "BASH_ENV", "BASH_FUNC_ls%%", "BUNDLE_GEMFILE", "BUN_OPTIONS", "CLASSPATH", "CORECLR_PROFILER_PATH",
+    "DOTNET_STARTUP_HOOKS", "DYLD_INSERT_LIBRARIES", "ELECTRON_RUN_AS_NODE", "ENV", "ERL_FLAGS", "GCONV_PATH",
+    "GEM_HOME", "GIT_SSH_COMMAND", "GLIBC_TUNABLES", "GOFLAGS", "GTK_MODULES", "JAVA_TOOL_OPTIONS", "JULIA_LOAD_PATH",
+    "LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD", "LESSOPEN", "LUA_INIT", "MAVEN_OPTS", "NODE_OPTIONS", "NODE_PATH",
+    "NPM_CONFIG_SCRIPT_SHELL", "OPENSSL_CONF", "PERL5LIB", "PERL5OPT", "PHPRC", "PROMPT_COMMAND", "PS4", "PYTHONHOME",
+    "PYTHONPATH", "PYTHONSTARTUP", "QT_PLUGIN_PATH", "RUBYLIB", "RUBYOPT", "RUSTC_WRAPPER", "R_PROFILE", "SHELLOPTS",
+    "VIMINIT", "VIRTUAL_ENV", "VSCODE_IPC_HOOK_CLI", "_JAVA_OPTIONS", "npm_config_userconfig",
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", HARMLESS)
-def test_harmless_variables_are_passed_on(name: str) -> None:
+@pytest.mark.parametrize(("name", "value"), HARMLESS.items(), ids=[*HARMLESS])
+def test_harmless_variables_are_passed_on(name: str, value: str) -> None:
     """With `include_host_env`."""
-    assert is_allowed_variable(name, "x")
+    assert is_allowed_variable(name, value, ("/home/ada",))
 
 
 @pytest.mark.parametrize("name", LEFT_OUT)
@@ -71,6 +129,20 @@ def test_variables_that_may_be_secrets_or_lead_out_or_load_code_are_left_out(nam
         '{"k": "xoxb-12345678"}',
         "eyJhbGciOiJIUzI1NiJ9.e30.x",
         "unix:path=/run/user/1000/bus",
+        "sk_live_51HabcdEFGH",
+        "Basic dXNlcjpwdw==",
+        "SharedAccessSignature sr=x&sig=abc",
+        '{"password": "hunter2"}',
+        "abandon ability able about above absent absorb abstract absurd abuse access accident",
+        "legal winner thank year wave sausage worth useful legal winner thank yellow",
+        "4d6f646562a8c3e1f0b79d55aa10ff32",
+        "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "dGhpcyBpcyBhIHNlY3JldCB2YWx1ZQ==",
+        "7Fq-2xP_9aLk3Zw8RtY1",
+        "x" * 30 + " 8Kd93jsL20dkPq81",
+        "cf45b3c0-7a1e-4f6b-9d0a-2b1c3d4e5f60",
+        "4111111111111111",
         "/home/ada/.config/thing",
         "/opt/x:/home/ada/bin",
     ],
@@ -80,7 +152,24 @@ def test_values_that_look_like_secrets_or_contain_the_callers_home_are_left_out(
     assert not is_allowed_variable("MY_SETTING", value, ("/home/ada",))
 
 
-@pytest.mark.parametrize("value", ["", "1", "sk-1", "task-force-one", "https://example.com/a@b", "/opt/thing"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "1",
+        "sk-1",
+        "task-force-one",
+        "https://example.com/a@b",
+        "/opt/thing",
+        "2026-11-22T12:00:00+01:00",
+        "x86_64-unknown-linux-gnu",
+        "SomeVeryLongClassNameOfTests",
+        "/usr/lib/python3.11/site-packages:/opt/llvm-17/bin",
+        "THIS_IS_A_CONSTANT_2",
+        "de_DE.UTF-8",
+        "10.0.22631.4317",
+    ],
+)
 def test_ordinary_values_are_passed_on(value: str) -> None:
     """Even if they resemble a secret."""
     assert is_allowed_variable("MY_SETTING", value, ("/home/ada",))
@@ -170,3 +259,14 @@ def test_without_a_path_the_default_path_is_set(
         monkeypatch.setenv("PATH", path)
     made = build_environment(load_host("codex"), None, None, include_host_env=False, base=str(tmp_path))
     assert made["PATH"] == "/bin:/usr/bin"
+
+
+def test_only_the_variables_of_the_locale_are_passed_on_by_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any other variable with `LC_` may have been passed on by ssh."""
+    for name in ("LC_ALL", "LC_MESSAGES", "LC_API_TOKEN", "LC_ANYTHING"):
+        monkeypatch.setenv(name, "C")
+    made = build_environment(load_host("codex"), None, None, include_host_env=False, base=str(tmp_path))
+    assert {name for name in made if name.startswith("LC_")} >= {"LC_ALL", "LC_MESSAGES"}
+    assert not made.keys() & {"LC_API_TOKEN", "LC_ANYTHING"}

@@ -14,6 +14,8 @@ from prowess._internal.text import quoted
 from prowess.errors import ConfigError
 from prowess.hosts import TABLES
 
+from ._secrets import is_secret_name, is_secret_value
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,11 +27,13 @@ __all__ = ["ALLOWED_VARIABLES", "build_environment", "is_allowed_variable", "var
 
 ALLOWED_VARIABLES = frozenset(
     (
-        "COLORTERM", "COLUMNS", "FORCE_COLOR", "LANG", "LANGUAGE", "LINES", "LOGNAME", "NODE_EXTRA_CA_CERTS",
-        "NO_COLOR", "PATH", "SHELL", "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TZ", "USER",
+        "COLORTERM", "COLUMNS", "FORCE_COLOR", "LANG", "LANGUAGE", "LC_ADDRESS", "LC_ALL", "LC_COLLATE", "LC_CTYPE",
+        "LC_IDENTIFICATION", "LC_MEASUREMENT", "LC_MESSAGES", "LC_MONETARY", "LC_NAME", "LC_NUMERIC", "LC_PAPER",
+        "LC_TELEPHONE", "LC_TIME", "LINES", "LOGNAME", "NODE_EXTRA_CA_CERTS", "NO_COLOR", "PATH", "SHELL",
+        "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TZ", "USER",
     )
 )  # fmt: skip
-"""The caller's variables that every client gets, besides those that begin with `LC_`."""
+"""The caller's variables that every client gets. Other names with `LC_` may have any meaning: ssh passes them on."""
 
 _SET_BY_HOME = frozenset(("HOME", "HOMEDRIVE", "HOMEPATH", "PWD", "OLDPWD", "TEMP", "TMP", "TMPDIR", "USERPROFILE"))
 """Set by the home itself."""
@@ -44,25 +48,14 @@ _IS_FOLDER_VARIABLE = re.compile(
     r"XDG_.*|(?:CLAUDE|CODEX|COPILOT|GEMINI|QWEN)_.*(?:HOME|DIR|DIRS|PATH|SETTINGS)"
 ).fullmatch
 """Variables that move the folders of a client, judged by their names."""
-_SECRET_NAME = re.compile(
-    r"ADDRESS|AGENT|AUTH|BEARER|CERT|CONN|COOKIE|CRED|DSN|HEADER|JWT|KEY|LICENSE|PASS|PRIVATE|PROXY|PWD|SECRET|SESSION"
-    r"|SIGN|SOCK|TOKEN|UR[IL]|WEBHOOK|(?:^|_)(?:IPC|PAT|PIN|PW|SAS|TLS)(?:_|$)"
-).search
-"""A variable whose name contains one of these may be a secret, or lead to one."""
-_BLOCKED_PREFIX = re.compile(
-    r"ANTHROPIC|AWS|AZURE|CLAUDE|CLOUDSDK|CODEX|COPILOT|BOTO|CURL_HOME|DOCKER|GCLOUD|GCP|GEMINI|GH_|GIT|GNUPG"
-    r"|GOOGLE|HF_|KRB5|KUBE|NETRC|OPENAI|PGSERVICE|PROWESS|QWEN|SSH|VAULT"  # of clients and of services with accounts
-    r"|BASH|BUN_|CLASSPATH|DENO_|DYLD_|ENV$|GCONV|GLIBC|IFS$|JAVA_TOOL|JDK_JAVA|LD_|LESS|LOCPATH|LUA_|NODE_|NPM|OPENSSL"
-    r"|PERL|PHP|PIP_|PROMPT|PS\d$|PYTHON|RUBY|SHELLOPTS|UV_|VIRTUAL_ENV|ZDOTDIR|.*OPTIONS$|.*_OPTS$"  # load code
+_LOADS_CODE = re.compile(
+    r"ANT_|BABEL_|BASH|BUNDLE_|BUN_|CATALINA|CHROME_|CLASSPATH|COMPOSER|COREPACK|CORECLR|COR_|DENO_|DOTNET|DYLD_|ELECTRON"
+    r"|EMACS|ENV$|ERL_|EXINIT|FPATH$|GCONV|GEM_|GIO_|GLIBC|GOFLAGS|GRADLE|GTK|GUILE|IFS$|JAVA_TOOL|JDK_JAVA|JULIA|JUPYTER"
+    r"|LD_|LESS|LOCPATH|LUA_|MALLOC|MAVEN|NIX_|NLSPATH|NODE_|NPM|NVIM|OPENSSL|PERL|PHP|PIP_|PKG_CONFIG|PNPM|PROMPT|PS\d$"
+    r"|PUPPETEER|PYTHON|QT_|RUBY|RUSTC|RUSTFLAGS|R_|SHELLOPTS|SYSTEMD_|TCLLIBPATH|TERMCAP|TERMINFO|TS_NODE|UV_|VIM"
+    r"|VIRTUAL_ENV|VSCODE|YARN|ZDOTDIR|.*OPTIONS$|.*_(?:JAVA|JVM|PRELOAD|WRAPPER)(?:_|$)|.*OPTS$"
 ).match
-"""Variables whose names begin with one of these are never passed on."""
-_SECRET_VALUE = re.compile(
-    r"://[^/\s]*@|-----BEGIN|/run/user/|(?:^|[\s=:,\"'])"
-    r"(?:AGE-SECRET-KEY-|AKIA|ASIA|AIza|ATATT|SG\.|dckr_pat_|dop_v1_|eyJ|gh[opsru]_|github_pat_|glpat-|glsa_|gsk_|hf_"
-    r"|hvs\.|npm_|pypi-|rk_|shpat_|sk-|sk_|whsec_|xai-|xapp-|xox[a-z]-|ya29\.)[\w-]{8}"
-    r"|(?i:accountkey|bearer|passw(?:or)?d|pwd|secret|token)(?:=|\s)\s*[^\s;]"
-).search
-"""A value that contains one of these is a secret, whatever the name of the variable."""
+"""Variables whose names begin with one of these make programs load code or run commands."""
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
 
 
@@ -77,7 +70,7 @@ def is_allowed_variable(name: str, value: str, homes: tuple[str, ...] = ()) -> b
     upper = name.upper()
     if not _VARIABLE_NAME(name) or _moves_client(name):
         return False
-    if _SECRET_NAME(upper) or _BLOCKED_PREFIX(upper) or _SECRET_VALUE(value):
+    if is_secret_name(name) or _LOADS_CODE(upper) or is_secret_value(value):
         return False
     return not any(home in value for home in homes)
 
@@ -139,9 +132,7 @@ def build_environment(
     variables = {
         name: value
         for name, value in os.environ.items()
-        if name in ALLOWED_VARIABLES
-        or name.startswith("LC_")
-        or (include_host_env and is_allowed_variable(name, value, homes))
+        if name in ALLOWED_VARIABLES or (include_host_env and is_allowed_variable(name, value, homes))
     }
     variables["PATH"] = variables.get("PATH") or os.defpath
     variables |= host.isolated.env
