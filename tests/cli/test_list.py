@@ -10,7 +10,7 @@ import sys
 import unicodedata
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -302,10 +302,9 @@ def test_a_folder_that_is_not_there_is_wrong_use(
 ) -> None:
     """The error names the option and the path as typed."""
     assert main(["list", *hosts, option, str(tmp_path / "no\x1b[2Jne")]) == 2
-    out, err = capsys.readouterr()
     kind = "file" if option == "--role" else "folder"
-    assert out == ""
-    assert err.endswith(f"error: `{option}` is not a {kind}: {tmp_path}/no\\x1b[2Jne\n\nhint: check the path\n")
+    message = f"error: `{option}` is not a {kind}: {tmp_path}/no\\x1b[2Jne\n\nhint: check the path\n"
+    assert capsys.readouterr() == ("", message)  # without a note before it
 
 
 @pytest.mark.parametrize("more", [[], ["--host", "pi"], ["--json"]])
@@ -316,6 +315,32 @@ def test_an_unknown_host_is_wrong_use(more: list[str], project: Path, capsys: py
         "",
         "error: unknown host `cloud-code`\n\nhint: did you mean `claude-code`?\n",
     )
+
+
+@pytest.mark.parametrize("place", [".agents", ".agents/skills", ".agents/skills/pdf", "named"])
+@pytest.mark.parametrize("hosts", [[], ["--host", "prowess"]])
+def test_a_link_that_cannot_be_read_is_no_bug(
+    place: str, hosts: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `/proc/1/root`: its target exists, but only the system may know where."""
+    for folder in ("target", "p/.git"):
+        (tmp_path / folder).mkdir(parents=True)
+    link = tmp_path / "p" / place
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(tmp_path / "target")
+    read_link = os.readlink
+
+    def refuse(path: Any, **options: Any) -> Any:
+        if os.fspath(path) == str(link):
+            raise PermissionError(13, "Permission denied", str(link))
+        return read_link(path, **options)
+
+    monkeypatch.setattr(os, "readlink", refuse)
+    arguments = ["--skill-dir", str(tmp_path / "p/named"), "--cwd", str(tmp_path / "p"), "--home", str(tmp_path)]
+    if place != "named":
+        arguments = arguments[2:]
+    assert main(["list", *hosts, *arguments]) == 0
+    assert "bug" not in capsys.readouterr().err
 
 
 def test_findings_of_no_skill_go_to_stderr_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

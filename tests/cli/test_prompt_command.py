@@ -42,6 +42,18 @@ def summary(text: str, words: str) -> str:
     return f"{words}; {len(text):,} characters, about {estimate_tokens(text):,} tokens\n"
 
 
+@pytest.mark.parametrize(("budget", "unit"), [("5", "characters"), ("1t", "tokens")])
+def test_a_budget_for_no_skill_says_what_the_catalog_takes(
+    budget: str, unit: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = render(discover(project, home=project.parent / "home"))
+    assert run(project, "--budget", budget) == 0
+    out, err = capsys.readouterr()
+    size = whole.chars if unit == "characters" else whole.tokens
+    assert out == ""
+    assert err.endswith(f"\nhint: use a larger `--budget`; the whole catalog takes {size:,} {unit}\n")
+
+
 def test_the_block_is_that_of_agentskills_io(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The active skills in the catalog's order, escaped; a sum goes to stderr."""
     root = project / ".claude/skills"

@@ -48,8 +48,12 @@ data = partial(json_in, "read")
             "\tä\n",
             "the file has 13 bytes; continue with `--offset 9`\n",
         ),
-        (["references/api.md", "--offset", "13"], "", ""),
-        (["references/api.md", "--offset", "999", "--limit", "1"], "", ""),
+        (["references/api.md", "--offset", "13"], "", "nothing to read at `--offset 13`: the file has 13 bytes\n"),
+        (
+            ["references/api.md", "--offset", "999", "--limit", "1"],
+            "",
+            "nothing to read at `--offset 999`: the file has 13 bytes\n",
+        ),
     ],
     ids=["whole", "other-path", "empty", "limit", "character", "end", "beyond"],
 )

@@ -293,6 +293,27 @@ def test_the_junit_report_is_written_beside_the_others(project: Path, capsys: py
     assert top.findtext(".//system-out") == "\\u0001]]>\ufffd"
 
 
+def test_a_junit_report_into_a_fifo_does_not_block(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a reader it is an error; a reader gets the report."""
+    write_suite(place(project), {"a": "true"})
+    os.mkfifo(project / "fifo")
+    assert run(project, "--junit", "fifo") == 2
+    assert "cannot write the report" in capsys.readouterr().err
+    reader = os.open(project / "fifo", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert run(project, "--junit", "fifo") == 0
+        assert os.read(reader, 1 << 16).startswith(b"<?xml")
+    finally:
+        os.close(reader)
+
+
+def test_a_junit_report_replaces_a_longer_one(project: Path) -> None:
+    write_suite(place(project), {"a": "true"})
+    (project / "report.xml").write_text("x" * 10_000)
+    assert run(project, "--junit", "report.xml") == 0
+    ET.parse(project / "report.xml")  # noqa: S314 - what we wrote ourselves
+
+
 # ── where nothing contains a command ─────────────────────────────────────────────────────────────────────────────────
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "read_file",
     "read_head",
     "read_up_to",
+    "real_path",
     "skill_digest",
     "skill_files",
     "stat_fingerprint",
@@ -149,6 +150,18 @@ def package_folder() -> str:
 def expand_home(path: str, home: str) -> str:
     """Replace `~/` at the beginning of a path with the home; another user's `~name/` is left alone."""
     return os.path.join(home, path[2:]) if path.startswith("~/") else path
+
+
+def real_path(path: str) -> str:
+    """Return a path without links; the path itself if one of them cannot be read, as some in /proc cannot.
+
+    Raises:
+        ValueError: the path contains a NUL character.
+    """
+    try:
+        return os.path.realpath(path)
+    except OSError:
+        return os.path.abspath(path)
 
 
 def read_up_to(fd: int, limit: int) -> bytes:

@@ -26,7 +26,7 @@ import sys
 from itertools import chain
 from zlib import crc32
 
-from prowess._internal.files import is_own_file
+from prowess._internal.files import is_own_file, real_path
 
 from ._fingerprints import FINGERPRINT_BYTES, fingerprint_paths, kind, link_kind, newest_time
 
@@ -306,7 +306,7 @@ def _observations_match(observations: list[str], env: Mapping[str, str]) -> bool
         elif letter == "l":
             same = link_kind(name) == value
         elif letter == "r":
-            same = os.path.realpath(name) == value
+            same = real_path(name) == value
         elif letter in ("u", "v"):
             same = env.get(name) == (value if letter == "v" else None)
         elif letter in ("-", "_"):

@@ -15,6 +15,7 @@ from prowess._internal.files import (
     UnreadableError,
     read_file,
     read_head,
+    real_path,
     skill_digest,
     skill_files,
 )
@@ -90,10 +91,9 @@ class Filesystem(FingerprintRecorder):
         """Return a path without links.
 
         Raises:
-            OSError: the path cannot be resolved.
             ValueError: the path is invalid.
         """
-        found = os.path.realpath(path)
+        found = real_path(path)
         if self.fingerprints is not None:
             self.record(self.fingerprints.real_paths, path, found)
         return found

@@ -12,7 +12,7 @@ from prowess.findings import Severity
 from prowess.hosts import DEFAULT_HOST, host_names, load_host, raw_value
 
 from ._commands import OK
-from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
+from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser, require_paths
 from ._output import display_path, format_table, pluralize, print_findings, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Print the skills of one host, or the matrix."""
+    require_paths(args, "cwd", "home", "role")
     hosts = args.host or []
     args.host = None
     if len(hosts) == 1 and not args.all:

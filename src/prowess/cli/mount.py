@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import SKILL_FILE
+from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.catalog import REACHABLE
@@ -241,5 +241,5 @@ def _matching_names(args: Namespace, text: str, records: Sequence[RecordedMount]
             source = os.fspath(_mount_by_name(_prowess_catalog(args), skill, None).source)
         except SkillError:
             return []
-    real = os.path.realpath(source)
-    return [record.name for record in records if source == record.source or real == os.path.realpath(record.source)]
+    real = real_path(source)
+    return [record.name for record in records if source == record.source or real == real_path(record.source)]

@@ -57,7 +57,15 @@ def run(args: argparse.Namespace) -> int:
         f"{pluralize(len(result.shown), 'skill')}{shortened}{omitted}; "
         f"{result.chars:,} characters, about {result.tokens:,} tokens"
     )
+    if result.omitted and not result.shown and budget is not None:
+        _print_budget_hint(args, unit)
     return OK
+
+
+def _print_budget_hint(args: argparse.Namespace, unit: str) -> None:
+    whole = render(catalog_from_args(args), format=args.format, levels=_parse_levels(args.level))
+    size = f"{whole.tokens:,} tokens" if unit == "tokens" else f"{whole.chars:,} characters"
+    print_stderr(f"\nhint: use a larger `--budget`; the whole catalog takes {size}")
 
 
 def _parse_budget(text: str | None) -> tuple[int | None, str]:

@@ -40,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
         return OK
     if part.text:
         print_untrusted_text(part.text)
+    if offset and offset >= part.size:
+        print_stderr(f"nothing to read at `--offset {offset}`: the file has {part.size:,} bytes")
     if part.next_offset is not None:
         print_stderr(f"the file has {part.size:,} bytes; continue with `--offset {part.next_offset}`")
     return OK

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 
+from prowess._internal.fs import open_fd, write_all
 from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import describe_os_error, neutral
 from prowess.errors import ConfigError
@@ -101,8 +103,13 @@ def _write_junit(path: str, data: bytes) -> None:
         ConfigError: the file cannot be written.
     """
     try:
-        with open(path, "wb") as file:
-            file.write(data)
+        # Without O_NONBLOCK, opening a FIFO without a reader never ends.
+        with open_fd(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666) as fd:
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                os.ftruncate(fd, 0)
+            elif hasattr(os, "set_blocking"):
+                os.set_blocking(fd, True)
+            write_all(fd, data)
     except OSError as error:
         message = f"cannot write the report: {neutral(path)}: {describe_os_error(error)}"
         raise ConfigError(message, hint="name another file") from None

@@ -14,6 +14,7 @@ import re
 from contextlib import contextmanager
 from time import gmtime, strftime
 
+from prowess._internal.files import real_path
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.catalog import State
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
@@ -237,7 +238,7 @@ def _find_by_text(trusted: TrustedSkills, reference: str) -> TrustedSkills:
     if not found and "\0" not in reference:
         path = os.path.abspath(reference)
         path = os.path.dirname(path) if os.path.basename(path).lower() == "skill.md" else path
-        folders = (path, os.path.realpath(path))
+        folders = (path, real_path(path))
         found = [skill for skill in trusted if skill.path in folders]
     if not found and prefix:
         found = [skill for skill in trusted if skill.digest.startswith(f"trust1:{prefix[1]}")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import SKILL_FILE
+from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.text import normalize_name
 
 __all__ = ["SkillFolders"]
@@ -25,7 +25,7 @@ class SkillFolders:
         belongs to a skill also if it is a link into one.
         """
         shown = os.path.abspath(os.fspath(path))
-        return self._containing_skill(shown) or self._containing_skill(os.path.realpath(shown))
+        return self._containing_skill(shown) or self._containing_skill(real_path(shown))
 
     def _containing_skill(self, path: str) -> str | None:
         if path not in self._known:
