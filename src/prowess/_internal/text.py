@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = [
+    "FIRST_CHARACTERS",
     "INVISIBLE_CHARACTERS",
     "PATH_LIMIT",
     "character_width",
@@ -21,7 +22,9 @@ __all__ = [
     "describe_os_error",
     "did_you_mean",
     "display_width",
+    "fold_lookalikes",
     "hidden_characters",
+    "may_begin_special_token",
     "nearest_names",
     "neutral",
     "normalize_name",
@@ -141,6 +144,37 @@ def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
     """Return a hint for an unknown name: the most similar one, or the text `otherwise` if none is similar."""
     near = nearest_names(name, names)
     return f"did you mean {quoted(near[0])}?" if near else otherwise
+
+
+class _LookalikeTable(dict[int, str]):
+    """Map characters to the ones they look like: full-width and other forms of a letter to that letter."""
+
+    def __missing__(self, number: int) -> str:
+        import unicodedata
+
+        folded = unicodedata.normalize("NFKC", chr(number)).lower()
+        # One character for one, so that positions stay the same.
+        self[number] = folded if len(folded) == 1 else chr(number)
+        return self[number]
+
+
+_LOOKALIKES = _LookalikeTable()
+
+
+def fold_lookalikes(text: str) -> str:
+    """Return a text of the same length with lower case letters, and full-width and other forms as plain characters."""
+    return text.lower() if text.isascii() else text.translate(_LOOKALIKES)
+
+
+FIRST_CHARACTERS = "<[\n\uff1c\ufe64\uff3b\ufe47"
+"""The characters with which a special token of a language model may begin; see `special_tokens`."""
+
+
+def may_begin_special_token(text: str) -> bool:
+    """Return whether a text has one of `FIRST_CHARACTERS`, which is much faster than to look for tokens."""
+    if text.isascii():
+        return "<" in text or "[" in text or "\n" in text
+    return any(character in text for character in FIRST_CHARACTERS)
 
 
 def normalize_name(name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 
+from prowess._internal.special_tokens import may_have_special_token
 from prowess.findings import CODES
 from prowess.skill import (
     MAX_COMPATIBILITY,
@@ -42,7 +43,7 @@ __all__ = ["LazyEntries", "has_simple_fields"]
 _UNCHECKED_CODES = frozenset(
     code
     for code in CODES
-    if code in ("name-not-folder", "name-reserved")
+    if code in ("name-not-folder", "name-reserved", "special-token")
     or code.startswith(("description-", "license-", "compatibility-", "metadata-", "allowed-tools-", "field-"))
 ) - {"description-missing", "description-empty", "description-not-text", "description-type"}
 """The only codes of findings that a skill of the fast path can have."""
@@ -200,6 +201,7 @@ def has_simple_fields(front: bytes) -> bool:
         and tools.lower() not in YAML_LITERALS
         and ("metadata" not in table or b"\nmetadata:\n  " in front)
         and b"\n  - " not in front
+        and not may_have_special_token(front)
     )
 
 

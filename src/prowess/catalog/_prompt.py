@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import neutral, without_hidden
+from prowess._internal.text import may_begin_special_token, neutral, without_hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -215,20 +215,39 @@ def _write_xml(entries: Sequence[Entry], plan: Sequence[int]) -> str:
 
 
 _match_plain_ascii = re.compile(
-    r"[!#-%'-;=?-~]+\n[!#-%'-;=?-~]+\n(?:[!#-%'-;=?-~][ !#-%'-;=?-~]*[!#-%'-;=?-~])?"
+    r"[!#-%'-;=?-Z\\-~]+\n[!#-%'-;=?-Z\\-~]+\n(?:[!#-%'-;=?-Z\\-~][ !#-%'-;=?-Z\\-~]*[!#-%'-;=?-Z\\-~])?"
 ).fullmatch
-"""A name, a path and a description in printable ASCII, without XML's special characters or blanks around them."""
+"""A name, a path and a description in printable ASCII, without characters to escape or blanks around them."""
+
+
+def _escape_tokens(text: str, escape: Callable[[str], str] | None = None) -> str:
+    """Break what is left of the special tokens of language models; the text parses back to the same."""
+    if not may_begin_special_token(text):
+        return text
+    from prowess._internal.special_tokens import escape_special_tokens, html_entity
+
+    return escape_special_tokens(text, escape or html_entity)
 
 
 def _xml_text(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    return _escape_tokens(text)
 
 
 _MARKDOWN_SPECIALS = re.compile(r"([\\`*_\[\]<>#|~&])")
 
 
 def _markdown_text(text: str) -> str:
-    return _MARKDOWN_SPECIALS.sub(r"\\\1", text)
+    escaped = _MARKDOWN_SPECIALS.sub(r"\\\1", text)
+    return escaped if len(escaped) == len(text) and text.isascii() else _escape_tokens(escaped)
+
+
+def _json_text(value: object) -> str:
+    import json
+
+    # No token begins with the first bracket, which opens a list. Mostly there is no other one.
+    start, bracket, rest = json.dumps(value, ensure_ascii=False).partition("[")
+    return start + bracket + _escape_tokens(rest, lambda character: f"\\u{ord(character):04x}")
 
 
 def _write_markdown(entries: Sequence[Entry], plan: Sequence[int]) -> str:
@@ -246,8 +265,6 @@ def _write_markdown(entries: Sequence[Entry], plan: Sequence[int]) -> str:
 
 
 def _write_json(entries: Sequence[Entry], plan: Sequence[int]) -> str:
-    import json
-
     skills = []
     for entry, level in zip(entries, plan, strict=True):
         if level:
@@ -258,7 +275,7 @@ def _write_json(entries: Sequence[Entry], plan: Sequence[int]) -> str:
         return ""
     note = _omission_note(entries, plan)
     notes = {"note": note} if note else {}
-    return json.dumps({"available_skills": skills, **notes}, ensure_ascii=False) + "\n"
+    return _json_text({"available_skills": skills, **notes}) + "\n"
 
 
 _WRITERS: Mapping[str, Writer] = {"xml": _write_xml, "markdown": _write_markdown, "json": _write_json}

@@ -12,7 +12,8 @@ import re
 
 from prowess._internal.files import MAX_SKILL_FILES, skill_digest, skill_files
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import INVISIBLE_CHARACTERS, neutral, quoted
+from prowess._internal.special_tokens import escape_special_tokens
+from prowess._internal.text import INVISIBLE_CHARACTERS, fold_lookalikes, neutral, quoted
 from prowess.errors import ActivationError
 from prowess.findings import Finding, Severity
 
@@ -151,38 +152,24 @@ def _tag_pattern(*tags: str) -> str:
 _TAG_PATTERN = _tag_pattern(*_TAGS)
 
 
-class _LookalikeTable(dict[int, str]):
-    """Map characters to the ones they look like: full-width and other forms of a letter to that letter."""
-
-    def __missing__(self, number: int) -> str:
-        import unicodedata
-
-        folded = unicodedata.normalize("NFKC", chr(number)).lower()
-        # One character for one, so that positions stay the same.
-        self[number] = folded if len(folded) == 1 else chr(number)
-        return self[number]
-
-
-_LOOKALIKES = _LookalikeTable()
-
-
 def escape_tags(text: str, *tags: str) -> str:
     """Escape the tags in an untrusted text that would open or close a block of ours, however they are disguised.
 
     Whatever looks like a tag counts: in any case, with blanks or hidden characters in it, in full-width characters.
+    Special tokens of language models are escaped too.
 
     Args:
         text: the text.
         tags: further tags to escape.
     """
-    folded = text if text.isascii() else text.translate(_LOOKALIKES)
+    folded = fold_lookalikes(text)
     if "<" not in folded:
-        return text
+        return escape_special_tokens(text)
     parts, position = [], 0
-    for match in re.finditer(_tag_pattern(*_TAGS, *tags) if tags else _TAG_PATTERN, folded, flags=re.IGNORECASE):
+    for match in re.finditer(_tag_pattern(*_TAGS, *tags) if tags else _TAG_PATTERN, folded):
         parts += [text[position : match.start()], "&lt;"]
         position = match.end()
-    return "".join([*parts, text[position:]])
+    return escape_special_tokens("".join([*parts, text[position:]]))
 
 
 def _escape_attribute(text: str) -> str:

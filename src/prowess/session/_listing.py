@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from prowess._internal.frozen import Frozen
+from prowess._internal.special_tokens import has_special_token
 from prowess._internal.text import without_hidden
 from prowess.catalog import Prompt, estimate_tokens, render
 from prowess.errors import ConfigError
@@ -78,6 +79,8 @@ def write_listing(
         import json
 
         names = [without_hidden(entry.name) for entry in catalog.skills if entry.state in MODEL_STATES]
+        # A name cannot be written in another form here, and no honest one has such a token.
+        names = [name for name in names if not has_special_token(name)]
         listed = tuple(dict.fromkeys(names))
         size = measure(text + json.dumps(listed, ensure_ascii=False))
         return Listing(text=text, prompt=whole, names=listed if limit is None or size <= limit else None)

@@ -6,6 +6,7 @@ A tool never raises: an error becomes text for the model, and the conversation c
 from __future__ import annotations
 
 from prowess._internal.frozen import Frozen
+from prowess._internal.special_tokens import escape_special_tokens
 from prowess._internal.text import neutral, quoted
 from prowess.errors import ProwessError
 
@@ -79,9 +80,10 @@ def read_tool(read: Callable[[str, str, int, int | None], FileText]) -> Tool:
 
     def call(name: str, path: str, offset: int = 0, limit: int | None = None) -> str:
         part = read(name, path, offset, limit)
+        text = escape_special_tokens(part.text)
         if part.next_offset is None:
-            return part.text
-        return f"{part.text}\n[{part.size:,} bytes in all; read on with offset {part.next_offset}]"
+            return text
+        return f"{text}\n[{part.size:,} bytes in all; read on with offset {part.next_offset}]"
 
     return _make_tool(
         name="read_skill_file",

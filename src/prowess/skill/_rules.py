@@ -15,6 +15,7 @@ from prowess._internal.text import hidden_characters, quoted
 from prowess.findings import Finding, finding
 
 from ._skill import FIELDS, SPEC_FIELDS, Skill
+from ._token_rules import check_special_tokens
 
 __all__ = [
     "MAX_COMPATIBILITY",
@@ -48,6 +49,7 @@ def check_skill(skill: Skill) -> tuple[Finding, ...]:
         *_check_description(skill),
         *_limit_per_code(_check_optional_fields(skill)),
         *_limit_per_code(_check_unknown_fields(skill)),
+        *_limit_per_code(check_special_tokens(skill)),
     )
 
 

@@ -1,0 +1,88 @@
+"""Find the tokens in a text with which the templates of language models mark turns, such as `<|im_end|>`.
+
+A tokenizer may read such a token in a text of another person as the end of that text. `escape_special_tokens` writes
+its first character in another form, so that none is left and a reader still sees what was meant. Tokens are found in
+any case, in full-width characters, and with hidden characters in them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from .text import FIRST_CHARACTERS, INVISIBLE_CHARACTERS, fold_lookalikes, may_begin_special_token
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["escape_special_tokens", "find_special_tokens", "has_special_token", "html_entity", "may_have_special_token"]
+
+_HIDDEN = rf"[{INVISIBLE_CHARACTERS}\x00-\x08\x0e-\x1f\u200c\u200d\ufe00-\ufe0f]*"
+_TAGS = (
+    "s", "bos", "eos", "pad", "unk", "start_of_turn", "end_of_turn", "start_of_image", "end_of_image", "tool_call",
+    "tool_calls", "tool_response", "function_calls", "function_results",
+)  # fmt: skip
+_BRACKETED = ("inst", "tool_calls", "tool_results", "available_tools", "tool_content", "system_prompt")
+_TURNS = ("human", "assistant")
+
+_FIRST_WIDE_CHARACTERS = tuple(character.encode() for character in FIRST_CHARACTERS[3:])
+
+
+def may_have_special_token(data: bytes) -> bool:
+    """Return whether UTF-8 has a character that begins a token; blank lines, which begin a turn, do not count."""
+    return b"<" in data or b"[" in data or any(character in data for character in _FIRST_WIDE_CHARACTERS)
+
+
+def _any_of(words: tuple[str, ...]) -> str:
+    return "|".join(_HIDDEN.join(map(re.escape, word)) for word in words)
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    """Return the pattern of a token in a folded text, compiled on first use."""
+    slash = rf"(?:/{_HIDDEN})?"
+    name = r"[^\s|<>]{1,64}"
+    return re.compile(
+        rf"<{_HIDDEN}\|{name}(?:\|{_HIDDEN})?>"  # <|im_end|>, <|turn>
+        rf"|<(?!\|){name}\|{_HIDDEN}>"  # <turn|>
+        rf"|<{_HIDDEN}{slash}(?:{_any_of(_TAGS)}){_HIDDEN}>"
+        rf"|<{_HIDDEN}<{_HIDDEN}{slash}{_any_of(('sys',))}{_HIDDEN}>{_HIDDEN}>"
+        rf"|\[{_HIDDEN}{slash}(?:{_any_of(_BRACKETED)}){_HIDDEN}\]"
+        rf"|\n[^\S\n]*\n[^\S\n]*(?:{_any_of(_TURNS)})(?=:)"
+    )
+
+
+def find_special_tokens(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the start and the end of each token in a text."""
+    if may_begin_special_token(text):
+        for match in _pattern().finditer(fold_lookalikes(text)):
+            yield match.span()
+
+
+def has_special_token(text: str) -> bool:
+    """Return whether there is a token in a text."""
+    return next(find_special_tokens(text), None) is not None
+
+
+def html_entity(character: str) -> str:
+    """Return a character as an entity of HTML."""
+    return "&lt;" if character == "<" else f"&#{ord(character)};"
+
+
+def escape_special_tokens(text: str, escape: Callable[[str], str] = html_entity) -> str:
+    """Return a text without tokens: one character of each is written in another form.
+
+    Args:
+        text: the text.
+        escape: returns the other form of a character; by default an entity of HTML.
+    """
+    if not may_begin_special_token(text):
+        return text
+    parts, position = [], 0
+    for start, end in find_special_tokens(text):
+        # A turn keeps its blank line: its colon is written in the other form.
+        at = end if text[start] == "\n" else start
+        parts += [text[position:at], escape(text[at])]
+        position = at + 1
+    return "".join([*parts, text[position:]]) if parts else text
