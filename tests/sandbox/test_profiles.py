@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prowess.sandbox import NetworkRules
 from prowess.sandbox._profiles import Confinement, seatbelt_profile
+from prowess.sandbox._proxy_settings import PORT_PLACEHOLDER
 from prowess.sandbox._runtime import runtime_folder
 from support.commands import run_python, run_shell
 
@@ -67,24 +69,27 @@ def test_a_readable_link_can_be_read_with_its_target(bwrap: str, tmp_path: Path)
 
 
 def test_there_is_no_network_unless_it_is_allowed(bwrap: str, tmp_path: Path) -> None:
-    """Not even the loopback of the caller."""
+    """Not even the loopback of the caller; with the network a proxy is the only way out."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         code = (
             f"import socket\nfor at in (('127.0.0.1', {port}), ('192.0.2.1', 80)):\n try:\n"
             "  socket.create_connection(at, 1); print('open')\n except OSError as error: print(type(error).__name__)"
         )
-        assert run_python(code, tmp_path, sandbox=bwrap).stdout == b"ConnectionRefusedError\nOSError\n"
-        assert run_python(code, tmp_path, sandbox=bwrap, network=True).stdout.startswith(b"open\n")
+        for network in (False, True, NetworkRules(allow_private=True)):
+            done = run_python(code, tmp_path, sandbox=bwrap, network=network)
+            assert done.stdout == b"ConnectionRefusedError\nOSError\n"
 
 
 def test_an_abstract_socket_of_the_caller_cannot_be_reached(bwrap: str, tmp_path: Path) -> None:
-    """Such sockets are in no folder, but in the network."""
+    """Such sockets are in no folder, but in the network: not the one of the command, even if it has one."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("\0prowess-66607")
         server.listen()
         code = "import socket; socket.socket(socket.AF_UNIX).connect('\\0prowess-66607')"
-        assert b"ConnectionRefusedError" in run_python(code, tmp_path, sandbox=bwrap, unix_sockets=()).stderr
+        for network in (False, True, NetworkRules(allow_private=True)):
+            done = run_python(code, tmp_path, sandbox=bwrap, network=network, unix_sockets=())
+            assert b"ConnectionRefusedError" in done.stderr
         assert b"Address family not supported" in run_python(code, tmp_path, sandbox=bwrap).stderr
         assert run_python(code, tmp_path, sandbox="none").exit_code == 0
 
@@ -163,7 +168,10 @@ def test_the_profile_of_seatbelt(tmp_path: Path) -> None:
     real = os.path.realpath(tmp_path)
     assert profile.startswith("(version 1)\n(deny default)\n")
     assert f'(allow file-write* (subpath "{real}/a\\"b"))\n' in profile
-    assert "network" not in profile
+    assert "(allow network" not in profile
     assert profile.count("(") == profile.count(")")
-    assert "(allow network*)\n" in seatbelt_profile(confinement.with_changes(network=True))
+    with_network = seatbelt_profile(confinement.with_changes(network=True))
+    assert [line for line in with_network.splitlines() if "(allow network" in line] == [
+        f'(allow network-outbound (remote ip "localhost:{PORT_PLACEHOLDER}"))'
+    ]
     assert "file-write*" not in seatbelt_profile(confinement.with_changes(writable=()))

@@ -163,6 +163,7 @@ def _probe(backend: Backend) -> None:
         "cwd": b"/",
         "stdin": b"",
         "bwrap_files": files,
+        "network": None,
         "limits": {"core": 0},
         "timeout": _PROBE_TIMEOUT,
         "output": 4096,

@@ -18,13 +18,16 @@ from time import sleep
 
 from prowess._internal.fs import write_all
 
-from ._processes import count_tasks
+from ._processes import count_tasks, kill
+from ._proxy_settings import PORT_PLACEHOLDER, PROXY_VARIABLES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from ._messages import Request
+    from ._proxy_process import ProxyProcess
 
 __all__ = ["LIMITS", "Launch"]
 
@@ -59,6 +62,9 @@ class Launch:
         self._descriptors: dict[int, int] = {}
         """Numbers that descriptors of bwrap have there, to ours."""
         self._info_fd = self._block_fd = -1
+        self.proxy: ProxyProcess | None = None
+        self.network_error = ""
+        """Why there is no proxy although the command needs one: it is not started then."""
 
     def spawn(self, streams: Mapping[int, int]) -> int:
         """Start the program, and return its process number.
@@ -74,6 +80,8 @@ class Launch:
         if request["bwrap_files"]:
             self._prepare_gate(request["bwrap_files"])
             argv = [*argv[:3], *_GATE_ARGUMENTS, *argv[3:]]
+        elif request["network"] is not None:
+            argv = self._with_port(argv, self._start_proxy(request["network"]))
         os.chdir(request["cwd"])
         old_limits = {LIMITS[name]: resource.getrlimit(LIMITS[name]) for name in request["limits"]}
         for name, value in request["limits"].items():
@@ -120,11 +128,39 @@ class Launch:
             pid = int(digits[: len(digits) - len(digits.lstrip(b"0123456789"))] or b"0")
             if pid:
                 _set_limits(pid, self._limits)
+                self._start_proxy_inside(pid)
             with suppress(OSError):
                 os.write(self._block_fd, b"go")
         finally:
             os.close(self._info_fd)
             os.close(self._block_fd)
+
+    def _start_proxy_inside(self, pid: int) -> None:
+        """Start the proxy that the command needs; without it, end the command before it starts."""
+        if self._request["network"] is not None:
+            try:
+                self._start_proxy(self._request["network"], pid)
+            except OSError as error:
+                self.network_error = str(error)
+                kill(pid)
+
+    def _start_proxy(self, rules: Mapping[str, Any], pid: int = 0) -> int:
+        """Start a proxy and return its port.
+
+        Raises:
+            OSError: it cannot be started.
+        """
+        # Only commands with the network pay for loading it.
+        from ._proxy_process import ProxyProcess
+
+        self.proxy = ProxyProcess(rules, pid)
+        return self.proxy.port
+
+    def _with_port(self, argv: list[bytes], port: int) -> list[bytes]:
+        """Put the port of the proxy into the profile of sandbox-exec and into the environment; return the arguments."""
+        env, old, new = self._request["env"], PORT_PLACEHOLDER.encode(), str(port).encode()
+        env.update({name: value.replace(old, new) for name, value in env.items() if name.decode() in PROXY_VARIABLES})
+        return [*argv[:2], argv[2].replace(old, new), *argv[3:]]
 
 
 def _spawn(path: bytes, argv: list[bytes], env: dict[bytes, bytes], descriptors: Mapping[int, int]) -> int:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         stdin: bytes
         bwrap_files: dict[int, bytes]
         """What bwrap reads from its descriptors; empty without bwrap."""
+        network: dict[str, Any] | None
+        """The fields of `NetworkRules` for its proxy; `None` for no proxy."""
         limits: dict[str, int]
         """By the names in `_launch.LIMITS`."""
         timeout: float
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
         error: int
         """The error number of the system if the command could not be started, else 0."""
+        network_error: str
+        """Why the command was not given the network; empty if it was, or needed none."""
         status: int
         """Its exit code; below 0 the number of the signal that ended it."""
         timed_out: bool

@@ -77,6 +77,11 @@ class NetworkRules(Frozen):
     private_hint: str = _PRIVATE_HINT
     """What the user can do about an address that is not public."""
 
+    def as_fields(self) -> dict[str, object]:
+        """Return the fields by their names, for another process."""
+        names = ("allowed", "blocked", "named", "allow_private", "private_hint")
+        return {name: getattr(self, name) for name in names}
+
     def refusal(self, host: str, port: int) -> Refusal | None:
         """Return why a host may not be reached, before its name is looked up; `None` if it may.
 

@@ -14,12 +14,14 @@ import signal
 from contextlib import suppress
 from time import monotonic
 
+from ._captured_stream import CapturedStream
 from ._launch import Launch
 from ._processes import child_pids, kill, list_processes, terminate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._messages import Reply, Request
+    from ._proxy_process import ProxyProcess
 
 __all__ = ["CallerGoneError", "ProcessTree"]
 
@@ -29,38 +31,12 @@ SETTLE_TIMEOUT = 0.05
 """Seconds in which what a command left running may end, as the reader of its output does."""
 KILL_TIMEOUT = 1.9
 """Seconds after the end or the timeout of a command in which all must be gone; what stays waits for a dead disk."""
-_CHUNK = 65536
 _USUAL_PRIORITY = os.getpriority(os.PRIO_PROCESS, 0)
 _HIGH_PRIORITY = -20
 
 
 class CallerGoneError(Exception):
     """The process that waits for the reply is gone."""
-
-
-class _CapturedStream:
-    """The beginning of what comes out of a pipe, and its size."""
-
-    def __init__(self, fd: int, capacity: int) -> None:
-        self.fd, self.size = fd, 0
-        self._parts: list[bytes] = []
-        self._capacity = capacity
-        os.set_blocking(fd, False)
-
-    def read_available(self) -> bool | None:
-        """Read what is available; return False at the end, `None` if nothing is available now."""
-        try:
-            part = os.read(self.fd, _CHUNK)
-        except BlockingIOError:
-            return None
-        self.size += len(part)
-        if self._capacity > 0 and part:
-            self._parts.append(part[: self._capacity])
-            self._capacity -= len(part)
-        return bool(part)
-
-    def head(self) -> bytes:
-        return b"".join(self._parts)
 
 
 class ProcessTree:
@@ -78,10 +54,12 @@ class ProcessTree:
         self._exit_status: int | None = None
         self._no_children = True
         self._uses_bwrap = False
-        self._streams: dict[int, _CapturedStream] = {}
+        self._streams: dict[int, CapturedStream] = {}
         self._input_fd = -1
         self._unsent_input = memoryview(b"")
         self._poll = select.poll()
+        self._proxy: ProxyProcess | None = None
+        self._network_error = ""
 
     def run(self, request: Request) -> Reply:
         """Start a command and return how it ended.
@@ -95,12 +73,15 @@ class ProcessTree:
                 self._start(request)
             except (OSError, ValueError) as error:
                 return _reply(error=getattr(error, "errno", None) or errno.EINVAL)
+            if self._network_error:
+                return _reply(network_error=self._network_error, has_survivors=not self.end())
             timed_out = not self._serve_until(start + request["timeout"])
+            self._end_proxy()
             deadline = monotonic() + KILL_TIMEOUT
             killed = self._end_after_timeout() if timed_out else self._settle()
             all_ended = self.end(deadline)
             for stream in self._streams.values():
-                _drain(stream)
+                stream.drain()
             stdout, stderr = self._streams.values()
             return _reply(
                 status=self._exit_status or 0,
@@ -136,13 +117,14 @@ class ProcessTree:
                 self._write_input()
             for number in (1, 2):
                 ours, streams[number] = os.pipe()
-                self._streams[ours] = _CapturedStream(ours, request["output"])
+                self._streams[ours] = CapturedStream(ours, request["output"])
             self._command_pid = launch.spawn(streams)
             self._no_children = False
         finally:
             for fd in streams.values():
                 os.close(fd)
             launch.finish()
+            self._proxy, self._network_error = launch.proxy, launch.network_error
         for fd in (*self._streams, self._wakeup_fd, self._request_fd):
             self._poll.register(fd, select.POLLIN)
 
@@ -202,6 +184,9 @@ class ProcessTree:
                     return False
                 if pid == self._command_pid:
                     self._exit_status = os.waitstatus_to_exitcode(status)
+                elif self._proxy is not None and pid == self._proxy.pid:
+                    self._proxy.end()
+                    self._proxy = None
         except ChildProcessError:
             self._no_children = True
             # Only if another process took the status of the command.
@@ -209,6 +194,12 @@ class ProcessTree:
         return True
 
     # ── ending ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _end_proxy(self) -> None:
+        """Close the command's way to the network; what is left of the command is about to end."""
+        if self._proxy is not None:
+            kill(self._proxy.pid)
+            self._proxy.end()
 
     def _end_after_timeout(self) -> int:
         """Ask all processes to end, and wait a moment; return how many there are besides the command."""
@@ -238,6 +229,7 @@ class ProcessTree:
 
     def end(self, deadline: float | None = None) -> bool:
         """Kill until nothing is left; return False if something is left at the deadline."""
+        self._end_proxy()
         if self._command_pid and self._exit_status is None and not self._is_subreaper:
             self._kill_group()
         if self._reap():
@@ -287,6 +279,7 @@ class ProcessTree:
         return descendants
 
     def _close(self) -> None:
+        self._end_proxy()
         for fd in (*self._streams, *((self._input_fd,) if self._input_fd >= 0 else ())):
             os.close(fd)
         self._input_fd = -1
@@ -303,16 +296,10 @@ def _kill_with_groups(pids: set[int]) -> None:
     for pid in pids:
         with suppress(OSError):
             groups.add(os.getpgid(pid))
-    for group in groups:
+    # The proxy may not have left the group of this process yet.
+    for group in groups - {os.getpgrp()}:
         with suppress(OSError):
             os.killpg(group, signal.SIGKILL)
-
-
-def _drain(stream: _CapturedStream) -> None:
-    """Read the rest of a pipe; a process that escaped may still have its other end and write on."""
-    for _ in range(64):
-        if not stream.read_available():
-            break
 
 
 def _set_priority(value: int) -> None:
@@ -324,6 +311,7 @@ def _set_priority(value: int) -> None:
 def _reply(
     *,
     error: int = 0,
+    network_error: str = "",
     status: int = 0,
     timed_out: bool = False,
     stdout: bytes = b"",
@@ -335,6 +323,7 @@ def _reply(
 ) -> Reply:
     return {
         "error": error,
+        "network_error": network_error,
         "status": status,
         "timed_out": timed_out,
         "stdout": stdout,

@@ -12,6 +12,7 @@ from functools import cache
 
 from prowess._internal.frozen import Frozen
 
+from ._proxy_settings import PORT_PLACEHOLDER
 from ._runtime import runtime_folder
 from ._sockets import sockets_below, sockets_of_python
 
@@ -30,7 +31,7 @@ _ETC_FILES = (
     *("fonts", "magic", "static"),
 )
 """What programs read in `/etc` and what is not secret."""
-_ETC_NETWORK_FILES = ("resolv.conf", "services", "protocols", "gai.conf", "host.conf")
+_ETC_NETWORK_FILES = ("services", "protocols")
 _GENERATED_ETC_FILES = ("passwd", "group", "hosts")
 _MAC_SYSTEM = (
     *("/usr", "/bin", "/sbin", "/System", "/Library/Apple", "/Library/Developer/CommandLineTools", "/private/etc/ssl"),
@@ -42,7 +43,7 @@ _MAC_SERVICES = (
     "com.apple.system.logger",
     "com.apple.system.notification_center",
 )
-_MAC_NETWORK = ("com.apple.dnssd.service", "com.apple.SystemConfiguration.configd", "com.apple.trustd.agent")
+_MAC_NETWORK = ("com.apple.SystemConfiguration.configd", "com.apple.trustd.agent")
 
 
 class Confinement(Frozen):
@@ -55,7 +56,7 @@ class Confinement(Frozen):
     """Files and folders besides those of the system; `cwd` is readable only if it is in these or in `writable`."""
     writable: tuple[str, ...]
     network: bool
-    """Whether the command uses the caller's network."""
+    """Whether the command may reach a proxy of Prowess; nothing leads to the network but that."""
     unix_sockets: tuple[str, ...] | None = None
     """The sockets it can reach by a path; `None` if it may not use Unix sockets at all."""
 
@@ -70,13 +71,11 @@ def bwrap_arguments(confinement: Confinement) -> list[str]:
         *_system_arguments(),
     ]
     if confinement.network:
-        words.append("--share-net")
         for name in _ETC_NETWORK_FILES:
             words += ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
     runtime = runtime_folder()
     for name in _GENERATED_ETC_FILES:
-        is_real = name == "hosts" and confinement.network and os.path.exists("/etc/hosts")
-        words += ("--ro-bind", f"/etc/{name}" if is_real else f"{runtime}/etc/{name}", f"/etc/{name}")
+        words += ("--ro-bind", f"{runtime}/etc/{name}", f"/etc/{name}")
     mounts = dict.fromkeys((runtime, *_python_folders(), *_with_real_paths(confinement.readable)), "--ro-bind")
     mounts.update(dict.fromkeys(_with_real_paths(confinement.writable), "--bind"))
     # A folder is mounted before what is inside it.
@@ -178,8 +177,8 @@ def seatbelt_profile(confinement: Confinement) -> str:
     if write:
         lines.append(_allow_rule("file-write*", "subpath", tuple(write)))
     if confinement.network:
-        lines += ["(allow network*)", "(allow system-socket)", _allow_rule("mach-lookup", "global-name", _MAC_NETWORK)]
-        lines.append(_allow_rule("file-read*", "literal", ("/private/etc/hosts", "/private/etc/resolv.conf")))
+        lines += [_allow_rule("network-outbound", "remote ip", (f"localhost:{PORT_PLACEHOLDER}",))]
+        lines += ["(allow system-socket)", _allow_rule("mach-lookup", "global-name", _MAC_NETWORK)]
     return "\n".join((*lines, ""))
 
 

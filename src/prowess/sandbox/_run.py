@@ -19,6 +19,7 @@ from ._arguments import check_argv, check_env, check_input, existing_folder, exi
 from ._backends import Backend, find_backend, forget_probe
 from ._limits import Limits, system_limits
 from ._profiles import Confinement
+from ._proxy_settings import proxy_variables
 from ._runtime import make_temp_folder, runtime_folder
 from ._sockets import check_sockets
 from ._supervisors import run_supervised
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ._messages import Reply, Request
+    from ._network_rules import NetworkRules
 
     Path = str | os.PathLike[str]
 
@@ -74,7 +76,7 @@ def run(
     limits: Limits | None = None,
     readable: Iterable[Path] = (),
     writable: Iterable[Path] = (),
-    network: bool = False,
+    network: bool | NetworkRules = False,
     sandbox: str | Backend = "auto",
     trusted: bool = False,
     scratch: Path | None = None,
@@ -94,7 +96,8 @@ def run(
         limits: `Limits()` if `None`.
         readable: files and folders that a sandbox lets it read.
         writable: files and folders that a sandbox lets it change.
-        network: whether a sandbox lets it use the network.
+        network: the hosts that a sandbox lets it reach, through a proxy that its variables name; `True` for all public
+            ones. Without a sandbox nothing limits the network.
         sandbox: one of `CHOICES`, or what `find_backend` returned.
         trusted: the user allowed the command to run: `auto` then runs it even if no sandbox is available.
         scratch: a folder it can change, for its home and temporary files; `None` for a new one, removed afterwards.
@@ -118,11 +121,19 @@ def run(
         if python:
             variables["PATH"] = f"{runtime_folder()}/bin:{variables['PATH']}"
         write = (scratch_folder, *write)
+        proxy_rules, proxy_settings = _network(network, backend.name)
+        variables |= proxy_settings
         confinement = Confinement(
-            cwd=folder, env=variables, readable=read, writable=write, network=network, unix_sockets=sockets
+            cwd=folder, env=variables, readable=read, writable=write, network=bool(network), unix_sockets=sockets
         )
         request = _request(backend, confinement, words, scratch_folder)
-        request |= {"stdin": data, "limits": numbers, "timeout": float(limits.timeout), "output": limits.output}
+        request |= {
+            "stdin": data,
+            "network": proxy_rules,
+            "limits": numbers,
+            "timeout": float(limits.timeout),
+            "output": limits.output,
+        }
         reply = run_supervised(request, b"HOME=" + os.fsencode(scratch_folder) + b"\0")
     finally:
         if scratch is None:
@@ -151,10 +162,21 @@ def _request(backend: Backend, confinement: Confinement, words: list[str], scrat
         "cwd": os.fsencode(cwd),
         "stdin": b"",
         "bwrap_files": bwrap_files,
+        "network": None,
         "limits": {},
         "timeout": 0.0,
         "output": 0,
     }
+
+
+def _network(network: bool | NetworkRules, backend: str) -> tuple[dict[str, object] | None, dict[str, str]]:
+    """Return the rules for the proxy of a command, `None` for no proxy, and the variables that name it."""
+    if not network or backend == "none":
+        return None, {}
+    from ._network_rules import NetworkRules
+
+    rules = NetworkRules() if network is True else network
+    return rules.as_fields(), proxy_variables(rules, backend)
 
 
 def _result(name: str, backend: Backend, reply: Reply) -> Result:
@@ -164,6 +186,9 @@ def _result(name: str, backend: Backend, reply: Reply) -> Result:
         SandboxError: it was never started, or could not be ended.
     """
     status, timed_out, stdout, stderr = reply["status"], reply["timed_out"], reply["stdout"], reply["stderr"]
+    if reason := reply["network_error"]:
+        hint = "allow bubblewrap to create user namespaces, or run it without the network"
+        raise SandboxError(f"{quoted(name)} cannot be given the network: {reason}", hint=hint)
     if error := reply["error"]:
         hint = _START_HINTS.get(error, "check whether it runs in a terminal")
         raise SandboxError(f"{quoted(name)} cannot be started: {os.strerror(error).lower()}", hint=hint)

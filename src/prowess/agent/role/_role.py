@@ -176,7 +176,9 @@ _SECURITY_FIELDS: FieldTable = {
         kind="texts", doc="domains that tools may connect to, with their subdomains; empty allows all", default=()
     ),
     "allow_private": FieldSpec(
-        kind="truth", doc="whether a skill's tools may connect to this machine and its network", default=False
+        kind="truth",
+        doc="whether commands and a skill's tools may connect to this machine and its network",
+        default=False,
     ),
     "roots": FieldSpec(kind="texts", doc="the folders that tools may read and write", default=(".",)),
     "unix_sockets": FieldSpec(

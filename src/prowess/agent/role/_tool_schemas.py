@@ -111,7 +111,9 @@ TOOL_FIELDS: Mapping[str, FieldTable] = {
         "timeout_seconds": _TIMEOUT_FIELD,
         "max_output_bytes": _OUTPUT_FIELD,
         "working_dir": FieldSpec(kind="text", doc="the folder that the code can read, relative to the role's folder"),
-        "network": FieldSpec(kind="truth", doc="whether the code has network access", default=False),
+        "network": FieldSpec(
+            kind="truth", doc="whether the code reaches the hosts that the role allows, through a proxy", default=False
+        ),
         "require_confirmation": FieldSpec(kind="truth", doc=_CONFIRMATION_DOC, default=True),
     },
     "script": {
@@ -149,7 +151,9 @@ TOOL_FIELDS: Mapping[str, FieldTable] = {
         ),
         "timeout_seconds": _TIMEOUT_FIELD,
         "max_output_bytes": _OUTPUT_FIELD,
-        "network": FieldSpec(kind="truth", doc="whether the scripts have network access", default=False),
+        "network": FieldSpec(
+            kind="truth", doc="whether the scripts reach the hosts that the role allows, through a proxy", default=False
+        ),
         "require_confirmation": FieldSpec(kind="truth", doc=_CONFIRMATION_DOC, default=False),
     },
 }

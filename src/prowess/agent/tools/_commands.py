@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prowess._internal.frozen import EMPTY
 from prowess._internal.fs import remove_tree
@@ -18,11 +18,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from prowess.agent.policy import ToolContext
+    from prowess.sandbox import NetworkRules
 
-__all__ = ["decode_output", "describe_result", "find_program", "run_command", "scratch_folder", "search_path"]
+__all__ = [
+    "PROXY_NOTE",
+    "command_network",
+    "decode_output",
+    "describe_result",
+    "find_program",
+    "run_command",
+    "scratch_folder",
+    "search_path",
+]
 
 _SYSTEM_PYTHONS = ("python", "python3")
 """Programs that every sandbox provides."""
+PROXY_NOTE = (
+    " Allowed hosts of the network are reached by HTTP and HTTPS, through the proxy that `HTTPS_PROXY` names; it says "
+    "which host it refuses."
+)
+"""For the model, about a command with the network."""
 _RESERVED_BYTES = 1000
 """Bytes of a result that are not for output."""
 
@@ -38,7 +53,7 @@ def run_command(
     stdin: bytes | None = None,
     readable: Sequence[str] = (),
     writable: Sequence[str] = (),
-    network: bool = False,
+    network: bool | NetworkRules = False,
     unix_sockets: bool = False,
     scratch: str | None = None,
 ) -> Result:
@@ -54,7 +69,7 @@ def run_command(
         stdin: the standard input.
         readable: files and folders it can read.
         writable: folders it can change.
-        network: whether it has network access.
+        network: the hosts it can reach.
         unix_sockets: whether it can reach the Unix sockets that the role names; a skill's tool never can.
         scratch: a folder of its own; `None` makes a new one.
 
@@ -84,6 +99,19 @@ def run_command(
         )
     except SandboxError as error:
         raise ToolFailedError(str(error), hint=error.hint) from None
+
+
+def command_network(options: Mapping[str, Any], context: ToolContext) -> bool | NetworkRules:
+    """Return the hosts that a tool's commands can reach; `False` without `network: true`.
+
+    Raises:
+        ConfigError: a domain is invalid.
+    """
+    if not options["network"]:
+        return False
+    from ._network import network_rules  # loads an HTTP client, which most commands do not need
+
+    return network_rules(options, context)
 
 
 def describe_result(done: Result, timeout: float) -> str:

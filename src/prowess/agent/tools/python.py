@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from prowess.agent.policy import ToolFailedError
 
 from ._arguments import Argument, make_agent_tool
-from ._commands import describe_result, run_command, scratch_folder
+from ._commands import PROXY_NOTE, command_network, describe_result, run_command, scratch_folder
 from ._paths import resolve_folder
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     working_dir = options["working_dir"]
     folder = None if working_dir is None else resolve_folder(context, working_dir, "working_dir")
     timeout = options["timeout_seconds"]
+    network = command_network(options, context)
 
     def run_python(code: str) -> str:
         data = code.encode()
@@ -50,17 +51,17 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
                 cwd=folder or scratch,
                 timeout=timeout,
                 max_output_bytes=options["max_output_bytes"],
-                network=options["network"],
+                network=network,
                 unix_sockets=True,
                 scratch=scratch,
             )
         return describe_result(done, timeout)
 
     access = "It can read the folder it starts in, and write only to its home folder. " if folder else ""
-    network = "" if options["network"] else " There is no network."
+    network_note = PROXY_NOTE if network else " There is no network."
     description = (
         f"Run Python code and return what it prints; the value of an expression is not printed. {access}"
-        f"Each call starts without the state of earlier calls.{network}"
+        f"Each call starts without the state of earlier calls.{network_note}"
     )
     argument = Argument("string", "the whole code", needed=True)
     ask = options["require_confirmation"]

@@ -17,7 +17,7 @@ from prowess.agent.policy import ToolFailedError
 from prowess.errors import ConfigError
 
 from ._arguments import Argument, make_agent_tool
-from ._commands import describe_result, find_program, run_command, scratch_folder, search_path
+from ._commands import command_network, describe_result, find_program, run_command, scratch_folder, search_path
 from ._paths import resolve_folder
 from ._script_files import ReadyScript, ScriptFile
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from prowess.agent.policy import AgentTool, ToolContext
+    from prowess.sandbox import NetworkRules
 
 __all__ = ["tools"]
 
@@ -52,7 +53,7 @@ class _Script(Frozen):
     """The command before its path; empty if the script's first line decides."""
     timeout: float
     max_output_bytes: int
-    network: bool
+    network: bool | NetworkRules
 
 
 def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, ...]:
@@ -64,6 +65,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     folder = os.path.realpath(context.skill or context.folder)
     working_dir = options["working_dir"]
     cwd = folder if working_dir is None else resolve_folder(context, working_dir, "working_dir")
+    network = command_network(options, context)
     agent_tools: list[AgentTool] = []
     for config in options["scripts"]:
         name = config["name"]
@@ -80,7 +82,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
             interpreter=_split_interpreter(name, config["interpreter"] or options["interpreter"]),
             timeout=config["timeout_seconds"] or options["timeout_seconds"],
             max_output_bytes=options["max_output_bytes"],
-            network=options["network"],
+            network=network,
         )
         arguments: dict[str, Argument] = {}
         for parameter in config["parameters"]:

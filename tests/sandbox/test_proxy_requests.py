@@ -1,0 +1,139 @@
+"""What the proxy of a command accepts as a request, and what a server gets of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from prowess.sandbox._proxy_requests import ProxyError, parse_head
+
+
+def head(first: str, *headers: str) -> bytes:
+    return "\r\n".join((first, *headers)).encode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("target", "host", "port"),
+    [
+        ("example.com:443", "example.com", 443),
+        ("EXAMPLE.com.:8443", "example.com", 8443),
+        ("[::ffff:127.0.0.1]:22", "::ffff:7f00:1", 22),
+        ("[0:0::1]:1", "::1", 1),
+        ("127.1:443", "127.1", 443),
+        ("xn--bcher-kva.example:443", "xn--bcher-kva.example", 443),
+    ],
+)
+def test_a_tunnel_names_a_host_and_a_port(target: str, host: str, port: int) -> None:
+    """Whether the host is allowed is decided later."""
+    request = parse_head(head(f"CONNECT {target} HTTP/1.1", "Host: other.example", "Proxy-Authorization: Basic x"))
+    assert (request.host.replace("127.0.0.1", "7f00:1"), request.port, request.head) == (host, port, b"")
+    assert request.body_size is None
+
+
+def test_a_server_gets_a_head_that_is_written_anew() -> None:
+    """Without what is for the proxy, and with the host that was checked."""
+    request = parse_head(
+        head(
+            "POST HTTP://Example.com:8080?q=1 HTTP/1.1",
+            "host: EXAMPLE.com:8080",
+            "Connection: keep-alive, X-Secret",
+            "X-Secret: 1",
+            "Proxy-Connection: keep-alive",
+            "Proxy-Authorization: Basic x",
+            "Keep-Alive: timeout=5",
+            "TE: trailers",
+            "Upgrade: websocket",
+            "Content-Length:  3 ",
+            "Accept:  */* ",
+        )
+    )
+    assert (request.host, request.port, request.body_size) == ("example.com", 8080, 3)
+    assert request.head == (
+        b"POST /?q=1 HTTP/1.1\r\nHost: example.com:8080\r\naccept: */*\r\n"
+        b"Content-Length: 3\r\nConnection: close\r\n\r\n"
+    )
+    bare = parse_head(head("GET http://[::1] HTTP/1.0"))
+    assert bare.head == b"GET / HTTP/1.0\r\nHost: [::1]\r\nConnection: close\r\n\r\n"
+    assert bare.body_size == 0
+
+
+def test_connection_cannot_drop_the_length_of_a_body() -> None:
+    """The server would read the body as a second request."""
+    request = parse_head(
+        head("POST http://a.example/ HTTP/1.1", "Connection: Content-Length, Host", "Content-Length: 9")
+    )
+    assert b"\r\nContent-Length: 9\r\n" in request.head
+    assert b"\r\nHost: a.example\r\n" in request.head
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["GET / HTTP/1.1", "Host: a.example"],
+        ["GET a.example/ HTTP/1.1"],
+        ["GET //a.example/ HTTP/1.1"],
+        ["GET https://a.example/ HTTP/1.1"],
+        ["GET ftp://a.example/ HTTP/1.1"],
+        ["GET http://user@a.example/ HTTP/1.1"],
+        ["GET http://a.example:80@b.example/ HTTP/1.1"],
+        ["GET http://a.example\\@b.example/ HTTP/1.1"],
+        ["GET http://a.example#@b.example/ HTTP/1.1"],
+        ["GET http://a.example/#x HTTP/1.1"],
+        ["GET http://a%2eexample/ HTTP/1.1"],
+        ["GET http:///x HTTP/1.1"],
+        ["GET http://[::1/ HTTP/1.1"],
+        ["GET http://[fe80::1%25eth0]/ HTTP/1.1"],
+        ["GET http://b\xfccher.example/ HTTP/1.1"],
+        ["GET http://a.example:0/ HTTP/1.1"],
+        ["GET http://a.example:99999/ HTTP/1.1"],
+        ["GET http://a.example:+80/ HTTP/1.1"],
+        ["GET  http://a.example/ HTTP/1.1"],
+        ["GET http://a.example/ x HTTP/1.1"],
+        ["GET http://a.example/ HTTP/2.0"],
+        ["GET http://a.example/"],
+        ["get\thttp://a.example/ HTTP/1.1"],
+        ["CONNECT a.example HTTP/1.1"],
+        ["CONNECT a.example: HTTP/1.1"],
+        ["CONNECT http://a.example:443 HTTP/1.1"],
+        ["CONNECT a.example:443/x HTTP/1.1"],
+        ["CONNECT user@a.example:443 HTTP/1.1"],
+        ["CONNECT a.example:443:80 HTTP/1.1"],
+        ["CONNECT ::1:443 HTTP/1.1"],
+        ["CONNECT a.example:65536 HTTP/1.1"],
+        ["GET http://a.example/ HTTP/1.1", "Host: b.example"],
+        ["GET http://a.example/ HTTP/1.1", "Host: a.example", "Host: b.example"],
+        ["GET http://a.example/ HTTP/1.1", "Host: a.example:8080"],
+        ["GET http://a.example/ HTTP/1.1", "Host: a.example, b.example"],
+        ["GET http://a.example/ HTTP/1.1", "Host:"],
+        ["GET http://a.example/ HTTP/1.1", "Host : a.example"],
+        ["GET http://a.example/ HTTP/1.1", " folded"],
+        ["GET http://a.example/ HTTP/1.1", "A: b", "\tfolded"],
+        ["GET http://a.example/ HTTP/1.1", "A: b\nHost: b.example"],
+        ["GET http://a.example/ HTTP/1.1", "A: b\rHost: b.example"],
+        ["GET http://a.example/ HTTP/1.1", "A: \0"],
+        ["GET http://a.example/ HTTP/1.1", "no colon"],
+        ["GET http://a.example/ HTTP/1.1\nHost: b.example"],
+        ["POST http://a.example/ HTTP/1.1", "Content-Length: 3", "Content-Length: 3"],
+        ["POST http://a.example/ HTTP/1.1", "Content-Length: 3, 3"],
+        ["POST http://a.example/ HTTP/1.1", "Content-Length: +3"],
+        ["POST http://a.example/ HTTP/1.1", "Content-Length: 0x3"],
+        ["POST http://a.example/ HTTP/1.1", "Content-Length: -3"],
+        ["POST http://a.example/ HTTP/1.1", "Content-Length:"],
+        ["POST http://a.example/ HTTP/1.1", "Content-Length: \xb2"],
+        [""],
+        ["\x16\x03\x01\x02\x00"],
+        ["SSH-2.0-OpenSSH"],
+        ["PRI * HTTP/2.0"],
+    ],
+)
+def test_an_invalid_or_ambiguous_request_is_refused(lines: list[str]) -> None:
+    """A server must not read another host, or a second request, out of what was checked."""
+    with pytest.raises(ProxyError) as caught:
+        parse_head(head(*lines))
+    assert caught.value.status == 400
+
+
+@pytest.mark.parametrize("value", ["chunked", "Chunked, identity", "identity", "xchunked", "\x0bchunked"])
+def test_a_body_without_a_length_is_refused(value: str) -> None:
+    """Two parties could disagree about its end."""
+    with pytest.raises(ProxyError):
+        parse_head(head("POST http://a.example/ HTTP/1.1", f"Transfer-Encoding: {value}", "Content-Length: 3"))
