@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prowess.sandbox import NetworkRules
-from prowess.sandbox._profiles import Confinement, seatbelt_profile
+from prowess.sandbox._profiles import Confinement, bwrap_arguments, seatbelt_profile
 from prowess.sandbox._proxy_settings import PORT_PLACEHOLDER
 from prowess.sandbox._runtime import runtime_folder
 from support.commands import run_python, run_shell
@@ -175,3 +175,33 @@ def test_the_profile_of_seatbelt(tmp_path: Path) -> None:
         f'(allow network-outbound (remote ip "localhost:{PORT_PLACEHOLDER}"))'
     ]
     assert "file-write*" not in seatbelt_profile(confinement.with_changes(writable=()))
+
+
+def test_what_is_read_only_in_a_writable_folder_is_a_mount_with_the_folders_above_it() -> None:
+    """A folder above it that is readable only does not become writable."""
+    confinement = Confinement(
+        cwd="/w",
+        env={},
+        readable=("/w/r",),
+        writable=("/w",),
+        read_only=("/w/a/b/fixed", "/w/r/x/fixed"),
+        network=False,
+    )
+    words = bwrap_arguments(confinement)
+    mounts = [tuple(words[i : i + 2]) for i in range(len(words)) if words[i] in ("--bind", "--ro-bind")]
+    ours = [mount for mount in mounts if f"{mount[1]}/".startswith("/w/")]
+    assert ours[0] == ("--bind", "/w")
+    assert set(ours) == {
+        ("--bind", "/w"),
+        ("--bind", "/w/a"),
+        ("--bind", "/w/a/b"),
+        ("--ro-bind", "/w/a/b/fixed"),
+        ("--ro-bind", "/w/r"),
+        ("--ro-bind", "/w/r/x"),
+        ("--ro-bind", "/w/r/x/fixed"),
+    }
+    profile = seatbelt_profile(confinement)
+    assert profile.index('(allow file-write* (subpath "/w"))') < profile.index(
+        '(deny file-write* (subpath "/w/a/b/fixed"))'
+    )
+    assert '(deny file-write-unlink (literal "/w/a/b") (literal "/w/a"))' in profile

@@ -182,7 +182,13 @@ def assemble(
     all_dirs = skill_dirs(dirs, env)
     existing_dirs = tuple(folder for folder in all_dirs if os.path.isdir(folder))
     explicit, skill_problems = load_explicit_skills(role, dirs=all_dirs, home=home, env=env)
-    context = ToolContext(folder=role.folder, policy=_make_policy(role), env=env, sandbox=sandbox)
+    context = ToolContext(
+        folder=role.folder,
+        policy=_make_policy(role),
+        env=env,
+        sandbox=sandbox,
+        role_files=tuple(_role_files(role, explicit)),
+    )
     toolbox, tool_problems = _make_toolbox(role, explicit, context)
     catalog, notes = _discover_skills(role, explicit, existing_dirs, home, env)
     findings = (*problems, *_missing_dir_findings(role, dirs), *skill_problems, *tool_problems)
@@ -231,7 +237,29 @@ def _make_policy(role: Role) -> Policy:
         allow_private=security.allow_private,
         roots=absolute(security.roots),
         unix_sockets=absolute(security.unix_sockets),
+        allow_writes=frozenset(security.allow_writes),
     )
+
+
+def _role_files(role: Role, explicit: Iterable[LoadedSkill]) -> Iterator[str]:
+    """Yield the files that decide what the role does: its own, those of its skills, and those that its tools run."""
+    yield role.path
+    for skill in explicit:
+        yield skill.path
+    for config in role.tools:
+        options = config.options
+        words: list[str | None] = []
+        if config.kind == "script":
+            words = [script["path"] for script in options["scripts"]]
+        elif config.kind == "mcp":
+            words = [options["command"], *options["args"]]
+        elif config.kind == "shell":
+            words = [name for name in options["allowed_commands"] if "/" in name]
+        folder = os.path.join(role.folder, os.path.expanduser(options.get("cwd") or ""))
+        for word in words:
+            file = os.path.join(folder, word or "")
+            if "\0" not in file and os.path.isfile(file):
+                yield os.path.abspath(file)
 
 
 def _instruction_parts(role: Role, explicit: Iterable[LoadedSkill]) -> Iterator[InstructionPart]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["dry_run", "explain_assembly", "format_explanation"]
 
 _GUARDRAIL_NAMES = ("max_tokens_per_run", "max_tool_calls", "max_requests", "timeout_seconds")
-_SECURITY_NAMES = ("deny", "ask", "allowed_hosts", "allow_private", "roots", "unix_sockets")
+_SECURITY_NAMES = ("deny", "ask", "allowed_hosts", "allow_private", "roots", "unix_sockets", "allow_writes")
 
 
 def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:

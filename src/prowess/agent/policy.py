@@ -48,6 +48,8 @@ class Policy(Frozen):
     """Absolute folders; no tool reads or writes outside them. Empty means the role's folder."""
     unix_sockets: tuple[str, ...] = ()
     """Absolute paths of Unix sockets that programs of the role's own tools may connect to; never those of skills."""
+    allow_writes: frozenset[str] = frozenset()
+    """Kinds of protected files that tools may write; see `protected.KINDS`."""
     max_result_bytes: int = 200_000
     """Bytes of one result that the model gets."""
 
@@ -111,6 +113,8 @@ class ToolContext(Frozen):
     """How processes are contained: one of `sandbox.CHOICES`."""
     trusted: bool = False
     """Whether the user allows processes to run without a sandbox: they trust these bytes, or the role names them."""
+    role_files: tuple[str, ...] = ()
+    """The role's own file, its skills' files and those that its tools run; tools must not write them."""
 
     def absolute_path(self, text: str) -> str:
         """Return the absolute path for a path in a configuration."""

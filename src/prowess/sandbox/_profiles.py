@@ -18,7 +18,7 @@ from ._sockets import sockets_below, sockets_of_python
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["Confinement", "bwrap_arguments", "seatbelt_profile"]
 
@@ -59,6 +59,8 @@ class Confinement(Frozen):
     """Whether the command may reach a proxy of Prowess; nothing leads to the network but that."""
     unix_sockets: tuple[str, ...] | None = None
     """The sockets it can reach by a path; `None` if it may not use Unix sockets at all."""
+    read_only: tuple[str, ...] = ()
+    """Files and folders in those of `writable` that cannot be changed, moved or removed."""
 
 
 def bwrap_arguments(confinement: Confinement) -> list[str]:
@@ -78,10 +80,12 @@ def bwrap_arguments(confinement: Confinement) -> list[str]:
         words += ("--ro-bind", f"{runtime}/etc/{name}", f"/etc/{name}")
     mounts = dict.fromkeys((runtime, *_python_folders(), *_with_real_paths(confinement.readable)), "--ro-bind")
     mounts.update(dict.fromkeys(_with_real_paths(confinement.writable), "--bind"))
+    visible = tuple(mounts)
+    _add_read_only(mounts, confinement)
     # A folder is mounted before what is inside it.
     for path in sorted(mounts, key=lambda path: path.rstrip("/").count("/")):
         words += (mounts[path], path, path)
-    words += _socket_arguments(confinement, tuple(mounts))
+    words += _socket_arguments(confinement, visible)
     words += ("--remount-ro", "/", "--chdir", confinement.cwd)
     for name, value in confinement.env.items():
         words += ("--setenv", name, value)
@@ -105,6 +109,31 @@ def _socket_arguments(confinement: Confinement, visible: tuple[str, ...]) -> Ite
     for path in dict.fromkeys((*others, *sockets_of_python(_python_folders()))):
         if os.path.realpath(path) not in named:
             yield from ("--ro-bind", "/dev/null", path)
+
+
+def _add_read_only(mounts: dict[str, str], confinement: Confinement) -> None:
+    """Add the mounts for what is read-only in a writable folder.
+
+    The folders on the way to it become mounts too, because the system lets nothing move or remove a mount.
+    """
+    folders = {folder for path in confinement.read_only for folder in _folders_between(path, confinement.writable)}
+    for folder in sorted(folders, key=len):
+        above = os.path.dirname(folder)
+        while above not in mounts:
+            above = os.path.dirname(above)
+        mounts.setdefault(folder, mounts[above])
+    mounts.update(dict.fromkeys(confinement.read_only, "--ro-bind"))
+
+
+def _folders_between(path: str, tops: Iterable[str]) -> tuple[str, ...]:
+    """Return the folders that contain a path and are in one of `tops`."""
+    folders = []
+    for top in tops:
+        folder = os.path.dirname(path)
+        while _is_inside(folder, top) and folder != top:
+            folders.append(folder)
+            folder = os.path.dirname(folder)
+    return tuple(folders)
 
 
 @cache
@@ -176,6 +205,11 @@ def seatbelt_profile(confinement: Confinement) -> str:
     ]
     if write:
         lines.append(_allow_rule("file-write*", "subpath", tuple(write)))
+    for path in confinement.read_only:
+        # A later rule wins. The folders on the way to a path keep their names.
+        lines.append(_rule("deny", "file-write*", "subpath", (os.path.realpath(path),)))
+        if above := _folders_between(os.path.realpath(path), write):
+            lines.append(_rule("deny", "file-write-unlink", "literal", above))
     if confinement.network:
         lines += [_allow_rule("network-outbound", "remote ip", (f"localhost:{PORT_PLACEHOLDER}",))]
         lines += ["(allow system-socket)", _allow_rule("mach-lookup", "global-name", _MAC_NETWORK)]
@@ -183,5 +217,9 @@ def seatbelt_profile(confinement: Confinement) -> str:
 
 
 def _allow_rule(operation: str, kind: str, names: Sequence[str]) -> str:
+    return _rule("allow", operation, kind, names)
+
+
+def _rule(action: str, operation: str, kind: str, names: Sequence[str]) -> str:
     quoted = ('"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names)
-    return f"(allow {operation} {' '.join(f'({kind} {name})' for name in quoted)})"
+    return f"({action} {operation} {' '.join(f'({kind} {name})' for name in quoted)})"

@@ -76,6 +76,7 @@ def run(
     limits: Limits | None = None,
     readable: Iterable[Path] = (),
     writable: Iterable[Path] = (),
+    read_only: Iterable[Path] = (),
     network: bool | NetworkRules = False,
     sandbox: str | Backend = "auto",
     trusted: bool = False,
@@ -96,6 +97,7 @@ def run(
         limits: `Limits()` if `None`.
         readable: files and folders that a sandbox lets it read.
         writable: files and folders that a sandbox lets it change.
+        read_only: files and folders in those of `writable` that a sandbox does not let it change, move or remove.
         network: the hosts that a sandbox lets it reach, through a proxy that its variables name; `True` for all public
             ones. Without a sandbox nothing limits the network.
         sandbox: one of `CHOICES`, or what `find_backend` returned.
@@ -114,6 +116,7 @@ def run(
     read = (folder, *(existing_path(path, "a readable path") for path in readable))
     write = tuple(existing_path(path, "a writable path") for path in writable)
     sockets = None if unix_sockets is None else check_sockets(unix_sockets)
+    fixed = tuple(existing_path(path, "a read-only path") for path in read_only)
     backend = sandbox if isinstance(sandbox, Backend) else find_backend(sandbox, trusted=trusted)
     scratch_folder = make_temp_folder("run") if scratch is None else existing_path(scratch, "the scratch folder")
     variables = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "HOME": scratch_folder, "TMPDIR": scratch_folder, **variables}
@@ -124,7 +127,13 @@ def run(
         proxy_rules, proxy_settings = _network(network, backend.name)
         variables |= proxy_settings
         confinement = Confinement(
-            cwd=folder, env=variables, readable=read, writable=write, network=bool(network), unix_sockets=sockets
+            cwd=folder,
+            env=variables,
+            readable=read,
+            writable=write,
+            read_only=fixed,
+            network=bool(network),
+            unix_sockets=sockets,
         )
         request = _request(backend, confinement, words, scratch_folder)
         request |= {

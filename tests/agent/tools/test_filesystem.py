@@ -370,7 +370,7 @@ def test_some_files_are_never_written(folder: Path) -> None:
     assert "write-protected" in failure_message(write, path="fixed.md", content="x")
     assert "is a folder; choose another name" in failure_message(write, path="docs", content="x")
     for path in (".git/hooks/pre-commit", "docs/.GIT/config", ".git"):
-        assert "is in `.git`, which is read-only" in failure_message(write, path=path, content="x")
+        assert "is read-only, as everything of the kind `git`" in failure_message(write, path=path, content="x")
     assert "is too long" in failure_message(write, path="b" * 300, content="x")
     assert not (folder / ".git").exists()
 

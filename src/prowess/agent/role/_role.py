@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import did_you_mean, quoted
+from prowess.agent.protected import KINDS
 from prowess.skill import MAX_BYTES, FindingCollector, MappingReader, read_yaml_mapping
 
 from ._schema import FieldSpec, map_items, read_fields, schema as fields_schema
@@ -114,6 +115,8 @@ class Security(Frozen):
     """Folders, relative to the role's folder; no tool reads or writes outside them."""
     unix_sockets: tuple[str, ...] = ()
     """Unix sockets, relative to the role's folder, that programs which its own tools run may connect to."""
+    allow_writes: tuple[str, ...] = ()
+    """Kinds of protected files that tools may write; see `protected.KINDS`."""
 
 
 class Role(Frozen):
@@ -183,6 +186,9 @@ _SECURITY_FIELDS: FieldTable = {
     "roots": FieldSpec(kind="texts", doc="the folders that tools may read and write", default=(".",)),
     "unix_sockets": FieldSpec(
         kind="texts", doc="Unix sockets that programs of the role's own tools may connect to", default=()
+    ),
+    "allow_writes": FieldSpec(
+        kind="texts", doc="kinds of protected files that tools may write", default=(), choices=tuple(KINDS)
     ),
 }
 _AUTO_SKILLS_FIELDS: FieldTable = {

@@ -53,6 +53,7 @@ def run_command(
     stdin: bytes | None = None,
     readable: Sequence[str] = (),
     writable: Sequence[str] = (),
+    read_only: Sequence[str] = (),
     network: bool | NetworkRules = False,
     unix_sockets: bool = False,
     scratch: str | None = None,
@@ -69,6 +70,7 @@ def run_command(
         stdin: the standard input.
         readable: files and folders it can read.
         writable: folders it can change.
+        read_only: files and folders in those that it cannot change.
         network: the hosts it can reach.
         unix_sockets: whether it can reach the Unix sockets that the role names; a skill's tool never can.
         scratch: a folder of its own; `None` makes a new one.
@@ -91,6 +93,7 @@ def run_command(
             limits=Limits(timeout=timeout, output=output_limit),
             readable=readable,
             writable=writable,
+            read_only=read_only,
             network=network,
             unix_sockets=sockets or None,
             sandbox=context.sandbox,

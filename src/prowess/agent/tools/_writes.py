@@ -16,6 +16,8 @@ from ._paths import open_error, open_folder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ._protection import Protection
+
 __all__ = ["replace_file"]
 
 
@@ -27,6 +29,7 @@ def replace_file(
     data: bytes,
     max_bytes: int,
     *,
+    protection: Protection,
     expected: os.stat_result | None = None,
 ) -> os.stat_result | None:
     """Write a file, create missing folders, and return the status of the file it replaced.
@@ -38,6 +41,7 @@ def replace_file(
         path: the path that the model gave, for messages.
         data: the content.
         max_bytes: the limit.
+        protection: what must not be written.
         expected: the status that an unchanged file still has.
 
     Raises:
@@ -46,9 +50,7 @@ def replace_file(
     """
     if len(data) > max_bytes:
         raise ToolFailedError(f"{len(data):,} bytes are too many: the limit is {max_bytes:,}; write less")
-    if any(part.lower() == ".git" for part in (*folder, name)):
-        # Git runs programs that files there name, without asking the user.
-        raise RefusedError(f"{quoted(path, PATH_LIMIT)} is in `.git`, which is read-only; use the git tools")
+    protection.refuse("/".join((root.rstrip("/"), *folder, name)), path, data)
     with open_folder(root, folder, create=True) as fd:
         old = _existing_file(fd, name, path)
         if expected is not None and (

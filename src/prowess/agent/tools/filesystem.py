@@ -18,6 +18,7 @@ from prowess.agent.policy import RefusedError, ToolFailedError
 from ._arguments import Argument, make_agent_tool
 from ._glob import find_by_pattern
 from ._paths import open_folder, open_regular_file, resolve_folder, split_path
+from ._protection import Protection
 from ._writes import replace_file
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class _FolderAccess(Frozen):
     """Bytes of a file that one call reads."""
     max_file_bytes: int
     """Bytes of a file that can be written or edited."""
+    protection: Protection
 
 
 def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, ...]:
@@ -60,6 +62,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
         extensions=tuple(f".{text.lower().removeprefix('.')}" for text in options["allowed_extensions"]),
         max_read_bytes=max(1, min(max_file_bytes, context.policy.max_result_bytes - _RESERVED_BYTES)),
         max_file_bytes=max_file_bytes,
+        protection=Protection.from_context(context),
     )
     reading = _reading_tools(access)
     return reading if options["read_only"] else (*reading, *_writing_tools(access, ask=options["require_confirmation"]))
@@ -185,7 +188,7 @@ def _utf8_length(first: int) -> int:
 def _write(access: _FolderAccess, path: str, content: str) -> str:
     folder, name = _split_file_path(access, path)
     data = content.encode()
-    old = replace_file(access.root, folder, name, path, data, access.max_file_bytes)
+    old = replace_file(access.root, folder, name, path, data, access.max_file_bytes, protection=access.protection)
     return f"{'wrote' if old else 'created'} {quoted(path, PATH_LIMIT)}: {len(data):,} bytes"
 
 
@@ -203,5 +206,14 @@ def _edit(access: _FolderAccess, path: str, old: str, new: str) -> str:
         advice = "give more of the text around it" if count else "read the file again"
         raise ToolFailedError(f"`old` {problem} {quoted(path, PATH_LIMIT)}; {advice}")
     data = data.replace(old.encode(), new.encode())
-    replace_file(access.root, folder, name, path, data, access.max_file_bytes, expected=status)
+    replace_file(
+        access.root,
+        folder,
+        name,
+        path,
+        data,
+        access.max_file_bytes,
+        protection=access.protection,
+        expected=status,
+    )
     return f"edited {quoted(path, PATH_LIMIT)}: {len(data):,} bytes"

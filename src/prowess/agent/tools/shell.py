@@ -16,6 +16,7 @@ from prowess.agent.policy import RefusedError, ToolFailedError
 from ._arguments import Argument, make_agent_tool
 from ._commands import describe_result, find_program, run_command, search_path
 from ._paths import resolve_folder
+from ._write_guard import guard_writes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,18 +42,20 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
         words = _split_command(command)
         name = _allowed_program(words[0], allowed, options["blocked_commands"])
         program, needed = find_program(name, context.env)
-        done = run_command(
-            [program, *words[1:]],
-            context,
-            cwd=folder,
-            timeout=timeout,
-            max_output_bytes=options["max_output_bytes"],
-            env={"PATH": search_path(program, needed)},
-            readable=needed,
-            writable=[folder],
-            unix_sockets=True,
-        )
-        return describe_result(done, timeout)
+        with guard_writes(context, folder) as guard:
+            done = run_command(
+                [program, *words[1:]],
+                context,
+                cwd=folder,
+                timeout=timeout,
+                max_output_bytes=options["max_output_bytes"],
+                env={"PATH": search_path(program, needed), "PYTHONDONTWRITEBYTECODE": "1"},
+                readable=(*needed, *guard.readable),
+                writable=guard.writable,
+                read_only=guard.read_only,
+                unix_sockets=True,
+            )
+        return describe_result(done, timeout) + guard.notes()
 
     programs = f" Allowed programs: {', '.join(allowed)}." if allowed else ""
     description = (

@@ -1,0 +1,182 @@
+"""Name the files that run or are obeyed without anyone starting them: tools that write must not write these.
+
+Git runs hooks, an agent reads its instructions, pytest imports `conftest.py`, a shell reads `.envrc` when its user
+enters a folder. A role allows a kind by name with `security.allow_writes`. Source code is not a kind, nor is what its
+user starts by name, such as a `Makefile`.
+
+Names are compared as forgiving file systems do: without case, in NFKC, without trailing dots and spaces, and also in
+the short form of Windows.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from prowess._internal.frozen import Frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+__all__ = ["KINDS", "ProtectedKind", "completed_kind", "name_kind", "normalize"]
+
+
+class ProtectedKind(Frozen):
+    """A kind of files and folders that tools must not write."""
+
+    names: tuple[str, ...]
+    """Names of files, or of folders with everything in them; `*` at the beginning is any text."""
+    why: str
+    """Who runs or obeys them, for the docs."""
+
+
+KINDS = {
+    "git": ProtectedKind(
+        names=(".git", ".gitconfig", ".githooks", ".husky", ".pre-commit-config.yaml", "lefthook.yml"),
+        why="git runs hooks and programs of its configuration; also a folder with `HEAD`, `objects` and `refs`",
+    ),
+    "role": ProtectedKind(
+        names=("role.yaml", "role.yml"),
+        why="Prowess runs roles; also the role's own file, other roles beside it, and the files that its tools run",
+    ),
+    "skill": ProtectedKind(
+        names=("SKILL.md", ".skills"),
+        why="agents read skills; also everything in a folder with a `SKILL.md`, and a `.md` file in a folder `skills`",
+    ),
+    "agents": ProtectedKind(
+        names=(
+            *(".agents", ".agent", ".prowess", ".initrunner", ".aam", ".camel", ".infer", ".claude", ".claude.json"),
+            *(".claude-plugin", ".codex", ".gemini", ".qwen", ".opencode", "opencode.json", "opencode.jsonc"),
+            *(".copilot", ".cursor", ".goose", ".letta", ".pi", ".amp", ".windsurf", ".codeium", ".cline", ".roo"),
+            *(".kilocode", ".kiro", ".continue", ".junie", ".augment", ".factory", ".trae", ".crush", ".crush.json"),
+            *("crush.json", ".aider.conf.yml", ".openhands", ".mcp.json", "mcp.json", "gemini-extension.json"),
+        ),
+        why="agents read settings, hooks, commands and the programs of MCP servers there",
+    ),
+    "instructions": ProtectedKind(
+        names=(
+            *("AGENTS.md", "AGENT.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
+            *("CRUSH.md", "WARP.md", "copilot-instructions.md", "*.instructions.md", ".cursorrules", ".windsurfrules"),
+            *(".clinerules", ".roorules", ".roomodes", ".goosehints", ".rules"),
+        ),
+        why="agents obey them",
+    ),
+    "pytest": ProtectedKind(
+        names=("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "setup.cfg"),
+        why="pytest imports or obeys them before it collects a test",
+    ),
+    "python": ProtectedKind(
+        names=(
+            *("sitecustomize.py", "usercustomize.py", "*.pth", "*._pth", "pyvenv.cfg", "site-packages", ".venv"),
+            *("pyproject.toml", "uv.toml", "pip.conf", ".pythonstartup", ".pdbrc", ".ipython", ".jupyter"),
+        ),
+        why="Python and its tools read them when they start; also everything in a folder with a `pyvenv.cfg`",
+    ),
+    "bytecode": ProtectedKind(
+        names=("__pycache__", "*.pyc", "*.pyo"), why="Python runs it instead of the source beside it"
+    ),
+    "packages": ProtectedKind(
+        names=(
+            *("node_modules", ".npmrc", ".yarn", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", ".pnpmfile.mjs", ".cargo"),
+            *(".mvn", ".bundle", ".bazelrc", ".gemrc", ".condarc"),
+        ),
+        why="package managers and compilers run or obey them",
+    ),
+    "shell": ProtectedKind(
+        names=(
+            *(".envrc", ".env", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases"),
+            *(".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc"),
+            *(".inputrc", ".config", ".ssh", ".gnupg", ".netrc", ".autoenv", ".mise.toml", "mise.toml", ".mise"),
+            *(".tool-versions", ".tmux.conf", ".screenrc", ".xinitrc", ".xprofile", ".gdbinit", ".lldbinit"),
+            *("*.desktop", "desktop.ini", "autorun.inf"),
+        ),
+        why="a shell or desktop runs or obeys them when its user starts it or enters the folder",
+    ),
+    "editor": ProtectedKind(
+        names=(
+            *(".vscode", "*.code-workspace", ".idea", ".vs", ".fleet", ".zed", ".nova", ".devcontainer"),
+            *(".devcontainer.json", ".vim", ".vimrc", ".exrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".emacs"),
+            *(".emacs.d", ".dir-locals.el", "*.sublime-project", "*.sublime-workspace"),
+        ),
+        why="an editor runs tasks and programs that they name when its user opens the folder",
+    ),
+    "ci": ProtectedKind(
+        names=(
+            *(".github", ".gitlab", ".gitlab-ci.yml", ".forgejo", ".gitea", ".circleci", ".buildkite", ".travis.yml"),
+            *(".drone.yml", ".woodpecker", ".woodpecker.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml"),
+            *("appveyor.yml", ".appveyor.yml", "Jenkinsfile"),
+        ),
+        why="a server runs them, with its secrets, after the next push",
+    ),
+}
+"""Kind to its files, by the name that a role allows it with."""
+
+_SHORT = re.compile(r"([^~]{1,6})~[0-9]+(?:\.([^.]*))?")
+
+
+def name_kind(name: str, parent: str = "") -> str | None:
+    """Return the kind of a file or folder by its name.
+
+    Args:
+        name: one part of a path.
+        parent: the part before it.
+    """
+    kind = _name_kind(name)
+    if kind is None and name.isascii() and not name.lower().endswith("md"):
+        return None
+    if kind is None and normalize(name).endswith(".md") and normalize(parent) == "skills":
+        return "skill"
+    return kind
+
+
+@lru_cache(10_000)
+def _name_kind(name: str) -> str | None:
+    plain = normalize(name)
+    for suffix, kind in _SUFFIXES.items():
+        if plain.endswith(suffix):
+            return kind
+    if match := _SHORT.fullmatch(plain):
+        return _SHORT_NAMES.get((match[1], match[2] or ""))
+    return _NAMES.get(plain)
+
+
+def completed_kind(names: Collection[str]) -> str | None:
+    """Return the kind of a folder that contains files and folders with these names.
+
+    Args:
+        names: what is in the folder, normalized.
+    """
+    if "head" in names and ("commondir" in names or {"objects", "refs"} <= set(names)):
+        return "git"
+    if "skill.md" in names:
+        return "skill"
+    return "python" if "pyvenv.cfg" in names else None
+
+
+def normalize(name: str) -> str:
+    """Return a name so that those which some file system takes for the same are equal."""
+    if name.isascii() and name.isprintable():
+        plain = name.lower()
+    else:
+        plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+        # HFS+ ignores characters without a width.
+        plain = "".join(character for character in plain if unicodedata.category(character) not in ("Cf", "Cc"))
+    # On Windows `:` begins the name of a stream, and `\\` separates folders.
+    plain = plain.partition(":")[0] if ":" in plain[1:] else plain
+    return plain.rpartition("\\")[2].rstrip(". ") if "\\" in plain or plain[-1:] in (".", " ") else plain
+
+
+def _short_name(name: str) -> tuple[str, str]:
+    """Return the beginning and the extension of the short form that Windows gives a long name."""
+    base, dot, extension = name.lstrip(".").rpartition(".")
+    if not dot:
+        base, extension = extension, ""
+    base = re.sub(r"[^a-z0-9_$%'@!(){}^#&-]", "_", base.replace(".", "").replace(" ", ""))
+    return base[:6], extension[:3]
+
+
+_NAMES = {name.casefold(): kind for kind, entry in KINDS.items() for name in entry.names if name[0] != "*"}
+_SUFFIXES = {name[1:].casefold(): kind for kind, entry in KINDS.items() for name in entry.names if name[0] == "*"}
+_SHORT_NAMES = {_short_name(name): kind for name, kind in _NAMES.items()}

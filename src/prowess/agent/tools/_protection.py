@@ -1,0 +1,132 @@
+"""Decide which paths the tools of a role must not write."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from prowess._internal.files import UnreadableError, read_file
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import PATH_LIMIT, quoted
+from prowess.agent.policy import RefusedError
+from prowess.agent.protected import completed_kind, name_kind, normalize
+from prowess.skill import MAX_BYTES, FindingCollector, read_yaml_mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from prowess.agent.policy import ToolContext
+
+__all__ = ["Protection", "is_role"]
+
+_MARKERS = ("SKILL.md", "Skill.md", "skill.md", "pyvenv.cfg", "HEAD", "commondir", "objects", "refs")
+"""Names that decide what a folder is."""
+
+
+class Protection(Frozen):
+    """What tools must not write."""
+
+    folder: str
+    """The role's folder; like all paths here absolute and without links."""
+    roots: tuple[str, ...]
+    """Where tools may write; names are compared below these, because the role's author chose them."""
+    files: frozenset[str]
+    """`ToolContext.role_files`."""
+    allowed: frozenset[str]
+    """Kinds that the role allows."""
+
+    @classmethod
+    def from_context(cls, context: ToolContext) -> Protection:
+        """Return the protection for a role's tools."""
+        return cls(
+            folder=os.path.realpath(context.folder),
+            roots=tuple(os.path.realpath(root) for root in context.policy.roots or (context.folder,)),
+            files=frozenset(os.path.realpath(file) for file in context.role_files),
+            allowed=context.policy.allow_writes,
+        )
+
+    def parts(self, path: str) -> list[str]:
+        """Return the parts of a path below the nearest root that contains it."""
+        tops = [root for root in self.roots if f"{path}/".startswith(root.rstrip("/") + "/")]
+        relative = path[len(max(tops, key=len, default="")) :]
+        return [part for part in relative.split("/") if part]
+
+    def part_kind(self, name: str, parent: str = "") -> str | None:
+        """Return the kind of a part of a path, unless the role allows it."""
+        kind = name_kind(name, parent)
+        return None if kind in self.allowed else kind
+
+    def folder_kind(self, names: Iterable[str]) -> str | None:
+        """Return the kind of a folder that contains these names, unless the role allows it."""
+        kind = completed_kind({normalize(name) for name in names})
+        return None if kind in self.allowed else kind
+
+    def kind(self, path: str, data: bytes | None = None) -> str | None:
+        """Return the kind that protects a path, whether it exists or not.
+
+        Args:
+            path: absolute, without links.
+            data: what would be written there.
+        """
+        parts = self.parts(path)
+        for parent, name in zip(("", *parts), parts, strict=False):
+            if kind := self.part_kind(name, parent):
+                return kind
+        folder = path
+        for name in reversed(parts):
+            folder = os.path.dirname(folder.rstrip("/"))
+            names = [marker for marker in _MARKERS if os.path.lexists(f"{folder}/{marker}")]
+            if kind := self.folder_kind((*names, name)):
+                return kind
+        return "role" if "role" not in self.allowed and self._is_role_file(path, data) else None
+
+    def _is_role_file(self, path: str, data: bytes | None) -> bool:
+        """Return whether a file is one of `files` or a role beside the role, or would become one."""
+        with suppress(OSError):
+            # Another name of the same file, or another spelling of its name.
+            status = os.stat(path)
+            for file in self.files:
+                with suppress(OSError):
+                    if os.path.samestat(status, os.stat(file)):
+                        return True
+        if path in self.files:
+            return True
+        return self.may_be_role(path) and (is_role(data) or is_role(_content(path)))
+
+    def may_be_role(self, path: str) -> bool:
+        """Return whether a file is where its user keeps roles."""
+        folder, name = os.path.split(path)
+        return folder == self.folder and normalize(name).endswith((".yaml", ".yml"))
+
+    def refuse(self, path: str, shown: str, data: bytes) -> None:
+        """Refuse to write a protected file.
+
+        Args:
+            path: absolute, without links.
+            shown: the path that the model gave.
+            data: what would be written there.
+
+        Raises:
+            RefusedError: it is protected.
+        """
+        if kind := self.kind(path, data):
+            raise RefusedError(
+                f"{quoted(shown, PATH_LIMIT)} is read-only, as everything of the kind `{kind}`, which other programs "
+                f"run or obey; only the role can allow it, with `security.allow_writes: [{kind}]`"
+            )
+
+
+def is_role(data: bytes | None) -> bool:
+    """Return whether a text is a role, in either form."""
+    if not data or len(data) > MAX_BYTES:
+        return False
+    mapping = read_yaml_mapping(data, FindingCollector("", "role-invalid"))
+    return mapping is not None and any(mapping.get(name) is not None for name in ("apiVersion", "spec", "prompt"))
+
+
+def _content(path: str) -> bytes | None:
+    try:
+        return read_file(path, MAX_BYTES)
+    except UnreadableError:
+        return None

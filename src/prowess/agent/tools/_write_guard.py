@@ -1,0 +1,137 @@
+"""Let a command write to a folder, except what runs or is obeyed later.
+
+Protected files that are there become read-only in the sandbox. A sandbox cannot forbid a new name, so protected files
+that the command makes are removed: about once a second while it runs, and when nothing of it runs any more.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager, suppress
+from time import monotonic, time_ns
+from typing import TYPE_CHECKING
+
+from prowess._internal.text import PATH_LIMIT, quoted
+
+from ._protection import Protection
+from ._write_scan import UncheckedError, find_protected, remove_new
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prowess.agent.policy import ToolContext
+
+    from ._write_scan import Snapshot
+
+__all__ = ["WriteGuard", "guard_writes"]
+
+_MAX_READ_ONLY = 150
+"""Files and folders that are mounted read-only one by one; each delays the start of a command."""
+_MAX_NAMED = 20
+"""Removed files that are named."""
+_INTERVAL = 1.0
+"""Seconds between two checks while a command runs, at least."""
+_CLOCK_STEP = 50_000_000
+"""Nanoseconds by which the time of a file may be behind the clock."""
+_locks: dict[str, threading.Lock] = {}
+"""Role folder to the lock of its commands: what one command makes must not be there before another one."""
+
+
+class WriteGuard:
+    """What one command may write, and what it tried to."""
+
+    def __init__(self, folder: str) -> None:
+        self.readable: tuple[str, ...] = ()
+        self.writable: tuple[str, ...] = (folder,)
+        self.read_only: tuple[str, ...] = ()
+        self._folder = folder
+        self._reason = ""
+        self._removed: dict[str, str] = {}
+
+    def protect_all(self, reason: str) -> None:
+        """Make the whole folder read-only."""
+        self.readable, self.writable, self.read_only, self._reason = (self._folder,), (), (), reason
+
+    def protect(self, snapshot: Snapshot) -> None:
+        """Make read-only what is protected, or the whole folder if that is too much."""
+        items = {path for path, item in snapshot.items.items() if item.target is None}
+        aliases = (path for path in snapshot.aliases if not any(path.startswith(f"{item}/") for item in items))
+        self.read_only = tuple(sorted({*items, *aliases}))
+        if len(self.read_only) > _MAX_READ_ONLY:
+            self.protect_all(f"it has more than {_MAX_READ_ONLY} protected files and folders")
+
+    def add_removed(self, removed: list[tuple[str, str]]) -> None:
+        """Remember what was removed, for `notes`."""
+        self._removed.update(removed)
+
+    def notes(self) -> str:
+        """Return what the model should know, in lines after the result; empty if there is nothing."""
+        lines = []
+        if self._reason:
+            lines.append(f"[the folder was read-only for this command: {self._reason}]")
+        removed = {path: kind for path, kind in self._removed.items() if kind != "bytecode"}
+        if removed:
+            names = [
+                f"{quoted(os.path.relpath(path, self._folder), PATH_LIMIT)} ({kind})" for path, kind in removed.items()
+            ]
+            more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+            lines.append(
+                f"[removed, because other programs would run or obey it: {', '.join(names[:_MAX_NAMED])}{more}; "
+                "only the role can allow a kind, with `security.allow_writes`]"
+            )
+        return "".join(f"\n{line}" for line in lines)
+
+
+@contextmanager
+def guard_writes(context: ToolContext, folder: str) -> Iterator[WriteGuard]:
+    """Protect a folder while a command runs in the block.
+
+    Args:
+        context: what the tool was made with.
+        folder: where the command may write; absolute, without links.
+    """
+    guard = WriteGuard(folder)
+    protection = Protection.from_context(context)
+    with _locks.setdefault(protection.folder, threading.Lock()):
+        if kind := protection.kind(f"{folder}/x"):
+            guard.protect_all(f"it is protected (`{kind}`); only the role can allow it, with `security.allow_writes`")
+            yield guard
+            return
+        try:
+            snapshot = find_protected(protection, folder)
+        except (UncheckedError, OSError) as error:
+            guard.protect_all(str(error) if isinstance(error, UncheckedError) else "it cannot be read completely")
+            yield guard
+            return
+        guard.protect(snapshot)
+        with _checking(guard, snapshot):
+            yield guard
+
+
+@contextmanager
+def _checking(guard: WriteGuard, snapshot: Snapshot) -> Iterator[None]:
+    """Remove what a command makes, while it runs and at the end."""
+    started = time_ns() - _CLOCK_STEP
+    is_over = threading.Event()
+
+    def check_until_over() -> None:
+        pause = _INTERVAL
+        while not is_over.wait(pause):
+            begun = monotonic()
+            with suppress(OSError):
+                guard.add_removed(remove_new(snapshot, started, final=False))
+            # A large folder is checked less often.
+            pause = max(_INTERVAL, 10 * (monotonic() - begun))
+
+    thread = threading.Thread(target=check_until_over, name="prowess-write-guard", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+        try:
+            guard.add_removed(remove_new(snapshot, started, final=True))
+        except OSError:
+            guard.add_removed([(guard.writable[0] if guard.writable else snapshot.folder, "could not be checked")])

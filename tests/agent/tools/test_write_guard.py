@@ -1,0 +1,317 @@
+"""No tool writes what runs or is obeyed later, unless the role allows that kind."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.agent.policy import RefusedError
+from prowess.agent.tools import _write_guard, _write_scan
+from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="commands are not run on Windows yet")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The role's folder, with protected and other files."""
+    top = tmp_path.resolve() / "role"
+    for path, text in {
+        "agent.yaml": "name: a\nprompt: p\nmodel: openai:m\n",
+        "other.yml": '{"name": b, "prompt": p}',
+        "data.yaml": "a: 1\n",
+        ".git/config": "[core]\n",
+        ".git/hooks/readme": "x",
+        "pkg/conftest.py": "x = 1\n",
+        "pkg/main.py": "y = 1\n",
+        "skills/tables/SKILL.md": "---\nname: tables\ndescription: d\n---\n",
+        "skills/tables/run.py": "z = 1\n",
+        "env/pyvenv.cfg": "home = /usr/bin\n",
+        "env/bin/tool": "x",
+        "server.py": "serve\n",
+    }.items():
+        (top / path).parent.mkdir(parents=True, exist_ok=True)
+        (top / path).write_text(text)
+    return top
+
+
+def context(folder: Path, allow: Iterable[str] = (), **more: Any) -> Any:
+    files = (str(folder / "agent.yaml"), str(folder / "server.py"))
+    return make_tool_context(folder, policy={"allow_writes": frozenset(allow)}, role_files=files, **more)
+
+
+def writer(folder: Path, allow: Iterable[str] = (), **more: Any) -> Any:
+    return tools_by_name("filesystem", context(folder, allow), read_only=False, **more)["write_file"]
+
+
+def shell(folder: Path, allow: Iterable[str] = (), sandbox: str = "bwrap", **more: Any) -> Any:
+    if sandbox == "bwrap":
+        require_sandbox()
+    return tools_by_name("shell", context(folder, allow, sandbox=sandbox), require_confirmation=False, **more)[
+        "run_shell"
+    ]
+
+
+def run(folder: Path, line: str, allow: Iterable[str] = (), **more: Any) -> str:
+    """Run a line of a shell as the tool does, in which `;` and the like are quoted."""
+    quoted = line.replace("'", "'\"'\"'")
+    return str(shell(folder, allow, **more).call(command=f"sh -c '{quoted}'"))
+
+
+def files(folder: Path) -> dict[str, object]:
+    """Return everything in a folder."""
+    return {
+        str(path.relative_to(folder)): os.readlink(path) if path.is_symlink() else path.is_file() and path.read_bytes()
+        for path in folder.rglob("*")
+    }
+
+
+# ── writing files ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+REFUSED = {
+    ".git/hooks/pre-commit": "git",
+    "new/.GIT/config": "git",
+    "pkg/GIT~1/config": "git",
+    "skills/new/SKILL.md": "skill",
+    "docs/skill.MD": "skill",
+    "skills/flat.md": "skill",
+    "skills/tables/run.py": "skill",
+    "skills/tables/tests/cases/new.yaml": "skill",
+    ".claude/settings.json": "agents",
+    "sub/.mcp.json": "agents",
+    "AGENTS.md": "instructions",
+    "pkg/conftest.py": "pytest",
+    "new/setup.cfg": "pytest",
+    "x.pth": "python",
+    "env/bin/tool": "python",
+    "pkg/__pycache__/main.cpython-311.pyc": "bytecode",
+    ".vscode/tasks.json": "editor",
+    ".envrc": "shell",
+    ".github/workflows/x.yml": "ci",
+    "agent.yaml": "role",
+    "other.yml": "role",
+    "server.py": "role",
+    "sub/role.yaml": "role",
+}
+
+
+@pytest.mark.parametrize("path", REFUSED)
+def test_a_protected_file_is_not_written(path: str, folder: Path) -> None:
+    """Nor edited; the message says which kind the role could allow."""
+    before = files(folder)
+    kind = REFUSED[path]
+    expected = (
+        f"`{path}` is read-only, as everything of the kind `{kind}`, which other programs run or obey; "
+        f"only the role can allow it, with `security.allow_writes: [{kind}]`"
+    )
+    assert failure_message(writer(folder), path=path, content="x") == expected
+    assert files(folder) == before
+
+
+@pytest.mark.parametrize("path", REFUSED)
+def test_a_role_can_allow_a_kind(path: str, folder: Path) -> None:
+    writer(folder, [REFUSED[path]]).call(path=path, content="x")
+    assert (folder / path).read_text() == "x"
+
+
+def test_other_files_are_written(folder: Path) -> None:
+    for path in ("pkg/main.py", "new/test_x.py", "Makefile", "data.yaml", "skills/notes/a.txt", ".gitignore"):
+        writer(folder).call(path=path, content="a: 1")
+
+
+def test_a_text_that_is_a_role_is_not_written_beside_the_role(folder: Path) -> None:
+    """In any form of YAML, and not in several steps."""
+    for text in ('{"\\x70rompt": p}', "apiVersion: initrunner/v1\nkind: Agent\n", "? prompt\n: x\n"):
+        assert "of the kind `role`" in failure_message(writer(folder), path="new.yaml", content=text)
+    edit = tools_by_name("filesystem", context(folder), read_only=False)["edit_file"]
+    assert "of the kind `role`" in failure_message(edit, path="data.yaml", old="a: 1", new="prompt: x")
+    edit.call(path="data.yaml", old="a: 1", new="b: 2")
+
+
+def test_a_bare_repository_is_not_completed(folder: Path) -> None:
+    """Git runs programs of its configuration when its user enters it."""
+    write = writer(folder)
+    for path in ("bare/objects/a", "bare/refs/a", "tree/commondir"):
+        write.call(path=path, content="x")
+    for path in ("bare/HEAD", "tree/HEAD"):
+        assert "of the kind `git`" in failure_message(write, path=path, content="x")
+
+
+def test_a_tool_of_a_skill_cannot_choose_a_protected_folder(folder: Path) -> None:
+    """Only the role's roots count, not the folder in a tool's configuration."""
+    for root in (".git/hooks", "skills/tables", "env"):
+        with pytest.raises(RefusedError, match=r"security\.allow_writes"):
+            writer(folder, root_path=root).call(path="x", content="x")
+
+
+# ── commands ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+CHANGES = [
+    "echo x >> .git/config",
+    "echo x > .git/hooks/pre-commit",
+    "mv .git old",
+    "rm -rf .git",
+    "mv pkg moved",
+    "rm pkg/conftest.py",
+    "mv pkg/main.py pkg/conftest.py",
+    "ln -f pkg/conftest.py pkg/other.py && echo x >> pkg/other.py",
+    "mkdir n; mv pkg n/; mkdir pkg",
+    "mv skills other",
+    "echo x >> skills/tables/run.py",
+    "echo x > skills/tables/new.py",
+    "echo x >> agent.yaml",
+    "echo x >> other.yml",
+    "mv data.yaml other.yml",
+    "echo x >> server.py",
+    "echo x >> env/bin/tool",
+    "chmod -R 777 .git",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", CHANGES)
+def test_a_command_does_not_change_protected_files(line: str, folder: Path) -> None:
+    """Neither what they contain nor where they are."""
+    names = [".git", "pkg/conftest.py", "skills", "agent.yaml", "other.yml", "server.py", "env"]
+    before = {name: files(folder / name) or (folder / name).read_bytes() for name in names}
+    modes = {name: (folder / name).stat().st_mode for name in names}
+    run(folder, line)
+    assert {name: files(folder / name) or (folder / name).read_bytes() for name in names} == before
+    assert {name: (folder / name).stat().st_mode for name in names} == modes
+
+
+ADDITIONS = {
+    "new-file": ("echo x > new/AGENTS.md", ["new/AGENTS.md"]),
+    "other-case": ("mkdir new/.GIT; echo x > new/.GIT/config", ["new/.GIT"]),
+    "renamed-folder": ("mkdir new/git; echo x > new/git/config; mv new/git new/.git", ["new/.git"]),
+    "renamed-later": ("mkdir -p a/b; echo x > a/b/c; mv a/b a/.claude; mv a new/a", ["new/a/.claude"]),
+    "link": ("ln -s ../pkg new/.vscode", ["new/.vscode"]),
+    "link-outside": ("ln -s /etc/passwd new/conftest.py", ["new/conftest.py"]),
+    "hard-link": ("ln new/kept new/conftest.py", ["new/conftest.py"]),
+    "fifo": ("mkfifo new/.envrc", ["new/.envrc"]),
+    "skill": ("mkdir new/s; echo x > new/s/SKILL.md; echo x > new/s/run.py", ["new/s/SKILL.md"]),
+    "flat-skill": ("echo x > skills/flat.md", ["skills/flat.md"]),
+    "role": ("printf 'prompt: x' > planted.yaml", ["planted.yaml"]),
+    "changed-to-role": ("printf 'prompt: x' > data.yaml", ["data.yaml"]),
+    "bare": ("mkdir new/objects new/refs; echo x > new/HEAD", ["new/HEAD", "new/objects", "new/refs"]),
+    "bare-top": ("mkdir objects refs; echo x > HEAD", ["HEAD", "objects", "refs"]),
+    "worktree": ("echo x > new/HEAD; echo ../.git > new/commondir", ["new/HEAD", "new/commondir"]),
+    "venv": ("mkdir new/bin; echo x > new/pyvenv.cfg", ["new/pyvenv.cfg"]),
+    "bytecode": (
+        "mkdir pkg/__pycache__; echo x > pkg/__pycache__/main.cpython-311.pyc",
+        ["pkg/__pycache__/main.cpython-311.pyc"],
+    ),
+    "no-permissions": ("mkdir new/.git; echo x > new/.git/config; chmod 0 new/.git new", ["new/.git"]),
+    "read-only-folder": ("mkdir new/x; echo x > new/x/.envrc; chmod 555 new/x new", ["new/x/.envrc"]),
+    "strange-name": ("mkdir new/.git.", ["new/.git."]),
+    "two": ("mkdir new/.git; ln -s .git new/.idea", ["new/.git", "new/.idea"]),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sandbox", ["bwrap", "none"])
+@pytest.mark.parametrize("addition", ADDITIONS)
+def test_a_protected_file_that_a_command_makes_is_removed(addition: str, sandbox: str, folder: Path) -> None:
+    """The result says so; the rest that the command made stays."""
+    line, paths = ADDITIONS[addition]
+    (folder / "new").mkdir()
+    output = run(folder, f"echo y > new/kept; {line}", sandbox=sandbox)
+    for path in paths:
+        assert not os.path.lexists(folder / path)
+        if addition != "bytecode":
+            assert f"`{path}`" in output
+    (folder / "new").chmod(0o755)
+    assert (folder / "new/kept").read_text() == "y\n"
+    assert (folder / "pkg/main.py").read_text() == "y = 1\n"
+    assert not [name for name in files(folder) if "prowess-removed" in name]
+
+
+def test_an_allowed_kind_stays(folder: Path) -> None:
+    """And only that kind."""
+    output = run(folder, "mkdir new; mkdir new/.git new/.vscode; echo y >> .git/config", ["git"])
+    assert (folder / "new/.git").is_dir()
+    assert (folder / ".git/config").read_text() == "[core]\ny\n"
+    assert "[removed, because other programs would run or obey it: `new/.vscode` (editor); only the role can" in output
+
+
+@pytest.mark.needs("git")
+def test_a_repository_that_a_command_makes_is_removed(folder: Path) -> None:
+    """`git init` needs `allow_writes: [git]`."""
+    (folder / "new").mkdir()
+    command = "git init -q new"
+    assert "`new/.git` (git)" in shell(folder).call(command=command)
+    assert shell(folder, ["git"]).call(command=command) == "exit code 0\nno output"
+    assert (folder / "new/.git/config").exists()
+
+
+def test_what_links_lead_to_is_protected(folder: Path) -> None:
+    """Instructions and settings are often links to one file."""
+    (folder / "docs").mkdir()
+    (folder / "docs/agents.txt").write_text("obey")
+    (folder / "step").symlink_to("docs/agents.txt")
+    (folder / "CLAUDE.md").symlink_to("step")
+    os.link(folder / "pkg/conftest.py", folder / "docs/same.py")
+    for line in (
+        "echo x >> docs/agents.txt",
+        "mv docs moved",
+        "rm CLAUDE.md; echo x > CLAUDE.md",
+        "rm CLAUDE.md; ln -s data.yaml CLAUDE.md",
+        "rm step; echo x > step",
+        "rm step CLAUDE.md",
+        "echo x >> docs/same.py",
+    ):
+        run(folder, line)
+        assert os.readlink(folder / "CLAUDE.md") == "step"
+        assert (folder / "CLAUDE.md").read_text() == "obey"
+        assert (folder / "pkg/conftest.py").read_text() == "x = 1\n"
+    (folder / "docs/agents.txt").unlink()
+    assert "read-only for this command: the target of the link `" in run(folder, "echo x > docs/agents.txt")
+    assert not (folder / "docs/agents.txt").exists()
+
+
+def test_a_protected_folder_is_read_only_as_a_whole(folder: Path) -> None:
+    """Also if a tool's configuration names it, or the role's folder is a skill."""
+    output = run(folder, "echo x > x", working_dir="skills/tables")
+    assert "[the folder was read-only for this command: it is protected (`skill`)" in output
+    assert not (folder / "skills/tables/x").exists()
+
+
+def test_a_folder_that_is_too_large_to_check_is_read_only(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_write_guard, "_MAX_READ_ONLY", 3)
+    assert "it has more than 3 protected files and folders" in run(folder, "echo x > x")
+    monkeypatch.setattr(_write_scan, "MAX_ENTRIES", 5)
+    assert "it has more than 5 files" in run(folder, "echo x > x")
+    assert not (folder / "x").exists()
+
+
+def test_folders_beyond_the_limit_are_removed_unseen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command cannot hide a file behind more folders than are checked."""
+    monkeypatch.setattr(_write_scan, "MAX_ENTRIES", 40)
+    line = "for i in $(seq 100); do mkdir -p d/$i/.git; done; mkdir e; cd e; for i in $(seq 80); do mkdir f; cd f; done"
+    assert "(unchecked)" in run(folder, f"{line}; mkdir .git")
+    assert not [name for name in files(folder) if name.endswith("/.git")]
+
+
+@pytest.mark.slow
+def test_a_protected_file_is_removed_while_the_command_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other programs of the user must not find it for as long as a command takes."""
+    monkeypatch.setattr(_write_guard, "_INTERVAL", 0.1)
+    begun = time.monotonic()
+    output = run(folder, "mkdir .vscode; for i in $(seq 100); do test -e .vscode || exit 7; sleep 0.1; done")
+    assert output.startswith("exit code 7")
+    assert time.monotonic() - begun < 8
+    assert "`.vscode` (editor)" in output
+
+
+def test_a_command_that_fails_leaves_nothing_either(folder: Path) -> None:
+    """Nor one that takes too long."""
+    assert "`x/.git` (git)" in run(folder, "mkdir -p x/.git; sleep 5", timeout_seconds=0.5)
+    assert not (folder / "x/.git").exists()
