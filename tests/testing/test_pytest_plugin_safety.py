@@ -107,6 +107,7 @@ def test_starting_inside_a_skill_runs_only_its_cases(project: Path) -> None:
     canary = project.parent / "canary"
     folder = evil_skill(project / "skills/evil", canary)
     for inner in (".", "tests", "tests/cases"):
+        (folder / inner / "yaml.py").write_text((folder / "conftest.py").read_text())
         assert "1 passed" in run(folder / inner).stdout
     assert "1 passed" in run(project, "-c", project / "pytest.ini", "--rootdir", folder, folder).stdout
     assert imported(canary) == []

@@ -43,6 +43,9 @@ def start(config: pytest.Config) -> None:
     """
     folders = config.stash[_FOLDERS] = SkillFolders()
     config.stash[_OWN_FOLDERS] = set()
+    cwd = os.getcwd()
+    if folders.skill_of(cwd) is not None:  # `python -m pytest` lets Python import modules from there
+        sys.path[:] = [entry for entry in sys.path if entry not in ("", cwd)]
     manager: Any = config.pluginmanager
     if not (hasattr(pytest, "Directory") and hasattr(manager, "_importconftest")):
         raise pytest.UsageError(f"Prowess does not support pytest {pytest.__version__}; use `prowess test`")
