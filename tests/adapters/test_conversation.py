@@ -651,16 +651,14 @@ def test_an_mcp_server_that_does_not_start_is_the_turn_s_error(top: Path) -> Non
     assert "did not start" in (turn.error or "")
 
 
-def test_an_mcp_tool_with_a_taken_name_is_an_error(top: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """With a hint; a prefix solves it. The server's log does not reach the terminal."""
+def test_an_mcp_tool_with_a_taken_name_gets_another_one(top: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Or the one that a prefix gives it. The server's log does not reach the terminal."""
     (top / "server.py").write_text(LOUD)
     more = f"{FILES}- {{type: mcp, command: {sys.executable}, args: [server.py]"
-    turn = ask(start_conversation(top, [{"say": "Done."}], more + "}\n"))
-    assert (turn.error or "").startswith("the role's tools cannot be used together: ")
-    assert turn.output is None
-    assert "conflicts with existing tool from the role: 'read_file'. Set `tool_prefix` for the server" in str(
-        turn.error
-    )
+    script = [{"call": "read_file", "with": {"path": "notes.txt"}}, {"call": "python_read_file"}, {"say": "Done."}]
+    turn = ask(start_conversation(top, script, more + "}\n"))
+    results = [("read_file", "The sea is calm.\n", None), ("python_read_file", "its own", None)]
+    assert (turn.output, call_results(turn)) == ("Done.", results)
     turn = ask(start_conversation(top, [{"call": "b_read_file"}, {"say": "Done."}], more + ", tool_prefix: b}\n"))
     assert (turn.output, call_results(turn)) == ("Done.", [("b_read_file", "its own", None)])
     assert capfd.readouterr() == ("", "")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Toolbox"]
 
-_RESERVED_NAMES = ("activate_skill", "read_skill_file", "search_skills")
+_RESERVED_NAMES = ("activate_skill", "read_skill_file", "search_skills", "run_skill_script")
 """Names of a session's own tools, which no tool of a role or a skill may have."""
 
 
@@ -38,6 +38,11 @@ class Toolbox:
         """What is not offered, and why."""
         self._origins: dict[str, str] = {}
         self._has_writing_tool = False
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names that no tool of an MCP server may have: those of the tools, and a session's own."""
+        return frozenset((*_RESERVED_NAMES, *(tool.name for tool in self.tools)))
 
     @property
     def can_write_files(self) -> bool:

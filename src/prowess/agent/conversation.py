@@ -10,6 +10,7 @@ import asyncio
 import os
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import neutral, quoted
@@ -49,6 +50,8 @@ from ._model_errors import MAX_ERROR_CHARS, describe_run_error
 warnings.filterwarnings("ignore", message="Some responses omitted usage information")
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from ._toolbox import Toolbox
     from .assembly import Assembly
     from .policy import AgentTool
@@ -79,6 +82,8 @@ class Conversation:
         self.assembly, self.model, self.confirm, self.instrument = assembly, model, confirm, instrument
         self.session = assembly.new_session()
         self.history: list[Any] = []
+        self.mcp_names: dict[tuple[str, str], str] = {}
+        """The names under which tools of MCP servers are offered, by server and the server's own name."""
 
     def update_assembly(self, assembly: Assembly) -> None:
         """Use another assembly from the next turn on, for example after a change of the role or of a skill."""
@@ -127,7 +132,7 @@ class Conversation:
         agent: Any = Agent(
             self.model,
             instructions=self.assembly.instructions or None,
-            toolsets=[run.toolset, *run.mcp_servers()],
+            toolsets=[run.toolset],
             capabilities=[] if self.session is None else [Skills(self.session)],
             model_settings=_model_settings(self.assembly),
             retries=2,
@@ -167,14 +172,20 @@ class _RunningTurn:
         """Pydantic AI's count, up to date during the run."""
 
     def mcp_servers(self) -> list[Any]:
-        """Return the MCP servers, each as a toolset."""
+        """Return the MCP servers."""
         # A run's toolsets are fixed when it begins: the servers of a skill that it activates come with the next turn.
         servers = self.current_toolbox().mcp_servers
         if not servers:
             return []
         from .tools import make_mcp_toolset
 
-        return [make_mcp_toolset(config.options, context, permit=self.permit) for _, config, context in servers]
+        def note(text: str) -> None:
+            self.notes[text] = None
+
+        return [
+            make_mcp_toolset(config.options, context, permit=self.permit, origin=origin, note=note)
+            for origin, config, context in servers
+        ]
 
     def record_event(self, event: Any, on_text: OnText | None) -> None:
         """Record an event of Pydantic AI, and pass text on to `on_text`."""
@@ -277,11 +288,27 @@ class _RunningTurn:
 
 
 class _RoleToolset(AbstractToolset[Any]):
-    """The role's tools, as a toolset of Pydantic AI."""
+    """The role's tools, and those of its MCP servers, as a toolset of Pydantic AI.
+
+    One toolset has them all, since two that offer the same name end the run.
+    """
 
     def __init__(self, run: _RunningTurn) -> None:
         self.run = run
         self.offered: dict[str, AgentTool] = {}
+        self.servers: list[Any] = []
+        self._entered = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        self.servers = self.run.mcp_servers()
+        async with AsyncExitStack() as stack:
+            for server in self.servers:
+                await stack.enter_async_context(server)
+            self._entered = stack.pop_all()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._entered.aclose()
 
     @property
     def id(self) -> str:
@@ -295,13 +322,22 @@ class _RoleToolset(AbstractToolset[Any]):
         self.run.usage = ctx.usage
         toolbox = await run_in_thread(self.run.current_toolbox)
         self.offered = {tool.name: tool for tool in toolbox.tools}
-        return to_toolset_tools(self, toolbox.tools)
+        tools = to_toolset_tools(self, toolbox.tools)
+        for server in [*self.servers]:
+            try:
+                tools |= await server.offer(ctx, toolbox.names, self.run.conversation.mcp_names)
+            except ProwessError as error:
+                self.servers.remove(server)
+                self.run.notes[str(error)] = None
+        return tools
 
     async def call_tool(
         self,
         name: str,
         tool_args: dict[str, Any],
         ctx: RunContext[Any],
-        tool: ToolsetTool[Any],  # noqa: ARG002
-    ) -> str:
+        tool: ToolsetTool[Any],
+    ) -> Any:
+        if tool.toolset is not self:
+            return await tool.toolset.call_tool(name, tool_args, ctx, tool)
         return await self.run.call(self.offered[name], tool_args, ctx.tool_call_id or "")
