@@ -470,6 +470,29 @@ def test_a_skill_whose_source_is_deleted_can_be_removed(top: Path) -> None:
     assert names(top) == set()
 
 
+def test_a_source_behind_a_link_that_cannot_be_read_is_not_mounted_there(
+    top: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `/proc/1/root`; it is an error of the user, not a bug."""
+    assert run(top, "lib/review") == 0
+    (top / "project/link").symlink_to(top)
+
+    def refuse(path: Any, **_options: Any) -> Any:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(os, "readlink", refuse)
+    assert run(top, "--remove", "./link") == 2
+    assert "was not mounted in" in capsys.readouterr().err
+
+
+def test_a_repository_is_not_mounted(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (top / "project/lib/review/.GIT/hooks").mkdir(parents=True)
+    assert run(top, "lib/review") == 1
+    out, err = capsys.readouterr()
+    assert (out, there(top)) == ("", [])
+    assert "`.GIT` is a repository\n\nhint: remove it, or copy the skill without it" in err
+
+
 def test_json_lists_the_removed_skills(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An empty list is one, too."""
     run(top, "pdf")

@@ -205,11 +205,13 @@ def _write(folder_fd: int, parts: list[str], text: str) -> None:
 
 def _write_by_path(folder: str, name: str, files: Mapping[str, str]) -> None:
     """Write files on a system without descriptors of folders, such as Windows."""
+    temporary = os.path.join(folder, f".{name}.{os.urandom(8).hex()}.tmp")
     for path, text in files.items():
-        file = os.path.join(folder, name, *path.split("/"))
+        file = os.path.join(temporary, *path.split("/"))
         os.makedirs(os.path.dirname(file), exist_ok=True)
         with open_fd(file, CREATE_FLAGS, _mode(text)) as fd:
             write_all(fd, text.encode())
+    os.rename(temporary, os.path.join(folder, name))
 
 
 def _mode(text: str) -> int:

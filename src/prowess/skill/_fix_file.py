@@ -192,8 +192,14 @@ class _Place:
         """Rename a file, and replace nothing."""
         if self.fd is None:
             os.rename(self._at(old), self._at(new))
-        else:
+            return
+        try:
             rename_no_replace(self.fd, old, self.fd, new)
+        except FileExistsError:
+            statuses = (os.stat(name, dir_fd=self.fd, follow_symlinks=False) for name in (old, new))
+            if not os.path.samestat(*statuses):
+                raise
+            os.rename(old, new, src_dir_fd=self.fd, dst_dir_fd=self.fd)  # one file, where case does not matter
 
 
 def _attributes(fd: int) -> Iterator[tuple[str, bytes]]:
