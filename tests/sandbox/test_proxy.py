@@ -61,7 +61,7 @@ def connection(rules: NetworkRules = OPEN) -> Iterator[socket.socket]:
     def work() -> None:
         try:
             with theirs:
-                proxy._serve_client(theirs, rules)
+                proxy._serve_client(theirs, rules, lambda _: None)
         except OSError:
             pass
         except BaseException as error:  # noqa: BLE001 - for the test

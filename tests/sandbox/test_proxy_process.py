@@ -73,6 +73,27 @@ def test_a_command_reaches_what_the_rules_open(bwrap: str, tmp_path: Path, site:
             assert b"Refused by Prowess: `127.0.0.1` " + reason in output
 
 
+def test_refused_hosts_are_reported(bwrap: str, tmp_path: Path) -> None:
+    """Each reason once, since many programs show none of what the proxy says."""
+    code = """if True:
+        import http.client
+        for host in ["10.0.0.1", "10.0.0.1", "mail.example\\n", *(f"{n}.example" for n in range(40))]:
+            try:
+                connection = http.client.HTTPConnection("127.0.0.1", 3128)
+                connection.set_tunnel(host, 443)
+                connection.connect()
+            except (OSError, ValueError):
+                pass
+    """
+    rules = NetworkRules(allowed=(("10.0.0.1",),))
+    done = run_python(code, tmp_path, sandbox=bwrap, network=rules)
+    assert len(done.refused_hosts) == 20
+    first, second = done.refused_hosts[:2]
+    assert first.startswith("`10.0.0.1` is an address of this machine or its network, which is not allowed; the")
+    assert second == "`0.example` is not an allowed host: allowed are 10.0.0.1"
+    assert run_python("pass", tmp_path, sandbox=bwrap, network=rules).refused_hosts == ()
+
+
 def test_a_command_has_a_loopback_of_its_own(bwrap: str, tmp_path: Path) -> None:
     """Programs reach their own servers there without the proxy."""
     code = """if True:

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
         """Seconds."""
         killed: int
         """Processes that were still running when the command had ended."""
+        refused_hosts: list[str]
+        """Why its proxy refused hosts, each reason once."""
         has_survivors: bool
         """Whether a process could not be killed in time."""
 

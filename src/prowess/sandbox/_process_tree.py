@@ -20,6 +20,8 @@ from ._processes import child_pids, kill, list_processes, terminate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ._messages import Reply, Request
     from ._proxy_process import ProxyProcess
 
@@ -60,6 +62,7 @@ class ProcessTree:
         self._poll = select.poll()
         self._proxy: ProxyProcess | None = None
         self._network_error = ""
+        self._refused_hosts: list[str] = []
 
     def run(self, request: Request) -> Reply:
         """Start a command and return how it ended.
@@ -91,6 +94,7 @@ class ProcessTree:
                 sizes=(stdout.size, stderr.size),
                 duration=monotonic() - start,
                 killed=killed,
+                refused_hosts=self._refused_hosts,
                 has_survivors=not all_ended,
             )
         finally:
@@ -185,8 +189,7 @@ class ProcessTree:
                 if pid == self._command_pid:
                     self._exit_status = os.waitstatus_to_exitcode(status)
                 elif self._proxy is not None and pid == self._proxy.pid:
-                    self._proxy.end()
-                    self._proxy = None
+                    self._proxy.has_ended = True
         except ChildProcessError:
             self._no_children = True
             # Only if another process took the status of the command.
@@ -198,8 +201,8 @@ class ProcessTree:
     def _end_proxy(self) -> None:
         """Close the command's way to the network; what is left of the command is about to end."""
         if self._proxy is not None:
-            kill(self._proxy.pid)
-            self._proxy.end()
+            self._refused_hosts = self._proxy.end()
+            self._proxy = None
 
     def _end_after_timeout(self) -> int:
         """Ask all processes to end, and wait a moment; return how many there are besides the command."""
@@ -319,6 +322,7 @@ def _reply(
     sizes: tuple[int, int] = (0, 0),
     duration: float = 0.0,
     killed: int = 0,
+    refused_hosts: Sequence[str] = (),
     has_survivors: bool = False,
 ) -> Reply:
     return {
@@ -331,5 +335,6 @@ def _reply(
         "sizes": sizes,
         "duration": duration,
         "killed": killed,
+        "refused_hosts": list(refused_hosts),
         "has_survivors": has_survivors,
     }

@@ -19,6 +19,7 @@ from ._proxy_requests import ProxyError, parse_head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
 
     from ._network_rules import NetworkRules
@@ -37,19 +38,38 @@ _IDLE_TIMEOUT = 600.0
 """Seconds in which nothing is sent either way; the command's own timeout is usually shorter."""
 _MAX_ADDRESSES = 4
 """Addresses of one name that are tried."""
+_MAX_REPORTS = 20
+_MAX_REPORT_BYTES = 1000
 _CHUNK = 65536
 """Bytes that are kept in each direction at most."""
-_REASONS = {400: "Bad Request", 403: "Refused", 411: "Length Required", 502: "Bad Gateway", 504: "Gateway Timeout"}
+_FORBIDDEN = 403
+_REASONS = {
+    400: "Bad Request",
+    _FORBIDDEN: "Refused",
+    411: "Length Required",
+    502: "Bad Gateway",
+    504: "Gateway Timeout",
+}
 
 
-def serve(listener: socket.socket, rules: NetworkRules, control_fd: int) -> NoReturn:
+def serve(listener: socket.socket, rules: NetworkRules, control_fd: int, report_fd: int) -> NoReturn:
     """Serve connections until the other end of a pipe is closed, then end this process.
 
     Args:
         listener: accepts the connections of one command.
         rules: the hosts that it may reach.
         control_fd: the end of the pipe to read from.
+        report_fd: a pipe that gets a line for each host that is refused, while it has room.
     """
+    reported: set[str] = set()
+
+    def report(error: ProxyError) -> None:
+        line = neutral(f"{error}; {error.hint}" if error.hint else str(error))
+        if line not in reported and len(reported) < _MAX_REPORTS:
+            reported.add(line)
+            with suppress(OSError):
+                os.write(report_fd, line.encode()[:_MAX_REPORT_BYTES] + b"\n")
+
     threading.stack_size(512 * 1024)
     listener.setblocking(False)
     slots = threading.Semaphore(_MAX_CONNECTIONS)
@@ -62,11 +82,11 @@ def serve(listener: socket.socket, rules: NetworkRules, control_fd: int) -> NoRe
         ready = {fd for fd, _ in poll.poll(None if has_slot else 20)}
         if control_fd in ready:
             os._exit(0)
-        if has_slot and not _start(listener, rules, slots):
+        if has_slot and not _start(listener, slots, lambda client: _serve_client(client, rules, report)):
             slots.release()
 
 
-def _start(listener: socket.socket, rules: NetworkRules, slots: threading.Semaphore) -> bool:
+def _start(listener: socket.socket, slots: threading.Semaphore, serve_client: Callable[[socket.socket], None]) -> bool:
     """Accept a connection and start its thread; return whether that worked."""
     try:
         client, _ = listener.accept()
@@ -76,7 +96,7 @@ def _start(listener: socket.socket, rules: NetworkRules, slots: threading.Semaph
     def work() -> None:
         try:
             with client:
-                _serve_client(client, rules)
+                serve_client(client)
         except OSError:
             pass  # one of the two ends is gone
         finally:
@@ -90,7 +110,7 @@ def _start(listener: socket.socket, rules: NetworkRules, slots: threading.Semaph
     return True
 
 
-def _serve_client(client: socket.socket, rules: NetworkRules) -> None:
+def _serve_client(client: socket.socket, rules: NetworkRules, report: Callable[[ProxyError], None]) -> None:
     """Serve the one request of a connection.
 
     Raises:
@@ -100,6 +120,8 @@ def _serve_client(client: socket.socket, rules: NetworkRules) -> None:
         request, rest = _read_request(client)
         server = _connect(rules, request.host, request.port)
     except ProxyError as error:
+        if error.status == _FORBIDDEN:
+            report(error)
         _send_error(client, error)
         return
     with server:
@@ -147,7 +169,7 @@ def _connect(rules: NetworkRules, host: str, port: int) -> socket.socket:
     addresses = () if refusal else _look_up(host, port)
     refusal = refusal or rules.address_refusal(host, addresses)
     if refusal:
-        raise ProxyError(403, refusal.message, refusal.hint)
+        raise ProxyError(_FORBIDDEN, refusal.message, refusal.hint)
     problem = ProxyError(502, f"host not found: {quoted(host)}")
     for address in addresses[:_MAX_ADDRESSES]:
         try:

@@ -15,6 +15,7 @@ import socket
 from contextlib import suppress
 
 from ._network_rules import NetworkRules
+from ._processes import kill
 from ._proxy import serve
 from ._proxy_settings import BWRAP_PORT
 
@@ -47,58 +48,65 @@ class ProxyProcess:
 
     def __init__(self, rules: Mapping[str, Any], namespace_pid: int) -> None:
         control_read, self._control_fd = os.pipe()
-        ready_read, ready_write = os.pipe()
+        self._report_fd, report_write = os.pipe()
+        self.has_ended = False
+        """Whether its supervisor has waited for it: its process number may belong to another process then."""
         try:
             self.pid = os.fork()
             if not self.pid:
-                _run(NetworkRules(**rules), namespace_pid, control_read, ready_write)
+                _run(rules, namespace_pid, control_read, report_write)
         finally:
             os.close(control_read)
-            os.close(ready_write)
+            os.close(report_write)
         try:
-            self.port = _read_port(ready_read)
+            self.port = _read_port(self._report_fd)
         except BaseException:
             self.end()
             raise
-        finally:
-            os.close(ready_read)
 
-    def end(self) -> None:
-        """End the proxy; its supervisor waits for it as for every child."""
-        if self._control_fd >= 0:
-            os.close(self._control_fd)
-            self._control_fd = -1
+    def end(self) -> list[str]:
+        """End the proxy, and return why it refused hosts; its supervisor waits for it as for every child."""
+        if not self.has_ended:
+            kill(self.pid)
+        os.close(self._control_fd)
+        os.set_blocking(self._report_fd, False)
+        data = b""
+        with suppress(BlockingIOError):
+            data = os.read(self._report_fd, 1 << 16)
+        os.close(self._report_fd)
+        return list(filter(None, data.decode("utf-8", "replace").split("\n")))
 
 
-def _read_port(ready_fd: int) -> int:
+def _read_port(report_fd: int) -> int:
     """Wait for the port that the proxy listens at.
 
     Raises:
         OSError: it does not listen.
     """
-    is_ready = select.select([ready_fd], [], [], _START_TIMEOUT)[0]
-    status, _, text = (os.read(ready_fd, 500) if is_ready else b"").partition(b" ")
+    is_ready = select.select([report_fd], [], [], _START_TIMEOUT)[0]
+    status, _, text = (os.read(report_fd, 500) if is_ready else b"").partition(b" ")
     if status != b"listening":
         raise OSError(text.decode("utf-8", "replace") or "the proxy did not start in time")
     return int(text)
 
 
-def _run(rules: NetworkRules, namespace_pid: int, control_fd: int, ready_fd: int) -> NoReturn:
+def _run(rules: Mapping[str, Any], namespace_pid: int, control_fd: int, report_fd: int) -> NoReturn:
     """Be the proxy, in a new process."""
     try:
         os.setsid()  # the group of the supervisor must not be killed with its children
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGCHLD, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        _close_all_but(control_fd, ready_fd)
+        _close_all_but(control_fd, report_fd)
         try:
             listener = _listen_inside(namespace_pid) if namespace_pid else socket.create_server(("127.0.0.1", 0))
         except OSError as error:
-            os.write(ready_fd, f"failed {error.strerror or error}".encode()[:400])
+            os.write(report_fd, f"failed {error.strerror or error}".encode()[:400])
             os._exit(1)
-        os.write(ready_fd, b"listening %d" % listener.getsockname()[1])
-        os.close(ready_fd)
-        serve(listener, rules, control_fd)
+        network_rules = NetworkRules(**rules)
+        os.write(report_fd, b"listening %d" % listener.getsockname()[1])
+        os.set_blocking(report_fd, False)
+        serve(listener, network_rules, control_fd, report_fd)
     finally:
         os._exit(1)
 

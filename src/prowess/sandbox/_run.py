@@ -65,6 +65,8 @@ class Result(Frozen):
     """Processes, besides the command itself, that were still running when it ended or its time was up."""
     backend: str
     """The sandbox it ran in: `bwrap`, `seatbelt` or `none`."""
+    refused_hosts: tuple[str, ...] = ()
+    """Why hosts were refused that it tried to reach; each reason once, at most 20."""
 
 
 def run(
@@ -215,6 +217,7 @@ def _result(name: str, backend: Backend, reply: Reply) -> Result:
         duration=reply["duration"],
         killed=reply["killed"],
         backend=backend.name,
+        refused_hosts=tuple(reply["refused_hosts"]),
     )
 
 

@@ -87,6 +87,16 @@ def test_metadata_stays_closed(kind: str, tmp_path: Path) -> None:
     assert "is a link-local address" in output(kind, tmp_path, "http://169.254.169.254", {"allow_private": True})
 
 
+def test_the_model_sees_which_host_was_refused(tmp_path: Path) -> None:
+    """Even if the program prints nothing."""
+    policy = {"allowed_hosts": ("example.invalid",)}
+    context = make_tool_context(tmp_path, sandbox=require_sandbox(), policy=policy)
+    code = "import urllib.request as u\ntry: u.urlopen('https://8.8.8.8/')\nexcept OSError: pass"
+    assert tools_by_name("python", context, network=True)["run_python"].call(code=code) == (
+        "exit code 0\nnetwork: `8.8.8.8` is not an allowed host: allowed are example.invalid"
+    )
+
+
 def test_an_invalid_domain_of_a_role_is_found_when_the_tool_is_made(tmp_path: Path) -> None:
     context = make_tool_context(tmp_path, policy={"allowed_hosts": ("https://example.com",)})
     assert tools_by_name("python", context)
