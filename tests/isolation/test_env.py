@@ -27,7 +27,6 @@ HARMLESS = {
     "DEBIAN_FRONTEND": "noninteractive",
     "DEBUG": "app:*",
     "DESKTOP_SESSION": "gnome",
-    "DISPLAY": ":0",
     "EDITOR": "vim",
     "GITHUB_ACTIONS": "true",
     "GITLAB_CI": "true",
@@ -80,7 +79,8 @@ LEFT_OUT = (
     "SUPABASE_SERVICE_ROLE", "TF_VAR_anything", "TOTP", "TWILIO_SID", "TWINE_PASSWORD", "VAULT_ADDR", "WALLET",
     "WG_PSK", "WIFI_PW", "X_API_K_E_Y", "apiKey", "authCode", "db_password", "dbPw", "myPin", "my_token", "userPAT",
     # leading to secrets
-    "BOTO_CONFIG", "CURL_HOME", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "GNUPGHOME", "GPG_AGENT_INFO",
+    "BOTO_CONFIG", "CURL_HOME", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "TMUX", "STY",
+    "WAYLAND_DISPLAY", "KITTY_LISTEN_ON", "DOCKER_HOST", "GNUPGHOME", "GPG_AGENT_INFO",
     "HTTPS_PROXY", "HTTP_PROXY", "KRB5CCNAME", "KRB5_KTNAME", "KUBECONFIG", "NETRC", "PGSERVICEFILE", "RCLONE_CONFIG",
     "REGISTRY_AUTH_FILE", "SSH_AGENT_PID", "SSH_AUTH_SOCK", "XAUTHORITY", "all_proxy", "https_proxy",
     # leading out of the home

@@ -1,7 +1,7 @@
 """Build a client's environment.
 
 It is built from nothing. A variable of the caller is in it if it is in a short list; or, with `include_host_env`, if it
-cannot be a secret, does not move the client out of its home, and does not load code.
+cannot be a secret, does not lead out of its home or to the desktop, and does not load code.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ _LOADS_CODE = re.compile(
     r"|VIRTUAL_ENV|VSCODE|YARN|ZDOTDIR|.*OPTIONS$|.*_(?:JAVA|JVM|PRELOAD|WRAPPER)(?:_|$)|.*OPTS$"
 ).match
 """Variables whose names begin with one of these make programs load code or run commands."""
+_LEADS_TO_DESKTOP = re.compile(r"DISPLAY$|KITTY|PULSE|STY$|TMUX|WAYLAND|ZELLIJ").match
+"""Variables that lead to the caller's screen, keyboard or terminal."""
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
 
 
@@ -70,7 +72,7 @@ def is_allowed_variable(name: str, value: str, homes: tuple[str, ...] = ()) -> b
     upper = name.upper()
     if not _VARIABLE_NAME(name) or _moves_client(name):
         return False
-    if is_secret_name(name) or _LOADS_CODE(upper) or is_secret_value(value):
+    if is_secret_name(name) or is_secret_value(value) or _LOADS_CODE(upper) or _LEADS_TO_DESKTOP(upper):
         return False
     return not any(home in value for home in homes)
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from prowess.agent.server._connections import Limits, default_limits
+from prowess.agent.server._accepting import default_limits
+from prowess.agent.server._connections import Limits
 from prowess.agent.server._conversations import ConversationStore
 from prowess.agent.server._requests import ChatAnswer, Message
 from support.chat_server import ChatServer
@@ -143,7 +144,7 @@ def test_a_client_that_does_not_read_is_dropped(chat: ChatServer, stream: bool) 
 @pytest.mark.slow
 def test_connections_that_send_nothing_make_room_for_a_request() -> None:
     """Long before their time limits."""
-    with ChatServer(limits=Limits(connections=8)) as chat, ExitStack() as stack:
+    with ChatServer(limits=Limits(connections=8, grace_seconds=0.05)) as chat, ExitStack() as stack:
         for number in range(40):
             client = stack.enter_context(closing(connect(chat)))
             if number % 2:
@@ -156,20 +157,36 @@ def test_connections_that_send_nothing_make_room_for_a_request() -> None:
 
 @pytest.mark.slow
 def test_a_connection_that_waits_for_an_answer_does_not_make_room() -> None:
-    """The new one is refused."""
-    with ChatServer(limits=Limits(connections=2)) as chat, ExitStack() as stack:
+    """The new one waits until one of them ends."""
+    with ChatServer(limits=Limits(connections=2, grace_seconds=0.05)) as chat, ExitStack() as stack:
         waiting = [stack.enter_context(closing(connect(chat))) for _ in range(2)]
         for client in waiting:
             client.sendall(chat_request("wait"))
         while len(chat.echo.requests) < 2:
             time.sleep(0.01)
-        with connect(chat) as client:
-            answer = read_all(client)
-        assert answer.startswith(b"HTTP/1.1 503 ")
-        assert b"\r\nretry-after: 1\r\n" in answer
+        client = stack.enter_context(closing(connect(chat)))
+        client.sendall(chat_request("hello"))
+        client.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            client.recv(1)
         waiting[0].close()
         assert chat.echo.wait_for_outcome("cancelled")
-        assert is_answered(chat)
+        client.settimeout(10)
+        assert b"parrot: hello" in client.recv(65536)
+        assert chat.connections <= 2
+
+
+@pytest.mark.slow
+def test_a_new_connection_has_time_to_send_its_request() -> None:
+    """However many others are opened meanwhile."""
+    with ChatServer(limits=Limits(connections=8, grace_seconds=0.5)) as chat, ExitStack() as stack:
+        for _ in range(2):
+            client = stack.enter_context(closing(connect(chat)))
+            for _ in range(20):
+                stack.enter_context(closing(connect(chat)))
+            time.sleep(0.2)
+            client.sendall(chat_request("hello"))
+            assert b"parrot: hello" in client.recv(65536)
 
 
 @pytest.mark.slow
@@ -221,7 +238,7 @@ def test_a_process_with_few_file_descriptors_answers_beside_more_connections(des
         url = process.stdout.readline().strip()
         port = int(url.rpartition(":")[2].partition("/")[0])
         clients = []
-        for number in range(400):
+        for number in range(400 if bound == "bounded" else 150):
             clients.append(stack.enter_context(closing(socket.create_connection(("127.0.0.1", port), timeout=10))))
             with suppress(OSError):
                 clients[-1].sendall(("", HEAD, f"{HEAD}Content-Length: 9\r\n\r\n")[number % 3].encode())
@@ -338,6 +355,15 @@ def test_requests_sent_at_once_are_answered_in_order(chat: ChatServer) -> None:
         answer = read_all(client)
     places = [answer.index(f'"parrot: number {number}"'.encode()) for number in range(20)]
     assert places == sorted(places)
+
+
+@pytest.mark.slow
+def test_requests_sent_without_waiting_for_answers_are_limited(chat: ChatServer) -> None:
+    """Each is looked for in everything that was received."""
+    with connect(chat) as client:
+        with suppress(OSError):
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 5000)
+        assert 100 <= read_all(client).count(b"HTTP/1.1 200 ") <= 110
 
 
 def test_a_client_that_waits_for_permission_gets_it_once_its_headers_are_valid(chat: ChatServer) -> None:

@@ -1,21 +1,17 @@
-"""Limit how long a connection may wait, and how many connections there are.
+"""Limit how long a connection may wait for its client.
 
-Each phase of a request has one time limit as a whole; a byte now and then does not extend it. At the limit of
-connections, the one that has kept the server waiting longest makes room, so that clients that send their requests at
-once are answered whatever the others do.
+Each phase of a request has one time limit as a whole; a byte now and then does not extend it.
 """
 
 from __future__ import annotations
 
-import asyncio
-import errno
 import json
+import select
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import h11
-import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from prowess._internal.frozen import Frozen
@@ -23,28 +19,17 @@ from prowess._internal.frozen import Frozen
 from ._heads import StrictConnection
 from ._requests import RequestError
 from ._responses import status_body_headers
-from ._runs import busy_error
 
 if TYPE_CHECKING:
-    import socket
+    import asyncio
 
-    from starlette.types import ASGIApp
+    import uvicorn
     from uvicorn.server import ServerState
 
-__all__ = ["BoundedServer", "Limits", "default_limits"]
+__all__ = ["Connection", "Limits"]
 
-_QUEUE_LENGTH = 512
-"""Connections that the system accepts before the server does."""
-_ACCEPTED_AT_ONCE = 8
-"""Connections that the server accepts before it counts them; each needs a file descriptor."""
-_RESERVED_DESCRIPTORS = 64
-"""File descriptors for everything else: tools, files, models."""
-_ACCEPTED_BEFORE_COUNTED = 4 * _ACCEPTED_AT_ONCE
-"""Connections that the loop may have accepted before the server knows of the first of them."""
-_MIN_CONNECTIONS = 8
-_REDUCED_SECONDS = 60
-"""How long there are fewer connections after file descriptors ran out."""
-_NO_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_MAX_PIPELINED = 100
+"""Requests that a client may send on one connection, one after the other, without waiting for an answer."""
 
 
 class Limits(Frozen):
@@ -54,105 +39,20 @@ class Limits(Frozen):
     """From the first byte of a request, or from the start of the connection, to the end of its headers."""
     body_seconds: float = 30
     """From the end of the headers to the end of the body."""
-    idle_seconds: float = 5
-    """From an answer to the next request."""
+    idle_seconds: float = 15
+    """From an answer to the next request; longer than common clients keep a connection that they may use again."""
     write_seconds: float = 30
     """Until the client has read what was sent to it."""
     close_seconds: float = 5
     """Until a connection that is being closed is gone, and for the rest of a body after its answer."""
+    grace_seconds: float = 0.5
+    """How long a connection may wait before it makes room for another one."""
     connections: int = 512
     runs: int = 256
     """Requests that the backend answers at the same time."""
 
 
-def default_limits() -> Limits:
-    """Return the limits for this process, which may have few file descriptors."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return Limits()
-    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    most = Limits().connections
-    connections = most if soft == resource.RLIM_INFINITY else min(most, (soft - _RESERVED_DESCRIPTORS) * 3 // 4)
-    connections = max(connections, _MIN_CONNECTIONS)
-    return Limits(connections=connections, runs=min(Limits().runs, connections * 3 // 4))
-
-
-class _Config(uvicorn.Config):
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
-        super().__init__(
-            app,
-            http=_Connection,
-            ws="none",
-            loop="asyncio",
-            backlog=_ACCEPTED_AT_ONCE,
-            log_level="critical",
-            access_log=False,
-            server_header=False,
-            lifespan="off",
-            proxy_headers=False,
-            timeout_keep_alive=86_400,  # the connections have their own limits
-            timeout_graceful_shutdown=2,
-        )
-        self.limits = limits
-        self.max_connections = limits.connections
-        """Less than the limit if file descriptors ran out."""
-
-
-class BoundedServer(uvicorn.Server):
-    """A server for an application, within limits."""
-
-    def __init__(self, app: ASGIApp, limits: Limits) -> None:
-        self._config = _Config(app, limits)
-        super().__init__(self._config)
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to accept connections."""
-        await super().startup(sockets)
-        for listener in sockets or []:
-            listener.listen(_QUEUE_LENGTH)
-        asyncio.get_running_loop().set_exception_handler(self._handle_loop_error)
-
-    def _handle_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        error = context.get("exception")
-        if isinstance(error, OSError) and error.errno in _NO_DESCRIPTORS:
-            self._reduce_connections(loop)
-        else:
-            loop.default_exception_handler(context)
-
-    def _reduce_connections(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Have fewer connections for a while, so that file descriptors do not run out again at once."""
-        most = len(_live_connections(self.server_state)) - _ACCEPTED_BEFORE_COUNTED
-        self._config.max_connections = max(most, _MIN_CONNECTIONS)
-        _make_room(self.server_state, self._config.max_connections)
-        loop.call_later(_REDUCED_SECONDS, self._allow_all_connections)
-
-    def _allow_all_connections(self) -> None:
-        self._config.max_connections = self._config.limits.connections
-
-
-def _live_connections(state: ServerState) -> list[_Connection]:
-    return [one for one in state.connections if isinstance(one, _Connection) and not one.dropped]
-
-
-def _make_room(state: ServerState, limit: int, *, keep: _Connection | None = None) -> bool:
-    """Drop the connections that have waited longest; idle ones after an answer are dropped last.
-
-    Returns:
-        Whether there are no more than the limit now.
-    """
-    live = _live_connections(state)
-    if len(live) <= limit:
-        return True
-    waiting = [one for one in live if one.waiting_since is not None and one is not keep]
-    waiting.sort(key=lambda one: (one.phase == "idle", one.waiting_since))
-    excess = len(live) - limit
-    for one in waiting[:excess]:
-        one.drop()
-    return len(waiting) >= excess
-
-
-class _Connection(H11Protocol):
+class Connection(H11Protocol):
     """A connection with a time limit for each phase: `head`, `body`, `discard`, `write`, `idle` and `closing`.
 
     In `discard` the client still sends a body that was answered already, for example with an error.
@@ -160,23 +60,19 @@ class _Connection(H11Protocol):
     """
 
     def __init__(
-        self,
-        config: _Config,
-        server_state: ServerState,
-        app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None,
+        self, config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any], limits: Limits
     ) -> None:
-        super().__init__(config, server_state, app_state, _loop)
+        super().__init__(config, server_state, app_state)
         self.conn: StrictConnection = StrictConnection()
-        self._limits, self._bounds = config.limits, config
-        self.phase, self.waiting_since, self.dropped = "", None, False
+        self._limits = limits
+        self.phase = ""
+        self.waiting_since: float | None = None
+        """When the connection began to wait for its client; `None` if its client waits for an answer."""
+        self.dropped = False
         self._phase_key: tuple[str, object] = ("", None)
         self._timer: asyncio.TimerHandle | None = None
         self._answered = self._blocked = False
-
-    phase: str
-    waiting_since: float | None
-    """When the connection began to wait for its client; `None` if its client waits for an answer."""
+        self._pipelined = 0
 
     # ── events ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -185,8 +81,6 @@ class _Connection(H11Protocol):
         # Anything that the client has not read counts as unread, not only what is above a limit.
         transport.set_write_buffer_limits(high=0)
         self._update_phase()
-        if not _make_room(self.server_state, self._bounds.max_connections, keep=self):
-            self._refuse(busy_error())
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
@@ -199,6 +93,9 @@ class _Connection(H11Protocol):
 
     def on_response_complete(self) -> None:
         self._answered = True
+        self._pipelined = self._pipelined + 1 if self.conn.trailing_data[0] else 0
+        if self._pipelined > _MAX_PIPELINED:
+            self.transport.close()
         super().on_response_complete()
         self._update_phase()
 
@@ -227,6 +124,14 @@ class _Connection(H11Protocol):
         self.dropped = True
         self._stop_timer()
         self.transport.abort()
+
+    def has_input(self) -> bool:
+        """Return whether the client has sent something that the server will read next, perhaps a whole request."""
+        if self.phase not in ("head", "idle") or not hasattr(select, "poll"):  # Windows
+            return False
+        poll = select.poll()
+        poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(poll.poll(0))
 
     # ── phases ───────────────────────────────────────────────────────────────────────────────────────────────────
 

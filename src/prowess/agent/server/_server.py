@@ -25,7 +25,7 @@ try:
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
 
-    from ._connections import BoundedServer, Limits, default_limits
+    from ._accepting import BoundedServer, default_limits
     from ._guard import RequestGuard
     from ._responses import error_response, full_response, model_not_found_error, streaming_response
     from ._runs import BoundedBackend
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp
 
+    from ._connections import Limits
     from ._requests import ChatBackend
 
 __all__ = ["listen", "make_app", "make_server", "serve"]
