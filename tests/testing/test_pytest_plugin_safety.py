@@ -113,6 +113,15 @@ def test_starting_inside_a_skill_runs_only_its_cases(project: Path) -> None:
     assert imported(canary) == []
 
 
+def test_a_project_that_is_a_skill_is_named_in_the_header(project: Path) -> None:
+    """Its Python tests are not left out silently."""
+    (project / "SKILL.md").touch()
+    (project / "pytest.ini").unlink()
+    done = run(project, "-v")
+    assert f"prowess: {project} is a skill, so only cases are collected" in done.stdout
+    assert "passed" not in done.stdout
+
+
 @pytest.mark.parametrize(
     "argument", ["tests/test_evil.py", "tests/test_evil.py::test_it", "conftest.py", "test_doc.txt"]
 )

@@ -104,6 +104,12 @@ def _skill_of_module(name: str, folders: SkillFolders) -> str | None:
     return None
 
 
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say so if the whole project is a skill, whose Python tests are not collected."""
+    skill = config.stash[_FOLDERS].skill_of(config.rootpath)
+    return None if skill is None else f"prowess: {neutral(skill)} is a skill, so only cases are collected"
+
+
 # ── collecting ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
