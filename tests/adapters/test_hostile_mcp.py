@@ -158,7 +158,8 @@ def test_no_spelling_gets_around_a_deny(name: str, denied: str, options: str, tm
     policy = f"security: {{deny: [{json.dumps(denied)}]}}\n"
     tools = "- type: script\n  scripts: [{name: git_log, body: echo}]\n"
     talk = Talk(tmp_path, {"tools": named(name, "ok")}, more=policy, tools=tools, options=options)
-    assert talk.say().error is None
+    turn = talk.say()
+    assert (turn.error, [note for note in turn.notes if "128 tools" in note]) == (None, [])
     assert {*talk.names} - {"git_log"} == {"my_ok" if options else "ok"}
 
 

@@ -112,8 +112,8 @@ class McpServerToolset(WrapperToolset[Any]):
         """Clean the tools that the configuration and the policy allow, as many as fit."""
         tools: dict[str, ToolsetTool[Any]] = {}
         allowed = {name: tool for name, tool in listed.items() if self._is_allowed(name)}
-        size, renamed, without_schema = 0, [], []
-        for server_name, tool in allowed.items():
+        size, omitted, renamed, without_schema = 0, 0, [], []
+        for index, (server_name, tool) in enumerate(allowed.items()):
             shown = names.get((self._key, server_name), "")
             if not shown or shown in taken:
                 others = {name for key, name in names.items() if key != (self._key, server_name)}
@@ -122,6 +122,7 @@ class McpServerToolset(WrapperToolset[Any]):
             size += len(shown) + len(clean.tool_def.description or "")
             size += len(json.dumps(clean.tool_def.parameters_json_schema, ensure_ascii=False))
             if len(tools) == MAX_SERVER_TOOLS or size > MAX_SERVER_CHARS:
+                omitted = len(allowed) - index
                 break
             if self.policy.deny & {shown}:
                 continue
@@ -129,7 +130,7 @@ class McpServerToolset(WrapperToolset[Any]):
             tools[shown] = clean
             renamed += [] if shown == self._prefix + server_name else [f"{quoted(server_name)} as {quoted(shown)}"]
             without_schema += [] if is_complete else [quoted(shown)]
-        self._note_changes(len(allowed) - len(tools), renamed, without_schema)
+        self._note_changes(omitted, renamed, without_schema)
         return tools
 
     def _note_changes(self, omitted: int, renamed: list[str], without_schema: list[str]) -> None:
