@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from http.server import BaseHTTPRequestHandler
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import SandboxError
-from prowess.sandbox import Limits, NetworkRules, _supervisors as supervisors
+from prowess.sandbox import Limits, NetworkRules, _supervisors
 from prowess.sandbox._processes import list_processes
+from prowess.sandbox._proxy_settings import PORT_PLACEHOLDER
 from support.commands import SOURCE, run_python
 from support.loopback import LoopbackServer
 from support.processes import is_process_alive, wait_until
@@ -21,6 +23,8 @@ from support.processes import is_process_alive, wait_until
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from prowess.sandbox._messages import Request
 
 pytestmark = pytest.mark.usefixtures("linux")
 NAMED = NetworkRules(named=("127.0.0.1",))
@@ -94,6 +98,29 @@ def test_refused_hosts_are_reported(bwrap: str, tmp_path: Path) -> None:
     assert run_python("pass", tmp_path, sandbox=bwrap, network=rules).refused_hosts == ()
 
 
+def test_a_proxy_on_the_loopback_has_a_port_that_the_command_learns(tmp_path: Path, site: LoopbackServer) -> None:
+    """As on macOS: the port is put into the profile, which is the third word, and into the variables."""
+    request: Request = {
+        "path": b"/bin/sh",
+        "argv": [b"sh", b"-c", f'echo {PORT_PLACEHOLDER}; $0 -c "$CODE"'.encode(), os.fsencode(sys.executable)],
+        "env": {b"HOME": os.fsencode(tmp_path), b"http_proxy": f"http://127.0.0.1:{PORT_PLACEHOLDER}".encode()},
+        "cwd": b"/",
+        "stdin": b"",
+        "bwrap_files": {},
+        "network": NAMED.as_fields(),
+        "limits": {},
+        "timeout": 20.0,
+        "output": 1000,
+    }
+    request["env"][b"CODE"] = GET.format(url=f"{site.url}/page").encode()
+    reply = _supervisors.run_supervised(request, b"HOME=" + os.fsencode(tmp_path) + b"\0")
+    port, answer = reply["stdout"].split(b"\n", 1)
+    assert (port.isdigit(), answer, reply["killed"]) == (True, b"b'/page'\n", 0), reply
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", int(port)))
+    assert proxies() == []
+
+
 def test_a_command_has_a_loopback_of_its_own(bwrap: str, tmp_path: Path) -> None:
     """Programs reach their own servers there without the proxy."""
     code = """if True:
@@ -162,7 +189,7 @@ def test_connections_that_send_garbage_or_nothing_do_not_delay_the_end(bwrap: st
 
 def proxies() -> list[int]:
     """Return the children of idle supervisors."""
-    own = {supervisor._pid for supervisor in supervisors._ALL}
+    own = {supervisor._pid for supervisor in _supervisors._ALL}
     return [pid for pid, parent, *_ in list_processes() if parent in own]
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from hypothesis import given, strategies as st
 
 from prowess.sandbox._proxy_requests import ProxyError, parse_head
 
@@ -137,3 +140,47 @@ def test_a_body_without_a_length_is_refused(value: str) -> None:
     """Two parties could disagree about its end."""
     with pytest.raises(ProxyError):
         parse_head(head("POST http://a.example/ HTTP/1.1", f"Transfer-Encoding: {value}", "Content-Length: 3"))
+
+
+PARTS = [
+    *(
+        "GET ",
+        "POST ",
+        "CONNECT ",
+        "http://",
+        "https://",
+        "a.example",
+        "b.example",
+        "127.0.0.1",
+        "[::1]",
+        ":80",
+        "/",
+        "?",
+    ),
+    *("@", "#", "\\", " ", " HTTP/1.1", "\r\n", "\n", "\r", "\0", "\t", ":", ",", "\xe9", "\x0b", "\x85", "x"),
+    *("Host: a.example", "Content-Length: 5", "Connection: ", "Transfer-Encoding: chunked", "Proxy-A: b"),
+]
+match_sent_head = re.compile(
+    rb"[A-Z-]+ /[^ \r\n]* HTTP/1\.[01]\r\n(Host: [^ \r\n@/\\]+\r\n)([!-9;-~]+: [^\r\n]*\r\n)*"
+    rb"(Content-Length: [0-9]+\r\n)?Connection: close\r\n\r\n"
+).fullmatch
+
+
+@pytest.mark.slow
+@given(
+    st.lists(st.sampled_from(PARTS), max_size=12).map("".join),
+    st.lists(st.sampled_from(PARTS), max_size=12).map("".join),
+)
+def test_what_a_server_gets_has_one_host_and_one_length(target: str, headers: str) -> None:
+    """In whatever order the parts of a request come."""
+    for first in (target, f"GET http://a.example/{target} HTTP/1.1", f"POST http://{target} HTTP/1.1\r\n{headers}"):
+        try:
+            request = parse_head(f"{first}\r\n{headers}".rstrip("\r\n").encode("latin-1"))
+        except ProxyError:
+            continue
+        if request.head:
+            sent = request.head.lower()
+            assert match_sent_head(request.head), request.head
+            assert sent.count(b"\r\nhost:") == 1
+            assert sent.count(b"\r\ncontent-length:") <= 1
+            assert b"\r\ntransfer-encoding:" not in sent

@@ -124,6 +124,8 @@ def test_without_a_sandbox_an_untrusted_skill_s_script_is_not_run(
         ({"parameters": (parameter("path"),)}, "would set the reserved variable `PATH`"),
         ({"parameters": (parameter("ld_preload"),)}, "would set the reserved variable `LD_PRELOAD`"),
         ({"parameters": (parameter("Bash_Env"),)}, "would set the reserved variable `BASH_ENV`"),
+        ({"parameters": (parameter("https_proxy"),)}, "would set the reserved variable `HTTPS_PROXY`"),
+        ({"parameters": (parameter("no_proxy"),)}, "would set the reserved variable `NO_PROXY`"),
     ],
 )
 def test_an_invalid_configuration_is_an_error(given: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ __all__ = ["tools"]
 _TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
 _PARAMETER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _RESERVED_VARIABLES = re.compile(
-    r"PATH|HOME|TMPDIR|LANG|LC_\w+|ENV|IFS|PS4|SHELLOPTS|CDPATH|BASH\w*|(LD|DYLD)_\w+|(PYTHON|PERL5|RUBY|NODE_|GIT_)\w+",
+    r"PATH|HOME|TMPDIR|LANG|LC_\w+|ENV|IFS|PS4|SHELLOPTS|CDPATH|BASH\w*|(HTTPS?|FTP|ALL|NO)_PROXY|(LD|DYLD)_\w+|(PYTHON|PERL5|RUBY|NODE_|GIT_)\w+",
     re.ASCII,
 )
 """Variables that decide what a program runs; a model must not set them."""
