@@ -38,6 +38,13 @@ def chat() -> Iterator[ChatServer]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def shared_chat() -> Iterator[ChatServer]:
+    """A server for requests that never reach its backend."""
+    with ChatServer(limits=SHORT) as server:
+        yield server
+
+
 def connect(chat: ChatServer) -> socket.socket:
     return socket.create_connection(("127.0.0.1", chat.port), timeout=10)
 
@@ -179,14 +186,12 @@ def test_a_connection_that_waits_for_an_answer_does_not_make_room() -> None:
 @pytest.mark.slow
 def test_a_new_connection_has_time_to_send_its_request() -> None:
     """However many others are opened meanwhile."""
-    with ChatServer(limits=Limits(connections=8, grace_seconds=0.5)) as chat, ExitStack() as stack:
-        for _ in range(2):
-            client = stack.enter_context(closing(connect(chat)))
-            for _ in range(20):
-                stack.enter_context(closing(connect(chat)))
-            time.sleep(0.2)
-            client.sendall(chat_request("hello"))
-            assert b"parrot: hello" in client.recv(65536)
+    with ChatServer(limits=Limits(connections=8, grace_seconds=5)) as chat, ExitStack() as stack:
+        client, *_ = [stack.enter_context(closing(connect(chat))) for _ in range(20)]
+        time.sleep(0.2)
+        assert chat.connections == 8
+        client.sendall(chat_request("hello"))
+        assert b"parrot: hello" in client.recv(65536)
 
 
 @pytest.mark.slow
@@ -306,9 +311,9 @@ REFUSED = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("head", "status"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-def test_a_request_that_can_be_read_in_two_ways_is_refused(chat: ChatServer, head: str, status: int) -> None:
+def test_a_request_that_can_be_read_in_two_ways_is_refused(shared_chat: ChatServer, head: str, status: int) -> None:
     """And the connection is closed: nothing after it is read as a request."""
-    with connect(chat) as client:
+    with connect(shared_chat) as client:
         body = CHUNKED if "chunked" in head.lower() else BODY
         client.sendall(head.encode() + body + chat_request("hidden"))
         answer = read_all(client)
@@ -316,7 +321,7 @@ def test_a_request_that_can_be_read_in_two_ways_is_refused(chat: ChatServer, hea
     assert start.startswith(f"HTTP/1.1 {status} ".encode())
     assert answer.count(b"HTTP/1.1") == 1
     assert json.loads(content)["error"]["type"] == "invalid_request_error"
-    assert chat.echo.requests == []
+    assert shared_chat.echo.requests == []
 
 
 @pytest.mark.parametrize(
@@ -330,8 +335,8 @@ def test_a_request_that_can_be_read_in_two_ways_is_refused(chat: ChatServer, hea
         ("HEAD", 405),
     ],
 )
-def test_an_unknown_method_is_refused_with_a_short_answer(chat: ChatServer, head: str, status: int) -> None:
-    with connect(chat) as client:
+def test_an_unknown_method_is_refused_with_a_short_answer(shared_chat: ChatServer, head: str, status: int) -> None:
+    with connect(shared_chat) as client:
         client.sendall(f"{HEAD.replace('POST', head)}Connection: close\r\n\r\n".encode())
         answer = read_all(client)
     assert answer.startswith(f"HTTP/1.1 {status} ".encode())
