@@ -38,8 +38,9 @@ ALL_KINDS = """tools:
 
 
 @pytest.fixture
-def top(tmp_path: Path) -> Path:
-    """A folder for a role, a home, and a folder of discovered skills."""
+def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for a role, a home, and a folder of discovered skills; nothing is trusted yet."""
+    monkeypatch.setenv("PROWESS_CONFIG_DIR", str(tmp_path / "config"))
     for name in ("roles", "home", "extra"):
         (tmp_path / name).mkdir()
     return tmp_path.resolve()

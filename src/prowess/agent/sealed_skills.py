@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from prowess.catalog import Entry
     from prowess.skill import SealedCopy
 
-__all__ = ["DiscoveredSkill", "LoadedFolder"]
+__all__ = ["DiscoveredSkill", "LoadedFolder", "path_in_copy"]
 
 
 @contextmanager
@@ -89,3 +89,15 @@ class DiscoveredSkill(Frozen):
         """Do as `SealedSkill.copy`."""
         with _errors_as_refusals(), Trust().sealed_copy(self.entry, digest=self.digest) as copy:
             yield copy
+
+
+def path_in_copy(path: str, folder: str, copy: str | None) -> str:
+    """Return the path in a sealed copy for a path in the folder it was made of; other paths are returned unchanged."""
+    if copy is None or not os.path.isabs(path):
+        return path
+    real = os.path.realpath(path)
+    return os.path.normpath(os.path.join(copy, os.path.relpath(real, folder))) if _is_inside(real, folder) else path
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")

@@ -1,7 +1,7 @@
 """Run commands of skills in a sandbox: with limits, without a terminal, and with nothing left behind.
 
-Front door: `run` (a command to its end), `Limits` (what it may use), `find_backend` (the sandbox of this machine). A
-sandbox knows no skill, no catalog and no host.
+Front door: `run` (a command to its end), `server_command` (one that another program talks to), `Limits` (what it may
+use), `find_backend` (the sandbox of this machine). A sandbox knows no skill, no catalog and no host.
 """
 
 from prowess._internal.lazy import lazy_exports
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ._network_rules import NetworkRules as NetworkRules, Refusal as Refusal, canonical_host as canonical_host
     from ._run import SYSTEM_PATH as SYSTEM_PATH, Result as Result, run as run
     from ._runtime import make_temp_folder as make_temp_folder, remove_runtime_folder as remove_runtime_folder
+    from ._server import server_command as server_command
     from ._supervisors import stop as stop
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
@@ -23,6 +24,7 @@ else:  # otherwise every misspelt name would have a type
             "_network_rules": ("NetworkRules", "Refusal", "canonical_host"),
             "_run": ("Result", "SYSTEM_PATH", "run"),
             "_runtime": ("make_temp_folder", "remove_runtime_folder"),
+            "_server": ("server_command",),
             "_supervisors": ("stop",),
         },
     )

@@ -20,7 +20,7 @@ from ._processes import child_pids, kill, list_processes, terminate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ._messages import Reply, Request
     from ._proxy_process import ProxyProcess
@@ -49,6 +49,11 @@ class ProcessTree:
         wakeup_fd: can be read after a signal.
         is_subreaper: whether orphans become children of this process.
     """
+
+    captured: tuple[int, ...] = (1, 2)
+    """The descriptors of the command that this process reads."""
+    passed_streams: Mapping[int, int] = {}
+    """Other descriptors of the command, to those of this process that it gets."""
 
     def __init__(self, request_fd: int, wakeup_fd: int, *, is_subreaper: bool) -> None:
         self._request_fd, self._wakeup_fd, self._is_subreaper = request_fd, wakeup_fd, is_subreaper
@@ -119,10 +124,10 @@ class ProcessTree:
                 os.set_blocking(self._input_fd, False)
                 self._unsent_input = memoryview(request["stdin"])
                 self._write_input()
-            for number in (1, 2):
+            for number in self.captured:
                 ours, streams[number] = os.pipe()
                 self._streams[ours] = CapturedStream(ours, request["output"])
-            self._command_pid = launch.spawn(streams)
+            self._command_pid = launch.spawn({**self.passed_streams, **streams})
             self._no_children = False
         finally:
             for fd in streams.values():

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["SYSTEM_PATH", "Result", "run"]
+__all__ = ["SYSTEM_PATH", "Prepared", "Result", "prepare", "run"]
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where commands are looked up, after `python` and `python3`."""
@@ -112,44 +112,90 @@ def run(
     Raises:
         SandboxError: no sandbox is available, the command cannot be started, or an argument is invalid.
     """
-    limits = Limits() if limits is None else limits
-    words, variables, numbers, data = check_argv(argv), check_env(env), system_limits(limits), check_input(stdin)
-    folder = existing_folder(cwd, "the working directory")
-    read = (folder, *(existing_path(path, "a readable path") for path in readable))
-    write = tuple(existing_path(path, "a writable path") for path in writable)
-    sockets = None if unix_sockets is None else check_sockets(unix_sockets)
-    fixed = tuple(existing_path(path, "a read-only path") for path in read_only)
-    backend = sandbox if isinstance(sandbox, Backend) else find_backend(sandbox, trusted=trusted)
+    data = check_input(stdin)
     scratch_folder = make_temp_folder("run") if scratch is None else existing_path(scratch, "the scratch folder")
-    variables = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "HOME": scratch_folder, "TMPDIR": scratch_folder, **variables}
     try:
-        if python:
-            variables["PATH"] = f"{runtime_folder()}/bin:{variables['PATH']}"
-        write = (scratch_folder, *write)
-        proxy_rules, proxy_settings = _network(network, backend.name)
-        variables |= proxy_settings
-        confinement = Confinement(
-            cwd=folder,
-            env=variables,
-            readable=read,
-            writable=write,
-            read_only=fixed,
-            network=bool(network),
-            unix_sockets=sockets,
+        prepared = prepare(
+            argv,
+            cwd=cwd,
+            env=env,
+            limits=Limits() if limits is None else limits,
+            readable=readable,
+            writable=writable,
+            read_only=read_only,
+            network=network,
+            sandbox=sandbox,
+            trusted=trusted,
+            scratch=scratch_folder,
+            python=python,
+            unix_sockets=unix_sockets,
         )
-        request = _request(backend, confinement, words, scratch_folder)
-        request |= {
-            "stdin": data,
-            "network": proxy_rules,
-            "limits": numbers,
-            "timeout": float(limits.timeout),
-            "output": limits.output,
-        }
-        reply = run_supervised(request, b"HOME=" + os.fsencode(scratch_folder) + b"\0")
+        prepared.request["stdin"] = data
+        reply = run_supervised(prepared.request, b"HOME=" + os.fsencode(scratch_folder) + b"\0")
     finally:
         if scratch is None:
             _remove_scratch(scratch_folder)
-    return _result(words[0], backend, reply)
+    return _result(prepared.name, prepared.backend, reply)
+
+
+class Prepared(Frozen):
+    """A command that can be started."""
+
+    name: str
+    backend: Backend
+    request: Request
+
+
+def prepare(
+    argv: Sequence[Path],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    limits: Limits,
+    readable: Iterable[Path],
+    writable: Iterable[Path],
+    network: bool | NetworkRules,
+    sandbox: str | Backend,
+    trusted: bool,
+    scratch: str,
+    python: bool,
+    read_only: Iterable[Path] = (),
+    unix_sockets: Iterable[Path] | None = None,
+) -> Prepared:
+    """Check the arguments of a command, and return the request for it; see `run`.
+
+    Raises:
+        SandboxError: no sandbox is available, the program does not exist, or an argument is invalid.
+    """
+    words, variables, numbers = check_argv(argv), check_env(env), system_limits(limits)
+    folder = existing_folder(cwd, "the working directory")
+    read = (folder, *(existing_path(path, "a readable path") for path in readable))
+    write = (scratch, *(existing_path(path, "a writable path") for path in writable))
+    sockets = None if unix_sockets is None else check_sockets(unix_sockets)
+    fixed = tuple(existing_path(path, "a read-only path") for path in read_only)
+    backend = sandbox if isinstance(sandbox, Backend) else find_backend(sandbox, trusted=trusted)
+    variables = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "HOME": scratch, "TMPDIR": scratch, **variables}
+    if python:
+        variables["PATH"] = f"{runtime_folder()}/bin:{variables['PATH']}"
+    proxy_rules, proxy_settings = _network(network, backend.name)
+    variables |= proxy_settings
+    confinement = Confinement(
+        cwd=folder,
+        env=variables,
+        readable=read,
+        writable=write,
+        read_only=fixed,
+        network=bool(network),
+        unix_sockets=sockets,
+    )
+    request = _request(backend, confinement, words, scratch)
+    request |= {
+        "network": proxy_rules,
+        "limits": numbers,
+        "timeout": float(limits.timeout),
+        "output": limits.output,
+    }
+    return Prepared(name=words[0], backend=backend, request=request)
 
 
 def _request(backend: Backend, confinement: Confinement, words: list[str], scratch_folder: str) -> Request:

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-__all__ = ["main"]
+__all__ = ["main", "make_wakeup_pipe", "move_streams"]
 
 
 def main() -> NoReturn:
@@ -51,21 +51,37 @@ def _open_channels() -> tuple[int, int, int]:
     Returns:
         Descriptors: of requests, of replies, and one that can be read after a signal.
     """
-    request_fd, reply_fd = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (0, 1))
-    # A command must not inherit what the caller left inheritable.
-    highest = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    os.closerange(3, min(request_fd, reply_fd))
-    os.closerange(max(request_fd, reply_fd) + 1, 1 << 20 if highest < 0 else min(highest, 1 << 20))
+    request_fd, reply_fd, _ = move_streams()
+    return request_fd, reply_fd, make_wakeup_pipe()
+
+
+def move_streams() -> list[int]:
+    """Move the standard streams to descriptors that no command is given, and close everything else.
+
+    A command must not inherit what the caller left inheritable.
+    """
+    moved = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (0, 1, 2)]
+    highest, first = resource.getrlimit(resource.RLIMIT_NOFILE)[0], 3
+    for fd in sorted(moved):
+        if fd > first:  # an empty range would close everything
+            os.closerange(first, fd)
+        first = fd + 1
+    os.closerange(first, 1 << 20 if highest < 0 else min(highest, 1 << 20))
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
+    return moved
+
+
+def make_wakeup_pipe() -> int:
+    """Return a descriptor that can be read after a child ended; SIGTERM raises `CallerGoneError` from now on."""
     wakeup_fd, signal_fd = os.pipe()
     for fd in (wakeup_fd, signal_fd):
         os.set_blocking(fd, False)
     signal.set_wakeup_fd(signal_fd, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGTERM, _on_sigterm)
-    return request_fd, reply_fd, wakeup_fd
+    return wakeup_fd
 
 
 def _on_sigterm(*_: object) -> None:

@@ -97,6 +97,11 @@ TOOL_FIELDS: Mapping[str, FieldTable] = {
             kind="text-map", doc="the program's environment variables; `${NAME}` inserts one of the user's", default={}
         ),
         "cwd": FieldSpec(kind="text", doc="the program's working directory, relative to the role's folder"),
+        "network": FieldSpec(
+            kind="truth",
+            doc="whether the program of a skill has network access; the role's own always has",
+            default=False,
+        ),
         "url": FieldSpec(kind="text", doc="the server's URL, for `sse` and `streamable-http`"),
         "headers": FieldSpec(
             kind="text-map", doc="headers of each request; `${NAME}` inserts an environment variable", default={}

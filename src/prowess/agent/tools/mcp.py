@@ -1,8 +1,7 @@
 """`mcp`: the tools of an MCP server, as a toolset of Pydantic AI.
 
 The client is the one that Pydantic AI uses. What a server offers is known once it runs, so these are no `AgentTool`s:
-`McpServerToolset` applies the policy, before each call. A server's process gets few environment variables, and its
-error stream does not reach the terminal.
+`McpServerToolset` applies the policy, before each call. A server's error stream does not reach the terminal.
 """
 
 from __future__ import annotations
@@ -24,9 +23,10 @@ from ._network import GuardedTransport, NetworkAccess, parse_url
 try:
     import mcp.client.session
     from fastmcp.client import Client
-    from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHttpTransport
+    from fastmcp.client.transports import SSETransport, StreamableHttpTransport
     from pydantic_ai.mcp import MCPToolset
 
+    from ._mcp_process import stdio_transport
     from ._mcp_toolset import McpServerToolset
 except ImportError as error:
     raise ImportError(missing_extra("pydantic-ai-slim[mcp]", "mcp", "this tool")) from error
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
 __all__ = ["make_mcp_toolset"]
 
-_PASSED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ", "USER", "LOGNAME", "SHELL", "TERM")
-"""Variables of the user's environment that every server gets; the configuration names all others."""
 _MIN_START_SECONDS = 30.0
 """Seconds that a server has to start, at least: many are downloaded first."""
 
@@ -79,7 +77,7 @@ def make_mcp_toolset(
     transport: Any
     if options["transport"] == "stdio":
         display_name = quoted(options["command"] or "")
-        transport = _stdio_transport(options, context)
+        transport = stdio_transport(options, context)
         log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed with the server
         transport.log_file = log
     else:
@@ -112,29 +110,6 @@ async def _ignore_log_message(_: object) -> None:
 
 def _ignore_note(_: str) -> None:
     pass
-
-
-def _stdio_transport(options: Mapping[str, Any], context: ToolContext) -> Any:
-    """Return the transport for a server that is a process.
-
-    Raises:
-        ConfigError: `command` is missing, a variable is not set, or a skill's server may not run here.
-    """
-    if not options["command"]:
-        raise ConfigError(
-            "`command` is missing: an `mcp` tool with the transport `stdio` needs it",
-            hint="add `command: ...`, or `url` and another `transport`",
-        )
-    if context.skill is not None and not context.trusted:
-        raise ConfigError(
-            f"the skill's MCP server {quoted(options['command'])} is not started: the skill is untrusted",
-            hint="trust the skill with `prowess trust SKILL`",
-        )
-    env = {name: context.env[name] for name in _PASSED_VARIABLES if name in context.env}
-    env |= {name: context.expand_variables(text, f"the variable `{name}`")[0] for name, text in options["env"].items()}
-    cwd = context.absolute_path(options["cwd"]) if options["cwd"] else (context.skill or context.folder)
-    # Without `keep_alive` the process cannot outlive the run.
-    return StdioTransport(options["command"], [*options["args"]], env=env, cwd=cwd, keep_alive=False)
 
 
 def _http_transport(options: Mapping[str, Any], context: ToolContext) -> Any:

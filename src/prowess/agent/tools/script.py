@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.agent.policy import ToolFailedError
+from prowess.agent.sealed_skills import path_in_copy
 from prowess.errors import ConfigError
 
 from ._arguments import Argument, make_agent_tool
@@ -168,12 +169,12 @@ def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
             # A skill's script sees its copy where it would see its folder.
             copy = ready.copy if script.is_skill else None
             name, *options = _interpreter(script, ready)
-            program, needed = find_program(_path_in_copy(name, script.folder, copy), context.env)
+            program, needed = find_program(path_in_copy(name, script.folder, copy), context.env)
             readable = (copy or script.folder, *(() if ready.copy is None else (ready.copy,)), *needed)
             done = run_command(
                 [program, *options, ready.path],
                 context,
-                cwd=_path_in_copy(script.cwd, script.folder, copy),
+                cwd=path_in_copy(script.cwd, script.folder, copy),
                 timeout=script.timeout,
                 max_output_bytes=script.max_output_bytes,
                 env={"PATH": search_path(program, needed), **env},
@@ -185,15 +186,3 @@ def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
         return describe_result(done, script.timeout)
 
     return run_script
-
-
-def _path_in_copy(path: str, folder: str, copy: str | None) -> str:
-    """Return the path in a sealed copy for a path in the folder it was made of; other paths are returned unchanged."""
-    if copy is None or not os.path.isabs(path):
-        return path
-    real = os.path.realpath(path)
-    return os.path.normpath(os.path.join(copy, os.path.relpath(real, folder))) if _is_inside(real, folder) else path
-
-
-def _is_inside(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")

@@ -1,0 +1,103 @@
+"""Give the command line for a long-lived command, which another program starts and talks to by its standard streams.
+
+The command line is that of a supervisor of its own (`_server_main`): it starts the command in the sandbox, passes the
+standard input and output on, keeps the end of its error stream, and ends everything when its caller is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+
+from prowess._internal.files import package_folder
+from prowess._internal.frozen import EMPTY
+from prowess._internal.fs import CREATE_FLAGS, open_fd, remove_tree
+from prowess._internal.text import describe_os_error
+from prowess.errors import SandboxError
+
+from ._limits import Limits
+from ._messages import send_message
+from ._run import prepare
+from ._runtime import make_temp_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from ._backends import Backend
+    from ._network_rules import NetworkRules
+
+    Path = str | os.PathLike[str]
+
+__all__ = ["server_command"]
+
+_CODE = "import sys; sys.path.append(sys.argv[1]); from prowess.sandbox._server_main import main; main(sys.argv[2])"
+
+
+@contextmanager
+def server_command(
+    argv: Sequence[Path],
+    *,
+    cwd: Path,
+    env: Mapping[str, str] = EMPTY,
+    limits: Limits | None = None,
+    readable: Iterable[Path] = (),
+    writable: Iterable[Path] = (),
+    network: bool | NetworkRules = False,
+    sandbox: str | Backend = "auto",
+    trusted: bool = False,
+    python: bool = True,
+) -> Iterator[list[str]]:
+    """Yield a command line that starts a command as `run` does, but without an end; it can be used once.
+
+    The program that starts it talks to the command by its standard input and output. The command ends with its input:
+    a second later it is killed with everything that comes from it. Of its error stream the last part is kept, if that
+    is a file. Its variables are in no command line.
+
+    Args:
+        argv: the command, as for `run`, and so are the other arguments. The timeout of the limits does not count.
+        cwd: the working directory.
+        env: more variables, or other values.
+        limits: `Limits()` if `None`.
+        readable: files and folders that a sandbox lets it read.
+        writable: files and folders that a sandbox lets it change.
+        network: the hosts that a sandbox lets it reach.
+        sandbox: one of `CHOICES`, or what `find_backend` returned.
+        trusted: whether it may run without a sandbox if none is available.
+        python: whether `python` and `python3` are this Python.
+
+    Raises:
+        SandboxError: no sandbox is available, the program does not exist, or an argument is invalid.
+    """
+    top = make_temp_folder("server")
+    try:
+        home = os.path.join(top, "home")
+        os.mkdir(home, 0o700)
+        prepared = prepare(
+            argv,
+            cwd=cwd,
+            env=env,
+            limits=Limits() if limits is None else limits,
+            readable=readable,
+            writable=writable,
+            network=network,
+            sandbox=sandbox,
+            trusted=trusted,
+            scratch=home,
+            python=python,
+        )
+        request = prepared.request
+        if 3 in request["bwrap_files"]:
+            # What is inside ends even if the supervisor is killed.
+            request["bwrap_files"][3] = b"--die-with-parent\0" + request["bwrap_files"][3]
+        file = os.path.join(top, "request")
+        try:
+            with open_fd(file, CREATE_FLAGS, 0o600) as fd:
+                send_message(fd, request)
+        except OSError as error:
+            message = f"the command cannot be prepared: {describe_os_error(error)}"
+            raise SandboxError(message, hint="check whether the disk is full") from None
+        yield [sys.executable, "-I", "-S", "-c", _CODE, os.path.dirname(package_folder()), file]
+    finally:
+        remove_tree(top)
