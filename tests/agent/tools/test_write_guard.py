@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -273,8 +274,45 @@ def test_what_links_lead_to_is_protected(folder: Path) -> None:
         assert (folder / "CLAUDE.md").read_text() == "obey"
         assert (folder / "pkg/conftest.py").read_text() == "x = 1\n"
     (folder / "docs/agents.txt").unlink()
-    assert "read-only for this command: the target of the link `" in run(folder, "echo x > docs/agents.txt")
+    output = run(folder, "echo x > docs/agents.txt")
+    assert f"[the folder was read-only for this command: `{folder}/CLAUDE.md` leads to a file in it that" in output
     assert not (folder / "docs/agents.txt").exists()
+    message = failure_message(writer(folder), path="docs/agents.txt", content="x")
+    assert "of the kind `instructions`" in message
+
+
+@pytest.mark.slow
+def test_what_is_run_from_a_protected_folder_is_protected(folder: Path) -> None:
+    """A hook may be a link to a script, and git's configuration may name another folder of hooks."""
+    (folder / "tools/hooks").mkdir(parents=True)
+    for name in ("hook.sh", "hooks/pre-push", "free.sh"):
+        (folder / "tools" / name).write_text("ours")
+    (folder / ".git/hooks/pre-commit").symlink_to("../../tools/hook.sh")
+    (folder / ".git/config").write_text("[core]\n\thooksPath = tools/hooks\n")
+    for where in (".", "tools", "tools/hooks"):
+        for name in ("hook.sh", "hooks/pre-push", "hooks/new"):
+            path = os.path.relpath(folder / "tools" / name, folder / where)
+            if not path.startswith(".."):
+                run(folder, f"echo x > {path}", working_dir=where)
+            assert "of the kind `git`" in failure_message(writer(folder), path=f"tools/{name}", content="x")
+    run(folder, "mv tools moved; mv hooks moved", working_dir="tools")
+    assert files(folder / "tools") == {
+        "hook.sh": b"ours",
+        "hooks": False,
+        "hooks/pre-push": b"ours",
+        "free.sh": b"ours",
+    }
+    run(folder, "echo x > free.sh", working_dir="tools")
+    writer(folder).call(path="tools/free.sh", content="y")
+
+
+@pytest.mark.slow
+def test_a_file_that_its_user_replaces_meanwhile_stays(folder: Path) -> None:
+    """An editor writes a new file under the old name."""
+    timer = threading.Timer(0.3, lambda: os.replace(folder / "pkg/main.py", folder / "pkg/conftest.py"))
+    timer.start()
+    assert run(folder, "sleep 1") == "exit code 0\nno output"
+    assert (folder / "pkg/conftest.py").read_text() == "y = 1\n"
 
 
 def test_a_protected_folder_is_read_only_as_a_whole(folder: Path) -> None:

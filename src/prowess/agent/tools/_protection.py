@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from prowess.agent.policy import ToolContext
 
-__all__ = ["Protection", "is_role"]
+__all__ = ["Protection", "is_role", "protected_error"]
 
 _MARKERS = ("SKILL.md", "Skill.md", "skill.md", "pyvenv.cfg", "HEAD", "commondir", "objects", "refs")
 """Names that decide what a folder is."""
@@ -48,9 +48,11 @@ class Protection(Frozen):
 
     def parts(self, path: str) -> list[str]:
         """Return the parts of a path below the nearest root that contains it."""
-        tops = [root for root in self.roots if f"{path}/".startswith(root.rstrip("/") + "/")]
-        relative = path[len(max(tops, key=len, default="")) :]
-        return [part for part in relative.split("/") if part]
+        return [part for part in path[len(self.top(path)) :].split("/") if part]
+
+    def top(self, path: str) -> str:
+        """Return the nearest root that contains a path; empty if none does."""
+        return max((root for root in self.roots if f"{path}/".startswith(root.rstrip("/") + "/")), key=len, default="")
 
     def part_kind(self, name: str, parent: str = "") -> str | None:
         """Return the kind of a part of a path, unless the role allows it."""
@@ -111,10 +113,15 @@ class Protection(Frozen):
             RefusedError: it is protected.
         """
         if kind := self.kind(path, data):
-            raise RefusedError(
-                f"{quoted(shown, PATH_LIMIT)} is read-only, as everything of the kind `{kind}`, which other programs "
-                f"run or obey; only the role can allow it, with `security.allow_writes: [{kind}]`"
-            )
+            raise protected_error(shown, kind)
+
+
+def protected_error(shown: str, kind: str) -> RefusedError:
+    """Return the error for a path that the model gave."""
+    return RefusedError(
+        f"{quoted(shown, PATH_LIMIT)} is read-only, as everything of the kind `{kind}`, which other programs "
+        f"run or obey; only the role can allow it, with `security.allow_writes: [{kind}]`"
+    )
 
 
 def is_role(data: bytes | None) -> bool:

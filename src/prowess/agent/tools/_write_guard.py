@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from prowess._internal.text import PATH_LIMIT, quoted
 
-from ._protection import Protection
-from ._write_scan import UncheckedError, find_protected, remove_new
+from ._protection import Protection, protected_error
+from ._write_links import UncheckedError
+from ._write_scan import find_protected, remove_new
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from ._write_scan import Snapshot
 
-__all__ = ["WriteGuard", "guard_writes"]
+__all__ = ["WriteGuard", "guard_writes", "refuse_obeyed"]
 
 _MAX_READ_ONLY = 150
 """Files and folders that are mounted read-only one by one; each delays the start of a command."""
@@ -53,12 +54,25 @@ class WriteGuard:
         """Make the whole folder read-only."""
         self.readable, self.writable, self.read_only, self._reason = (self._folder,), (), (), reason
 
-    def protect(self, snapshot: Snapshot) -> None:
-        """Make read-only what is protected, or the whole folder if that is too much."""
-        items = {path for path, item in snapshot.items.items() if item.target is None}
-        aliases = (path for path in snapshot.aliases if not any(path.startswith(f"{item}/") for item in items))
-        self.read_only = tuple(sorted({*items, *aliases}))
-        if len(self.read_only) > _MAX_READ_ONLY:
+    def protect(self, *snapshots: Snapshot) -> None:
+        """Make read-only what is protected, or the whole folder if that is too much.
+
+        Args:
+            snapshots: of the folder, and of the root that contains it, whose files may lead into the folder.
+        """
+        items = {path for path, item in snapshots[0].items.items() if item.target is None}
+        aliases = {path for snapshot in snapshots for path in snapshot.aliases}
+        missing = {path: source for snapshot in snapshots for path, source in snapshot.missing.items()}
+        sources = [source for path, source in missing.items() if _is_in(path, self._folder)]
+        added = {
+            path for path in aliases if _is_in(path, self._folder) and not any(_is_in(path, item) for item in items)
+        }
+        self.read_only = tuple(sorted(items | added))
+        if any(_is_in(f"{self._folder}/", path) for path in aliases):
+            self.protect_all("a protected file leads to it")
+        elif sources:
+            self.protect_all(f"{quoted(sources[0], PATH_LIMIT)} leads to a file in it that does not exist")
+        elif len(self.read_only) > _MAX_READ_ONLY:
             self.protect_all(f"it has more than {_MAX_READ_ONLY} protected files and folders")
 
     def add_removed(self, removed: list[tuple[str, str]]) -> None:
@@ -83,6 +97,34 @@ class WriteGuard:
         return "".join(f"\n{line}" for line in lines)
 
 
+def refuse_obeyed(protection: Protection, path: str, shown: str) -> None:
+    """Refuse to write an ordinary file that a protected one leads to.
+
+    Args:
+        protection: what is protected.
+        path: absolute, without links.
+        shown: the path that the model gave.
+
+    Raises:
+        RefusedError: a protected file leads to it.
+    """
+    try:
+        snapshot = find_protected(protection, protection.top(path) or os.path.dirname(path))
+    except (UncheckedError, OSError):
+        return  # the name is not protected; what leads to it cannot be found in so large a folder
+    kinds = dict(snapshot.aliases) | {
+        target: snapshot.items[source].kind if source in snapshot.items else "git"
+        for target, source in snapshot.missing.items()
+    }
+    for obeyed, kind in kinds.items():
+        if obeyed == path or _is_in(path, obeyed):
+            raise protected_error(shown, kind)
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path.startswith(f"{folder}/")
+
+
 @contextmanager
 def guard_writes(context: ToolContext, folder: str) -> Iterator[WriteGuard]:
     """Protect a folder while a command runs in the block.
@@ -100,11 +142,13 @@ def guard_writes(context: ToolContext, folder: str) -> Iterator[WriteGuard]:
             return
         try:
             snapshot = find_protected(protection, folder)
+            top = protection.top(folder)
+            others = (find_protected(protection, top),) if top and top != folder else ()
         except (UncheckedError, OSError) as error:
             guard.protect_all(str(error) if isinstance(error, UncheckedError) else "it cannot be read completely")
             yield guard
             return
-        guard.protect(snapshot)
+        guard.protect(snapshot, *others)
         with _checking(guard, snapshot):
             yield guard
 

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, open_inside, remove_tree_at
-from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.protected import normalize
 
 from ._protection import is_role
+from ._write_links import Item, UncheckedError, find_obeyed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ._protection import Protection
 
-__all__ = ["Snapshot", "UncheckedError", "find_protected", "remove_new"]
+__all__ = ["Snapshot", "find_protected", "remove_new"]
 
 MAX_ENTRIES = 100_000
 """Files and folders that are checked before a command; after it, as many more."""
@@ -32,20 +32,6 @@ _MAX_DEPTH = 60
 _BARE_NAMES = ("head", "commondir", "objects", "refs")
 """Names in a repository without a working tree."""
 Identity = tuple[int, int]
-
-
-class UncheckedError(Exception):
-    """A folder cannot be checked; the message says why."""
-
-
-class Item(Frozen):
-    """A protected file or folder that was there before."""
-
-    kind: str
-    identity: Identity
-    """Device and inode."""
-    target: str | None = None
-    """What it leads to, if it is a link."""
 
 
 class Entry(Frozen):
@@ -75,8 +61,10 @@ class Snapshot(Frozen):
     """The folders that are not protected."""
     bare_parts: frozenset[Identity]
     """Files and folders that could be parts of a repository without a working tree."""
-    aliases: tuple[str, ...]
-    """Other names of protected files: hard links, and what links lead to."""
+    aliases: Mapping[str, str]
+    """Other names of protected files, hard links and what they lead to, to the kind of those."""
+    missing: Mapping[str, str]
+    """Paths that do not exist, to the protected file that leads to them."""
 
 
 class _Walk:
@@ -189,12 +177,12 @@ def find_protected(protection: Protection, folder: str) -> Snapshot:
         folder: absolute, without links.
 
     Raises:
-        UncheckedError: the folder has more files than are checked, or a link without a target.
+        UncheckedError: the folder has more files than are checked.
         OSError: it cannot be read.
     """
     walk = _Walk(protection, None)
     items: dict[str, Item] = {}
-    linked_inodes: list[int] = []
+    linked_inodes: dict[int, str] = {}
     fd = os.open(folder, FOLDER_FLAGS)
     try:
         for entry in walk.walk(fd, folder, os.path.basename(folder)):
@@ -203,41 +191,22 @@ def find_protected(protection: Protection, folder: str) -> Snapshot:
                     status = os.stat(entry.name, dir_fd=entry.fd, follow_symlinks=False)
                     target = os.readlink(entry.name, dir_fd=entry.fd) if stat.S_ISLNK(status.st_mode) else None
                     items[entry.path] = Item(kind=entry.kind, identity=_identity(status), target=target)
-                    linked_inodes += [status.st_ino] if status.st_nlink > 1 and not entry.is_folder else []
+                    if status.st_nlink > 1 and not entry.is_folder:
+                        linked_inodes[status.st_ino] = entry.kind
     finally:
         os.close(fd)
-    aliases = [path for inode in linked_inodes for path in walk.inodes.get(inode, ())]
-    for path, item in tuple(items.items()):
-        if item.target is not None:
-            aliases += _follow(path, folder, item.kind, items)
+    obeyed = find_obeyed(items, folder)
+    items |= {path: item for path, item in obeyed.links.items() if path not in items}
+    aliases = {path: kind for inode, kind in linked_inodes.items() for path in walk.inodes.get(inode, ())}
     return Snapshot(
         protection=protection,
         folder=folder,
         items=items,
         folders=frozenset(walk.folders),
         bare_parts=frozenset(walk.bare_parts),
-        aliases=tuple(dict.fromkeys(aliases)),
+        aliases=aliases | obeyed.paths,
+        missing=obeyed.missing,
     )
-
-
-def _follow(path: str, folder: str, kind: str, items: dict[str, Item]) -> list[str]:
-    """Add the links that a protected link leads to; return what it leads to in the end, if that is in the folder.
-
-    Raises:
-        UncheckedError: it leads to something in the folder that does not exist, or in a circle.
-    """
-    start, top = path, folder.rstrip("/") + "/"
-    for _ in range(40):
-        target = os.path.join(os.path.realpath(os.path.dirname(path)), os.readlink(path))
-        path = os.path.join(os.path.realpath(os.path.dirname(target)), os.path.basename(target))
-        if not path.startswith(top) or path in items:
-            return []
-        if not os.path.islink(path):
-            if os.path.lexists(path):
-                return [path]
-            break
-        items[path] = Item(kind=kind, identity=_identity(os.lstat(path)), target=os.readlink(path))
-    raise UncheckedError(f"the target of the link {quoted(start, PATH_LIMIT)} does not exist")
 
 
 def remove_new(known: Snapshot, started: int, *, final: bool) -> list[tuple[str, str]]:
@@ -273,7 +242,12 @@ def remove_new(known: Snapshot, started: int, *, final: bool) -> list[tuple[str,
 
 
 def _is_same(item: Item | None, entry: Entry, status: os.stat_result) -> bool:
-    if item is None or item.identity != _identity(status):
+    if item is None:
+        return False
+    if item.target is None:
+        # A command cannot replace what is read-only. If it was replaced all the same, the user did it.
+        return True
+    if item.identity != _identity(status):
         return False
     # A new file may have the inode of the link that it replaced.
     is_link = stat.S_ISLNK(status.st_mode)

@@ -12,6 +12,7 @@ from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 
 from ._paths import open_error, open_folder
+from ._write_guard import refuse_obeyed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +51,9 @@ def replace_file(
     """
     if len(data) > max_bytes:
         raise ToolFailedError(f"{len(data):,} bytes are too many: the limit is {max_bytes:,}; write less")
-    protection.refuse("/".join((root.rstrip("/"), *folder, name)), path, data)
+    full = "/".join((root.rstrip("/"), *folder, name))
+    protection.refuse(full, path, data)
+    refuse_obeyed(protection, full, path)
     with open_folder(root, folder, create=True) as fd:
         old = _existing_file(fd, name, path)
         if expected is not None and (

@@ -59,7 +59,8 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
 
     programs = f" Allowed programs: {', '.join(allowed)}." if allowed else ""
     description = (
-        "Run one program with arguments. There is no shell: no pipes, no redirection, no variables, no wildcards."
+        "Run one program with arguments. There is no shell: no pipes, no redirection, no variables, no wildcards. "
+        "What other programs run or obey later, such as `.git` and skills, is read-only."
         f"{programs}"
     )
     argument = Argument("string", "the program and its arguments, quoted as for a shell", needed=True)
