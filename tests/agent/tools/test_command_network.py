@@ -97,6 +97,23 @@ def test_the_model_sees_which_host_was_refused(tmp_path: Path) -> None:
     )
 
 
+def test_a_tool_has_domains_of_its_own(tmp_path: Path) -> None:
+    """They make the role's list stricter; without the network they are an error."""
+    context = make_tool_context(tmp_path, sandbox=require_sandbox(), policy={"allowed_hosts": ("example",)})
+    own: dict[str, Any] = {"allowed_domains": ("a.example", "b.example"), "blocked_domains": ("x.a.example",)}
+    tool = tools_by_name("python", context, network=True, **own)["run_python"]
+    code = "import urllib.request as u\nfor host in ('c.example', 'x.a.example'):\n"
+    code += " try: u.urlopen(f'https://{host}/')\n except OSError: pass"
+    assert tool.call(code=code).splitlines() == [
+        "exit code 0",
+        "network: `c.example` is not an allowed host: allowed are a.example, b.example",
+        "network: `x.a.example` is a blocked host",
+    ]
+    for name, domains in own.items():
+        with pytest.raises(ConfigError, match=f"`{name}` has no effect without the network"):
+            tools_by_name("python", context, **{name: domains})
+
+
 def test_an_invalid_domain_of_a_role_is_found_when_the_tool_is_made(tmp_path: Path) -> None:
     context = make_tool_context(tmp_path, policy={"allowed_hosts": ("https://example.com",)})
     assert tools_by_name("python", context)

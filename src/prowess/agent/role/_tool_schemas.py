@@ -22,6 +22,12 @@ _OUTPUT_FIELD = FieldSpec(
 )
 _CONFIRMATION_DOC = "whether the user must confirm each call"
 
+_DOMAIN_FIELDS: FieldTable = {
+    "allowed_domains": FieldSpec(
+        kind="texts", doc="allowed domains, with their subdomains; empty allows all", default=()
+    ),
+    "blocked_domains": FieldSpec(kind="texts", doc="blocked domains, with their subdomains", default=()),
+}
 TOOL_FIELDS: Mapping[str, FieldTable] = {
     "filesystem": {
         "root_path": FieldSpec(
@@ -72,10 +78,7 @@ TOOL_FIELDS: Mapping[str, FieldTable] = {
         ),
     },
     "web_reader": {
-        "allowed_domains": FieldSpec(
-            kind="texts", doc="allowed domains, with their subdomains; empty allows all", default=()
-        ),
-        "blocked_domains": FieldSpec(kind="texts", doc="blocked domains, with their subdomains", default=()),
+        **_DOMAIN_FIELDS,
         "timeout_seconds": _TIMEOUT_FIELD,
         "max_content_bytes": FieldSpec(
             kind="integer", doc="the most bytes of a page to read", default=1_000_000, minimum=1
@@ -119,6 +122,7 @@ TOOL_FIELDS: Mapping[str, FieldTable] = {
         "network": FieldSpec(
             kind="truth", doc="whether the code reaches the hosts that the role allows, through a proxy", default=False
         ),
+        **_DOMAIN_FIELDS,
         "require_confirmation": FieldSpec(kind="truth", doc=_CONFIRMATION_DOC, default=True),
     },
     "script": {
@@ -159,6 +163,7 @@ TOOL_FIELDS: Mapping[str, FieldTable] = {
         "network": FieldSpec(
             kind="truth", doc="whether the scripts reach the hosts that the role allows, through a proxy", default=False
         ),
+        **_DOMAIN_FIELDS,
         "require_confirmation": FieldSpec(kind="truth", doc=_CONFIRMATION_DOC, default=False),
     },
 }

@@ -11,7 +11,7 @@ from prowess._internal.frozen import EMPTY
 from prowess._internal.fs import remove_tree
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
-from prowess.errors import SandboxError
+from prowess.errors import ConfigError, SandboxError
 from prowess.sandbox import SYSTEM_PATH, Limits, Result, make_temp_folder, run
 
 if TYPE_CHECKING:
@@ -108,9 +108,12 @@ def command_network(options: Mapping[str, Any], context: ToolContext) -> bool | 
     """Return the hosts that a tool's commands can reach; `False` without `network: true`.
 
     Raises:
-        ConfigError: a domain is invalid.
+        ConfigError: a domain is invalid, or has no effect.
     """
     if not options["network"]:
+        for name in ("allowed_domains", "blocked_domains"):
+            if options[name]:
+                raise ConfigError(f"`{name}` has no effect without the network", hint="add `network: true`")
         return False
     from ._network import network_rules  # loads an HTTP client, which most commands do not need
 
