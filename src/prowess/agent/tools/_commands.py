@@ -112,7 +112,7 @@ def command_network(options: Mapping[str, Any], context: ToolContext) -> bool | 
     """
     if not options["network"]:
         for name in ("allowed_domains", "blocked_domains"):
-            if options[name]:
+            if options.get(name):
                 raise ConfigError(f"`{name}` has no effect without the network", hint="add `network: true`")
         return False
     from ._network import network_rules  # loads an HTTP client, which most commands do not need
