@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.agent import Conversation, Turn, assemble
+from prowess.agent.sealed_skills import DiscoveredSkill
 from prowess.session import Trust
 from prowess.testing import ScriptedModel
 from support.processes import processes_end, processes_with
@@ -176,16 +177,16 @@ def test_trust_that_ends_while_a_server_runs_ends_its_calls(
     conversation = converse(top, [ACTIVATE, {"say": "Active."}, {"call": "see"}, {"call": "see"}, {"say": "Done."}])
     Trust().allow(entry(conversation))
     ask(conversation)
-    original = Trust.denial_reason
+    original = DiscoveredSkill.check
     calls: list[str] = []
 
-    def revoke_before_the_second_call(self: Trust, one: Entry) -> str | None:
-        calls.append(one.name)
+    def revoke_before_the_second_call(self: DiscoveredSkill) -> None:
+        calls.append(self.entry.name)
         if len(calls) == 2:
-            Trust().revoke(one)
-        return original(self, one)
+            Trust().revoke(self.entry)
+        original(self)
 
-    monkeypatch.setattr(Trust, "denial_reason", revoke_before_the_second_call)
+    monkeypatch.setattr(DiscoveredSkill, "check", revoke_before_the_second_call)
     turn = ask(conversation)
     results = [(call.result, call.error) for call in turn.tool_calls if call.tool == "see"]
     assert results[0][1] is None

@@ -116,11 +116,14 @@ class Assembly(Frozen):
         _offer(entry, shared, declared, toolbox)
         if len(shared) == len(declared.tools) and in_role_folder:
             return
+        denial = Trust().denial_reason(entry)
         try:
-            # The tools are read from what is compared with the trust record.
-            with Trust().sealed_copy(entry) as copy:
-                declared, sealed = _read_declared_tools(entry, copy), DiscoveredSkill(entry=entry, digest=copy.digest)
-            denial = declared.problems[0].message if declared.problems else None
+            if denial is None:
+                # The tools are read from what is compared with the trust record.
+                with Trust().sealed_copy(entry) as copy:
+                    declared = _read_declared_tools(entry, copy)
+                    sealed = DiscoveredSkill(entry=entry, digest=copy.digest)
+                denial = declared.problems[0].message if declared.problems else None
         except SkillError as error:
             denial = str(error)
         if denial is not None:

@@ -92,11 +92,20 @@ class DiscoveredSkill(Frozen):
 
 
 def path_in_copy(path: str, folder: str, copy: str | None) -> str:
-    """Return the path in a sealed copy for a path in the folder it was made of; other paths are returned unchanged."""
+    """Return the path in a sealed copy for a path in the folder it was made of; other paths are returned unchanged.
+
+    Args:
+        path: relative paths are returned unchanged, too.
+        folder: the folder, without links.
+        copy: its copy, or `None`.
+    """
     if copy is None or not os.path.isabs(path):
         return path
-    real = os.path.realpath(path)
-    return os.path.normpath(os.path.join(copy, os.path.relpath(real, folder))) if _is_inside(real, folder) else path
+    # First as it is written: a link that is put there now must not lead out of the copy.
+    for inner in (os.path.normpath(path), os.path.realpath(path)):
+        if _is_inside(inner, folder):
+            return os.path.normpath(os.path.join(copy, os.path.relpath(inner, folder)))
+    return path
 
 
 def _is_inside(path: str, folder: str) -> bool:
