@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import SandboxError
-from prowess.sandbox import Limits, NetworkRules, _supervisors
+from prowess.sandbox import Limits, NetworkRules, _supervisors, server_command
 from prowess.sandbox._processes import list_processes
 from prowess.sandbox._proxy_settings import PORT_PLACEHOLDER
 from support.commands import SOURCE, run_python
@@ -217,7 +217,7 @@ def tree_of(pid: int) -> list[int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", ["caller", "supervisor"])
 def test_a_proxy_ends_with_a_caller_or_supervisor_that_is_killed(victim: str, bwrap: str) -> None:
-    """Neither can say goodbye."""
+    """And so does the command."""
     assert bwrap
     with caller_of("/bin/sleep", "60") as caller:
         # The caller, its supervisor, the proxy, two processes of bwrap; the last is the command.
@@ -246,3 +246,20 @@ def test_the_files_of_the_network_are_not_those_of_the_machine(bwrap: str, tmp_p
     code = "import os; print(os.path.exists('/etc/resolv.conf'), open('/etc/hosts').read().split())"
     output = run_python(code, tmp_path, sandbox=bwrap, network=True).stdout
     assert output == b"False ['127.0.0.1', 'localhost', '::1', 'localhost']\n"
+
+
+@pytest.mark.slow
+def test_a_long_lived_command_has_a_proxy_too(bwrap: str, tmp_path: Path, site: LoopbackServer) -> None:
+    """It ends with the command."""
+    code = GET.format(url=f"{site.url}/page").replace("\nexcept", "; sys.stdout.flush(); input()\nexcept")
+    with (
+        server_command(["python3", "-c", f"import sys\n{code}"], cwd=tmp_path, sandbox=bwrap, network=NAMED) as words,
+        subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server,
+    ):
+        assert server.stdout is not None
+        assert server.stdin is not None
+        assert server.stdout.readline() == b"b'/page'\n"
+        tree = tree_of(server.pid)
+        assert len(tree) >= 5
+        server.stdin.close()
+        wait_until(lambda: not any(map(is_process_alive, tree)))
