@@ -102,7 +102,7 @@ TOOL_FIELDS: Mapping[str, FieldTable] = {
         "cwd": FieldSpec(kind="text", doc="the program's working directory, relative to the role's folder"),
         "network": FieldSpec(
             kind="truth",
-            doc="whether the program of a skill reaches the hosts that the role allows, through a proxy; the role's own runs as you",
+            doc="whether a skill's program reaches the hosts that the role allows, through a proxy; the role's own can",
             default=False,
         ),
         "url": FieldSpec(kind="text", doc="the server's URL, for `sse` and `streamable-http`"),
