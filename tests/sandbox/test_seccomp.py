@@ -15,7 +15,7 @@ from prowess.errors import SandboxError
 from prowess.sandbox import _seccomp as seccomp, run
 from prowess.sandbox._backends import Backend
 from prowess.sandbox._profiles import Confinement
-from prowess.sandbox._seccomp import CALLS, MACHINES, _program, filter_program
+from prowess.sandbox._seccomp import CALLS, MACHINES, UNCOUNTED_MEMORY, _program, filter_program
 from support.commands import SOURCE, run_python, run_shell
 
 if TYPE_CHECKING:
@@ -57,19 +57,23 @@ def decide(program: bytes, number: int, *arguments: int, architecture: int) -> i
             at += if_true if is_true else if_false
 
 
+@pytest.mark.parametrize("shared_memory", [False, True])
 @pytest.mark.parametrize("unix_sockets", [False, True])
 @pytest.mark.parametrize("machine", MACHINES)
-def test_the_filter_of_each_machine_decides_as_its_table_says(machine: str, unix_sockets: bool) -> None:
+def test_the_filter_of_each_machine_decides_as_its_table_says(
+    machine: str, unix_sockets: bool, shared_memory: bool
+) -> None:
     """Each call of the table, the checked arguments, and everything else, for machines that this one is not."""
     column, architecture, checked = MACHINES[machine]
-    program = _program(machine, unix_sockets=unix_sockets)
+    program = _program(machine, unix_sockets=unix_sockets, shared_memory=shared_memory)
     assert len(program) % 8 == 0
     assert len(program) // 8 < 4096
 
     def decision(number: int, *arguments: int) -> int:
         return decide(program, number, *arguments, architecture=architecture)
 
-    refused = {call[column]: call[3] for call in CALLS if call[column] is not None}
+    table = CALLS if shared_memory else (*CALLS, *UNCOUNTED_MEMORY)
+    refused = {call[column]: call[3] for call in table if call[column] is not None}
     for number in range(seccomp._LAST_CALL + 1):
         if number not in checked.values():
             assert decision(number) == (ERROR | refused[number] if number in refused else ALLOW), number
@@ -91,6 +95,11 @@ def test_the_filter_of_each_machine_decides_as_its_table_says(machine: str, unix
     for protocol in (*range(1, 23), 1 << 31):
         assert decision(checked["socket"], 16, 3, protocol) == ERROR | errno.EAFNOSUPPORT
         assert decision(checked["socket"], 2, 1, protocol) == ALLOW
+    for flags in (0x21, 0x23, 0x121, 0x4021, 0x22 | 0x100, 0x1 | 0x100):
+        expected = ALLOW if shared_memory else ERROR | errno.EPERM
+        assert decision(checked["mmap"], 0, 4096, 3, flags) == expected
+    for flags in (0x22, 0x02, 0x01, 0x03, 0x4022, 0x28, 0x20022):
+        assert decision(checked["mmap"], 0, 4096, 3, flags) == ALLOW
     for request in (0x5412, 0x541C):
         assert decision(checked["ioctl"], 0, request) == ERROR | errno.EPERM
         assert decision(checked["ioctl"], 0, request | 7 << 32) == ERROR | errno.EPERM
@@ -103,9 +112,10 @@ def test_the_filter_of_each_machine_decides_as_its_table_says(machine: str, unix
 
 @pytest.mark.parametrize("column", [1, 2])
 def test_each_call_is_in_the_table_once(column: int) -> None:
-    numbers = [int(call[column] or 0) for call in CALLS if call[column] is not None]
+    table = (*CALLS, *UNCOUNTED_MEMORY)
+    numbers = [int(call[column] or 0) for call in table if call[column] is not None]
     assert len(numbers) == len(set(numbers))
-    assert len({call[0] for call in CALLS}) == len(CALLS)
+    assert len({call[0] for call in table}) == len(table)
     assert 0 < max(numbers) <= seccomp._LAST_CALL
     assert not set(numbers) & set(list(MACHINES.values())[column - 1][2].values())
 
@@ -121,7 +131,7 @@ def test_numbers_are_those_of_the_headers_of_this_system() -> None:
             continue
         with open(place, encoding="utf-8") as file:
             header = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", file.read()))
-        for call in CALLS:
+        for call in (*CALLS, *UNCOUNTED_MEMORY):
             if call[0] in header and call[column] is not None:
                 found += 1
                 assert int(header[call[0]]) == call[column], call[0]
@@ -134,7 +144,7 @@ def test_a_machine_without_numbers_has_no_sandbox(monkeypatch: pytest.MonkeyPatc
     names = os.uname()
     monkeypatch.setattr(os, "uname", lambda: os.uname_result((*names[:4], "riscv64")))
     with pytest.raises(SandboxError, match="no filter of system calls for the machine `riscv64`") as caught:
-        filter_program(unix_sockets=False)
+        filter_program(unix_sockets=False, shared_memory=False)
     assert "x86_64" in (caught.value.hint or "")
     confinement = Confinement(cwd="/", env={}, readable=(), writable=(), network=False)
     with pytest.raises(SandboxError, match="no filter"):
@@ -282,5 +292,7 @@ def test_the_program_is_made_once(bwrap: str, tmp_path: Path) -> None:
     for _ in range(3):
         assert run(["/bin/true"], cwd=tmp_path, sandbox=bwrap).exit_code == 0
     assert _program.cache_info().misses <= 1
-    assert filter_program(unix_sockets=True) is filter_program(unix_sockets=True)
-    assert sys.getsizeof(filter_program(unix_sockets=True)) < 4096
+    assert filter_program(unix_sockets=True, shared_memory=True) is filter_program(
+        unix_sockets=True, shared_memory=True
+    )
+    assert sys.getsizeof(filter_program(unix_sockets=True, shared_memory=True)) < 4096

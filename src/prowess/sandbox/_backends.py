@@ -68,7 +68,12 @@ class Backend(Frozen):
         """
         if self.name == "bwrap":
             arguments = b"".join(os.fsencode(word) + b"\0" for word in bwrap_arguments(confinement))
-            files = {3: arguments, 6: filter_program(unix_sockets=confinement.unix_sockets is not None)}
+            files = {
+                3: arguments,
+                6: filter_program(
+                    unix_sockets=confinement.unix_sockets is not None, shared_memory=confinement.counted_memory
+                ),
+            }
             return [self.path, "--args", "3", "--seccomp", "6", "--", *argv], files
         if self.name == "seatbelt":
             return [self.path, "-p", seatbelt_profile(confinement), *argv], {}
@@ -165,6 +170,10 @@ def _probe(backend: Backend) -> None:
         "bwrap_files": files,
         "network": None,
         "limits": {"core": 0},
+        "needs_group": False,
+        "group": None,
+        "tmpfs": (),
+        "scratch": b"",
         "timeout": _PROBE_TIMEOUT,
         "output": 4096,
     }
@@ -190,7 +199,7 @@ def _probe_problem(reply: Reply) -> str:
 def _probe_key(path: str) -> bytes:
     """Return everything that decides whether bwrap works: the start of the machine, the program, the user."""
     status = os.stat(path)
-    parts: list[object] = ["prowess-sandbox 2", os.fsencode(path), status.st_dev, status.st_ino, status.st_size]
+    parts: list[object] = ["prowess-sandbox 3", os.fsencode(path), status.st_dev, status.st_ino, status.st_size]
     parts += [status.st_mtime_ns, status.st_ctime_ns, os.geteuid(), os.getegid()]
     for namespace in ("user", "mnt", "pid"):
         try:

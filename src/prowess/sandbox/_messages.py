@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, TypedDict
 
+    from ._control_groups import Group
+
     class Request(TypedDict):
         """A command to start."""
 
@@ -31,6 +33,14 @@ if TYPE_CHECKING:
         """The fields of `NetworkRules` for its proxy; `None` for no proxy."""
         limits: dict[str, int]
         """By the names in `_launch.LIMITS`."""
+        needs_group: bool
+        """Whether a control group must count its memory."""
+        group: Group | None
+        """The control group that counts its memory; the caller's choice while the request is made."""
+        tmpfs: tuple[bytes, ...]
+        """Where file systems in memory are in the sandbox."""
+        scratch: bytes
+        """A folder on a disk whose size counts; empty without one."""
         timeout: float
         """Seconds."""
         output: int
@@ -56,6 +66,8 @@ if TYPE_CHECKING:
         """Processes that were still running when the command had ended."""
         refused_hosts: list[str]
         """Why its proxy refused hosts, each reason once."""
+        out_of_memory: bool
+        """Whether a process was killed because of the limit of memory."""
         has_survivors: bool
         """Whether a process could not be killed in time."""
 

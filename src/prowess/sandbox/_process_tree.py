@@ -16,11 +16,12 @@ from time import monotonic
 
 from ._captured_stream import CapturedStream
 from ._launch import Launch
+from ._memory import LikelyVictim, MemoryGuard
 from ._processes import child_pids, kill, list_processes, terminate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from ._messages import Reply, Request
     from ._proxy_process import ProxyProcess
@@ -68,6 +69,7 @@ class ProcessTree:
         self._proxy: ProxyProcess | None = None
         self._network_error = ""
         self._refused_hosts: list[str] = []
+        self._memory: MemoryGuard | None = None
 
     def run(self, request: Request) -> Reply:
         """Start a command and return how it ended.
@@ -100,10 +102,13 @@ class ProcessTree:
                 duration=monotonic() - start,
                 killed=killed,
                 refused_hosts=self._refused_hosts,
+                out_of_memory=self._memory is not None and self._memory.end(),
                 has_survivors=not all_ended,
             )
         finally:
             _set_priority(_USUAL_PRIORITY)
+            if self._memory is not None:
+                self._memory.end()
             self._close()
 
     # ── starting ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -117,6 +122,7 @@ class ProcessTree:
         """
         self._uses_bwrap = bool(request["bwrap_files"])
         launch = Launch(request)
+        self._memory = MemoryGuard(request)
         streams: dict[int, int] = {}
         try:
             if request["stdin"]:
@@ -127,7 +133,9 @@ class ProcessTree:
             for number in self.captured:
                 ours, streams[number] = os.pipe()
                 self._streams[ours] = CapturedStream(ours, request["output"])
-            self._command_pid = launch.spawn({**self.passed_streams, **streams})
+            self._memory.begin()
+            with LikelyVictim():
+                self._command_pid = launch.spawn({**self.passed_streams, **streams})
             self._no_children = False
         finally:
             for fd in streams.values():
@@ -153,7 +161,8 @@ class ProcessTree:
             left = deadline - monotonic()
             if left <= 0:
                 return False
-            for fd, _ in self._poll.poll(min(left, 60) * 1000 + 0.9):
+            look = 60.0 if self._memory is None else self._memory.check()
+            for fd, _ in self._poll.poll(max(0.0, min(left, 60, look)) * 1000 + 0.9):
                 if fd == self._wakeup_fd:
                     self._drain_wakeup()
                     self._reap()
@@ -316,30 +325,21 @@ def _set_priority(value: int) -> None:
         os.setpriority(os.PRIO_PROCESS, 0, value)
 
 
-def _reply(
-    *,
-    error: int = 0,
-    network_error: str = "",
-    status: int = 0,
-    timed_out: bool = False,
-    stdout: bytes = b"",
-    stderr: bytes = b"",
-    sizes: tuple[int, int] = (0, 0),
-    duration: float = 0.0,
-    killed: int = 0,
-    refused_hosts: Sequence[str] = (),
-    has_survivors: bool = False,
-) -> Reply:
-    return {
-        "error": error,
-        "network_error": network_error,
-        "status": status,
-        "timed_out": timed_out,
-        "stdout": stdout,
-        "stderr": stderr,
-        "sizes": sizes,
-        "duration": duration,
-        "killed": killed,
-        "refused_hosts": list(refused_hosts),
-        "has_survivors": has_survivors,
+def _reply(**values: object) -> Reply:
+    """Return a reply with some values; the others say that nothing has happened."""
+    reply: Reply = {
+        "error": 0,
+        "network_error": "",
+        "status": 0,
+        "timed_out": False,
+        "stdout": b"",
+        "stderr": b"",
+        "sizes": (0, 0),
+        "duration": 0.0,
+        "killed": 0,
+        "refused_hosts": [],
+        "out_of_memory": False,
+        "has_survivors": False,
     }
+    reply.update(values)  # type: ignore[typeddict-item]
+    return reply

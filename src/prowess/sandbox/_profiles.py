@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["Confinement", "bwrap_arguments", "seatbelt_profile"]
+__all__ = ["Confinement", "bwrap_arguments", "seatbelt_profile", "tmpfs_folders"]
 
 _USR_LINKS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 """Folders that many systems have as links into `/usr`."""
@@ -61,17 +61,30 @@ class Confinement(Frozen):
     """The sockets it can reach by a path; `None` if it may not use Unix sockets at all."""
     read_only: tuple[str, ...] = ()
     """Files and folders in those of `writable` that cannot be changed, moved or removed."""
+    memory: int | None = 2048 * 1024 * 1024
+    """Bytes of each file system in memory; `None` for half of the machine's."""
+    scratch: str | None = None
+    """A new file system in memory under this path, for its home and temporary files."""
+    counted_memory: bool = False
+    """Whether a control group counts all of its memory; if not, it can share memory by files alone."""
 
 
 def bwrap_arguments(confinement: Confinement) -> list[str]:
     """Return the arguments of bwrap, without the command."""
     words = [
         *("--unshare-all", "--new-session", "--cap-drop", "ALL", "--clearenv"),
-        *("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 - a new one
+        *("--proc", "/proc", "--dev", "/dev"),
         # It contains the settings of the kernel, which root may write without any capability.
         *("--remount-ro", "/proc"),
         *_system_arguments(),
     ]
+    size = () if confinement.memory is None else ("--size", str(confinement.memory))
+    for path in tmpfs_folders(confinement.scratch):
+        words += (*size, "--tmpfs", path)
+    if not confinement.counted_memory:
+        # It reads the same, and cannot be mapped as memory that several processes share.
+        words += ("--dev-bind", "/dev/full", "/dev/zero")
+    words += ("--remount-ro", "/dev")
     if confinement.network:
         for name in _ETC_NETWORK_FILES:
             words += ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
@@ -90,6 +103,11 @@ def bwrap_arguments(confinement: Confinement) -> list[str]:
     for name, value in confinement.env.items():
         words += ("--setenv", name, value)
     return words
+
+
+def tmpfs_folders(scratch: str | None) -> tuple[str, ...]:
+    """Return where a command in bwrap can write files in memory."""
+    return ("/tmp", "/dev/shm", *(() if scratch is None else (scratch,)))  # noqa: S108 - new ones
 
 
 def _socket_arguments(confinement: Confinement, visible: tuple[str, ...]) -> Iterator[str]:

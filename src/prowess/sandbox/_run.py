@@ -17,8 +17,9 @@ from prowess.errors import SandboxError
 
 from ._arguments import check_argv, check_env, check_input, existing_folder, existing_path, find_program
 from ._backends import Backend, find_backend, forget_probe
+from ._control_groups import is_usable
 from ._limits import Limits, system_limits
-from ._profiles import Confinement
+from ._profiles import Confinement, tmpfs_folders
 from ._proxy_settings import proxy_variables
 from ._runtime import make_temp_folder, runtime_folder
 from ._sockets import check_sockets
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
-__all__ = ["SYSTEM_PATH", "Prepared", "Result", "prepare", "run"]
+__all__ = ["SYSTEM_PATH", "Prepared", "Result", "prepare", "run", "scratch_path"]
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where commands are looked up, after `python` and `python3`."""
@@ -63,6 +64,8 @@ class Result(Frozen):
     """Seconds from its start until nothing of it was left."""
     killed: int
     """Processes, besides the command itself, that were still running when it ended or its time was up."""
+    out_of_memory: bool = False
+    """Whether one of its processes was killed because all of it had more than `Limits.memory`."""
     backend: str
     """The sandbox it ran in: `bwrap`, `seatbelt` or `none`."""
     refused_hosts: tuple[str, ...] = ()
@@ -113,7 +116,12 @@ def run(
         SandboxError: no sandbox is available, the command cannot be started, or an argument is invalid.
     """
     data = check_input(stdin)
-    scratch_folder = make_temp_folder("run") if scratch is None else existing_path(scratch, "the scratch folder")
+    backend = sandbox if isinstance(sandbox, Backend) else find_backend(sandbox, trusted=trusted)
+    in_memory = scratch is None and backend.name == "bwrap"
+    if in_memory:
+        scratch_folder = scratch_path()
+    else:
+        scratch_folder = make_temp_folder("run") if scratch is None else existing_path(scratch, "the scratch folder")
     try:
         prepared = prepare(
             argv,
@@ -124,18 +132,23 @@ def run(
             writable=writable,
             read_only=read_only,
             network=network,
-            sandbox=sandbox,
-            trusted=trusted,
+            backend=backend,
             scratch=scratch_folder,
+            in_memory=in_memory,
             python=python,
             unix_sockets=unix_sockets,
         )
         prepared.request["stdin"] = data
         reply = run_supervised(prepared.request, b"HOME=" + os.fsencode(scratch_folder) + b"\0")
     finally:
-        if scratch is None:
+        if scratch is None and not in_memory:
             _remove_scratch(scratch_folder)
     return _result(prepared.name, prepared.backend, reply)
+
+
+def scratch_path() -> str:
+    """Return a new path for a scratch folder in memory, which does not exist outside of a sandbox."""
+    return f"/prowess-run-{os.urandom(8).hex()}"
 
 
 class Prepared(Frozen):
@@ -155,14 +168,16 @@ def prepare(
     readable: Iterable[Path],
     writable: Iterable[Path],
     network: bool | NetworkRules,
-    sandbox: str | Backend,
-    trusted: bool,
+    backend: Backend,
     scratch: str,
+    in_memory: bool,
     python: bool,
     read_only: Iterable[Path] = (),
     unix_sockets: Iterable[Path] | None = None,
 ) -> Prepared:
     """Check the arguments of a command, and return the request for it; see `run`.
+
+    With `in_memory`, for bwrap only, the scratch folder is a file system in memory, under a path from `scratch_path`.
 
     Raises:
         SandboxError: no sandbox is available, the program does not exist, or an argument is invalid.
@@ -170,28 +185,33 @@ def prepare(
     words, variables, numbers = check_argv(argv), check_env(env), system_limits(limits)
     folder = existing_folder(cwd, "the working directory")
     read = (folder, *(existing_path(path, "a readable path") for path in readable))
-    write = (scratch, *(existing_path(path, "a writable path") for path in writable))
+    write = tuple(existing_path(path, "a writable path") for path in writable)
     sockets = None if unix_sockets is None else check_sockets(unix_sockets)
     fixed = tuple(existing_path(path, "a read-only path") for path in read_only)
-    backend = sandbox if isinstance(sandbox, Backend) else find_backend(sandbox, trusted=trusted)
     variables = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "HOME": scratch, "TMPDIR": scratch, **variables}
     if python:
         variables["PATH"] = f"{runtime_folder()}/bin:{variables['PATH']}"
     proxy_rules, proxy_settings = _network(network, backend.name)
     variables |= proxy_settings
+    needs_group = limits.memory is not None and is_usable()
     confinement = Confinement(
         cwd=folder,
         env=variables,
         readable=read,
-        writable=write,
+        writable=write if in_memory else (scratch, *write),
         read_only=fixed,
         network=bool(network),
         unix_sockets=sockets,
+        memory=limits.memory,
+        scratch=scratch if in_memory else None,
+        counted_memory=needs_group or limits.memory is None,
     )
     request = _request(backend, confinement, words, scratch)
     request |= {
         "network": proxy_rules,
         "limits": numbers,
+        "needs_group": needs_group,
+        "scratch": b"" if in_memory else os.fsencode(scratch),
         "timeout": float(limits.timeout),
         "output": limits.output,
     }
@@ -221,6 +241,10 @@ def _request(backend: Backend, confinement: Confinement, words: list[str], scrat
         "bwrap_files": bwrap_files,
         "network": None,
         "limits": {},
+        "needs_group": False,
+        "group": None,
+        "tmpfs": tuple(map(os.fsencode, tmpfs_folders(confinement.scratch))) if backend.name == "bwrap" else (),
+        "scratch": b"",
         "timeout": 0.0,
         "output": 0,
     }
@@ -262,6 +286,7 @@ def _result(name: str, backend: Backend, reply: Reply) -> Result:
         stderr_size=reply["sizes"][1],
         duration=reply["duration"],
         killed=reply["killed"],
+        out_of_memory=reply["out_of_memory"],
         backend=backend.name,
         refused_hosts=tuple(reply["refused_hosts"]),
     )

@@ -12,6 +12,7 @@ A machine without its numbers has no sandbox: without a filter no command runs i
     `socketpair` of another family         EAFNOSUPPORT: Unix sockets, which connect a process with its own children
     `socketpair` of datagrams              EAFNOSUPPORT unless Unix sockets are allowed: they can be connected anew
     `ioctl` that types into a terminal     EPERM
+    memory that is shared without a file   ENOSYS, or EPERM of `mmap`, if no control group counts it
     everything else                        allowed
 """
 
@@ -105,9 +106,16 @@ CALLS: tuple[tuple[str, int | None, int | None, int], ...] = (
     ("_sysctl", 156, None, EPERM),
 )
 """Refused calls: name, number on x86-64 and on arm64, `None` if it does not exist there, and error."""
+UNCOUNTED_MEMORY: tuple[tuple[str, int | None, int | None, int], ...] = (
+    ("memfd_create", 319, 279, ENOSYS),
+    ("shmget", 29, 194, ENOSYS),
+    ("semget", 64, 190, ENOSYS),
+    ("msgget", 68, 186, ENOSYS),
+)
+"""Refused too if no control group counts memory: what these calls make belongs to no process."""
 MACHINES = {
-    "x86_64": (1, 0xC000003E, {"clone": 56, "socket": 41, "socketpair": 53, "ioctl": 16}),
-    "aarch64": (2, 0xC00000B7, {"clone": 220, "socket": 198, "socketpair": 199, "ioctl": 29}),
+    "x86_64": (1, 0xC000003E, {"clone": 56, "socket": 41, "socketpair": 53, "ioctl": 16, "mmap": 9}),
+    "aarch64": (2, 0xC00000B7, {"clone": 220, "socket": 198, "socketpair": 199, "ioctl": 29, "mmap": 222}),
 }
 """By the name in `uname`: column of `CALLS`, number of the architecture, and the calls whose arguments are checked."""
 _LAST_CALL = 469
@@ -116,6 +124,10 @@ _NAMESPACE_FLAGS = 0x7E020000
 """Of `clone`: new mounts, control groups, names, IPC, users, processes, network."""
 _TERMINAL_REQUESTS = (0x5412, 0x541C)
 """Of `ioctl`: TIOCSTI and TIOCLINUX write what a terminal then reads as if it had been typed."""
+_GROWS_DOWN = 0x100
+"""Of `mmap`: a stack, which does not count as data."""
+_KIND_BITS, _SHARED_ANONYMOUS = 0x2F, (0x21, 0x23)
+"""Of `mmap`: how it is shared, and whether it is of no file."""
 _UNIX, _IPV4, _IPV6, _NETLINK = 1, 2, 10, 16
 _STREAM, _SEQPACKET, _TYPE_BITS = 1, 5, 0xF
 
@@ -125,11 +137,12 @@ _LOAD, _AND, _EQUAL, _GREATER, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x25, 0x45,
 _ALLOW, _KILL, _ERROR = 0x7FFF0000, 0x80000000, 0x00050000
 
 
-def filter_program(*, unix_sockets: bool) -> bytes:
+def filter_program(*, unix_sockets: bool, shared_memory: bool) -> bytes:
     """Return the filter for this machine.
 
     Args:
         unix_sockets: whether a command may use Unix sockets; a pair of connected ones is always allowed.
+        shared_memory: whether a command may share memory that belongs to no file system, since something counts it.
 
     Raises:
         SandboxError: the numbers of its calls are unknown.
@@ -138,11 +151,11 @@ def filter_program(*, unix_sockets: bool) -> bytes:
     if machine not in MACHINES:
         message = f"no sandbox available: no filter of system calls for the machine {quoted(machine)}"
         raise SandboxError(message, hint=f"use a machine of the kind {' or '.join(MACHINES)}")
-    return _program(machine, unix_sockets=unix_sockets)
+    return _program(machine, unix_sockets=unix_sockets, shared_memory=shared_memory)
 
 
 @cache
-def _program(machine: str, *, unix_sockets: bool) -> bytes:
+def _program(machine: str, *, unix_sockets: bool, shared_memory: bool) -> bytes:
     column, architecture, checked = MACHINES[machine]
     code = [
         _load(_ARCHITECTURE),
@@ -150,11 +163,15 @@ def _program(machine: str, *, unix_sockets: bool) -> bytes:
         _load(_NUMBER),
         *_if(_GREATER, _LAST_CALL, _ERROR | ENOSYS),
     ]
-    for call in CALLS:
+    for call in CALLS if shared_memory else (*CALLS, *UNCOUNTED_MEMORY):
         number = call[column]
         if number is not None:
             code += _if(_EQUAL, int(number), _ERROR | call[3])
     code += _check(checked["clone"], 0, *_if(_ANY_BIT, _NAMESPACE_FLAGS, _ERROR | EPERM))
+    if not shared_memory:
+        shared = [step for kind in _SHARED_ANONYMOUS for step in _if(_EQUAL, kind, _ERROR | EPERM)]
+        grows = _if(_ANY_BIT, _GROWS_DOWN, _ERROR | EPERM)
+        code += _check(checked["mmap"], 3, *grows, _step(_AND, _KIND_BITS), *shared)
     requests = [step for request in _TERMINAL_REQUESTS for step in _if(_EQUAL, request, _ERROR | EPERM)]
     code += _check(checked["ioctl"], 1, *requests)
     pair = _unless(_EQUAL, _UNIX, _ERROR | EAFNOSUPPORT)

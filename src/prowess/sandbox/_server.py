@@ -16,16 +16,16 @@ from prowess._internal.fs import CREATE_FLAGS, open_fd, remove_tree
 from prowess._internal.text import describe_os_error
 from prowess.errors import SandboxError
 
+from ._backends import Backend, find_backend
 from ._limits import Limits
 from ._messages import send_message
-from ._run import prepare
+from ._run import prepare, scratch_path
 from ._runtime import make_temp_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from ._backends import Backend
     from ._network_rules import NetworkRules
 
     Path = str | os.PathLike[str]
@@ -70,10 +70,13 @@ def server_command(
     Raises:
         SandboxError: no sandbox is available, the program does not exist, or an argument is invalid.
     """
+    backend = sandbox if isinstance(sandbox, Backend) else find_backend(sandbox, trusted=trusted)
+    in_memory = backend.name == "bwrap"
     top = make_temp_folder("server")
     try:
-        home = os.path.join(top, "home")
-        os.mkdir(home, 0o700)
+        home = scratch_path() if in_memory else os.path.join(top, "home")
+        if not in_memory:
+            os.mkdir(home, 0o700)
         prepared = prepare(
             argv,
             cwd=cwd,
@@ -82,9 +85,9 @@ def server_command(
             readable=readable,
             writable=writable,
             network=network,
-            sandbox=sandbox,
-            trusted=trusted,
+            backend=backend,
             scratch=home,
+            in_memory=in_memory,
             python=python,
         )
         request = prepared.request

@@ -14,6 +14,7 @@ from time import monotonic
 from prowess._internal.fs import READ_FLAGS, open_fd, remove_tree
 from prowess._internal.processes import set_subreaper
 
+from ._control_groups import leave_group, make_group
 from ._messages import LENGTH_BYTES, decode_request
 from ._process_tree import CallerGoneError, ProcessTree
 from ._supervisor_main import make_wakeup_pipe, move_streams
@@ -46,7 +47,10 @@ def main(file: str) -> NoReturn:
     streams = move_streams()
     tree = ServerTree(streams, make_wakeup_pipe(), parent, is_subreaper=set_subreaper())
     os.chdir("/")
+    group = request["group"] = make_group(os.getpid()) if request["needs_group"] else None
     code = tree.serve(request)
+    if group is not None:
+        leave_group(group)
     remove_tree(os.path.dirname(file))
     os._exit(code)
 
@@ -108,6 +112,8 @@ class ServerTree(ProcessTree):
 
     def serve(self, request: Request) -> int:
         """Run a command to its end, and return its exit code; 128 plus its number for a signal."""
+        if request["needs_group"] and request["group"] is None:
+            return self._fail("the control group that limits its memory cannot be made")
         try:
             self._start(request)
         except (OSError, ValueError) as error:

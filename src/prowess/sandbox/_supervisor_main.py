@@ -14,6 +14,7 @@ from contextlib import suppress
 
 from prowess._internal.processes import set_subreaper
 
+from ._control_groups import leave_group
 from ._messages import LENGTH_BYTES, decode_request, send_message
 from ._process_tree import CallerGoneError, ProcessTree
 
@@ -31,8 +32,10 @@ def main() -> NoReturn:
     request_fd, reply_fd, wakeup_fd = _open_channels()
     is_subreaper = set_subreaper()
     os.chdir("/")
-    while True:
-        request = decode_request(_read_message(request_fd))
+    group = None
+    while data := _read_message(request_fd):
+        request = decode_request(data)
+        group = request["group"]
         tree = ProcessTree(request_fd, wakeup_fd, is_subreaper=is_subreaper)
         try:
             reply = tree.run(request)
@@ -42,7 +45,12 @@ def main() -> NoReturn:
         if reply is None or reply["has_survivors"]:
             while not tree.end():
                 pass
+            if reply is None and group is not None:
+                leave_group(group)
             os._exit(0)
+    if data is None and group is not None:
+        leave_group(group)  # the caller, which would remove it, is gone
+    os._exit(0)
 
 
 def _open_channels() -> tuple[int, int, int]:
@@ -89,12 +97,13 @@ def _on_sigterm(*_: object) -> None:
     raise CallerGoneError
 
 
-def _read_message(fd: int) -> bytes:
-    """Return the next request; without one the process ends."""
-    return _read_exactly(fd, int.from_bytes(_read_exactly(fd, LENGTH_BYTES), "big"))
+def _read_message(fd: int) -> bytes | None:
+    """Return the next request, which is empty if there are no more; `None` if the caller is gone."""
+    length = _read_exactly(fd, LENGTH_BYTES)
+    return None if length is None else _read_exactly(fd, int.from_bytes(length, "big"))
 
 
-def _read_exactly(fd: int, size: int) -> bytes:
+def _read_exactly(fd: int, size: int) -> bytes | None:
     parts = []
     while size:
         try:
@@ -102,7 +111,7 @@ def _read_exactly(fd: int, size: int) -> bytes:
         except (CallerGoneError, OSError):
             part = b""
         if not part:
-            os._exit(0)
+            return None
         parts.append(part)
         size -= len(part)
     return b"".join(parts)

@@ -12,9 +12,11 @@ from contextlib import suppress
 from time import monotonic, sleep
 
 from prowess._internal.files import package_folder
+from prowess._internal.fs import write_all
 from prowess._internal.text import describe_os_error
 from prowess.errors import SandboxError
 
+from ._control_groups import is_usable, make_group, remove_group
 from ._messages import LENGTH_BYTES, decode_reply, send_message
 from ._processes import kill, pids_with_environment
 
@@ -73,7 +75,10 @@ def _send(request: Request, marker: bytes) -> _Supervisor:
         except IndexError:
             supervisor = _Supervisor()
             is_new = True
+        request["group"] = supervisor.group
         try:
+            if request["needs_group"]:
+                supervisor.require_group()
             supervisor.send(request)
         except BrokenPipeError:
             supervisor.end(marker)
@@ -128,7 +133,19 @@ class _Supervisor:
         finally:
             os.close(request_read)
             os.close(reply_write)
+        # While it loads its modules.
+        self.group = make_group(self._pid) if is_usable() else None
         _ALL.add(self)
+
+    def require_group(self) -> None:
+        """Check that a control group counts the memory of its commands.
+
+        Raises:
+            SandboxError: none could be made, although one could before.
+        """
+        if self.group is None:
+            message = "the control group that limits the memory of a command cannot be made"
+            raise SandboxError(message, hint="run it again: memory is then limited without one")
 
     def send(self, request: Request) -> None:
         """Send a request.
@@ -186,13 +203,19 @@ class _Supervisor:
         finally:
             self.release()
             _kill_marked(marker)
+            if self.group is not None:
+                remove_group(self.group)
 
     def release(self) -> None:
         """Close the pipes to a supervisor that has ended, or is about to, and wait for it."""
         _ALL.discard(self)
+        with suppress(OSError):
+            write_all(self._request_fd, bytes(LENGTH_BYTES))  # its group is removed here
         self._close()
         with suppress(OSError):
             os.waitpid(self._pid, 0)
+        if self.group is not None:
+            remove_group(self.group)
 
     def _close(self) -> None:
         for fd in (self._request_fd, self._reply_fd):

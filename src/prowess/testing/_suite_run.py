@@ -151,6 +151,9 @@ def _case_result(case: Case, result: Result, timeout: float) -> CaseResult:
     else:
         case_failures = tuple(failures(case, result))
         status = "failed" if case_failures else "passed"
+        if case_failures and result.out_of_memory:
+            message = f"it used more than the {Limits().memory or 0:,} bytes of memory that a case may use"
+            case_failures = (Failure(kind="memory", message=message), *case_failures)
     return CaseResult(
         case=case,
         status=status,

@@ -61,7 +61,9 @@ def test_programs_reach_the_sockets_that_the_role_names(
         "        print('reached')\n"
         "    except OSError as error: print(error.errno)\n"
     )
-    (tmp_path / "run.py").write_text(code)
+    (tmp_path / "skill").mkdir()
+    for place in (tmp_path, tmp_path / "skill"):
+        (place / "run.py").write_text(code)
     servers = []
     for name in ("db", "other"):
         servers.append(server := socket.socket(socket.AF_UNIX))
@@ -69,7 +71,7 @@ def test_programs_reach_the_sockets_that_the_role_names(
         server.listen()
     policy = {"unix_sockets": (str(tmp_path / "db"),) if named else ()}
     context = make_tool_context(
-        tmp_path, sandbox=require_sandbox(), policy=policy, skill=str(tmp_path) if skill else None
+        tmp_path, sandbox=require_sandbox(), policy=policy, skill=str(tmp_path / "skill") if skill else None
     )
     script = {"name": "hello", "description": "", "path": "run.py", "body": None, "interpreter": None}
     calls: dict[str, tuple[str, dict[str, Any], dict[str, str]]] = {

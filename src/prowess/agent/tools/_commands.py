@@ -125,6 +125,8 @@ def describe_result(done: Result, timeout: float) -> str:
     summary = f"stopped: it took longer than {timeout:g} seconds" if done.timed_out else f"exit code {done.exit_code}"
     if done.killed and not done.timed_out:
         summary += f"; processes it left running were stopped ({done.killed})"
+    if done.out_of_memory:
+        summary += "; it used too much memory"
     # Many programs do not show the reason that the proxy gives them.
     lines = [summary, *(f"network: {reason}" for reason in done.refused_hosts)]
     for name, data, size in (("stdout", done.stdout, done.stdout_size), ("stderr", done.stderr, done.stderr_size)):

@@ -1,0 +1,223 @@
+"""Bound the memory of one command and of everything that comes from it.
+
+With a control group the system counts: data, shared memory and files in memory, together. Without one this process
+adds up the data of all processes and what is in the sandbox's own file systems, now and then, and kills the command
+beyond the limit. A scratch folder of the caller, which is on a disk, is added up in both cases.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from time import monotonic, process_time
+
+from ._control_groups import read_file, write_file
+from ._processes import kill, list_processes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from ._control_groups import Group
+    from ._messages import Request
+
+__all__ = ["LikelyVictim", "MemoryGuard"]
+
+_INTERVAL, _MAX_INTERVAL = 0.1, 1.0
+"""Seconds between two looks: more than the first if a look takes more than a twentieth of it."""
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_ENTRY_BYTES = 1024
+"""What each file counts at least, also an empty one."""
+_EXTRA_PROCESSES = 3
+"""In a group, besides those of a command: the supervisor and two of bwrap."""
+_PROXY_THREADS = 150
+"""In a group with a command that has the network: its proxy with a thread for each connection."""
+_LITTLE = 1 << 20
+_used_last: dict[str, int] = {}
+"""The folder of the group of this process to what was used when it was last measured in full."""
+_FIRST_TO_KILL = 1000
+"""Of `oom_score_adj`: a command is killed rather than its supervisor, which is in the same group."""
+
+
+class MemoryGuard:
+    """The limits of one command: `begin` before it starts, `check` while it runs, `end` afterwards."""
+
+    def __init__(self, request: Request) -> None:
+        self._limits, self._group = request["limits"], request["group"]
+        self._tmpfs, self._scratch = request["tmpfs"], os.fsdecode(request["scratch"])
+        self._extra = _EXTRA_PROCESSES + (_PROXY_THREADS if request["network"] is not None else 0)
+        self._kills = 0
+        self._exceeded = False
+        has_work = "memory" in self._limits and (self._scratch or self._group is None)
+        self._due = monotonic() + _INTERVAL if has_work else float("inf")
+
+    # ── the group ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def begin(self) -> None:
+        """Set the limits of the group.
+
+        Raises:
+            OSError: the system refuses them.
+        """
+        group, memory = self._group, self._limits.get("memory")
+        if group is None:
+            return
+        self._kills = _count_kills(group)
+        if memory is not None:
+            limit = memory + _used_already(group)
+            if group["version"] == 1:
+                write_file(f"{group['memory']}/memory.limit_in_bytes", limit)
+                if os.path.exists(path := f"{group['memory']}/memory.memsw.limit_in_bytes"):
+                    write_file(path, limit)
+            else:
+                write_file(f"{group['memory']}/memory.max", limit)
+                if os.path.exists(path := f"{group['memory']}/memory.swap.max"):
+                    write_file(path, 0)
+        if group["pids"]:
+            count = self._limits.get("processes")
+            write_file(f"{group['pids']}/pids.max", "max" if count is None else count + self._extra)
+
+    def end(self) -> bool:
+        """Remove the limits of the group; return whether something was killed because of them."""
+        group = self._group
+        if group is not None:
+            self._exceeded = self._exceeded or _count_kills(group) > self._kills
+            names = {1: ("memory.memsw.limit_in_bytes", "memory.limit_in_bytes"), 2: ("memory.max", "memory.swap.max")}
+            for name in names[group["version"]]:
+                with suppress(OSError):
+                    write_file(f"{group['memory']}/{name}", -1 if group["version"] == 1 else "max")
+        return self._exceeded
+
+    # ── looking ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def check(self) -> float:
+        """If it is time to look, kill the command if it uses more than its limit; return the seconds until then."""
+        if monotonic() >= self._due:
+            start = process_time()
+            self._look()
+            self._due = monotonic() + min(_MAX_INTERVAL, max(_INTERVAL, 20 * (process_time() - start)))
+        return self._due - monotonic()
+
+    def _look(self) -> None:
+        limit = self._limits["memory"]
+        pids = list(_descendants())
+        # Pages that several processes share since a fork are counted several times; counting them well takes longer.
+        over = self._group is None and (
+            sum(map(_data_bytes, pids)) + self._tmpfs_bytes(pids) > limit
+            and sum(map(_own_share_bytes, pids)) + self._tmpfs_bytes(pids) > limit
+        )
+        if over or (self._scratch and _folder_bytes(self._scratch, pids, limit) > limit):
+            self._exceeded = True
+            for pid in reversed(pids):  # of bwrap the first ones, which end by themselves, come last
+                kill(pid)
+
+    def _tmpfs_bytes(self, pids: Iterable[int]) -> int:
+        """Return what is in the sandbox's own file systems, as one of its processes sees them."""
+        for pid in pids:
+            used = 0
+            with suppress(OSError):
+                for path in self._tmpfs:
+                    inside = f"/proc/{pid}/root".encode() + path
+                    if _device(inside) == _device(path):
+                        break  # bwrap itself, which is outside
+                    status = os.statvfs(inside)
+                    used += (status.f_blocks - status.f_bfree) * status.f_frsize
+                else:
+                    return used
+        return 0
+
+
+class LikelyVictim:
+    """While a command is started: make the system kill it rather than its supervisor if memory runs out."""
+
+    def __enter__(self) -> None:
+        self._old = read_file("/proc/self/oom_score_adj")
+        if self._old:
+            with suppress(OSError):
+                write_file("/proc/self/oom_score_adj", _FIRST_TO_KILL)
+
+    def __exit__(self, *_: object) -> None:
+        if self._old:
+            with suppress(OSError):
+                write_file("/proc/self/oom_score_adj", self._old)
+
+
+def _count_kills(group: Group) -> int:
+    name = "memory.oom_control" if group["version"] == 1 else "memory.events"
+    return _number(read_file(f"{group['memory']}/{name}"), "oom_kill")
+
+
+def _used_already(group: Group) -> int:
+    """Return the bytes in use before a command starts, which cannot be given back as the cache of files can.
+
+    These are the supervisor's own, with the input of the command, and what the last command had: the system frees some
+    of it a little later, as memory of System V.
+    """
+    folder, is_first = group["memory"], group["version"] == 1
+    used = int(read_file(f"{folder}/{'memory.usage_in_bytes' if is_first else 'memory.current'}") or 0)
+    if abs(used - _used_last.get(folder, -_LITTLE)) >= _LITTLE:
+        text = read_file(f"{folder}/memory.stat")
+        cache, shared = ("total_cache", "total_shmem") if is_first else ("file", "shmem")
+        _used_last[folder] = max(0, used - _number(text, cache) + _number(text, shared))
+    return _used_last[folder]
+
+
+def _descendants() -> Iterator[int]:
+    children = dict[int, list[int]]()
+    for pid, parent, *_ in list_processes():
+        children.setdefault(parent, []).append(pid)
+    parents = [os.getpid()]
+    for parent in parents:
+        yield from children.get(parent, ())
+        parents += children.get(parent, ())
+
+
+def _data_bytes(pid: int) -> int:
+    """Return the bytes of data that a process has in memory."""
+    fields = read_file(f"/proc/{pid}/statm").split()
+    return (int(fields[1]) - int(fields[2])) * _PAGE if fields else 0
+
+
+def _own_share_bytes(pid: int) -> int:
+    """Return the same, with pages of several processes divided by their number."""
+    text = read_file(f"/proc/{pid}/smaps_rollup")
+    return _number(text, "Pss_Anon:") * 1024 if "Pss_Anon:" in text else _data_bytes(pid)
+
+
+def _device(path: bytes) -> int:
+    try:
+        return os.stat(path).st_dev
+    except FileNotFoundError:
+        return -1
+
+
+def _folder_bytes(folder: str, pids: Iterable[int], limit: int) -> int:
+    """Return the bytes on the disk below a folder, and of removed files that are still open; stop beyond a limit."""
+    total, folders = 0, [folder]
+    while folders and total <= limit:
+        with suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    status = entry.stat(follow_symlinks=False)
+                    total += max(status.st_blocks * 512, _ENTRY_BYTES)
+                    if stat.S_ISDIR(status.st_mode):
+                        folders.append(entry.path)
+    removed: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    status = entry.stat()
+                    if stat.S_ISREG(status.st_mode) and not status.st_nlink:
+                        removed[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return total + sum(removed.values())
+
+
+def _number(text: str, name: str) -> int:
+    """Return the number after a name at the beginning of a line; 0 if it does not occur."""
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) > 1 and words[0] == name:
+            return int(words[1])
+    return 0
