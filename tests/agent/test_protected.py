@@ -37,6 +37,8 @@ DOCS = Path(__file__).parents[2] / "docs"
         ("x.cpython-311.pyc", "bytecode"),
         ("CONFTEST.PY", "pytest"),
         (".ENVRC", "shell"),
+        (".eslintrc.cjs", "linters"),
+        ("Lefthook-local.yml", "git"),
         ("x.code-workspace", "editor"),
     ],
 )

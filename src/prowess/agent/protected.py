@@ -27,19 +27,22 @@ class ProtectedKind(Frozen):
     """A kind of files and folders that tools must not write."""
 
     names: tuple[str, ...]
-    """Names of files, or of folders with everything in them; `*` at the beginning is any text."""
+    """Names of files, or of folders with everything in them; `*` at the beginning or the end is any text."""
     why: str
     """Who runs or obeys them, for the docs."""
 
 
 KINDS = {
     "git": ProtectedKind(
-        names=(".git", ".gitconfig", ".githooks", ".husky", ".pre-commit-config.yaml", "lefthook.yml"),
+        names=(
+            *(".git", ".gitconfig", ".lfsconfig", ".githooks", ".husky", ".pre-commit-config.yaml", "lefthook*"),
+            *(".lefthook*", ".overcommit.yml", ".simple-git-hooks*", ".lintstagedrc*", "lint-staged.config*"),
+        ),
         why="git runs hooks and programs of its configuration; also a folder with `HEAD`, `objects` and `refs`",
     ),
     "role": ProtectedKind(
         names=("role.yaml", "role.yml"),
-        why="Prowess runs roles; also the role's own file, other roles beside it, and the files that its tools run",
+        why="Prowess runs roles; also the role's own file, other YAML files that are roles, and what its tools run",
     ),
     "skill": ProtectedKind(
         names=("SKILL.md", ".skills"),
@@ -51,14 +54,24 @@ KINDS = {
             *(".claude-plugin", ".codex", ".gemini", ".qwen", ".opencode", "opencode.json", "opencode.jsonc"),
             *(".copilot", ".cursor", ".goose", ".letta", ".pi", ".amp", ".windsurf", ".codeium", ".cline", ".roo"),
             *(".kilocode", ".kiro", ".continue", ".junie", ".augment", ".factory", ".trae", ".crush", ".crush.json"),
-            *("crush.json", ".aider.conf.yml", ".openhands", ".mcp.json", "mcp.json", "gemini-extension.json"),
+            *("crush.json", ".aider*", ".openhands", ".mcp.json", "mcp.json", "gemini-extension.json"),
         ),
         why="agents read settings, hooks, commands and the programs of MCP servers there",
     ),
     "instructions": ProtectedKind(
         names=(
             *("AGENTS.md", "AGENT.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
-            *("CRUSH.md", "WARP.md", "copilot-instructions.md", "*.instructions.md", ".cursorrules", ".windsurfrules"),
+            *(
+                "CRUSH.md",
+                "WARP.md",
+                "copilot-instructions.md",
+                "*.instructions.md",
+                "*.prompt.md",
+                "*.agent.md",
+                "*.chatmode.md",
+                ".cursorrules",
+                ".windsurfrules",
+            ),
             *(".clinerules", ".roorules", ".roomodes", ".goosehints", ".rules"),
         ),
         why="agents obey them",
@@ -98,9 +111,18 @@ KINDS = {
         names=(
             *(".vscode", "*.code-workspace", ".idea", ".vs", ".fleet", ".zed", ".nova", ".devcontainer"),
             *(".devcontainer.json", ".vim", ".vimrc", ".exrc", ".nvimrc", ".nvim.lua", ".lvimrc", ".emacs"),
-            *(".emacs.d", ".dir-locals.el", "*.sublime-project", "*.sublime-workspace"),
+            *(".emacs.d", ".dir-locals.el", "*.sublime-project", "*.sublime-workspace", ".replit", "replit.nix"),
+            *(".gitpod.yml", ".idx", ".codesandbox", ".stackblitzrc"),
         ),
         why="an editor runs tasks and programs that they name when its user opens the folder",
+    ),
+    "linters": ProtectedKind(
+        names=(
+            *(".pylintrc", "pylintrc", ".flake8", "mypy.ini", ".mypy.ini", ".eslintrc*", "eslint.config*"),
+            *(".prettierrc*", "prettier.config*", ".stylelintrc*", "stylelint.config*", ".babelrc*", "babel.config*"),
+            *(".rubocop.yml", ".pryrc", ".irbrc", ".Rprofile"),
+        ),
+        why="linters import the programs that they name, and editors start linters",
     ),
     "ci": ProtectedKind(
         names=(
@@ -136,6 +158,9 @@ def _name_kind(name: str) -> str | None:
     plain = normalize(name)
     for suffix, kind in _SUFFIXES.items():
         if plain.endswith(suffix):
+            return kind
+    for prefix, kind in _PREFIXES.items():
+        if plain.startswith(prefix):
             return kind
     if match := _SHORT.fullmatch(plain):
         return _SHORT_NAMES.get((match[1], match[2] or ""))
@@ -177,6 +202,7 @@ def _short_name(name: str) -> tuple[str, str]:
     return base[:6], extension[:3]
 
 
-_NAMES = {name.casefold(): kind for kind, entry in KINDS.items() for name in entry.names if name[0] != "*"}
+_NAMES = {name.casefold(): kind for kind, entry in KINDS.items() for name in entry.names if "*" not in name}
+_PREFIXES = {name[:-1].casefold(): kind for kind, entry in KINDS.items() for name in entry.names if name[-1] == "*"}
 _SUFFIXES = {name[1:].casefold(): kind for kind, entry in KINDS.items() for name in entry.names if name[0] == "*"}
-_SHORT_NAMES = {_short_name(name): kind for name, kind in _NAMES.items()}
+_SHORT_NAMES = {_short_name(name): kind for name, kind in {**_PREFIXES, **_NAMES}.items()}

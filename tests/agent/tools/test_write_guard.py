@@ -132,6 +132,11 @@ def test_a_text_that_is_a_role_is_not_written_beside_the_role(folder: Path) -> N
     """In any form of YAML, and not in several steps."""
     for text in ('{"\\x70rompt": p}', "apiVersion: initrunner/v1\nkind: Agent\n", "? prompt\n: x\n"):
         assert "of the kind `role`" in failure_message(writer(folder), path="new.yaml", content=text)
+    text = '{"apiVersion": "initrunner\\x2fv1"}'
+    assert "of the kind `role`" in failure_message(writer(folder), path="deep/er.yml", content=text)
+    for text in ("apiVersion: v1\nkind: Pod\nspec: {}\n", "name: x\n"):
+        writer(folder).call(path="deep/pod.yaml", content=text)
+        writer(folder).call(path="pod.yaml", content=text)
     edit = tools_by_name("filesystem", context(folder), read_only=False)["edit_file"]
     assert "of the kind `role`" in failure_message(edit, path="data.yaml", old="a: 1", new="prompt: x")
     edit.call(path="data.yaml", old="a: 1", new="b: 2")
@@ -201,6 +206,7 @@ ADDITIONS = {
     "skill": ("mkdir new/s; echo x > new/s/SKILL.md; echo x > new/s/run.py", ["new/s/SKILL.md"]),
     "flat-skill": ("echo x > skills/flat.md", ["skills/flat.md"]),
     "role": ("printf 'prompt: x' > planted.yaml", ["planted.yaml"]),
+    "role-elsewhere": ("printf 'apiVersion: \"initrunner\\\\x2fv1\"' > new/planted.yml", ["new/planted.yml"]),
     "changed-to-role": ("printf 'prompt: x' > data.yaml", ["data.yaml"]),
     "bare": ("mkdir new/objects new/refs; echo x > new/HEAD", ["new/HEAD", "new/objects", "new/refs"]),
     "bare-top": ("mkdir objects refs; echo x > HEAD", ["HEAD", "objects", "refs"]),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from prowess.agent.policy import ToolContext
 
-__all__ = ["Protection", "is_role", "protected_error"]
+__all__ = ["Protection", "protected_error"]
 
 _MARKERS = ("SKILL.md", "Skill.md", "skill.md", "pyvenv.cfg", "HEAD", "commondir", "objects", "refs")
 """Names that decide what a folder is."""
@@ -94,12 +94,12 @@ class Protection(Frozen):
                         return True
         if path in self.files:
             return True
-        return self.may_be_role(path) and (is_role(data) or is_role(_content(path)))
+        return self.is_role(path, data) or self.is_role(path, _content(path))
 
-    def may_be_role(self, path: str) -> bool:
-        """Return whether a file is where its user keeps roles."""
+    def is_role(self, path: str, data: bytes | None) -> bool:
+        """Return whether a file with this content is a role; the flat form counts only beside the role."""
         folder, name = os.path.split(path)
-        return folder == self.folder and normalize(name).endswith((".yaml", ".yml"))
+        return normalize(name).endswith((".yaml", ".yml")) and _is_role(data, flat=folder == self.folder)
 
     def refuse(self, path: str, shown: str, data: bytes) -> None:
         """Refuse to write a protected file.
@@ -124,12 +124,17 @@ def protected_error(shown: str, kind: str) -> RefusedError:
     )
 
 
-def is_role(data: bytes | None) -> bool:
-    """Return whether a text is a role, in either form."""
+def _is_role(data: bytes | None, *, flat: bool) -> bool:
+    """Return whether a text is a role, in InitRunner's form or the flat one."""
     if not data or len(data) > MAX_BYTES:
         return False
     mapping = read_yaml_mapping(data, FindingCollector("", "role-invalid"))
-    return mapping is not None and any(mapping.get(name) is not None for name in ("apiVersion", "spec", "prompt"))
+    if mapping is None:
+        return False
+    version = mapping.get("apiVersion")
+    if version is not None:
+        return version.text.strip().startswith("initrunner/")
+    return flat and mapping.get("prompt") is not None
 
 
 def _content(path: str) -> bytes | None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from time import monotonic, time_ns
 from typing import TYPE_CHECKING
 
+from prowess._internal.fs import FOLDER_FLAGS
 from prowess._internal.text import PATH_LIMIT, quoted
 
 from ._protection import Protection, protected_error
@@ -36,7 +37,7 @@ _INTERVAL = 1.0
 _CLOCK_STEP = 50_000_000
 """Nanoseconds by which the time of a file may be behind the clock."""
 _locks: dict[str, threading.Lock] = {}
-"""Role folder to the lock of its commands: what one command makes must not be there before another one."""
+"""Folder to the lock of its commands: what one command makes must not be there before another one."""
 
 
 class WriteGuard:
@@ -135,7 +136,7 @@ def guard_writes(context: ToolContext, folder: str) -> Iterator[WriteGuard]:
     """
     guard = WriteGuard(folder)
     protection = Protection.from_context(context)
-    with _locks.setdefault(protection.folder, threading.Lock()):
+    with _lock(protection.top(folder) or folder):
         if kind := protection.kind(f"{folder}/x"):
             guard.protect_all(f"it is protected (`{kind}`); only the role can allow it, with `security.allow_writes`")
             yield guard
@@ -151,6 +152,24 @@ def guard_writes(context: ToolContext, folder: str) -> Iterator[WriteGuard]:
         guard.protect(snapshot, *others)
         with _checking(guard, snapshot):
             yield guard
+
+
+@contextmanager
+def _lock(folder: str) -> Iterator[None]:
+    """Wait until no other command may write to a folder, in this process or another one.
+
+    A command could replace a folder by a link just before the sandbox of another command mounts it.
+    """
+    import fcntl  # which Windows lacks
+
+    with _locks.setdefault(folder, threading.Lock()):
+        fd = os.open(folder, FOLDER_FLAGS)
+        try:
+            with suppress(OSError):  # not all file systems have locks
+                fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
 
 
 @contextmanager

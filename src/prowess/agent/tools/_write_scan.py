@@ -16,7 +16,6 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, open_inside, remove_tree_at
 from prowess.agent.protected import normalize
 
-from ._protection import is_role
 from ._write_links import Item, UncheckedError, find_obeyed
 
 if TYPE_CHECKING:
@@ -73,11 +72,14 @@ class _Walk:
     Args:
         protection: what is.
         known: the folder before; `None` for the walk that finds out.
+        started: when the command began.
         final: whether nothing else is running, so that permissions may be changed.
     """
 
-    def __init__(self, protection: Protection, known: Snapshot | None, *, final: bool = False) -> None:
-        self.protection, self.known, self.final = protection, known, final
+    def __init__(
+        self, protection: Protection, known: Snapshot | None, *, started: int = 0, final: bool = False
+    ) -> None:
+        self.protection, self.known, self.started, self.final = protection, known, started, final
         self.left = MAX_ENTRIES if known is None else MAX_ENTRIES + len(known.folders) + MAX_ENTRIES
         self.folders: set[Identity] = set()
         self.bare_parts: set[Identity] = set()
@@ -119,9 +121,23 @@ class _Walk:
             return kind
         if is_folder or "role" in self.protection.allowed:
             return None
-        if inode in self._role_inodes or (self.protection.may_be_role(path) and is_role(_read(path))):
+        if inode in self._role_inodes:
             return "role"
-        return None
+        if not normalize(name).endswith((".yaml", ".yml")):
+            return None
+        # Parsing is slow: of the files in other folders, only those that are new or could be roles are parsed.
+        is_candidate = os.path.dirname(path) == self.protection.folder
+        if self.known is not None and not is_candidate and not self._is_new(path):
+            return None
+        data = _read(path)
+        is_candidate = is_candidate or self.known is not None or b"initrunner" in data
+        return "role" if is_candidate and self.protection.is_role(path, data) else None
+
+    def _is_new(self, path: str) -> bool:
+        try:
+            return os.lstat(path).st_ctime_ns >= self.started
+        except OSError:
+            return False
 
     def _bare_parts(self, fd: int, path: str, found: Iterable[tuple[str, bool, int]]) -> Iterator[Entry]:
         """Remember possible parts of a repository without a working tree; yield the new ones of a whole repository."""
@@ -221,7 +237,7 @@ def remove_new(known: Snapshot, started: int, *, final: bool) -> list[tuple[str,
         OSError: the folder cannot be read.
     """
     removed = []
-    walk = _Walk(known.protection, known, final=final)
+    walk = _Walk(known.protection, known, started=started, final=final)
     fd = os.open(known.folder, FOLDER_FLAGS)
     try:
         for entry in walk.walk(fd, known.folder, os.path.basename(known.folder)):
@@ -307,9 +323,9 @@ def _names(fd: int) -> list[str]:
         return [entry.name for entry in entries]
 
 
-def _read(path: str) -> bytes | None:
-    """Return a regular file that is not a link and not large."""
+def _read(path: str) -> bytes:
+    """Return a regular file that is not a link and not large; another one is empty."""
     try:
         return read_file(path)
     except UnreadableError:
-        return None
+        return b""
