@@ -243,6 +243,29 @@ def test_a_script_finds_its_skill_in_the_copy(top: Path) -> None:
     assert not lines[4].startswith(str(top))
 
 
+def test_a_program_of_a_skill_that_shell_names_by_its_path_runs_from_the_copy(top: Path) -> None:
+    """As a script does."""
+    more = "tools:\n- {type: shell, require_confirmation: false, allowed_commands: [skills/pdf/scripts/run.sh]}\n"
+    script = write_skill(top / "roles/skills/pdf", more, '#!/bin/sh\necho "$0"\n')
+    script.chmod(0o755)
+    toolbox = assemble_role(top, "skills: [pdf]\n").toolbox
+    answer = call(toolbox, "run_shell", command="skills/pdf/scripts/run.sh")
+    assert answer.startswith("exit code 0")
+    assert str(top) not in answer
+    script.write_text("#!/bin/sh\necho evil\n")
+    assert refusal(toolbox, "run_shell", command="skills/pdf/scripts/run.sh").startswith("`pdf` has changed since")
+
+
+def test_an_interpreter_in_the_skill_runs_from_the_copy_whatever_the_working_directory(top: Path) -> None:
+    more = SCRIPT + "  working_dir: .\n  interpreter: skills/pdf/scripts/interpreter\n"
+    script = write_skill(top / "roles/skills/pdf", more)
+    (script.parent / "interpreter").write_text('#!/bin/sh\necho "$0"\n')
+    (script.parent / "interpreter").chmod(0o755)
+    answer = call(assemble_role(top, "skills: [pdf]\n").toolbox)
+    assert answer.startswith("exit code 0")
+    assert str(top) not in answer
+
+
 def test_a_planted_compiled_file_does_not_run(top: Path) -> None:
     """Neither one that was there before, nor one that came later."""
     script = write_skill(top / "roles/skills/pdf", PYTHON_SCRIPT, "import helper\n")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from prowess.catalog import Entry
     from prowess.skill import SealedCopy
 
-__all__ = ["DiscoveredSkill", "LoadedFolder", "path_in_copy"]
+__all__ = ["DiscoveredSkill", "LoadedFolder", "path_in_copy", "word_in_copy"]
 
 
 @contextmanager
@@ -106,6 +106,22 @@ def path_in_copy(path: str, folder: str, copy: str | None) -> str:
         if _is_inside(inner, folder):
             return os.path.normpath(os.path.join(copy, os.path.relpath(inner, folder)))
     return path
+
+
+def word_in_copy(word: str, cwd: str, folder: str, copy: str | None) -> str:
+    """Return a word of a command line; if it is the path of something in a folder, the path in its sealed copy.
+
+    Args:
+        word: the word; a relative path begins at `cwd`.
+        cwd: the working directory, without links. Inside the folder, the copy is the working directory.
+        folder: the folder, without links.
+        copy: its copy, or `None`.
+    """
+    if _is_inside(cwd, folder):
+        return path_in_copy(word, folder, copy)
+    path = os.path.join(cwd, word)
+    mapped = path_in_copy(path, folder, copy)
+    return word if mapped == path else mapped
 
 
 def _is_inside(path: str, folder: str) -> bool:

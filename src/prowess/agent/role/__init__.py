@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         ModelConfig as ModelConfig,
         Role as Role,
         Security as Security,
-        ToolConfig as ToolConfig,
         load_role as load_role,
         parse_model as parse_model,
         schema as schema,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
         read_skill_tools as read_skill_tools,
         skill_dirs as skill_dirs,
     )
+    from ._tool_config import ToolConfig as ToolConfig
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
@@ -36,11 +36,11 @@ else:  # otherwise every misspelt name would have a type
                 "ROLE_INVALID",
                 "Role",
                 "Security",
-                "ToolConfig",
                 "load_role",
                 "parse_model",
                 "schema",
             ),
             "_skills": ("LoadedSkill", "load_explicit_skills", "load_skill", "read_skill_tools", "skill_dirs"),
+            "_tool_config": ("ToolConfig",),
         },
     )

@@ -6,7 +6,6 @@ Two forms mean the same: InitRunner's (`apiVersion`, `kind`, `metadata`, `spec`)
 
 from __future__ import annotations
 
-import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,10 @@ from prowess.agent.protected import KINDS
 from prowess.skill import MAX_BYTES, FindingCollector, MappingReader, read_yaml_mapping
 
 from ._schema import FieldSpec, map_items, read_fields, schema as fields_schema
+from ._tool_config import ToolConfig
 from ._tool_schemas import TOOL_FIELDS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prowess.findings import Finding
     from prowess.skill import Node
 
@@ -33,7 +31,6 @@ __all__ = [
     "ModelConfig",
     "Role",
     "Security",
-    "ToolConfig",
     "load_role",
     "read_tools",
     "schema",
@@ -44,34 +41,6 @@ ROLE_INVALID = "role-invalid"
 API_VERSION = "initrunner/v1"
 MAX_SKILLS = 200
 """InitRunner, "Configuration": `max_skills: 50   # default: 50, max: 200`."""
-_PROCESS_KINDS = frozenset(("shell", "python"))
-
-
-class ToolConfig(Frozen):
-    """One entry of `tools:` in a role or a skill."""
-
-    kind: str
-    """Its type, such as `shell`."""
-    options: Mapping[str, Any]
-    """All keys of `TOOL_FIELDS` for the type, with defaults filled in."""
-    where: str
-    """Its path inside the file, such as `spec.tools[0]`."""
-    line: int | None = None
-
-    @property
-    def key(self) -> str:
-        """The type and options as one text: equal keys are the same tool."""
-        return json.dumps([self.kind, self.options], sort_keys=True, default=list)
-
-    @property
-    def starts_process(self) -> bool:
-        """Whether its tools start a program that the configuration, the model or the skill chooses."""
-        return self.kind in _PROCESS_KINDS or self.runs_files
-
-    @property
-    def runs_files(self) -> bool:
-        """Whether its tools run files of the skill that declares them."""
-        return self.kind == "script" or (self.kind == "mcp" and self.options["transport"] == "stdio")
 
 
 class ModelConfig(Frozen):

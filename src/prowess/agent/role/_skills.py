@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
     from prowess.skill import Skill
 
-    from ._role import Role, ToolConfig
+    from ._role import Role
+    from ._tool_config import ToolConfig
 
 __all__ = ["LoadedSkill", "load_explicit_skills", "load_skill", "skill_dirs", "read_skill_tools"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fastmcp.client.transports import StdioTransport
 
 from prowess._internal.text import quoted
-from prowess.agent.sealed_skills import LoadedFolder, path_in_copy
+from prowess.agent.sealed_skills import LoadedFolder, path_in_copy, word_in_copy
 from prowess.errors import ConfigError
 from prowess.sandbox import Limits, server_command
 
@@ -116,7 +116,8 @@ class _SkillServer:
         options, context = self._options, self._context
         with self._sealed.copy() as copy:
             name, *arguments = (
-                path_in_copy(word, self._folder, copy.folder) for word in (options["command"], *options["args"])
+                word_in_copy(word, self._cwd, self._folder, copy.folder)
+                for word in (options["command"], *options["args"])
             )
             program, needed = find_program(name, context.env)
             with server_command(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.agent.policy import ToolFailedError
-from prowess.agent.sealed_skills import path_in_copy
+from prowess.agent.sealed_skills import path_in_copy, word_in_copy
 from prowess.errors import ConfigError
 
 from ._arguments import Argument, make_agent_tool
@@ -169,7 +169,8 @@ def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
             # A skill's script sees its copy where it would see its folder.
             copy = ready.copy if script.is_skill else None
             name, *options = _interpreter(script, ready)
-            program, needed = find_program(path_in_copy(name, script.folder, copy), context.env)
+            name = word_in_copy(name, script.cwd, script.folder, copy) if "/" in name else name
+            program, needed = find_program(name, context.env)
             readable = (copy or script.folder, *(() if ready.copy is None else (ready.copy,)), *needed)
             done = run_command(
                 [program, *options, ready.path],

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import shlex
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
+from prowess.agent.sealed_skills import LoadedFolder, path_in_copy
 
 from ._arguments import Argument, make_agent_tool
 from ._commands import describe_result, find_program, run_command, search_path
@@ -19,7 +21,7 @@ from ._paths import resolve_folder
 from ._write_guard import guard_writes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from prowess.agent.policy import AgentTool, ToolContext
 
@@ -37,12 +39,13 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     """
     folder = resolve_folder(context, options["working_dir"], "working_dir")
     timeout, allowed = options["timeout_seconds"], options["allowed_commands"]
+    skill = _SkillPrograms(context, folder)
 
     def run_shell(command: str) -> str:
         words = _split_command(command)
         name = _allowed_program(words[0], allowed, options["blocked_commands"])
-        program, needed = find_program(name, context.env)
-        with guard_writes(context, folder) as guard:
+        with skill.program(name) as (path, copy), guard_writes(context, folder) as guard:
+            program, needed = find_program(path, context.env)
             done = run_command(
                 [program, *words[1:]],
                 context,
@@ -50,7 +53,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
                 timeout=timeout,
                 max_output_bytes=options["max_output_bytes"],
                 env={"PATH": search_path(program, needed), "PYTHONDONTWRITEBYTECODE": "1"},
-                readable=(*needed, *guard.readable),
+                readable=(*copy, *needed, *guard.readable),
                 writable=guard.writable,
                 read_only=guard.read_only,
                 unix_sockets=True,
@@ -66,6 +69,29 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     argument = Argument("string", "the program and its arguments, quoted as for a shell", needed=True)
     ask = options["require_confirmation"]
     return (make_agent_tool("shell", "run_shell", description, {"command": argument}, run_shell, ask=ask),)
+
+
+class _SkillPrograms:
+    """The programs that a skill's configuration names by a path in its own folder: they run from a sealed copy."""
+
+    def __init__(self, context: ToolContext, cwd: str) -> None:
+        self._context, self._cwd = context, cwd
+        self._folder = None if context.skill is None else os.path.realpath(context.skill)
+
+    @contextmanager
+    def program(self, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the program to run, and the copy that it is in, if any.
+
+        Raises:
+            RefusedError: the skill changed, or its user does not trust it any more.
+        """
+        folder, path = self._folder, os.path.normpath(os.path.join(self._cwd, name))
+        if folder is None or "/" not in name or path_in_copy(path, folder, "/copy") == path:
+            yield name, ()
+            return
+        sealed = self._context.sealed or LoadedFolder.load(folder)
+        with sealed.copy() as copy:
+            yield path_in_copy(path, folder, copy.folder), (copy.folder,)
 
 
 def _split_command(line: str) -> list[str]:

@@ -1,0 +1,42 @@
+"""Hold one entry of `tools:` in a role or a skill."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from prowess._internal.frozen import Frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ToolConfig"]
+
+
+class ToolConfig(Frozen):
+    """One entry of `tools:` in a role or a skill."""
+
+    kind: str
+    """Its type, such as `shell`."""
+    options: Mapping[str, Any]
+    """All keys of `TOOL_FIELDS` for the type, with defaults filled in."""
+    where: str
+    """Its path inside the file, such as `spec.tools[0]`."""
+    line: int | None = None
+
+    @property
+    def key(self) -> str:
+        """The type and options as one text: equal keys are the same tool."""
+        return json.dumps([self.kind, self.options], sort_keys=True, default=list)
+
+    @property
+    def starts_process(self) -> bool:
+        """Whether its tools start a program that the configuration, the model or the skill chooses."""
+        return self.kind in ("shell", "python") or self.runs_files
+
+    @property
+    def runs_files(self) -> bool:
+        """Whether its tools run files of the skill that declares them."""
+        if self.kind == "shell":  # a program that is named by its path
+            return any("/" in name for name in self.options["allowed_commands"])
+        return self.kind == "script" or (self.kind == "mcp" and self.options["transport"] == "stdio")
