@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.errors import SandboxError
-from prowess.sandbox import Limits, NetworkRules, _supervisors, server_command
+from prowess.sandbox import Limits, NetworkRules, _backends, _profiles, _supervisors, server_command
 from prowess.sandbox._processes import list_processes
 from prowess.sandbox._proxy_settings import PORT_PLACEHOLDER
 from support.commands import SOURCE, run_python
@@ -243,6 +243,20 @@ def test_a_command_is_not_started_without_its_proxy(
             run_python(code, tmp_path, sandbox=bwrap, network=True, writable=[tmp_path / "out"])
     assert not (tmp_path / "out/started").exists()
     assert run_python("print(1)", tmp_path, sandbox=bwrap, network=True).stdout == b"1\n"
+
+
+def test_an_error_of_bwrap_is_not_hidden_by_the_network(
+    bwrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process may be gone before the proxy enters its network."""
+    arguments = _profiles.bwrap_arguments
+    monkeypatch.setattr(
+        _backends, "bwrap_arguments", lambda confinement: ["--ro-bind", "/missing", "/x", *arguments(confinement)]
+    )
+    monkeypatch.setattr("prowess.sandbox._run.forget_probe", lambda _: None)
+    for _ in range(3):
+        with pytest.raises(SandboxError, match="`bwrap` cannot run `python3`: Can't find source path /missing"):
+            run_python("", tmp_path, sandbox=bwrap, network=True)
 
 
 def test_the_files_of_the_network_are_not_those_of_the_machine(bwrap: str, tmp_path: Path) -> None:

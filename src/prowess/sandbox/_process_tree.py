@@ -83,8 +83,6 @@ class ProcessTree:
                 self._start(request)
             except (OSError, ValueError) as error:
                 return _reply(error=getattr(error, "errno", None) or errno.EINVAL)
-            if self._network_error:
-                return _reply(network_error=self._network_error, has_survivors=not self.end())
             timed_out = not self._serve_until(start + request["timeout"])
             self._end_proxy()
             deadline = monotonic() + KILL_TIMEOUT
@@ -94,6 +92,7 @@ class ProcessTree:
                 stream.drain()
             stdout, stderr = self._streams.values()
             return _reply(
+                network_error=self._network_error,
                 status=self._exit_status or 0,
                 timed_out=timed_out,
                 stdout=stdout.head(),

@@ -267,9 +267,6 @@ def _result(name: str, backend: Backend, reply: Reply) -> Result:
         SandboxError: it was never started, or could not be ended.
     """
     status, timed_out, stdout, stderr = reply["status"], reply["timed_out"], reply["stdout"], reply["stderr"]
-    if reason := reply["network_error"]:
-        hint = "allow bubblewrap to create user namespaces, or run it without the network"
-        raise SandboxError(f"{quoted(name)} cannot be given the network: {reason}", hint=hint)
     if error := reply["error"]:
         hint = _START_HINTS.get(error, "check whether it runs in a terminal")
         raise SandboxError(f"{quoted(name)} cannot be started: {os.strerror(error).lower()}", hint=hint)
@@ -277,6 +274,9 @@ def _result(name: str, backend: Backend, reply: Reply) -> Result:
         raise SandboxError(f"a process that {quoted(name)} started cannot be killed", hint="look for it with `ps`")
     if backend.name == "bwrap" and status == 1 and stderr.startswith(b"bwrap: ") and not (timed_out or stdout):
         raise _bwrap_error(name, backend, stderr)
+    if reason := reply["network_error"]:
+        hint = "allow bubblewrap to create user namespaces, or run it without the network"
+        raise SandboxError(f"{quoted(name)} cannot be given the network: {reason}", hint=hint)
     return Result(
         exit_code=None if timed_out else 128 - status if status < 0 else status,
         timed_out=timed_out,

@@ -97,6 +97,16 @@ def test_the_model_sees_which_host_was_refused(tmp_path: Path) -> None:
     )
 
 
+def test_a_result_shows_few_refused_hosts(tmp_path: Path) -> None:
+    """A command may try thousands."""
+    context = make_tool_context(tmp_path, sandbox=require_sandbox(), policy={"allowed_hosts": ("example.invalid",)})
+    code = (
+        "import urllib.request as u\nfor n in range(9):\n try: u.urlopen(f'http://{n}.example/')\n except OSError: pass"
+    )
+    lines = tools_by_name("python", context, network=True)["run_python"].call(code=code).splitlines()
+    assert (len(lines), lines[-1]) == (5, "network: 6 more hosts were refused")
+
+
 def test_a_tool_has_domains_of_its_own(tmp_path: Path) -> None:
     """They make the role's list stricter; without the network they are an error."""
     context = make_tool_context(tmp_path, sandbox=require_sandbox(), policy={"allowed_hosts": ("example",)})

@@ -38,6 +38,8 @@ PROXY_NOTE = (
     "which host it refuses."
 )
 """For the model, about a command with the network."""
+_MAX_REASONS, _MAX_REASON_CHARS = 3, 250
+"""Reasons of refused hosts that a result shows: with them it has no more than `_RESERVED_BYTES` besides output."""
 _RESERVED_BYTES = 1000
 """Bytes of a result that are not for output."""
 
@@ -128,7 +130,9 @@ def describe_result(done: Result, timeout: float) -> str:
     if done.out_of_memory:
         summary += "; it used too much memory"
     # Many programs do not show the reason that the proxy gives them.
-    lines = [summary, *(f"network: {reason}" for reason in done.refused_hosts)]
+    lines = [summary, *(f"network: {reason[:_MAX_REASON_CHARS]}" for reason in done.refused_hosts[:_MAX_REASONS])]
+    if left_out := len(done.refused_hosts[_MAX_REASONS:]):
+        lines.append(f"network: {left_out} more hosts were refused")
     for name, data, size in (("stdout", done.stdout, done.stdout_size), ("stderr", done.stderr, done.stderr_size)):
         if size:
             lines += [f"{name}:", decode_output(data, size)]
