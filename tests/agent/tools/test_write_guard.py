@@ -313,6 +313,34 @@ def test_what_is_run_from_a_protected_folder_is_protected(folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_folder_that_becomes_unreadable_stays(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a new one is removed."""
+    original = _write_scan._Walk._open
+
+    def open_folder(self: Any, above: int, name: str) -> int | None:
+        is_closed = self.known is not None and name in ("pkg", "new")
+        return None if is_closed else original(self, above, name)
+
+    monkeypatch.setattr(_write_scan._Walk, "_open", open_folder)
+    monkeypatch.setattr(_write_guard, "_INTERVAL", 0.05)
+    assert "`new` (unreadable)" in run(folder, "mkdir new; sleep 0.5")
+    assert (folder / "pkg/main.py").exists()
+    assert not (folder / "new").exists()
+
+
+@pytest.mark.slow
+def test_two_commands_do_not_write_to_one_folder_at_the_same_time(folder: Path) -> None:
+    """Nor those of two processes, which a lock of another descriptor stands for."""
+    fcntl = pytest.importorskip("fcntl")
+    fd = os.open(folder, os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    threading.Timer(0.5, os.close, [fd]).start()
+    begun = time.monotonic()
+    run(folder, "true", working_dir="pkg")
+    assert time.monotonic() - begun > 0.4
+
+
+@pytest.mark.slow
 def test_a_file_that_its_user_replaces_meanwhile_stays(folder: Path) -> None:
     """An editor writes a new file under the old name."""
     timer = threading.Timer(0.3, lambda: os.replace(folder / "pkg/main.py", folder / "pkg/conftest.py"))

@@ -153,8 +153,7 @@ class _Walk:
     def _enter(self, above: int, path: str, name: str, depth: int) -> Iterator[Entry]:
         fd = self._open(above, name)
         if fd is None:
-            # What cannot be checked is not written; if it is new, it goes.
-            yield Entry(fd=above, path=path, kind="unreadable", is_folder=True)
+            yield from self._unreadable(above, path, name)
             return
         try:
             if self.known is None and (kind := self.protection.folder_kind(_names(fd))):
@@ -166,9 +165,16 @@ class _Walk:
             else:
                 yield from self.walk(fd, path, name, depth + 1)
         except OSError:
-            yield Entry(fd=above, path=path, kind="unreadable", is_folder=True)
+            yield from self._unreadable(above, path, name)
         finally:
             os.close(fd)
+
+    def _unreadable(self, above: int, path: str, name: str) -> Iterator[Entry]:
+        """Yield a folder that cannot be checked: it is not written, and if the command made it, it is removed."""
+        with suppress(OSError):
+            identity = _identity(os.stat(name, dir_fd=above, follow_symlinks=False))
+            if self.known is None or (self.final and identity not in self.known.folders):
+                yield Entry(fd=above, path=path, kind="unreadable", is_folder=True)
 
     def _open(self, above: int, name: str) -> int | None:
         for _ in range(2):
