@@ -408,6 +408,40 @@ def test_sockets_are_named_by_the_role_alone(top: Path) -> None:
     assert assemble_role(top, "skills: [files]\n").toolbox.context.policy.unix_sockets == ()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="tools do not work on Windows yet")
+def test_what_the_role_runs_is_not_written(top: Path) -> None:
+    """Its own file, its skills, its scripts and its MCP servers; the role alone can allow it."""
+    (top / "roles/flat.txt.md").write_text("---\nname: flat\ndescription: d\n---\n" + "x")
+    for name in ("s.py", "server.py", "check", "free.py"):
+        (top / "roles" / name).write_text("x")
+    tools = WRITING + (
+        "- {type: script, scripts: [{name: s, path: s.py}]}\n"
+        "- {type: mcp, command: python3, args: [server.py]}\n"
+        "- {type: shell, allowed_commands: [./check]}\n"
+    )
+    assembly = assemble_role(top, "skills: [./flat.txt.md]\n" + tools)
+    (write,) = (tool for tool in assembly.toolbox.tools if tool.name == "write_file")
+    for path in ("role.yaml", "s.py", "server.py", "check", "flat.txt.md"):
+        with pytest.raises(RefusedError, match=r"with `security.allow_writes: \[role\]`"):
+            write.call(path=path, content="y")
+    write.call(path="free.py", content="y")
+    allowed = assemble_role(top, "security: {allow_writes: [role]}\n" + tools)
+    (write,) = (tool for tool in allowed.toolbox.tools if tool.name == "write_file")
+    write.call(path="s.py", content="y")
+
+
+def test_protected_kinds_are_allowed_by_the_role_alone(top: Path) -> None:
+    """By names that exist; a skill has no such key."""
+    skill(top / "roles/skills/files", more="security: {allow_writes: [git]}\nallow_writes: [git]\n" + WRITING)
+    assembly = assemble_role(top, "skills: [files]\n")
+    assert assembly.toolbox.context.policy.allow_writes == frozenset()
+    (write,) = (tool for tool in assembly.toolbox.tools if tool.name == "write_file")
+    with pytest.raises(RefusedError, match="is read-only"):
+        write.call(path=".git/hooks/x", content="x")
+    (found,) = assemble_role(top, "security: {allow_writes: [skil]}\n", invalid=True).findings
+    assert (found.message, found.hint) == ("invalid value `skil` in `security.allow_writes`", "did you mean `skill`?")
+
+
 def test_roots_apply_to_tools_of_skills(top: Path) -> None:
     skill(top / "roles/skills/files", more="tools:\n- type: filesystem\n  root_path: ..\n")
     (top / "secret.txt").write_text("secret")

@@ -287,6 +287,16 @@ def test_what_links_lead_to_is_protected(folder: Path) -> None:
     assert "of the kind `instructions`" in message
 
 
+def test_a_role_that_is_a_link_is_protected(folder: Path) -> None:
+    """The link as well as the file."""
+    (folder / "agent.yaml").rename(folder / "real.txt")
+    (folder / "agent.yaml").symlink_to("real.txt")
+    run(folder, "rm agent.yaml; echo x > agent.yaml; echo x > real.txt")
+    assert os.readlink(folder / "agent.yaml") == "real.txt"
+    assert (folder / "real.txt").read_text().startswith("name: a")
+    assert "of the kind `role`" in failure_message(writer(folder), path="real.txt", content="x")
+
+
 @pytest.mark.slow
 def test_what_is_run_from_a_protected_folder_is_protected(folder: Path) -> None:
     """A hook may be a link to a script, and git's configuration may name another folder of hooks."""

@@ -42,7 +42,15 @@ class Protection(Frozen):
         return cls(
             folder=os.path.realpath(context.folder),
             roots=tuple(os.path.realpath(root) for root in context.policy.roots or (context.folder,)),
-            files=frozenset(os.path.realpath(file) for file in context.role_files),
+            files=frozenset(
+                path
+                for file in context.role_files
+                # The file, and the link to it if it is one.
+                for path in (
+                    os.path.realpath(file),
+                    os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file)),
+                )
+            ),
             allowed=context.policy.allow_writes,
         )
 

@@ -121,7 +121,7 @@ class _Walk:
             return kind
         if is_folder or "role" in self.protection.allowed:
             return None
-        if inode in self._role_inodes:
+        if inode in self._role_inodes or path in self.protection.files:
             return "role"
         if not normalize(name).endswith((".yaml", ".yml")):
             return None
