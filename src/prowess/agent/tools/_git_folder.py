@@ -20,6 +20,7 @@ from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 
 from ._git_config import parse_settings
+from ._git_index import check_index
 from ._paths import open_folder, open_regular_file
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _MAX_ENTRIES = 300_000
 _MAX_DEPTH = 64
 _MAX_FILE_BYTES = 1_000_000
 """Bytes of a small file that is read or copied."""
+_MAX_INDEX_BYTES = 100_000_000
 _CHECKED_FILES = ("HEAD", "index", "packed-refs")
 _CHECKED_FOLDERS = ("refs", "logs", "objects")
 _COPIED_FILES = {
@@ -113,21 +115,25 @@ class GitFolders(Frozen):
         }
         return used | {name: settings[name] for name in ("user.name", "user.email") if settings.get(name)}
 
-    def make_private_folder(self, folder: str, config: str) -> None:
+    def make_private_folder(self, folder: str, config: str, *, hash_bytes: int) -> None:
         """Fill a new folder for git to use as its `GIT_DIR`.
 
         Args:
             folder: the folder, which is empty.
             config: the text of its configuration.
+            hash_bytes: the length of the names of objects.
 
         Raises:
-            RefusedError: HEAD is invalid.
+            RefusedError: HEAD or the index is invalid.
             ToolFailedError: the folder cannot be filled.
         """
         head = read_small_file(self.own, "HEAD")
         if not _HEAD.fullmatch(head):
             raise RefusedError("the repository's `HEAD` is invalid; ask the user to check it with `git status`")
         files = {"HEAD": head, "config": config.encode()}
+        if index := read_small_file(self.own, "index", _MAX_INDEX_BYTES):
+            check_index(index, hash_bytes)
+            files["index"] = index
         for name, pattern in _COPIED_FILES.items():
             inner, _, base = name.rpartition("/")
             # Worktrees share `info` and `shallow`.
@@ -140,9 +146,12 @@ class GitFolders(Frozen):
             links["logs"] = f"{self.common}/logs"
         else:
             links |= {"logs/HEAD": f"{self.own}/logs/HEAD", "logs/refs": f"{self.common}/logs/refs"}
+        names = list[str]()
         with suppress(OSError), os.scandir(self.own) as entries:
             names = [entry.name for entry in entries if re.fullmatch(r"sharedindex\.[0-9a-f]{40,64}", entry.name)]
-            links |= {name: f"{self.own}/{name}" for name in names if os.path.isfile(f"{self.own}/{name}")}
+        for name in names:
+            files[name] = read_small_file(self.own, name, _MAX_INDEX_BYTES)
+            check_index(files[name], hash_bytes)
         try:
             for name in ("info", *(("logs",) if "logs" not in links else ())):
                 os.mkdir(f"{folder}/{name}")
@@ -227,7 +236,7 @@ def _first_line(folder: str, name: str) -> str:
     return line
 
 
-def read_small_file(folder: str, name: str) -> bytes:
+def read_small_file(folder: str, name: str, limit: int = _MAX_FILE_BYTES) -> bytes:
     """Return a small file; empty if it does not exist.
 
     Raises:
@@ -237,9 +246,9 @@ def read_small_file(folder: str, name: str) -> bytes:
     if not os.path.lexists(f"{folder}/{name}"):
         return b""
     with open_folder("/", folder.strip("/").split("/")) as fd, open_regular_file(fd, name, name) as (file_fd, _):
-        data = read_up_to(file_fd, _MAX_FILE_BYTES)
-    if len(data) > _MAX_FILE_BYTES:
-        raise ToolFailedError(f"the repository's `{name}` is larger than {_MAX_FILE_BYTES:,} bytes; go on without git")
+        data = read_up_to(file_fd, limit)
+    if len(data) > limit:
+        raise ToolFailedError(f"the repository's `{name}` is larger than {limit:,} bytes; go on without git")
     return data
 
 

@@ -37,6 +37,8 @@ _SETTINGS = {
     "core.untrackedCache": "false",
     # A split index would be written to two places.
     "core.splitIndex": "false",
+    # With several threads, git would find the paths of the index by a table in it.
+    "index.threads": "false",
     "core.logAllRefUpdates": "true",
     "protocol.allow": "never",
     "submodule.recurse": "false",
@@ -117,14 +119,16 @@ class GitRepository(Frozen):
         with scratch_folder() as scratch:
             git_folder = os.path.join(scratch, "git")
             os.mkdir(git_folder)
-            folders.make_private_folder(git_folder, write_settings(settings))
+            hash_bytes = 32 if settings.get("extensions.objectformat") == "sha256" else 20
+            folders.make_private_folder(git_folder, write_settings(settings), hash_bytes=hash_bytes)
             if writes:
                 folders.make_log_folders()
             env = {
                 "GIT_DIR": git_folder,
                 "GIT_WORK_TREE": folders.tree,
                 "GIT_OBJECT_DIRECTORY": f"{folders.common}/objects",
-                "GIT_INDEX_FILE": f"{folders.own}/index",
+                # Git reads the bytes that were checked, unless it is to change them.
+                "GIT_INDEX_FILE": f"{folders.own if writes else git_folder}/index",
             }
             done = run_command(
                 [program, "--no-pager", *arguments],
