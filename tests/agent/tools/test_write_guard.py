@@ -340,7 +340,7 @@ def test_a_folder_that_becomes_unreadable_stays(folder: Path, monkeypatch: pytes
 
 @pytest.mark.slow
 def test_two_commands_do_not_write_to_one_folder_at_the_same_time(folder: Path) -> None:
-    """Nor those of two processes, which a lock of another descriptor stands for."""
+    """Nor do those of two processes; a lock by another descriptor is the same."""
     fcntl = pytest.importorskip("fcntl")
     fd = os.open(folder, os.O_RDONLY)
     fcntl.flock(fd, fcntl.LOCK_EX)
