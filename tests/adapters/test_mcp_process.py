@@ -43,6 +43,11 @@ def see():
     except OSError:
         network = False
     try:
+        import urllib.request
+        proxied = urllib.request.urlopen("http://127.0.0.1:" + sys.argv[2], timeout=5).read().decode()
+    except OSError as error:
+        proxied = str(error)
+    try:
         open("planted", "w").close()
         writes = True
     except OSError:
@@ -50,6 +55,7 @@ def see():
     subprocess.Popen([sys.executable, "-c", "import os, time; os.setsid(); time.sleep(60)", sys.argv[3]],
                      stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return json.dumps({"env": dict(os.environ), "cwd": os.getcwd(), "home": reads(sys.argv[1]), "network": network,
+                       "proxied": proxied,
                        "writes": writes, "here": sorted(os.listdir("."))})
 for line in sys.stdin:
     asked = json.loads(line)
@@ -204,6 +210,34 @@ def test_a_server_gets_the_variables_that_its_skill_declares(top: Path, mark: st
     env = seen(ask(conversation))["env"]
     assert env["TOKEN"] == "secret"
     assert "MY_TOKEN" not in env
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("allowed", [True, False])
+def test_a_server_with_the_network_follows_the_role_s_rules(top: Path, mark: str, allowed: bool) -> None:
+    """Through the proxy, and only to the hosts that the role names."""
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    from threading import Thread
+
+    class Hello(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"hello")
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hello) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        write_skill(top, mark, server.server_port, ", network: true")
+        security = "security: {allowed_hosts: [127.0.0.1]}\n" if allowed else ""
+        conversation = converse(top, [{"call": "see"}, {"say": "Done."}], "skills: [pdf]\n" + security, sandbox="bwrap")
+        shown = seen(ask(conversation))
+        server.shutdown()
+    assert shown["network"] is False
+    assert (shown["proxied"] == "hello") is allowed
+    assert processes_end(mark)
 
 
 def test_without_a_sandbox_a_server_of_an_untrusted_skill_does_not_start(

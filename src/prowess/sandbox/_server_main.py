@@ -139,7 +139,10 @@ class ServerTree(ProcessTree):
         while not self.end():
             pass
         for stream in self._streams.values():
-            stream.read_available()
+            # A process that escaped may have its other end and write on.
+            for _ in range(16):
+                if not stream.read_available():
+                    break
         status = self._exit_status or 0
         return 128 - status if status < 0 else status
 
