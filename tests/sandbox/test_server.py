@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.errors import SandboxError
-from prowess.sandbox import server_command
+from prowess.sandbox import Limits, server_command
 from prowess.sandbox._server_main import MAX_LOG_BYTES
 from support.processes import processes_end, processes_with, wait_until
 
@@ -120,7 +120,7 @@ def test_everything_ends_with_the_supervisor(tmp_path: Path, sandbox: str, mark:
 
 CALLER = """
 import os, subprocess, sys
-from prowess.sandbox import server_command
+from prowess.sandbox import Limits, server_command
 with server_command(["python3", "-c", sys.argv[1], sys.argv[2]], cwd="/usr", sandbox=sys.argv[3]) as words:
     process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
     assert process.stdout.readline() == b"ready\\n"
@@ -213,3 +213,24 @@ def test_a_missing_program_is_an_error(tmp_path: Path, sandbox: str) -> None:
         server_command(["no-such-program"], cwd=tmp_path, sandbox=sandbox),
     ):
         pytest.fail("it would start")
+
+
+def test_a_long_lived_command_has_the_filter_and_the_limits(bwrap: str, tmp_path: Path) -> None:
+    """As every other one; its home is in memory too."""
+    code = """if True:
+        import os, socket
+        print([line.split()[1] for line in open("/proc/self/status") if line.startswith("Seccomp:")], flush=True)
+        try: socket.socket(socket.AF_UNIX)
+        except OSError as error: print(error.errno, flush=True)
+        try:
+            for at in ("/tmp", os.environ["HOME"]):
+                with open(f"{at}/x", "wb", 0) as file:
+                    for _ in range(240): file.write(bytes(1 << 20))
+        except OSError: pass
+        else: print("no limit", flush=True)
+    """
+    limits = Limits(memory=64 << 20)
+    with server_command(["python3", "-c", code], cwd=tmp_path, sandbox=bwrap, limits=limits) as words:
+        process = start(words)
+        output, _ = process.communicate("")
+    assert output.splitlines() == ["['2']", "97"]

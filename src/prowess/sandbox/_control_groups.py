@@ -89,10 +89,18 @@ def leave_group(group: Group) -> None:
 def read_file(path: str) -> str:
     """Return a value of a group; empty if it does not exist."""
     try:
-        with open(path, encoding="ascii") as file:
-            return file.read().strip()
-    except (OSError, ValueError):
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
         return ""
+    parts = []
+    try:
+        while part := os.read(fd, 65536):
+            parts.append(part)
+    except OSError:
+        return ""
+    finally:
+        os.close(fd)
+    return b"".join(parts).decode("ascii", "replace").strip()
 
 
 def write_file(path: str, value: object) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ._control_groups import Group
     from ._messages import Request
 
-__all__ = ["LikelyVictim", "MemoryGuard"]
+__all__ = ["LikelyVictim", "MemoryGuard", "prepare_to_read"]
 
 _INTERVAL, _MAX_INTERVAL = 0.1, 1.0
 """Seconds between two looks: more than the first if a look takes more than a twentieth of it."""
@@ -34,8 +34,13 @@ _EXTRA_PROCESSES = 3
 _PROXY_THREADS = 150
 """In a group with a command that has the network: its proxy with a thread for each connection."""
 _LITTLE = 1 << 20
+_LARGE_REQUEST = 8 << 20
+# Of the group of this process, by its folder: a value is not read or written again without need.
 _used_last: dict[str, int] = {}
-"""The folder of the group of this process to what was used when it was last measured in full."""
+"""Bytes that were used when they were last measured in full."""
+_kills_before: dict[str, int] = {}
+_values: dict[tuple[str, str], object] = {}
+"""By folder and name."""
 _FIRST_TO_KILL = 1000
 """Of `oom_score_adj`: a command is killed rather than its supervisor, which is in the same group."""
 
@@ -47,7 +52,6 @@ class MemoryGuard:
         self._limits, self._group = request["limits"], request["group"]
         self._tmpfs, self._scratch = request["tmpfs"], os.fsdecode(request["scratch"])
         self._extra = _EXTRA_PROCESSES + (_PROXY_THREADS if request["network"] is not None else 0)
-        self._kills = 0
         self._exceeded = False
         has_work = "memory" in self._limits and (self._scratch or self._group is None)
         self._due = monotonic() + _INTERVAL if has_work else float("inf")
@@ -61,32 +65,17 @@ class MemoryGuard:
             OSError: the system refuses them.
         """
         group, memory = self._group, self._limits.get("memory")
-        if group is None:
-            return
-        self._kills = _count_kills(group)
-        if memory is not None:
-            limit = memory + _used_already(group)
-            if group["version"] == 1:
-                write_file(f"{group['memory']}/memory.limit_in_bytes", limit)
-                if os.path.exists(path := f"{group['memory']}/memory.memsw.limit_in_bytes"):
-                    write_file(path, limit)
-            else:
-                write_file(f"{group['memory']}/memory.max", limit)
-                if os.path.exists(path := f"{group['memory']}/memory.swap.max"):
-                    write_file(path, 0)
-        if group["pids"]:
+        if group is not None:
+            _set_limit(group, None if memory is None else memory + _used_already(group))
             count = self._limits.get("processes")
-            write_file(f"{group['pids']}/pids.max", "max" if count is None else count + self._extra)
+            _set_value(group["pids"], "pids.max", "max" if count is None else count + self._extra)
 
     def end(self) -> bool:
-        """Remove the limits of the group; return whether something was killed because of them."""
-        group = self._group
-        if group is not None:
-            self._exceeded = self._exceeded or _count_kills(group) > self._kills
-            names = {1: ("memory.memsw.limit_in_bytes", "memory.limit_in_bytes"), 2: ("memory.max", "memory.swap.max")}
-            for name in names[group["version"]]:
-                with suppress(OSError):
-                    write_file(f"{group['memory']}/{name}", -1 if group["version"] == 1 else "max")
+        """Return whether something was killed because of the limits."""
+        if self._group is not None:
+            kills = _count_kills(self._group)
+            self._exceeded = self._exceeded or kills > _kills_before.get(self._group["memory"], 0)
+            _kills_before[self._group["memory"]] = kills
         return self._exceeded
 
     # ── looking ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -141,6 +130,46 @@ class LikelyVictim:
         if self._old:
             with suppress(OSError):
                 write_file("/proc/self/oom_score_adj", self._old)
+
+
+def prepare_to_read(group: Group | None, size: int) -> None:
+    """Remove the limit of the last command before a large request is read: it is for the next one."""
+    if group is not None and size > _LARGE_REQUEST:
+        with suppress(OSError):
+            _set_limit(group, None)
+
+
+def _set_limit(group: Group, limit: int | None) -> None:
+    """Set the limit of memory, with what is swapped out; `None` removes it.
+
+    Raises:
+        OSError: the system refuses it.
+    """
+    folder = group["memory"]
+    if group["version"] == 2:
+        _set_value(folder, "memory.max", "max" if limit is None else limit)
+        _set_value(folder, "memory.swap.max", "max" if limit is None else 0)
+        return
+    names = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"]
+    old = _values.get((folder, names[0]), -1)
+    value = -1 if limit is None else limit
+    # The second one may never be below the first one.
+    if value == -1 or (isinstance(old, int) and -1 < old < value):
+        names.reverse()
+    for name in names:
+        _set_value(folder, name, value)
+
+
+def _set_value(folder: str, name: str, value: object) -> None:
+    """Set a value of a group that has it, if it is another one than before.
+
+    Raises:
+        OSError: the system refuses it.
+    """
+    if folder and _values.get((folder, name)) != value:
+        with suppress(FileNotFoundError):
+            write_file(f"{folder}/{name}", value)
+        _values[folder, name] = value
 
 
 def _count_kills(group: Group) -> int:

@@ -15,12 +15,15 @@ from contextlib import suppress
 from prowess._internal.processes import set_subreaper
 
 from ._control_groups import leave_group
+from ._memory import prepare_to_read
 from ._messages import LENGTH_BYTES, decode_request, send_message
 from ._process_tree import CallerGoneError, ProcessTree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
+
+    from ._control_groups import Group
 
 __all__ = ["main", "make_wakeup_pipe", "move_streams"]
 
@@ -32,8 +35,8 @@ def main() -> NoReturn:
     request_fd, reply_fd, wakeup_fd = _open_channels()
     is_subreaper = set_subreaper()
     os.chdir("/")
-    group = None
-    while data := _read_message(request_fd):
+    group: Group | None = None
+    while data := _read_message(request_fd, group):
         request = decode_request(data)
         group = request["group"]
         tree = ProcessTree(request_fd, wakeup_fd, is_subreaper=is_subreaper)
@@ -97,10 +100,14 @@ def _on_sigterm(*_: object) -> None:
     raise CallerGoneError
 
 
-def _read_message(fd: int) -> bytes | None:
+def _read_message(fd: int, group: Group | None) -> bytes | None:
     """Return the next request, which is empty if there are no more; `None` if the caller is gone."""
     length = _read_exactly(fd, LENGTH_BYTES)
-    return None if length is None else _read_exactly(fd, int.from_bytes(length, "big"))
+    if length is None:
+        return None
+    size = int.from_bytes(length, "big")
+    prepare_to_read(group, size)
+    return _read_exactly(fd, size)
 
 
 def _read_exactly(fd: int, size: int) -> bytes | None:
