@@ -121,15 +121,13 @@ class ToolContext(Frozen):
         return os.path.abspath(os.path.join(self.folder, os.path.expanduser(text)))
 
     def resolve_allowed(self, path: str) -> str:
-        """Return a path without links if the policy allows it; without roots, a skill's tool has the role's folder.
+        """Return a path without links if the policy allows it; without roots, that is the role's folder.
 
         Raises:
             RefusedError: the policy does not allow the path.
         """
-        policy = self.policy
-        if not policy.roots and self.skill is not None:
-            policy = policy.with_changes(roots=(self.folder,))
-        return policy.resolve_in_roots(path) if policy.roots else os.path.realpath(path)
+        policy = self.policy if self.policy.roots else self.policy.with_changes(roots=(self.folder,))
+        return policy.resolve_in_roots(path)
 
     def expand_variables(self, text: str, where: str) -> tuple[str, tuple[str, ...]]:
         """Replace each `${NAME}` in a text of a configuration; return the text and the inserted values.

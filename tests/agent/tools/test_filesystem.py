@@ -221,11 +221,12 @@ def test_the_policy_limits_the_root_path(root: str, folder: Path) -> None:
         tools_of(folder, root_path=root)
 
 
-def test_a_skill_s_tools_are_limited_to_the_role_s_folder(folder: Path) -> None:
-    """Even without roots in the policy, when the role's own tools may use any folder."""
+@pytest.mark.parametrize("skill", [None, "docs"])
+def test_without_roots_tools_are_limited_to_the_role_s_folder(skill: str | None, folder: Path) -> None:
+    """Those of skills and the role's own; the role can name `/` as a root."""
     with pytest.raises(ConfigError, match="outside"):
-        tools_of(folder, root_path="..", around={"roots": (), "skill": str(folder / "docs")})
-    assert "secret.txt" in tools_of(folder, root_path="..", around={"roots": ()})["list_directory"].call()
+        tools_of(folder, root_path="..", around={"roots": (), "skill": skill and str(folder / skill)})
+    assert "secret.txt" in tools_of(folder, root_path="..", around={"roots": ("/",)})["list_directory"].call()
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────────

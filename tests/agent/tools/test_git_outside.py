@@ -176,6 +176,14 @@ def test_no_other_repository_is_read_or_changed(escape: str, sandbox: str, folde
     assert {path: path.read_bytes() for path in outside.rglob("*") if path.is_file()} == before
 
 
+def test_without_roots_only_the_role_s_folder_is_used(folders: tuple[Path, Path]) -> None:
+    """`security: {roots: []}` does not open the whole machine."""
+    role, outside = folders
+    replace_dot_git("gitdir: {outside}/.git\n")(role, outside)
+    tool = tools_by_name("git", make_tool_context(role, roots=()))["git_log"]
+    assert "is outside the folders that the role allows" in failure_message(tool)
+
+
 def test_the_commit_of_an_inner_repository_is_not_shown_or_added(folders: tuple[Path, Path]) -> None:
     """Its `.git` may be a file that names any repository."""
     role, outside = folders
