@@ -86,4 +86,6 @@ def test_programs_reach_the_sockets_that_the_role_names(
         for server in servers:
             server.close()
     other = "111" if expected == "reached" else expected
+    if skill and kind == "script":
+        expected = other = "2"  # it may make sockets, and sees no folder but its copy
     assert output.split()[-2:] == [expected, other], output

@@ -58,6 +58,7 @@ def run_command(
     read_only: Sequence[str] = (),
     network: bool | NetworkRules = False,
     unix_sockets: bool = False,
+    sees_copies_only: bool = False,
     scratch: str | None = None,
 ) -> Result:
     """Run a command in the user's choice of sandbox, and wait for it.
@@ -75,6 +76,7 @@ def run_command(
         read_only: files and folders in those that it cannot change.
         network: the hosts it can reach.
         unix_sockets: whether it can reach the Unix sockets that the role names; a skill's tool never can.
+        sees_copies_only: whether it sees no folder of the user, so that Unix sockets it makes are its own.
         scratch: a folder of its own; `None` makes a new one.
 
     Raises:
@@ -84,7 +86,7 @@ def run_command(
     for path in (cwd, *readable, *writable):
         if os.path.realpath(path) != path:
             raise RefusedError(f"{quoted(path, PATH_LIMIT)} has become a link since the tool was made")
-    sockets = context.policy.unix_sockets if unix_sockets and context.skill is None else ()
+    named = context.policy.unix_sockets if unix_sockets and context.skill is None else ()
     output_limit = max(1, min(max_output_bytes, (context.policy.max_result_bytes - _RESERVED_BYTES) // 2))
     try:
         return run(
@@ -97,7 +99,7 @@ def run_command(
             writable=writable,
             read_only=read_only,
             network=network,
-            unix_sockets=sockets or None,
+            unix_sockets=named or (() if sees_copies_only else None),
             sandbox=context.sandbox,
             trusted=context.trusted,
             scratch=scratch,

@@ -172,16 +172,18 @@ def _make_function(script: _Script, context: ToolContext) -> Callable[..., str]:
             name = word_in_copy(name, script.cwd, script.folder, copy) if "/" in name else name
             program, needed = find_program(name, context.env)
             readable = (copy or script.folder, *(() if ready.copy is None else (ready.copy,)), *needed)
+            cwd = path_in_copy(script.cwd, script.folder, copy)
             done = run_command(
                 [program, *options, ready.path],
                 context,
-                cwd=path_in_copy(script.cwd, script.folder, copy),
+                cwd=cwd,
                 timeout=script.timeout,
                 max_output_bytes=script.max_output_bytes,
                 env={"PATH": search_path(program, needed), **env},
                 readable=readable,
                 network=script.network,
                 unix_sockets=True,
+                sees_copies_only=copy is not None and f"{cwd}/".startswith(f"{copy}/"),
                 scratch=scratch,
             )
         return describe_result(done, script.timeout)
