@@ -184,6 +184,7 @@ def test_without_roots_only_the_role_s_folder_is_used(folders: tuple[Path, Path]
     assert "is outside the folders that the role allows" in failure_message(tool)
 
 
+@pytest.mark.slow
 def test_the_commit_of_an_inner_repository_is_not_shown_or_added(folders: tuple[Path, Path]) -> None:
     """Its `.git` may be a file that names any repository."""
     role, outside = folders

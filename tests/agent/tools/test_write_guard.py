@@ -241,6 +241,7 @@ def test_a_protected_file_that_a_command_makes_is_removed(addition: str, sandbox
     assert not [name for name in files(folder) if "prowess-removed" in name]
 
 
+@pytest.mark.slow
 def test_an_allowed_kind_stays(folder: Path) -> None:
     """And only that kind."""
     output = run(folder, "mkdir new; mkdir new/.git new/.vscode; echo y >> .git/config", ["git"])
@@ -259,6 +260,7 @@ def test_a_repository_that_a_command_makes_is_removed(folder: Path) -> None:
     assert (folder / "new/.git/config").exists()
 
 
+@pytest.mark.slow
 def test_what_links_lead_to_is_protected(folder: Path) -> None:
     """Instructions and settings are often links to one file."""
     (folder / "docs").mkdir()
@@ -374,6 +376,7 @@ def test_a_folder_that_is_too_large_to_check_is_read_only(folder: Path, monkeypa
     assert not (folder / "x").exists()
 
 
+@pytest.mark.slow
 def test_folders_beyond_the_limit_are_removed_unseen(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command cannot hide a file behind more folders than are checked."""
     monkeypatch.setattr(_write_scan, "MAX_ENTRIES", 40)
@@ -393,6 +396,7 @@ def test_a_protected_file_is_removed_while_the_command_runs(folder: Path, monkey
     assert "`.vscode` (editor)" in output
 
 
+@pytest.mark.slow
 def test_a_command_that_fails_leaves_nothing_either(folder: Path) -> None:
     """Nor one that takes too long."""
     assert "`x/.git` (git)" in run(folder, "mkdir -p x/.git; sleep 5", timeout_seconds=0.5)
