@@ -10,6 +10,7 @@ import pytest
 TOP = Path(__file__).parent.parent
 ROW = re.compile(r"^\|(?! Threat|-)(.*)\|(.*)\|(.*)\|$", re.MULTILINE)
 TEST_ID = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+CAPITALIZED = re.compile(r"(?!Prowess|Python|Unix|Windows)[A-Z][a-z']*\b")
 ROWS = [tuple(cell.strip() for cell in row) for row in ROW.findall((TOP / "docs/security.md").read_text("utf-8"))]
 
 
@@ -22,3 +23,10 @@ def test_each_rule_names_tests_that_exist(threat: str, rule: str, tests: str) ->
     for file, name in named:
         source = (TOP / file).read_text("utf-8")
         assert re.search(rf"^(async )?def {name}\(", source, re.MULTILINE), f"{file} has no test {name}"
+
+
+@pytest.mark.parametrize("cell", [cell for row in ROWS for cell in row[:2]])
+def test_cells_are_no_sentences(cell: str) -> None:
+    """They begin with a small letter and end without a full stop."""
+    assert not CAPITALIZED.match(cell)
+    assert not cell.endswith(".")
