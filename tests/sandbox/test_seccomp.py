@@ -179,6 +179,12 @@ def test_refused_calls_fail_with_their_error(bwrap: str, tmp_path: Path) -> None
     assert done.stdout.decode() == f"{expected}\n", done.stderr
 
 
+def test_the_names_of_keys_cannot_be_read(bwrap: str, tmp_path: Path) -> None:
+    """They are the same in every namespace."""
+    done = run_shell("cat /proc/keys /proc/key-users; echo read", tmp_path, sandbox=bwrap)
+    assert done.stdout == b"read\n"
+
+
 def test_no_way_leads_into_new_namespaces(bwrap: str, tmp_path: Path) -> None:
     """Neither by `clone` nor by programs."""
     clone = MACHINES[platform.machine()][2]["clone"]

@@ -157,6 +157,9 @@ def _folders_between(path: str, tops: Iterable[str]) -> tuple[str, ...]:
 @cache
 def _system_arguments() -> tuple[str, ...]:
     words: list[str] = []
+    for path in ("/proc/keys", "/proc/key-users"):  # names of the user's keys
+        if os.path.exists(path):
+            words += ("--ro-bind", "/dev/null", path)
     for path in _SYSTEM_FOLDERS:
         if os.path.isdir(path):
             words += ("--ro-bind", path, path)
