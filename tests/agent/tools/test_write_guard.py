@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+import tarfile
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -239,6 +241,17 @@ def test_a_protected_file_that_a_command_makes_is_removed(addition: str, sandbox
     assert (folder / "new/kept").read_text() == "y\n"
     assert (folder / "pkg/main.py").read_text() == "y = 1\n"
     assert not [name for name in files(folder) if "prowess-removed" in name]
+
+
+@pytest.mark.slow
+def test_a_copy_of_what_is_removed_is_kept_for_the_user(folder: Path) -> None:
+    output = run(folder, "mkdir new; echo mine > new/SKILL.md")
+    match = re.search(r"for 30 days a copy is kept in `([^`]+)`", output)
+    assert match
+    with tarfile.open(match[1]) as archive:
+        file = archive.extractfile("new/SKILL.md")
+        assert file is not None
+        assert file.read() == b"mine\n"
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
 """Let a command write to a folder, except what runs or is obeyed later.
 
 Protected files that are there become read-only in the sandbox. A sandbox cannot forbid a new name, so protected files
-that the command makes are removed: about once a second while it runs, and when nothing of it runs any more.
+that the command makes are removed: about once a second while it runs, and when nothing of it runs any more. A copy is
+kept.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from prowess._internal.fs import FOLDER_FLAGS
 from prowess._internal.text import PATH_LIMIT, quoted
 
 from ._protection import Protection, protected_error
+from ._removed_files import KEPT_DAYS, RemovedFiles
 from ._write_links import UncheckedError
 from ._write_scan import find_protected, remove_new
 
@@ -50,6 +52,7 @@ class WriteGuard:
         self._folder = folder
         self._reason = ""
         self._removed: dict[str, str] = {}
+        self.kept = RemovedFiles(os.environ)
 
     def protect_all(self, reason: str) -> None:
         """Make the whole folder read-only."""
@@ -95,6 +98,8 @@ class WriteGuard:
                 f"[removed, because other programs would run or obey it: {', '.join(names[:_MAX_NAMED])}{more}; "
                 "only the role can allow a kind, with `security.allow_writes`]"
             )
+            if self.kept.path is not None:
+                lines.append(f"[for {KEPT_DAYS} days a copy is kept in {quoted(self.kept.path, PATH_LIMIT)}]")
         return "".join(f"\n{line}" for line in lines)
 
 
@@ -183,7 +188,7 @@ def _checking(guard: WriteGuard, snapshot: Snapshot) -> Iterator[None]:
         while not is_over.wait(pause):
             begun = monotonic()
             with suppress(OSError):
-                guard.add_removed(remove_new(snapshot, started, final=False))
+                guard.add_removed(remove_new(snapshot, started, guard.kept, final=False))
             # A large folder is checked less often.
             pause = max(_INTERVAL, 10 * (monotonic() - begun))
 
@@ -195,6 +200,8 @@ def _checking(guard: WriteGuard, snapshot: Snapshot) -> Iterator[None]:
         is_over.set()
         thread.join()
         try:
-            guard.add_removed(remove_new(snapshot, started, final=True))
+            guard.add_removed(remove_new(snapshot, started, guard.kept, final=True))
         except OSError:
             guard.add_removed([(guard.writable[0] if guard.writable else snapshot.folder, "could not be checked")])
+        finally:
+            guard.kept.close()

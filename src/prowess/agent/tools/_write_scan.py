@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from ._protection import Protection
+    from ._removed_files import RemovedFiles
 
 __all__ = ["Snapshot", "find_protected", "remove_new"]
 
@@ -231,12 +232,13 @@ def find_protected(protection: Protection, folder: str) -> Snapshot:
     )
 
 
-def remove_new(known: Snapshot, started: int, *, final: bool) -> list[tuple[str, str]]:
+def remove_new(known: Snapshot, started: int, kept: RemovedFiles, *, final: bool) -> list[tuple[str, str]]:
     """Remove what is protected and was not there before; return paths and kinds.
 
     Args:
         known: the folder before the command.
         started: when the command began, in nanoseconds of the clock.
+        kept: gets a copy of what is removed.
         final: whether nothing of the command is running any more.
 
     Raises:
@@ -254,7 +256,7 @@ def remove_new(known: Snapshot, started: int, *, final: bool) -> list[tuple[str,
                 else:
                     is_new = not _is_same(known.items.get(entry.path), entry, status)
                 if is_new:
-                    is_gone = _remove(entry, final=final)
+                    is_gone = _remove(entry, None if entry.kind == "bytecode" else kept, known.folder, final=final)
                     removed.append((entry.path, entry.kind if is_gone else f"{entry.kind}, cannot be removed"))
     finally:
         os.close(fd)
@@ -276,8 +278,15 @@ def _is_same(item: Item | None, entry: Entry, status: os.stat_result) -> bool:
     return item.target == (os.readlink(entry.name, dir_fd=entry.fd) if is_link else None)
 
 
-def _remove(entry: Entry, *, final: bool) -> bool:
-    """Remove a file or folder: first its name, so that nothing finds it from then on. Return whether it is gone."""
+def _remove(entry: Entry, kept: RemovedFiles | None, folder: str, *, final: bool) -> bool:
+    """Remove a file or folder: first its name, so that nothing finds it from then on. Return whether it is gone.
+
+    Args:
+        entry: the file or folder.
+        kept: gets a copy, under the path from `folder`.
+        folder: the folder that is checked.
+        final: whether permissions may be changed.
+    """
     new_name = f".prowess-removed-{os.urandom(8).hex()}"
     for _ in range(2):
         try:
@@ -293,6 +302,8 @@ def _remove(entry: Entry, *, final: bool) -> bool:
                 os.fchmod(entry.fd, stat.S_IMODE(os.fstat(entry.fd).st_mode) | 0o700)
     else:
         return False
+    if kept is not None:
+        kept.add(entry.fd, new_name, os.path.relpath(entry.path, folder))
     try:
         os.unlink(new_name, dir_fd=entry.fd)
     except OSError:
