@@ -82,6 +82,7 @@ def test_a_scratch_folder_of_the_caller_counts(counting: str, way: str, sandbox:
     assert (done.stdout, done.out_of_memory) == (b"", True), done
 
 
+@pytest.mark.slow
 def test_an_end_for_lack_of_memory_is_reported(counting: str, bwrap: str, tmp_path: Path) -> None:
     """The supervisor goes on, although it is in the same group."""
     assert spend("pass", tmp_path, sandbox=bwrap).out_of_memory is False
@@ -92,6 +93,7 @@ def test_an_end_for_lack_of_memory_is_reported(counting: str, bwrap: str, tmp_pa
     assert set(supervisors._IDLE) == before
 
 
+@pytest.mark.slow
 def test_pages_that_processes_share_since_a_fork_count_once(counting: str, bwrap: str, tmp_path: Path) -> None:
     """Six processes with the same 40 MiB have 40 MiB."""
     code = (
@@ -119,6 +121,7 @@ def test_within_the_limit_everything_works(counting: str, bwrap: str, tmp_path: 
     assert done.stdout == b"7 5\n6\nb'\\x00\\x00\\x00'\ndone\n", done.stderr
 
 
+@pytest.mark.slow
 def test_devices_cannot_be_added_and_still_work(counting: str, bwrap: str, tmp_path: Path) -> None:
     """No folder but the new ones can be written, so nothing is without a size."""
     code = """if True:

@@ -100,6 +100,7 @@ def test_a_pair_of_sockets_does_not_lead_to_another_socket(bwrap: str, place: Pa
     assert done.stdout.decode().split() == ["97"] * 3 + [str(errno.EISCONN)] * 4, done
 
 
+@pytest.mark.slow
 def test_a_named_socket_can_be_reached_and_all_others_are_hidden(bwrap: str, place: Path) -> None:
     """Also outside the folders of the command, and those that appear under several paths."""
     (place.parent / "link").symlink_to("w")

@@ -354,6 +354,7 @@ def test_a_request_to_change_the_protocol_is_answered_in_this_one(chat: ChatServ
         assert b"parrot: hello" in read_all(client)
 
 
+@pytest.mark.slow
 def test_requests_sent_at_once_are_answered_in_order(chat: ChatServer) -> None:
     with connect(chat) as client:
         client.sendall(b"".join(chat_request(f"number {number}") for number in range(20)))
