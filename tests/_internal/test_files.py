@@ -21,10 +21,13 @@ from prowess._internal.files import (
     read_file,
     read_head,
     read_up_to,
+    real_path,
+    real_path_or_none,
     stat_fingerprint,
 )
 from prowess.skill._fences import frontmatter_end
 from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES
+from support.unreadable_links import refuse_to_read
 
 LIMIT = MAX_FRONTMATTER_BYTES + 4096
 
@@ -306,3 +309,13 @@ def test_at_most_one_byte_more_than_the_limit_is_read(tmp_path: Path) -> None:
     for limit, data in ((20, b"0123456789"), (10, b"0123456789"), (4, b"01234")):
         with path.open("rb", buffering=0) as file:
             assert read_up_to(file.fileno(), limit) == data
+
+
+def test_the_real_path_of_a_link_that_cannot_be_read_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = tmp_path.resolve() / "link"
+    link.symlink_to(tmp_path / "target")
+    assert real_path(link) == real_path_or_none(link) == os.path.realpath(tmp_path / "target")
+    refuse_to_read(link, monkeypatch)
+    assert (real_path(link / "x"), real_path_or_none(link / "x")) == (f"{link}/x", None)

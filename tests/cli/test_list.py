@@ -10,7 +10,7 @@ import sys
 import unicodedata
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,6 +21,7 @@ from prowess.cli.list import _is_on_path
 from prowess.hosts import host_names, load_host
 from support.project_commands import json_in, run_in
 from support.skills import skill
+from support.unreadable_links import refuse_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -328,14 +329,7 @@ def test_a_link_that_cannot_be_read_is_no_bug(
     link = tmp_path / "p" / place
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(tmp_path / "target")
-    read_link = os.readlink
-
-    def refuse(path: Any, **options: Any) -> Any:
-        if os.fspath(path) == str(link):
-            raise PermissionError(13, "Permission denied", str(link))
-        return read_link(path, **options)
-
-    monkeypatch.setattr(os, "readlink", refuse)
+    refuse_to_read(link, monkeypatch)
     arguments = ["--skill-dir", str(tmp_path / "p/named"), "--cwd", str(tmp_path / "p"), "--home", str(tmp_path)]
     if place != "named":
         arguments = arguments[2:]

@@ -33,6 +33,7 @@ __all__ = [
     "read_head",
     "read_up_to",
     "real_path",
+    "real_path_or_none",
     "skill_digest",
     "skill_files",
     "stat_fingerprint",
@@ -152,8 +153,19 @@ def expand_home(path: str, home: str) -> str:
     return os.path.join(home, path[2:]) if path.startswith("~/") else path
 
 
-def real_path(path: str) -> str:
+def real_path(path: str | os.PathLike[str]) -> str:
     """Return a path without links; the path itself if one of them cannot be read, as some in /proc cannot.
+
+    To decide whether a path is inside a folder, use `real_path_or_none`.
+
+    Raises:
+        ValueError: the path contains a NUL character.
+    """
+    return real_path_or_none(path) or os.path.abspath(path)
+
+
+def real_path_or_none(path: str | os.PathLike[str]) -> str | None:
+    """Return a path without links, or `None` if one of them cannot be read, so that it is unknown where it leads.
 
     Raises:
         ValueError: the path contains a NUL character.
@@ -161,7 +173,7 @@ def real_path(path: str) -> str:
     try:
         return os.path.realpath(path)
     except OSError:
-        return os.path.abspath(path)
+        return None
 
 
 def read_up_to(fd: int, limit: int) -> bytes:

@@ -9,6 +9,7 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, normalize_name, quoted
 from prowess.catalog import REACHABLE, Entry, SkillProvider as _SkillProvider, State, discover
@@ -169,7 +170,7 @@ class FilesystemSkillProvider:
 
     def outcome(self, cwd: str | os.PathLike[str]) -> SkillLoadOutcome:
         """Return the skills that are found from a directory, and the errors of skipped ones."""
-        key = os.path.realpath(cwd)
+        key = real_path(cwd)
         if key not in self._outcomes:
             self._outcomes[key] = self._loader.list(key)
         return self._outcomes[key]
@@ -189,7 +190,7 @@ class FilesystemSkillProvider:
 
     def refresh(self, cwd: str | os.PathLike[str]) -> None:
         """Search again at the next `list`."""
-        self._outcomes.pop(os.path.realpath(cwd), None)
+        self._outcomes.pop(real_path(cwd), None)
 
 
 class SkillManager:
@@ -206,7 +207,7 @@ class SkillManager:
 
     def list(self, cwd: str | os.PathLike[str]) -> Sequence[SkillMetadata]:
         """Return the skills that are found from a directory; if several have one name, only the first."""
-        key = os.path.realpath(cwd)
+        key = real_path(cwd)
         if key not in self._skills:
             skills_by_name: dict[str, SkillMetadata] = {}
             for provider in self.providers:
@@ -223,7 +224,7 @@ class SkillManager:
 
     def refresh(self, cwd: str | os.PathLike[str]) -> None:
         """Search again at the next `list`."""
-        key = os.path.realpath(cwd)
+        key = real_path(cwd)
         self._skills.pop(key, None)
         for provider in self.providers:
             provider.refresh(key)

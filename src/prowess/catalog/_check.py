@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from prowess._internal.files import SKILL_FILE
+from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import ConfigError, SkillNotFoundError
@@ -157,7 +157,7 @@ class _Checker:
         self.add(problems)
         filesystem = Filesystem()
         for file in files:
-            real = os.path.realpath(file)
+            real = real_path(file)
             if real in self.seen:
                 continue
             self.seen.add(real)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 
+from prowess._internal.files import real_path
 from prowess._internal.text import neutral, normalize_name
 from prowess._internal.user_dirs import cache_folder
 
@@ -89,7 +90,7 @@ class _Discovery:
     ) -> None:
         self.host = host
         self.env = os.environ if env is None else env
-        self.cwd = os.path.realpath(os.path.dirname(os.fspath(role)) or "." if role is not None else cwd)
+        self.cwd = real_path(os.path.dirname(os.fspath(role)) or "." if role is not None else cwd)
         self.use_home_variables = home is None
         self.home = os.path.abspath(os.path.expanduser("~") if home is None else home)
         self.skill_dirs = [os.fspath(path) for path in skill_dirs]

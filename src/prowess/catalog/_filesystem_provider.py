@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
+from prowess._internal.files import real_path
 
 from ._discover import discover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable, Mapping, Sequence
 
     from prowess.skill import Skill
@@ -46,7 +47,7 @@ class FilesystemSkillProvider:
         Raises:
             HostNotFoundError: the host is unknown.
         """
-        key = os.path.realpath(cwd)
+        key = real_path(cwd)
         if key not in self._catalogs:
             self._catalogs[key] = discover(
                 key, host=self.host, home=self._home, skill_dirs=self._skill_dirs, env=self._env
@@ -65,4 +66,4 @@ class FilesystemSkillProvider:
 
     def refresh(self, cwd: str) -> None:
         """Forget the catalog of a directory, so that the next `list` reads the disk."""
-        self._catalogs.pop(os.path.realpath(cwd), None)
+        self._catalogs.pop(real_path(cwd), None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 
-from prowess._internal.files import SKILL_FILE
+from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.fs import (
     CREATE_FLAGS,
     FOLDER_FLAGS,
@@ -41,7 +41,7 @@ DEFAULT_FOLDER = os.path.join(".agents", "skills")
 
 def project_folder(cwd: str, host: Host | None = None) -> str:
     """Return the top folder of the project: the git root, as the host finds it, or else the working directory."""
-    cwd = os.path.realpath(cwd)
+    cwd = real_path(cwd)
     return git_root(cwd, host.git_marker if host else "exists") or cwd
 
 
@@ -55,7 +55,7 @@ def skills_folder(cwd: str, host: Host | None = None) -> str:
     Raises:
         ConfigError: the host has no project folder.
     """
-    cwd, project = os.path.realpath(cwd), project_folder(cwd, host)
+    cwd, project = real_path(cwd), project_folder(cwd, host)
     if host is None:
         return os.path.join(project, DEFAULT_FOLDER)
     for root in host.roots:
@@ -136,7 +136,7 @@ def write_skill(
     try:
         if project is None:
             os.makedirs(folder, exist_ok=True)
-            project = folder = os.path.realpath(folder)
+            project = folder = real_path(folder)
         if SUPPORTS_DIR_FD:
             folder_fd = open_or_make_inside(project, folder)
             try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from prowess._internal.files import real_path
 from prowess._internal.text import describe_os_error, neutral
 from prowess.catalog import Filesystem, Report, find_skill_files, git_root, report
 from prowess.errors import SkillFileError
@@ -78,7 +79,7 @@ def run(args: Namespace) -> int:
 def _print_report(
     args: Namespace, result: Report, fixed: list[tuple[str, tuple[str, ...]]], failing: tuple[str, ...]
 ) -> None:
-    cwd = os.path.realpath(args.cwd or ".")
+    cwd = real_path(args.cwd or ".")
     shown = [item for item in result.findings if item.severity in failing] if args.quiet else list(result.findings)
     if args.format == "json":
         value: dict[str, object] = {"findings": [item.as_dict() for item in shown], "counts": result.counts}
@@ -113,7 +114,7 @@ def _fix_files(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool
 
     fixed: list[tuple[str, tuple[str, ...]]] = []
     failed = False
-    cwd = os.path.realpath(args.cwd or ".")
+    cwd = real_path(args.cwd or ".")
     for path, top in dict(_files_to_fix(args)).items():
         try:
             new_path, done = fix_file(path, top=top)
@@ -151,8 +152,8 @@ def _files_to_fix(args: Namespace) -> Iterator[tuple[str, str]]:
         project = git_root(catalog.cwd) or catalog.cwd
         for entry in catalog.skills:
             top = entry.root if entry.scope == "extra" else project
-            path_without_links = os.path.join(os.path.realpath(top), os.path.relpath(entry.path, top))
-            if entry.path.startswith(top + os.sep) and os.path.realpath(entry.path) == path_without_links:
+            path_without_links = os.path.join(real_path(top), os.path.relpath(entry.path, top))
+            if entry.path.startswith(top + os.sep) and real_path(entry.path) == path_without_links:
                 yield entry.path, top
             else:
                 skipped += 1

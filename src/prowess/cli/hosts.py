@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.files import real_path
 from prowess._internal.text import neutral
 from prowess.hosts import Host, Root, host_names, load_host
 
@@ -88,9 +89,7 @@ def _scan_roots(host: Host, args: Namespace) -> tuple[ScanRoot, ...]:
     from prowess.catalog import find_scan_roots
 
     home = os.path.abspath(args.home or os.path.expanduser("~"))
-    return find_scan_roots(
-        host, os.path.realpath(args.cwd or "."), home, env=os.environ, use_home_variables=args.home is None
-    )
+    return find_scan_roots(host, real_path(args.cwd or "."), home, env=os.environ, use_home_variables=args.home is None)
 
 
 def _as_dict(host: Host) -> dict[str, object]:

@@ -198,7 +198,7 @@ def _mount_by_name(catalog: Catalog, reference: str, name: str | None) -> SkillM
     # If SKILL.md itself is a link, its target is not the skill, so only links to the folder are resolved.
     folder, file = os.path.split(entry.path)
     plain_name = entry.name.removeprefix(f"{entry.namespace}:") if entry.namespace else entry.name
-    return SkillMount(_skill_folder(os.path.join(os.path.realpath(folder), file)), plain_name if name is None else name)
+    return SkillMount(_skill_folder(os.path.join(real_path(folder), file)), plain_name if name is None else name)
 
 
 # ── removing ─────────────────────────────────────────────────────────────────────────────────────────────────────────

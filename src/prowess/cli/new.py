@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import SKILL_FILE
+from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.text import neutral
 from prowess.hosts import load_host
 
@@ -146,7 +146,7 @@ def project_and_host(args: Namespace) -> tuple[str, Host | None]:
         ConfigError: the directory does not exist.
     """
     require_paths(args, "cwd")
-    return os.path.realpath(args.cwd or "."), load_host(args.host) if args.host else None
+    return real_path(args.cwd or "."), load_host(args.host) if args.host else None
 
 
 def listed_state(args: Namespace, path: str) -> str | None:
@@ -154,8 +154,8 @@ def listed_state(args: Namespace, path: str) -> str | None:
     from prowess.catalog import discover
 
     catalog = discover(args.cwd or ".", host=args.host or "prowess", home=args.home)
-    real = os.path.realpath(path)
-    return next((str(entry.state) for entry in catalog.skills if os.path.realpath(entry.path) == real), None)
+    real = real_path(path)
+    return next((str(entry.state) for entry in catalog.skills if real_path(entry.path) == real), None)
 
 
 def print_state_hint(args: Namespace, path: str) -> None:

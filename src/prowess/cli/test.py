@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 
+from prowess._internal.files import real_path
 from prowess._internal.fs import open_fd, write_all
 from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import describe_os_error, neutral
@@ -139,7 +140,7 @@ def _select_suites(args: Namespace) -> tuple[list[Suite], list[str]]:
         path = os.path.join(cwd, os.path.expanduser(text))
         if not (os.sep in text or text.startswith((".", "~")) or os.path.lexists(path)):
             catalog = catalog or catalog_from_args(args)
-            path = os.path.dirname(os.path.realpath(catalog.resolve(text).path))
+            path = os.path.dirname(real_path(catalog.resolve(text).path))
         named = find_suites(os.path.abspath(path))
         suites += named
         if not named:

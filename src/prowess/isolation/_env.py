@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 
+from prowess._internal.files import real_path
 from prowess._internal.text import quoted
 from prowess.errors import ConfigError
 from prowess.hosts import TABLES
@@ -130,7 +131,7 @@ def build_environment(
         base: the folder that contains its home and its `TMPDIR`.
     """
     caller = os.path.expanduser("~")
-    homes = tuple(home for home in {caller, os.path.realpath(caller)} if home.strip("/"))
+    homes = tuple(home for home in {caller, real_path(caller)} if home.strip("/"))
     variables = {
         name: value
         for name, value in os.environ.items()

@@ -6,6 +6,7 @@ import errno
 import os
 from contextlib import suppress
 
+from prowess._internal.files import real_path
 from prowess._internal.fs import FOLDER_FLAGS
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import SkillMountError, SkillNotFoundError
@@ -105,7 +106,7 @@ def remove_empty_folders(home: str, paths: Iterable[str]) -> None:
 def unusable_error(path: str, error: OSError) -> SkillMountError:
     """Return the error for a folder on the way to the skills that cannot be used."""
     if os.path.islink(path):
-        hint = f"replace it with a folder, or mount into its target: {neutral(os.path.realpath(path))}"
+        hint = f"replace it with a folder, or mount into its target: {neutral(real_path(path))}"
         return SkillMountError(f"{quoted(path, PATH_LIMIT)} is a link; skills are not mounted through links", hint=hint)
     hint = "make room on the disk" if error.errno in (errno.ENOSPC, errno.EDQUOT) else "make it a folder that you own"
     return SkillMountError(f"{quoted(path, PATH_LIMIT)} cannot be used: {describe_os_error(error)}", hint=hint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
+from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.errors import SkillError, SkillMountError, SkillNotFoundError, SkillValidationError, combine_errors
@@ -203,12 +203,12 @@ def with_source(source: str, error: SkillError) -> SkillError:
 
 def _reject_link(source: str) -> None:
     if os.path.islink(source):
-        hint = f"give its target instead: {neutral(os.path.realpath(source))}"
+        hint = f"give its target instead: {neutral(real_path(source))}"
         raise SkillMountError(f"{quoted(source, PATH_LIMIT)} is a link", hint=hint)
 
 
 def _reject_copy_into_itself(source: str, target_root: str) -> None:
-    real, real_root = os.path.realpath(source), os.path.realpath(target_root)
+    real, real_root = real_path(source), real_path(target_root)
     if os.path.isdir(real) and os.path.commonpath((real, real_root)) == real:
         message = f"{quoted(target_root, PATH_LIMIT)} is inside the skill {quoted(source, PATH_LIMIT)}"
         raise SkillMountError(message, hint="choose a home outside the skill")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import skill_files
+from prowess._internal.files import real_path, skill_files
 from prowess._internal.frozen import Frozen
 from prowess.errors import SkillError
 from prowess.skill import load
@@ -54,7 +54,7 @@ def find_grants(entry: Entry, trust: Trust, load_skill: Callable[[Entry], Skill]
         # What is read is what is trusted: a change after the check above is seen here.
         with trust.sealed_copy(entry) as copy:
             file = os.path.join(copy.folder, os.path.basename(entry.path))
-            tools = _declared_tools(load(file, real=os.path.realpath(file)))
+            tools = _declared_tools(load(file, real=real_path(file)))
             scripts = tuple(path for path, _ in skill_files(copy.folder) if path.startswith("scripts/"))
     except SkillError as error:
         return Grants(denial_reason=str(error))

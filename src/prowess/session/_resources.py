@@ -10,7 +10,7 @@ import errno
 import os
 import stat
 
-from prowess._internal.files import skill_files
+from prowess._internal.files import real_path, skill_files
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import READ_FLAGS, open_inside
 from prowess._internal.text import PATH_LIMIT, describe_os_error, nearest_names, quoted
@@ -63,7 +63,7 @@ def resource_folder(entry: Entry) -> str | None:
     if file.lower() != "skill.md" or not os.path.isabs(folder):
         return None
     if os.path.basename(entry.real) != file or os.path.islink(entry.path):
-        return os.path.realpath(folder)
+        return real_path(folder)
     return os.path.dirname(entry.real)
 
 

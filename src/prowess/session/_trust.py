@@ -54,7 +54,7 @@ def trusted_folder(entry: Entry) -> str:
     if file.lower() != "skill.md":
         hint = "move it to a folder of its own, as SKILL.md"
         raise SkillError(f"{quoted(file)} has no folder of its own", hint=hint)
-    return os.path.realpath(folder)
+    return real_path(folder)
 
 
 class Trust:

@@ -11,7 +11,7 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 
-from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE, read_up_to
+from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE, read_up_to, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import (
     CREATE_FLAGS,
@@ -106,7 +106,7 @@ def _open_folder(folder: str, top: str) -> Iterator[_Place]:
     """Open a folder, without following a link below `top`."""
     inner = os.path.relpath(folder, top)
     parts = [] if inner == os.curdir else inner.split(os.sep)
-    real_top = os.path.realpath(top)
+    real_top = real_path(top)
     if not SUPPORTS_DIR_FD:
         yield _Place(os.path.join(real_top, *parts), None)
         return

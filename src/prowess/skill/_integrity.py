@@ -14,7 +14,7 @@ import os
 import stat
 from itertools import islice
 
-from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, stat_fingerprint
+from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, real_path, stat_fingerprint
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, SUPPORTS_DIR_FD
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
@@ -91,7 +91,7 @@ def read_integrity(folder: str, writer: EntryWriter | None = None) -> FolderInte
     """
     walk = _IntegrityWalk(writer)
     try:
-        walk.add_folder(os.path.realpath(folder), None, "", 0)
+        walk.add_folder(real_path(folder), None, "", 0)
     except (OSError, ValueError) as error:
         message = f"the skill's folder cannot be read: {describe_os_error(error)}"
         raise SkillError(message, hint="fix its permissions") from None

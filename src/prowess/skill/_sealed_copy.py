@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 
+from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, write_all
 from prowess._internal.tempdirs import TemporaryDirectory, temporary_directory_root
@@ -53,9 +54,9 @@ def sealed_copy(folder: str, check: Callable[[str], None]) -> Iterator[SealedCop
     Raises:
         SkillError: the skill has no integrity digest (see `read_integrity`), or cannot be copied.
     """
-    real = os.path.realpath(folder)
+    real = real_path(folder)
     try:
-        temporary = TemporaryDirectory(_PREFIX, os.path.realpath(temporary_directory_root()))
+        temporary = TemporaryDirectory(_PREFIX, real_path(temporary_directory_root()))
     except OSError as error:
         raise _copy_error(error) from None
     writer = _CopyWriter(os.path.join(temporary.path, "copy", os.path.basename(real) or "skill"))

@@ -12,7 +12,7 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 
-from prowess._internal.files import describe_file_type, stat_fingerprint
+from prowess._internal.files import describe_file_type, real_path, stat_fingerprint
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, remove_tree, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
@@ -100,7 +100,7 @@ def fixture_error(contents: SkillContents, path: str) -> str | None:
     if path.startswith("/") or ".." in parts or "\0" in path or not path.strip("/. "):
         return f"{quoted(path, PATH_LIMIT)} is outside the skill"
     plain = "/".join(part for part in parts if part not in ("", "."))
-    real, top = os.path.realpath(os.path.join(contents.folder, plain)), os.path.realpath(contents.folder)
+    real, top = real_path(os.path.join(contents.folder, plain)), real_path(contents.folder)
     if os.path.commonpath((real, top)) != top:
         return f"{quoted(path, PATH_LIMIT)} is a link to a file outside the skill"
     if not os.path.exists(real):
