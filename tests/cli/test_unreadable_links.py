@@ -14,7 +14,15 @@ from support.unreadable_links import refuse_to_read
 if TYPE_CHECKING:
     from pathlib import Path
 
-ROLE = "name: helper\nprompt: Help.\nmodel: openai:gpt-4o\n"
+ROLE = """\
+name: helper
+prompt: Help.
+model: openai:gpt-4o
+skills: [.agents/skills/pdf/SKILL.md]
+tools:
+  - {type: filesystem, root_path: data, read_only: false}
+  - {type: script, scripts: [{name: a, path: .agents/skills/pdf/scripts/a.py}]}
+"""
 PLACES = [
     *(".agents", ".agents/skills", ".agents/skills/pdf", ".agents/skills/pdf/SKILL.md", ".agents/skills/pdf/scripts"),
     *(".agents/skills/pdf/scripts/a.py", ".agents/skills/pdf/tests/cases", "data", "role.yaml"),
@@ -51,7 +59,7 @@ def replace_by_link(place: Path, target: Path) -> None:
         *("list", "check", "check .agents/skills/pdf", "check --fix", "why pdf", "show pdf", "show .agents/skills/pdf"),
         *("prompt", "activate pdf", "read pdf scripts/a.py", "search pdf", "trust --yes pdf", "test --list pdf"),
         *("mount pdf --to home --host codex", "mount .agents/skills/pdf --to home --host codex", "new other", "init"),
-        "hosts prowess",
+        *("validate role.yaml", "show role.yaml", "hosts prowess"),
     ],
 )
 def test_a_link_that_cannot_be_read_is_no_bug(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from prowess._internal.files import real_path, real_path_or_none
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.catalog import REACHABLE, State, discover
@@ -46,7 +47,7 @@ class DeclaredTools(Frozen):
 def _read_declared_tools(entry: Entry, copy: SealedCopy | None = None) -> DeclaredTools:
     """Return the tools that a skill declares, in its own file or in a copy of it."""
     file = entry.real if copy is None else os.path.join(copy.folder, os.path.basename(entry.path))
-    skill = load(entry.path, real=os.path.realpath(file))
+    skill = load(entry.path, real=real_path(file))
     tools, problems = read_skill_tools(skill)
     return DeclaredTools(tools=tools, env_variables=skill.requirements.env, problems=tuple(problems))
 
@@ -135,8 +136,8 @@ class Assembly(Frozen):
 
     def is_in_role_folder(self, entry: Entry) -> bool:
         """Return whether a skill is in the role's own folder, after resolving links."""
-        top = os.path.realpath(self.role.folder)
-        return os.path.realpath(entry.real).startswith(top.rstrip(os.sep) + os.sep)
+        top, real = real_path(self.role.folder), real_path_or_none(entry.real)
+        return real is not None and real.startswith(top.rstrip(os.sep) + os.sep)
 
 
 def _offer(
@@ -324,9 +325,9 @@ def _discover_skills(
         catalog = discover(role.folder, host="initrunner", home=home, skill_dirs=dirs, env=env, role=role.path)
     except ConfigError as error:
         return None, [str(error)]
-    explicit_paths = {os.path.realpath(skill.path) for skill in explicit}
+    explicit_paths = {real_path(skill.path) for skill in explicit}
     skills = _fill_free_slots(
-        [entry for entry in catalog.skills if os.path.realpath(entry.real) not in explicit_paths], role.max_skills
+        [entry for entry in catalog.skills if real_path(entry.real) not in explicit_paths], role.max_skills
     )
     notes = [f"{quoted(entry.name)} is left out: {entry.reason}" for entry in skills if entry.state is State.DISABLED]
     notes += [

@@ -10,6 +10,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+from prowess._internal.files import real_path, real_path_or_none
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError, ProwessError
@@ -69,11 +70,13 @@ class Policy(Frozen):
         """Return a path without links, inside one of the roots.
 
         Raises:
-            RefusedError: the path is outside all roots.
+            RefusedError: the path is outside all roots, or a link in it cannot be read.
         """
-        real = os.path.realpath(path)
+        real = real_path_or_none(path)
+        if real is None:
+            raise RefusedError(f"{quoted(path, PATH_LIMIT)} leads through a link that cannot be read")
         for root in self.roots:
-            top = os.path.realpath(root)
+            top = real_path(root)
             if real == top or real.startswith(top.rstrip(os.sep) + os.sep):
                 return real
         raise RefusedError(f"{quoted(path, PATH_LIMIT)} is outside the folders that the role allows")

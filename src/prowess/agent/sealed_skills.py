@@ -12,6 +12,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.errors import ConfigError, SkillError
@@ -102,7 +103,7 @@ def path_in_copy(path: str, folder: str, copy: str | None) -> str:
     if copy is None or not os.path.isabs(path):
         return path
     # First as it is written: a link that is put there now must not lead out of the copy.
-    for inner in (os.path.normpath(path), os.path.realpath(path)):
+    for inner in (os.path.normpath(path), real_path(path)):
         if _is_inside(inner, folder):
             return os.path.normpath(os.path.join(copy, os.path.relpath(inner, folder)))
     return path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.files import real_path
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import SandboxError
 
@@ -76,7 +77,7 @@ def existing_path(path: Path, subject: str) -> str:
         raise SandboxError(
             f"{subject} does not exist: {quoted(absolute, PATH_LIMIT)}", hint="check the spelling of its path"
         )
-    if os.path.realpath(absolute) == "/":
+    if real_path(absolute) == "/":
         raise SandboxError(f"{subject} cannot be `/`", hint="name the folder that is needed")
     return absolute
 

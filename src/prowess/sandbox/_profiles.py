@@ -10,6 +10,7 @@ import os
 import sys
 from functools import cache
 
+from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 
 from ._proxy_settings import PORT_PLACEHOLDER
@@ -123,9 +124,9 @@ def _socket_arguments(confinement: Confinement, visible: tuple[str, ...]) -> Ite
     own = (runtime_folder(), *_python_folders())
     others = sockets_below(path for path in visible if path not in own)
     # The same socket can be seen under several paths.
-    named = set(map(os.path.realpath, confinement.unix_sockets))
+    named = set(map(real_path, confinement.unix_sockets))
     for path in dict.fromkeys((*others, *sockets_of_python(_python_folders()))):
-        if os.path.realpath(path) not in named:
+        if real_path(path) not in named:
             yield from ("--ro-bind", "/dev/null", path)
 
 
@@ -177,7 +178,7 @@ def _system_arguments() -> tuple[str, ...]:
 @cache
 def _python_folders() -> tuple[str, ...]:
     """Return the folders of this Python that are not system folders."""
-    home = os.path.realpath(os.path.expanduser("~"))
+    home = real_path(os.path.expanduser("~"))
     folders: list[str] = []
     for prefix in _with_real_paths((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)):
         # A Python installed right in a home, or in `/`, must not make the rest of it readable.
@@ -191,7 +192,7 @@ def _with_real_paths(paths: Sequence[str]) -> Iterator[str]:
     """Yield paths as given, and their real paths if those differ."""
     for path in paths:
         yield path
-        real = os.path.realpath(path)
+        real = real_path(path)
         if real != path:
             yield real
 
@@ -206,10 +207,9 @@ def _is_inside(path: str, folder: str) -> bool:
 def seatbelt_profile(confinement: Confinement) -> str:
     """Return the profile for sandbox-exec, in which paths have no links."""
     read = dict.fromkeys(
-        os.path.realpath(path)
-        for path in (*confinement.readable, *confinement.writable, *_python_folders(), runtime_folder())
+        real_path(path) for path in (*confinement.readable, *confinement.writable, *_python_folders(), runtime_folder())
     )
-    write = dict.fromkeys(os.path.realpath(path) for path in confinement.writable)
+    write = dict.fromkeys(real_path(path) for path in confinement.writable)
     lines = [
         "(version 1)",
         "(deny default)",
@@ -228,8 +228,8 @@ def seatbelt_profile(confinement: Confinement) -> str:
         lines.append(_allow_rule("file-write*", "subpath", tuple(write)))
     for path in confinement.read_only:
         # A later rule wins. The folders on the way to a path keep their names.
-        lines.append(_rule("deny", "file-write*", "subpath", (os.path.realpath(path),)))
-        if above := _folders_between(os.path.realpath(path), write):
+        lines.append(_rule("deny", "file-write*", "subpath", (real_path(path),)))
+        if above := _folders_between(real_path(path), write):
             lines.append(_rule("deny", "file-write-unlink", "literal", above))
     if confinement.network:
         lines += [_allow_rule("network-outbound", "remote ip", (f"localhost:{PORT_PLACEHOLDER}",))]

@@ -16,6 +16,7 @@ import sys
 from contextlib import suppress
 from time import time
 
+from prowess._internal.files import real_path
 from prowess._internal.fs import remove_tree
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import SandboxError
@@ -66,7 +67,7 @@ def make_temp_folder(name: str) -> str:
         SandboxError: it cannot be made.
     """
     base = os.environ.get("TMPDIR") or "/tmp"  # noqa: S108 - the folder in it is new, with a random name
-    path = os.path.join(os.path.realpath(base), f"prowess-{name}-{os.urandom(8).hex()}")
+    path = os.path.join(real_path(base), f"prowess-{name}-{os.urandom(8).hex()}")
     try:
         os.mkdir(path, 0o700)
     except OSError as error:

@@ -10,6 +10,7 @@ import os
 import stat
 from functools import cache
 
+from prowess._internal.files import real_path, real_path_or_none
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import SandboxError
 
@@ -34,10 +35,10 @@ def check_sockets(paths: Iterable[Path]) -> tuple[str, ...]:
     found = []
     for path in paths:
         text = os.path.abspath(os.fspath(path))
-        if os.path.realpath(text) != text:
+        if real_path_or_none(text) != text:
             # Otherwise a command that may write there could choose the socket that the next one gets.
             message = f"the socket {quoted(text, PATH_LIMIT)} is behind a link"
-            raise SandboxError(message, hint=f"name {quoted(os.path.realpath(text), PATH_LIMIT)} if you mean that one")
+            raise SandboxError(message, hint=f"name {quoted(real_path(text), PATH_LIMIT)} if you mean that one")
         if os.path.lexists(text):
             if not stat.S_ISSOCK(os.lstat(text).st_mode):
                 message = f"{quoted(text, PATH_LIMIT)} is not a Unix socket"

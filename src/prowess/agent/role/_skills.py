@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from prowess._internal.files import SKILL_FILE
+from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, did_you_mean, neutral, quoted
 from prowess.errors import SkillError
@@ -96,7 +96,7 @@ def load_explicit_skills(
                 )
             )
             continue
-        real = os.path.realpath(path)
+        real = real_path(path)
         if real not in loaded:
             skill, problems = load_skill(path, reference=reference, env=env)
             findings += problems
@@ -178,13 +178,13 @@ def load_skill(path: str, *, reference: str, env: Mapping[str, str]) -> tuple[Lo
 
 def _load_sealed(path: str) -> tuple[Skill, str | None]:
     """Return a skill and, if its tools run files of its folder, the integrity digest of the bytes it was read from."""
-    skill = load(path, real=os.path.realpath(path))
+    skill = load(path, real=real_path(path))
     folder, file = os.path.split(path)
     if file != SKILL_FILE or not any(tool.runs_files for tool in read_skill_tools(skill)[0]):
         return skill, None
     try:
         with sealed_copy(folder, lambda _: None) as copy:
-            return load(path, real=os.path.realpath(os.path.join(copy.folder, file))), copy.digest
+            return load(path, real=real_path(os.path.join(copy.folder, file))), copy.digest
     except SkillError as error:
         problem = finding(ROLE_INVALID, f"its tools cannot be run: {error}", path=path, line=1, hint=error.hint)
         return skill.with_changes(findings=(*skill.findings, problem)), None

@@ -7,6 +7,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.files import real_path, real_path_or_none
 from prowess._internal.frozen import EMPTY
 from prowess._internal.fs import remove_tree
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
@@ -84,7 +85,7 @@ def run_command(
         ToolFailedError: the command did not start, or no sandbox is available.
     """
     for path in (cwd, *readable, *writable):
-        if os.path.realpath(path) != path:
+        if real_path_or_none(path) != path:
             raise RefusedError(f"{quoted(path, PATH_LIMIT)} has become a link since the tool was made")
     named = context.policy.unix_sockets if unix_sockets and context.skill is None else ()
     output_limit = max(1, min(max_output_bytes, (context.policy.max_result_bytes - _RESERVED_BYTES) // 2))
@@ -196,7 +197,7 @@ def find_program(name: str, env: Mapping[str, str]) -> tuple[str, tuple[str, ...
         path = os.path.join(folder, name)
         # A relative folder on PATH could be any project's.
         if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
-            real = os.path.realpath(path)
+            real = real_path(path)
             return real, (real, *_virtual_environment_folders(os.path.dirname(os.path.dirname(real)), env))
     return name, ()
 
@@ -210,7 +211,7 @@ def _virtual_environment_folders(prefix: str, env: Mapping[str, str]) -> tuple[s
     """Return the folders of the Python virtual environment that a program belongs to, if any."""
     if not os.path.isfile(f"{prefix}/pyvenv.cfg"):
         return ()
-    base = os.path.dirname(os.path.dirname(os.path.realpath(f"{prefix}/bin/python")))
+    base = os.path.dirname(os.path.dirname(real_path(f"{prefix}/bin/python")))
     # A virtual environment that is the home folder itself must not make all of it readable.
-    home = os.path.realpath(env.get("HOME") or os.path.expanduser("~")) + "/"
+    home = real_path(env.get("HOME") or os.path.expanduser("~")) + "/"
     return tuple(path for path in (prefix, base) if not home.startswith(path.rstrip("/") + "/"))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
@@ -188,7 +189,7 @@ class GitRepository(Frozen):
         home = env.get("HOME") or os.path.expanduser("~")
         author: dict[str, str] = {}
         for file in (f"{env.get('XDG_CONFIG_HOME') or f'{home}/.config'}/git/config", f"{home}/.gitconfig"):
-            folder, name = os.path.split(os.path.realpath(file))
+            folder, name = os.path.split(real_path(file))
             try:
                 settings = parse_settings(read_small_file(folder, name))
             except ToolFailedError:

@@ -7,13 +7,13 @@ it runs as the user, with few environment variables.
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fastmcp.client.transports import StdioTransport
 
+from prowess._internal.files import real_path
 from prowess._internal.text import quoted
 from prowess.agent.sealed_skills import LoadedFolder, path_in_copy, word_in_copy
 from prowess.errors import ConfigError
@@ -100,7 +100,7 @@ class _SkillServer:
 
     def __init__(self, options: Mapping[str, Any], context: ToolContext, env: Mapping[str, str]) -> None:
         self._options, self._context, self._env = options, context, env
-        self._folder = os.path.realpath(context.skill or context.folder)
+        self._folder = real_path(context.skill or context.folder)
         self._cwd = resolve_folder(context, options["cwd"], "cwd") if options["cwd"] else self._folder
         self._network = command_network(options, context)
         self._sealed: SealedSkill = context.sealed or LoadedFolder.load(self._folder)

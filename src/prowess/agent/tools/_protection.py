@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from prowess._internal.files import UnreadableError, read_file
+from prowess._internal.files import UnreadableError, read_file, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError
@@ -40,15 +40,15 @@ class Protection(Frozen):
     def from_context(cls, context: ToolContext) -> Protection:
         """Return the protection for a role's tools."""
         return cls(
-            folder=os.path.realpath(context.folder),
-            roots=tuple(os.path.realpath(root) for root in context.policy.roots or (context.folder,)),
+            folder=real_path(context.folder),
+            roots=tuple(real_path(root) for root in context.policy.roots or (context.folder,)),
             files=frozenset(
                 path
                 for file in context.role_files
                 # The file, and the link to it if it is one.
                 for path in (
-                    os.path.realpath(file),
-                    os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file)),
+                    real_path(file),
+                    os.path.join(real_path(os.path.dirname(file)), os.path.basename(file)),
                 )
             ),
             allowed=context.policy.allow_writes,

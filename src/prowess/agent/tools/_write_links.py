@@ -10,7 +10,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from prowess._internal.files import UnreadableError, read_file
+from prowess._internal.files import UnreadableError, read_file, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 
@@ -111,8 +111,8 @@ def _follow(link: str, folder: str, kind: str, obeyed: Obeyed) -> None:
     """Add what a link leads to, and the links on the way."""
     path = link
     for _ in range(_MAX_LINKS):
-        target = os.path.join(os.path.realpath(os.path.dirname(path)), os.readlink(path))
-        path = os.path.join(os.path.realpath(os.path.dirname(target)), os.path.basename(target))
+        target = os.path.join(real_path(os.path.dirname(path)), os.readlink(path))
+        path = os.path.join(real_path(os.path.dirname(target)), os.path.basename(target))
         if path in obeyed.links or not _is_in(path, folder):
             break
         status = os.lstat(path) if os.path.lexists(path) else None
@@ -123,7 +123,7 @@ def _follow(link: str, folder: str, kind: str, obeyed: Obeyed) -> None:
 
 
 def _add(path: str, source: str, folder: str, kind: str, obeyed: Obeyed) -> None:
-    real = os.path.realpath(path)
+    real = real_path(path)
     if real == folder or folder.startswith(real.rstrip("/") + "/"):
         raise UncheckedError(f"{quoted(source, PATH_LIMIT)} leads to the folder itself")
     if _is_in(real, folder):

@@ -6,11 +6,11 @@ copy whose bytes were compared with those that the user allowed (`_script_files`
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import quoted
 from prowess.agent.policy import ToolFailedError
@@ -63,7 +63,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     Raises:
         ConfigError: a name is invalid, or a script does not exist in its folder.
     """
-    folder = os.path.realpath(context.skill or context.folder)
+    folder = real_path(context.skill or context.folder)
     working_dir = options["working_dir"]
     cwd = folder if working_dir is None else resolve_folder(context, working_dir, "working_dir")
     network = command_network(options, context)

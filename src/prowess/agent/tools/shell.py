@@ -11,6 +11,7 @@ import shlex
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from prowess._internal.files import real_path
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.sealed_skills import LoadedFolder, path_in_copy
@@ -76,7 +77,7 @@ class _SkillPrograms:
 
     def __init__(self, context: ToolContext, cwd: str) -> None:
         self._context, self._cwd = context, cwd
-        self._folder = None if context.skill is None else os.path.realpath(context.skill)
+        self._folder = None if context.skill is None else real_path(context.skill)
 
     @contextmanager
     def program(self, name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
