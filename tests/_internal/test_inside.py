@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess._internal.inside import OutsideError, open_or_make_inside, real_path_inside
+from prowess._internal.inside import OutsideError, is_inside, open_or_make_inside, real_path_inside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,3 +72,18 @@ def test_a_file_instead_of_a_folder_is_an_error(top: Path) -> None:
     (top / "a").touch()
     with pytest.raises(NotADirectoryError):
         open_or_make_inside(str(top), str(top / "a/b"))
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "expected"),
+    [
+        ("/a", "/a", True),
+        ("/a/b", "/a", True),
+        ("/ab", "/a", False),
+        ("/", "/a", False),
+        ("/a", "/", True),
+        ("/a/b", "/a/", True),
+    ],
+)
+def test_a_path_is_inside_a_folder_by_whole_names(path: str, folder: str, expected: bool) -> None:
+    assert is_inside(path, folder) is expected

@@ -1,4 +1,4 @@
-"""Open or make a folder inside another one, and never outside it.
+"""Decide whether a path is inside a folder, and open or make folders in another one, never outside it.
 
 Links on the way are followed as long as they stay inside. The folder is then opened part by part without following any,
 so that a folder that is replaced by a link meanwhile leads nowhere else.
@@ -11,11 +11,16 @@ import os
 from prowess._internal.fs import FOLDER_FLAGS, SUPPORTS_DIR_FD, open_or_make_folder
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 
-__all__ = ["OutsideError", "open_or_make_inside", "real_path_inside"]
+__all__ = ["OutsideError", "is_inside", "open_or_make_inside", "real_path_inside"]
 
 
 class OutsideError(Exception):
     """A path leads out of a folder, or a link on the way leads nowhere."""
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Return whether a path is the same as a folder or inside it; both are absolute, and without `..` and links."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def real_path_inside(top: str, path: str) -> str:
@@ -43,18 +48,14 @@ def _real_path_inside(top: str, path: str) -> str:
             continue
         real = os.path.realpath(inner)
         where = f"{quoted(inner, PATH_LIMIT)} is a link to {quoted(real, PATH_LIMIT)}"
-        if not _is_inside(real, real_top):
+        if not is_inside(real, real_top):
             raise OutsideError(f"{where}, outside {quoted(top, PATH_LIMIT)}")
         if not os.path.exists(inner):
             raise OutsideError(f"{where}, which does not exist")
     real = os.path.realpath(path)
-    if not _is_inside(real, real_top):  # `..`, or a link that appeared meanwhile
+    if not is_inside(real, real_top):  # `..`, or a link that appeared meanwhile
         raise OutsideError(f"{quoted(path, PATH_LIMIT)} is outside {quoted(top, PATH_LIMIT)}")
     return real
-
-
-def _is_inside(path: str, top: str) -> bool:
-    return path == top or path.startswith(top.rstrip(os.sep) + os.sep)
 
 
 def open_or_make_inside(top: str, path: str) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from prowess._internal.files import real_path, real_path_or_none
 from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.catalog import REACHABLE, State, discover
 from prowess.errors import ConfigError, ProwessError, SkillError
@@ -137,7 +138,7 @@ class Assembly(Frozen):
     def is_in_role_folder(self, entry: Entry) -> bool:
         """Return whether a skill is in the role's own folder, after resolving links."""
         top, real = real_path(self.role.folder), real_path_or_none(entry.real)
-        return real is not None and real.startswith(top.rstrip(os.sep) + os.sep)
+        return real is not None and is_inside(real, top)
 
 
 def _offer(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from prowess._internal.files import real_path, real_path_or_none
 from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError, ProwessError
 
@@ -77,7 +78,7 @@ class Policy(Frozen):
             raise RefusedError(f"{quoted(path, PATH_LIMIT)} leads through a link that cannot be read")
         for root in self.roots:
             top = real_path(root)
-            if real == top or real.startswith(top.rstrip(os.sep) + os.sep):
+            if is_inside(real, top):
                 return real
         raise RefusedError(f"{quoted(path, PATH_LIMIT)} is outside the folders that the role allows")
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
+from prowess._internal.inside import is_inside
 from prowess._internal.text import quoted
 from prowess.errors import ConfigError, SkillError
 from prowess.session import Trust
@@ -104,7 +105,7 @@ def path_in_copy(path: str, folder: str, copy: str | None) -> str:
         return path
     # First as it is written: a link that is put there now must not lead out of the copy.
     for inner in (os.path.normpath(path), real_path(path)):
-        if _is_inside(inner, folder):
+        if is_inside(inner, folder):
             return os.path.normpath(os.path.join(copy, os.path.relpath(inner, folder)))
     return path
 
@@ -118,12 +119,8 @@ def word_in_copy(word: str, cwd: str, folder: str, copy: str | None) -> str:
         folder: the folder, without links.
         copy: its copy, or `None`.
     """
-    if _is_inside(cwd, folder):
+    if is_inside(cwd, folder):
         return path_in_copy(word, folder, copy)
     path = os.path.join(cwd, word)
     mapped = path_in_copy(path, folder, copy)
     return word if mapped == path else mapped
-
-
-def _is_inside(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")

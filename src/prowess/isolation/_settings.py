@@ -11,6 +11,7 @@ import os
 import re
 
 from prowess._internal.frozen import Frozen
+from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError
 
@@ -226,11 +227,6 @@ def _existing_secret_paths(user_home: str) -> list[str]:
     return [path for path in paths if os.path.lexists(path)]
 
 
-def _is_inside(path: str, folder: str) -> bool:
-    """Return whether a path is a folder or inside it."""
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
-
-
 def _absolute_paths(paths: Iterable[str]) -> list[str]:
     return [os.path.abspath(os.path.expanduser(path)) for path in paths]
 
@@ -281,7 +277,7 @@ def _codex_settings(network: NetworkPolicy | None, sandbox: SandboxConfig | None
         tables["features"] |= {"hooks": False, "skill_mcp_dependency_install": False}
         readable = _absolute_paths(sandbox.readable_paths)
         closed = [
-            secret for secret in _existing_secret_paths(user_home) if not any(_is_inside(secret, p) for p in readable)
+            secret for secret in _existing_secret_paths(user_home) if not any(is_inside(secret, p) for p in readable)
         ]
         top["default_permissions"] = "prowess"
         tables["permissions.prowess.filesystem"] = {

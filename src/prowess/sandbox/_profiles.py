@@ -12,6 +12,7 @@ from functools import cache
 
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
+from prowess._internal.inside import is_inside
 
 from ._proxy_settings import PORT_PLACEHOLDER
 from ._runtime import runtime_folder
@@ -149,7 +150,7 @@ def _folders_between(path: str, tops: Iterable[str]) -> tuple[str, ...]:
     folders = []
     for top in tops:
         folder = os.path.dirname(path)
-        while _is_inside(folder, top) and folder != top:
+        while is_inside(folder, top) and folder != top:
             folders.append(folder)
             folder = os.path.dirname(folder)
     return tuple(folders)
@@ -182,9 +183,9 @@ def _python_folders() -> tuple[str, ...]:
     folders: list[str] = []
     for prefix in _with_real_paths((sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix)):
         # A Python installed right in a home, or in `/`, must not make the rest of it readable.
-        has_own_folder = not _is_inside(home, prefix)
+        has_own_folder = not is_inside(home, prefix)
         parts = (prefix,) if has_own_folder else [os.path.join(prefix, name) for name in ("bin", "lib", "lib64")]
-        folders += [path for path in parts if os.path.isdir(path) and not _is_inside(path, "/usr")]
+        folders += [path for path in parts if os.path.isdir(path) and not is_inside(path, "/usr")]
     return tuple(dict.fromkeys(folders))
 
 
@@ -195,10 +196,6 @@ def _with_real_paths(paths: Sequence[str]) -> Iterator[str]:
         real = real_path(path)
         if real != path:
             yield real
-
-
-def _is_inside(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 # ── macOS ────────────────────────────────────────────────────────────────────────────────────────────────────────────

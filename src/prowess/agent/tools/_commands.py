@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from prowess._internal.files import real_path, real_path_or_none
 from prowess._internal.frozen import EMPTY
 from prowess._internal.fs import remove_tree
+from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError, SandboxError
@@ -213,5 +214,5 @@ def _virtual_environment_folders(prefix: str, env: Mapping[str, str]) -> tuple[s
         return ()
     base = os.path.dirname(os.path.dirname(real_path(f"{prefix}/bin/python")))
     # A virtual environment that is the home folder itself must not make all of it readable.
-    home = real_path(env.get("HOME") or os.path.expanduser("~")) + "/"
-    return tuple(path for path in (prefix, base) if not home.startswith(path.rstrip("/") + "/"))
+    home = real_path(env.get("HOME") or os.path.expanduser("~"))
+    return tuple(path for path in (prefix, base) if not is_inside(home, path))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from prowess._internal.files import describe_file_type
 from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, SUPPORTS_DIR_FD
+from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError
@@ -72,7 +73,7 @@ def split_path(path: str, root: str) -> list[str]:
     if not path or len(path) > _MAX_PATH_CHARS:
         problem = f"{len(path):,} characters long" if path else "empty"
         raise ToolFailedError(f"the path is {problem}; give one like `docs/notes.md`")
-    relative = path[len(root) :] if path == root or path.startswith(root.rstrip("/") + "/") else path
+    relative = path[len(root) :] if is_inside(path, root) else path
     parts = [part for part in relative.split("/") if part not in ("", ".")]
     if (relative is path and path.startswith("/")) or ".." in parts:
         raise RefusedError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from prowess._internal.files import UnreadableError, read_file, real_path
 from prowess._internal.frozen import Frozen
+from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError
 from prowess.agent.protected import completed_kind, name_kind, normalize
@@ -60,7 +61,7 @@ class Protection(Frozen):
 
     def top(self, path: str) -> str:
         """Return the nearest root that contains a path; empty if none does."""
-        return max((root for root in self.roots if f"{path}/".startswith(root.rstrip("/") + "/")), key=len, default="")
+        return max((root for root in self.roots if is_inside(path, root)), key=len, default="")
 
     def part_kind(self, name: str, parent: str = "") -> str | None:
         """Return the kind of a part of a path, unless the role allows it."""

@@ -14,6 +14,7 @@ from time import monotonic, time_ns
 from typing import TYPE_CHECKING
 
 from prowess._internal.fs import FOLDER_FLAGS
+from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, quoted
 
 from ._protection import Protection, protected_error
@@ -67,12 +68,14 @@ class WriteGuard:
         items = {path for path, item in snapshots[0].items.items() if item.target is None}
         aliases = {path for snapshot in snapshots for path in snapshot.aliases}
         missing = {path: source for snapshot in snapshots for path, source in snapshot.missing.items()}
-        sources = [source for path, source in missing.items() if _is_in(path, self._folder)]
+        sources = [source for path, source in missing.items() if is_inside(path, self._folder)]
         added = {
-            path for path in aliases if _is_in(path, self._folder) and not any(_is_in(path, item) for item in items)
+            path
+            for path in aliases
+            if is_inside(path, self._folder) and not any(is_inside(path, item) for item in items)
         }
         self.read_only = tuple(sorted(items | added))
-        if any(_is_in(f"{self._folder}/", path) for path in aliases):
+        if any(is_inside(self._folder, path) for path in aliases):
             self.protect_all("a protected file leads to it")
         elif sources:
             self.protect_all(f"{quoted(sources[0], PATH_LIMIT)} leads to a file in it that does not exist")
@@ -123,12 +126,8 @@ def refuse_obeyed(protection: Protection, path: str, shown: str) -> None:
         for target, source in snapshot.missing.items()
     }
     for obeyed, kind in kinds.items():
-        if obeyed == path or _is_in(path, obeyed):
+        if is_inside(path, obeyed):
             raise protected_error(shown, kind)
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return path.startswith(f"{folder}/")
 
 
 @contextmanager

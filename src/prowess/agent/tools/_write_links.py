@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from prowess._internal.files import UnreadableError, read_file, real_path
 from prowess._internal.frozen import Frozen
+from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, quoted
 
 from ._git_config import parse_settings
@@ -113,7 +114,7 @@ def _follow(link: str, folder: str, kind: str, obeyed: Obeyed) -> None:
     for _ in range(_MAX_LINKS):
         target = os.path.join(real_path(os.path.dirname(path)), os.readlink(path))
         path = os.path.join(real_path(os.path.dirname(target)), os.path.basename(target))
-        if path in obeyed.links or not _is_in(path, folder):
+        if path in obeyed.links or not is_inside(path, folder):
             break
         status = os.lstat(path) if os.path.lexists(path) else None
         if status is None or not stat.S_ISLNK(status.st_mode):
@@ -124,14 +125,10 @@ def _follow(link: str, folder: str, kind: str, obeyed: Obeyed) -> None:
 
 def _add(path: str, source: str, folder: str, kind: str, obeyed: Obeyed) -> None:
     real = real_path(path)
-    if real == folder or folder.startswith(real.rstrip("/") + "/"):
+    if is_inside(folder, real):
         raise UncheckedError(f"{quoted(source, PATH_LIMIT)} leads to the folder itself")
-    if _is_in(real, folder):
+    if is_inside(real, folder):
         if os.path.lexists(real):
             obeyed.paths.setdefault(real, kind)
         else:
             obeyed.missing.setdefault(real, source)
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return path.startswith(folder.rstrip("/") + "/")
