@@ -251,3 +251,20 @@ def test_without_a_sandbox_a_server_of_an_untrusted_skill_does_not_start(
     turn = ask(conversation)
     assert "is not trusted" in " ".join(turn.notes)
     assert processes_with(mark) == []
+
+
+@pytest.mark.slow
+def test_an_installed_server_imports_nothing_that_a_tool_writes(top: Path, mark: str) -> None:
+    """A server of the role runs outside the sandbox, in the folder that its tools write to."""
+    (top / "installed").mkdir()
+    (top / "installed/the_server.py").write_text(SERVER)
+    tools = (
+        "tools:\n- {type: filesystem, read_only: false}\n"
+        f"- {{type: mcp, command: {sys.executable}, args: [-m, the_server, x, '1', {mark}],"
+        f" env: {{PYTHONPATH: {top}/installed}}}}\n"
+    )
+    plant = {"call": "write_file", "with": {"path": "json.py", "content": "import os; os._exit(3)"}}
+    conversation = converse(top, [plant, {"say": "Done."}, {"call": "see"}, {"say": "Done."}], tools, sandbox="none")
+    assert ask(conversation).error is None
+    assert (top / "roles/json.py").exists()
+    assert seen(ask(conversation))["cwd"] == str(top / "roles")

@@ -412,7 +412,7 @@ def test_sockets_are_named_by_the_role_alone(top: Path) -> None:
 def test_what_the_role_runs_is_not_written(top: Path) -> None:
     """Its own file, its skills, its scripts and its MCP servers; the role alone can allow it."""
     (top / "roles/flat.txt.md").write_text("---\nname: flat\ndescription: d\n---\n" + "x")
-    for name in ("s.py", "server.py", "check", "free.py"):
+    for name in ("s.py", "server.py", "check", "free.txt"):
         (top / "roles" / name).write_text("x")
     tools = WRITING + (
         "- {type: script, scripts: [{name: s, path: s.py}]}\n"
@@ -424,7 +424,7 @@ def test_what_the_role_runs_is_not_written(top: Path) -> None:
     for path in ("role.yaml", "s.py", "server.py", "check", "flat.txt.md"):
         with pytest.raises(RefusedError, match=r"with `security.allow_writes: \[role\]`"):
             write.call(path=path, content="y")
-    write.call(path="free.py", content="y")
+    write.call(path="free.txt", content="y")
     allowed = assemble_role(top, "security: {allow_writes: [role]}\n" + tools)
     (write,) = (tool for tool in allowed.toolbox.tools if tool.name == "write_file")
     write.call(path="s.py", content="y")

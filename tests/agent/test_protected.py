@@ -40,6 +40,11 @@ DOCS = Path(__file__).parents[2] / "docs"
         (".eslintrc.cjs", "linters"),
         ("Lefthook-local.yml", "git"),
         ("x.code-workspace", "editor"),
+        (".HG", "git"),
+        ("rust-toolchain.toml", "packages"),
+        (".helix", "editor"),
+        (".ghci", "shell"),
+        (".woodpecker.yaml", "ci"),
     ],
 )
 def test_a_name_is_recognised_in_every_spelling(name: str, kind: str) -> None:

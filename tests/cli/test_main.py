@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -117,3 +119,15 @@ def test_messages_are_printed_even_if_data_cannot_be_written(
     assert capsys.readouterr().err == (
         "error: this is wrong\nerror: cannot write the output: No space left on device\n"
     )
+
+
+def test_python_m_imports_nothing_of_the_working_directory(tmp_path: Path) -> None:
+    """A project may have a `yaml.py` of its own."""
+    for name in ("yaml", "json", "tempfile"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(77)\n")
+    env = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    env["PYTHONPATH"] = str(Path(__file__).parents[2] / "src")
+    for more in ({}, {"PYTHONSAFEPATH": "1"}):
+        command = [sys.executable, "-m", "prowess", "list", "--json", "--home", str(tmp_path)]
+        done = subprocess.run(command, cwd=tmp_path, env=env | more, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr

@@ -367,6 +367,30 @@ def test_a_skill_that_changes_before_confirmation_is_not_trusted(
     assert Trust().all() == ()
 
 
+def test_what_is_shown_is_what_is_trusted(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A skill that looks harmless while it is shown, and changes back, shows its tools."""
+    from prowess.cli import trust
+    from prowess.skill import load
+
+    file = folder(project) / "SKILL.md"
+    text, digest = file.read_text(), skill_digest(str(folder(project)))
+
+    def load_meanwhile(path: str, **options: Any) -> Any:
+        file.write_text("---\nname: pdf\ndescription: d\n---\n")
+        try:
+            return load(path, **options)
+        finally:
+            file.write_text(text)
+
+    monkeypatch.setattr(trust, "load", load_meanwhile)
+    assert run(project, "pdf", "--yes") == 0
+    shown = capsys.readouterr().out
+    assert "  tools    2\n" in shown
+    assert f"  digest   {digest}\n" in shown
+
+
 def test_trust_as_a_process(project: Path) -> None:
     """Without a terminal or without stdin it does not ask; with a terminal it does."""
     command = [sys.executable, "-m", "prowess", "trust", "pdf", *where(project)]

@@ -84,6 +84,28 @@ def test_bwrap_in_a_relative_folder_on_path_is_ignored(
     assert "not on PATH" in refused()[0]
 
 
+@pytest.mark.usefixtures("linux")
+@pytest.mark.parametrize("folder", ["{}/bin", "/proc/self/cwd/bin", "{}/../link", "{}/../bin"])
+def test_bwrap_in_the_working_directory_is_ignored(
+    folder: str, probes: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However `PATH` names it; in a home, programs are the user's own."""
+    project = tmp_path / "project"
+    (project / "bin").mkdir(parents=True)
+    fake = project / "bin/bwrap"
+    fake.write_text("#!/bin/sh\nexit 7\n")
+    fake.chmod(0o755)
+    (tmp_path / "link").symlink_to("project/bin")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/bwrap").symlink_to(fake)
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("PATH", folder.format(project))
+    assert "not on PATH" in refused()[0]
+    assert probes == []
+    monkeypatch.setenv("HOME", str(project))
+    assert find_backend().path == f"{folder.format(project)}/bwrap"
+
+
 def test_a_successful_probe_is_remembered(bwrap: str, probes: list[str], tmp_path: Path) -> None:
     """Until the machine restarts, for this program and this user, across processes."""
     assert find_backend().name == find_backend().name == "bwrap"

@@ -181,7 +181,7 @@ def test_a_skill_is_recognised_by_any_skill_file(kind: str, project: Path) -> No
 
 
 def test_links_into_a_skill_are_not_imported(project: Path) -> None:
-    """A folder, a test file and a `conftest.py` that are links; and a link to a skill elsewhere."""
+    """A folder, a test file, a `conftest.py` and an `__init__.py` that are links; and a link to a skill elsewhere."""
     canary = project.parent / "canary"
     outside = evil_skill(project.parent / "outside/evil", canary)
     (project / "tests/linked").symlink_to(outside / "tests")
@@ -191,8 +191,12 @@ def test_links_into_a_skill_are_not_imported(project: Path) -> None:
     (project / "sub/test_sub.py").write_text("def test_sub(): pass\n")
     (project / "skills").mkdir()
     (project / "skills/linked").symlink_to(outside)
+    (project / "pkg").mkdir()
+    (project / "pkg/__init__.py").symlink_to(outside / "__init__.py")
+    (project / "pkg/test_pkg.py").write_text("def test_pkg(): pass\n")
     assert "3 passed" in (done := run(project)).stdout, done.stdout
     assert run(project, "tests/test_linked.py").returncode == 4
+    run(project, "pkg/test_pkg.py")
     run(project, "tests/linked")
     run(project, "skills/linked")
     assert imported(canary) == []

@@ -21,6 +21,7 @@ from prowess.skill import load
 from ._toolbox import Toolbox
 from .policy import Policy, ToolContext
 from .role import ROLE_INVALID, load_explicit_skills, load_role, read_skill_tools, skill_dirs
+from .role_files import own_paths, program_paths, role_files
 from .sealed_skills import DiscoveredSkill, LoadedFolder
 
 if TYPE_CHECKING:
@@ -192,7 +193,8 @@ def assemble(
         policy=_make_policy(role),
         env=env,
         sandbox=sandbox,
-        role_files=tuple(_role_files(role, explicit)),
+        role_files=tuple(role_files(role, explicit)),
+        protected_paths=(*own_paths(os.environ), *program_paths(role, all_dirs)),
     )
     toolbox, tool_problems = _make_toolbox(role, explicit, context)
     catalog, notes = _discover_skills(role, explicit, existing_dirs, home, env)
@@ -244,27 +246,6 @@ def _make_policy(role: Role) -> Policy:
         unix_sockets=absolute(security.unix_sockets),
         allow_writes=frozenset(security.allow_writes),
     )
-
-
-def _role_files(role: Role, explicit: Iterable[LoadedSkill]) -> Iterator[str]:
-    """Yield the files that decide what the role does: its own, those of its skills, and those that its tools run."""
-    yield role.path
-    for skill in explicit:
-        yield skill.path
-    for config in role.tools:
-        options = config.options
-        words: list[str | None] = []
-        if config.kind == "script":
-            words = [script["path"] for script in options["scripts"]]
-        elif config.kind == "mcp":
-            words = [options["command"], *options["args"]]
-        elif config.kind == "shell":
-            words = [name for name in options["allowed_commands"] if "/" in name]
-        folder = os.path.join(role.folder, os.path.expanduser(options.get("cwd") or ""))
-        for word in words:
-            file = os.path.join(folder, word or "")
-            if "\0" not in file and os.path.isfile(file):
-                yield os.path.abspath(file)
 
 
 def _instruction_parts(role: Role, explicit: Iterable[LoadedSkill]) -> Iterator[InstructionPart]:

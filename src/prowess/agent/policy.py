@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from prowess.skill import SealedCopy
 
+    from .role_files import ProtectedPath
+
 __all__ = ["AgentTool", "ToolContext", "Policy", "RefusedError", "SealedSkill", "ToolFailedError"]
 
 _VARIABLE_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -119,6 +121,8 @@ class ToolContext(Frozen):
     """Whether the user allows processes to run without a sandbox: they trust these bytes, or the role names them."""
     role_files: tuple[str, ...] = ()
     """The role's own file, its skills' files and those that its tools run; tools must not write them."""
+    protected_paths: tuple[ProtectedPath, ...] = ()
+    """More that tools must not write, whatever it is called."""
 
     def absolute_path(self, text: str) -> str:
         """Return the absolute path for a path in a configuration."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 
 from prowess._internal.files import skill_digest
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.catalog import State
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
+from prowess.findings import ALWAYS_ERRORS
 from prowess.session import Trust, needs_trust, trusted_folder
-from prowess.skill import integrity_digest, load, read_integrity
+from prowess.skill import integrity_digest, load, read_integrity, sealed_copy
 
 from ._commands import FAILED, OK
 from ._options import SKILL_NAME_HELP, add_discovery_options, add_json_option, catalog_from_args, make_parser
@@ -141,34 +143,53 @@ def _find_entry(catalog: Catalog, reference: str) -> Entry:
 
 
 def _summarize(trust: Trust, entry: Entry) -> _TrustSummary:
-    """Read what the user sees of a skill. The integrity digest comes first, so later changes are not trusted.
+    """Read what the user sees of a skill.
 
     Raises:
-        SkillError: the skill is rejected, or a file in its folder cannot be read.
+        SkillError: the skill is rejected, or a file in its folder cannot be read or changes meanwhile.
         ConfigError: the record of trusted skills is invalid.
     """
     if entry.state is State.REJECTED:
         hint = "`prowess check` says what to fix"
         raise SkillError(f"cannot trust {quoted(entry.name)}: {entry.reason}", hint=hint)
-    integrity = previous = None
-    folder = os.path.dirname(entry.path)
-    if needs_trust(entry):
-        try:
-            folder = trusted_folder(entry)
-            integrity = read_integrity(folder)
-        except SkillError as error:
-            raise SkillError(f"cannot trust {quoted(entry.name)}: {error}", hint=error.hint) from None
-        previous = next((record for record in trust.all() if record.path == folder), None)
-    skill = load(entry.path, real=entry.real)
+    if not needs_trust(entry):
+        return _summary(entry, entry.real, os.path.dirname(entry.path))
+    try:
+        folder = trusted_folder(entry)
+        integrity = read_integrity(folder)
+        # What is shown is read from a copy of the bytes that are trusted: the skill may change and change back.
+        with sealed_copy(folder, partial(_check_unchanged, integrity.digest), compiled=True) as copy:
+            file = os.path.join(copy.folder, os.path.basename(entry.path))
+            summary = _summary(entry, file, copy.folder)
+    except SkillError as error:
+        raise SkillError(f"cannot trust {quoted(entry.name)}: {error}", hint=error.hint) from None
+    return summary.with_changes(
+        scripts=integrity.scripts,
+        integrity=integrity.digest,
+        previous=next((record for record in trust.all() if record.path == folder), None),
+    )
+
+
+def _check_unchanged(expected: str, digest: str) -> None:
+    if digest != expected:
+        raise SkillError("the skill changed while it was read", hint="try again")
+
+
+def _summary(entry: Entry, file: str, folder: str) -> _TrustSummary:
+    """Return what a file and the folder that it is in show of a skill."""
+    skill = load(entry.path, real=file)
+    for problem in skill.findings:
+        if problem.code in ALWAYS_ERRORS:
+            raise SkillError(problem.message, hint=problem.hint)
     tools = skill.fields.get("tools")
     return _TrustSummary(
         entry=entry,
         digest=skill_digest(folder),
         tools=None if tools is None else tools.value,
         allowed=skill.allowed_tools,
-        scripts=None if integrity is None else integrity.scripts,
-        integrity=None if integrity is None else integrity.digest,
-        previous=previous,
+        scripts=None,
+        integrity=None,
+        previous=None,
     )
 
 

@@ -16,9 +16,10 @@ import stat
 import sys
 from contextlib import suppress
 
-from prowess._internal.files import is_own_file
+from prowess._internal.files import is_own_file, real_path, real_path_or_none
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import READ_FLAGS, atomic_replace, open_fd
+from prowess._internal.inside import is_inside
 from prowess._internal.text import did_you_mean, neutral, quoted
 from prowess._internal.user_dirs import cache_folder
 from prowess.errors import SandboxError
@@ -144,11 +145,18 @@ def _find_bwrap() -> Backend:
 
 
 def _which(name: str) -> str | None:
-    """Return the path of a program; a relative folder on PATH, which a project could fill, does not count."""
+    """Return the path of a program; what a project could contain does not count.
+
+    That is a relative folder on PATH, and anything inside the working directory, unless that contains the user's home.
+    """
+    here, home = real_path(os.curdir), real_path(os.path.expanduser("~"))
     for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
         path = os.path.join(folder, name)
         if os.path.isabs(folder) and os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
+            real = real_path_or_none(path)
+            in_project = real is None or is_inside(path, here) or is_inside(real, here)
+            if not in_project or is_inside(home, here):
+                return path
     return None
 
 

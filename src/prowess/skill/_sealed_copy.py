@@ -44,12 +44,13 @@ class SealedCopy(Frozen):
 
 
 @contextmanager
-def sealed_copy(folder: str, check: Callable[[str], None]) -> Iterator[SealedCopy]:
+def sealed_copy(folder: str, check: Callable[[str], None], *, compiled: bool = False) -> Iterator[SealedCopy]:
     """Yield a sealed copy of a skill; remove it at the end.
 
     Args:
         folder: the skill's folder; a link to it is followed.
         check: gets the integrity digest of the copy; what it raises is raised, and the copy is removed.
+        compiled: whether `__pycache__` is copied, too, for a copy that is only read.
 
     Raises:
         SkillError: the skill has no integrity digest (see `read_integrity`), or cannot be copied.
@@ -59,7 +60,7 @@ def sealed_copy(folder: str, check: Callable[[str], None]) -> Iterator[SealedCop
         temporary = TemporaryDirectory(_PREFIX, real_path(temporary_directory_root()))
     except OSError as error:
         raise _copy_error(error) from None
-    writer = _CopyWriter(os.path.join(temporary.path, "copy", os.path.basename(real) or "skill"))
+    writer = _CopyWriter(os.path.join(temporary.path, "copy", os.path.basename(real) or "skill"), compiled)
     try:
         try:
             digest = read_integrity(real, writer).digest
@@ -78,20 +79,20 @@ class _CopyWriter:
     Paths are safe here: no other user can enter the folder, and each path is written once.
     """
 
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
+    def __init__(self, folder: str, compiled: bool) -> None:
+        self.folder, self._compiled = folder, compiled
         self._fd = -1
 
     def open_folder(self, path: str) -> None:
-        if not _is_left_out(path):
+        if not self._is_left_out(path):
             _attempt(os.mkdir if path else os.makedirs, self._target(path), 0o700)
 
     def close_folder(self, path: str, mode: int) -> None:
-        if not _is_left_out(path):
+        if not self._is_left_out(path):
             _attempt(os.chmod, self._target(path), (mode & 0o555) | 0o500)
 
     def open_file(self, path: str) -> Callable[[bytes], None]:
-        if _is_left_out(path):
+        if self._is_left_out(path):
             return lambda _: None
         self._fd = _attempt(os.open, self._target(path), CREATE_FLAGS, 0o600)
         return self._write
@@ -100,7 +101,7 @@ class _CopyWriter:
         _attempt(write_all, self._fd, data)
 
     def close_file(self, path: str, mode: int) -> None:
-        if _is_left_out(path):
+        if self._is_left_out(path):
             return
         fd, self._fd = self._fd, -1
         os.close(fd)
@@ -108,7 +109,7 @@ class _CopyWriter:
         _attempt(os.chmod, self._target(path), (mode & 0o555) | 0o400)
 
     def add_link(self, path: str, target: str) -> None:
-        if not _is_left_out(path):
+        if not self._is_left_out(path):
             _attempt(os.symlink, target, self._target(path))
 
     def close(self) -> None:
@@ -117,12 +118,11 @@ class _CopyWriter:
             os.close(self._fd)
             self._fd = -1
 
+    def _is_left_out(self, path: str) -> bool:
+        return not self._compiled and _LEFT_OUT in path and _LEFT_OUT in path.split("/")
+
     def _target(self, path: str) -> str:
         return os.path.join(self.folder, path) if path else self.folder
-
-
-def _is_left_out(path: str) -> bool:
-    return _LEFT_OUT in path and _LEFT_OUT in path.split("/")
 
 
 def _attempt(call: Callable[..., Any], *arguments: Any) -> Any:

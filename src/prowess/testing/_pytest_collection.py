@@ -132,7 +132,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect the folder of a skill, or of an agent's skills."""
     config = parent.config
-    if isinstance(parent, SkillFolder) or path in config.stash[_OWN_FOLDERS] or config.stash[_FOLDERS].skill_of(path):
+    folders = config.stash[_FOLDERS]
+    is_skill = isinstance(parent, SkillFolder) or path in config.stash[_OWN_FOLDERS] or folders.skill_of(path)
+    # Python would import what this link leads to with every module beside it.
+    if is_skill or folders.skill_of(path / "__init__.py"):
         folder: pytest.Collector = SkillFolder.from_parent(parent, path=path)
         return folder
     return None

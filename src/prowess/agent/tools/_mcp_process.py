@@ -15,6 +15,7 @@ from fastmcp.client.transports import StdioTransport
 
 from prowess._internal.files import real_path
 from prowess._internal.text import quoted
+from prowess.agent.role_files import python_module
 from prowess.agent.sealed_skills import LoadedFolder, path_in_copy, word_in_copy
 from prowess.errors import ConfigError
 from prowess.sandbox import Limits, server_command
@@ -55,6 +56,10 @@ def stdio_transport(options: Mapping[str, Any], context: ToolContext) -> StdioTr
         return _SupervisedTransport(_SkillServer(options, context, env))
     env = {name: context.env[name] for name in _PASSED_VARIABLES if name in context.env} | env
     cwd = context.absolute_path(options["cwd"]) if options["cwd"] else context.folder
+    is_local = any((path.folder, path.name) == (cwd, "*.py") for path in context.protected_paths)
+    if python_module([options["command"], *options["args"]]) and not is_local:
+        # An installed module: a tool that writes must not put another one in its place.
+        env = {"PYTHONSAFEPATH": "1"} | env
     if sys.platform == "win32":  # no supervisor there
         return StdioTransport(options["command"], [*options["args"]], env=env, cwd=cwd, keep_alive=False)
     return _SupervisedTransport(_OwnServer(options, cwd, env))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from prowess._internal.files import UnreadableError, read_file, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.inside import is_inside
+from prowess._internal.tempdirs import temporary_directory_root
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError
 from prowess.agent.protected import completed_kind, name_kind, normalize
@@ -36,6 +38,10 @@ class Protection(Frozen):
     """`ToolContext.role_files`."""
     allowed: frozenset[str]
     """Kinds that the role allows."""
+    patterns: tuple[tuple[str, re.Pattern[str]], ...] = ()
+    """Kinds of `ToolContext.protected_paths`, with what matches the folded paths."""
+    temporary: str = ""
+    """Where Prowess makes the copies that it runs."""
 
     @classmethod
     def from_context(cls, context: ToolContext) -> Protection:
@@ -53,6 +59,8 @@ class Protection(Frozen):
                 )
             ),
             allowed=context.policy.allow_writes,
+            patterns=_patterns(context),
+            temporary=real_path(temporary_directory_root()),
         )
 
     def parts(self, path: str) -> list[str]:
@@ -67,6 +75,13 @@ class Protection(Frozen):
         """Return the kind of a part of a path, unless the role allows it."""
         kind = name_kind(name, parent)
         return None if kind in self.allowed else kind
+
+    def path_kind(self, path: str) -> str | None:
+        """Return the kind of a file or folder by its whole path, unless the role allows it."""
+        if not self.patterns:
+            return None
+        folded = _fold(path)
+        return next((kind for kind, pattern in self.patterns if pattern.fullmatch(folded)), None)
 
     def folder_kind(self, names: Iterable[str]) -> str | None:
         """Return the kind of a folder that contains these names, unless the role allows it."""
@@ -83,6 +98,10 @@ class Protection(Frozen):
         parts = self.parts(path)
         for parent, name in zip(("", *parts), parts, strict=False):
             if kind := self.part_kind(name, parent):
+                return kind
+        top = self.top(path).rstrip("/")
+        for number in range(len(parts)):
+            if kind := self.path_kind("/".join((top, *parts[: number + 1]))):
                 return kind
         folder = path
         for name in reversed(parts):
@@ -127,10 +146,27 @@ class Protection(Frozen):
 
 def protected_error(shown: str, kind: str) -> RefusedError:
     """Return the error for a path that the model gave."""
+    if kind == "prowess":
+        return RefusedError(f"{quoted(shown, PATH_LIMIT)} is read-only: it belongs to Prowess itself")
     return RefusedError(
         f"{quoted(shown, PATH_LIMIT)} is read-only, as everything of the kind `{kind}`, which other programs "
         f"run or obey; only the role can allow it, with `security.allow_writes: [{kind}]`"
     )
+
+
+def _patterns(context: ToolContext) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return one pattern for each kind of protected paths that the role does not allow."""
+    alternatives: dict[str, list[str]] = {}
+    for path in context.protected_paths:
+        if path.kind not in context.policy.allow_writes:
+            tail = "[^/]*".join(map(re.escape, _fold(path.name).split("*")))
+            alternatives.setdefault(path.kind, []).append(re.escape(_fold(real_path(path.folder))) + "/" + tail)
+    # Its own kind counts even if the role allows another one of the same path.
+    return tuple((kind, re.compile("|".join(items))) for kind, items in sorted(alternatives.items()))
+
+
+def _fold(path: str) -> str:
+    return "/".join(map(normalize, path.split("/")))
 
 
 def _is_role(data: bytes | None, *, flat: bool) -> bool:

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from time import monotonic, time_ns
 from typing import TYPE_CHECKING
 
+from prowess._internal.files import real_path
 from prowess._internal.fs import FOLDER_FLAGS
 from prowess._internal.inside import is_inside
 from prowess._internal.text import PATH_LIMIT, quoted
@@ -145,7 +146,12 @@ def guard_writes(context: ToolContext, folder: str) -> Iterator[WriteGuard]:
             guard.protect_all(f"it is protected (`{kind}`); only the role can allow it, with `security.allow_writes`")
             yield guard
             return
+        if folder == protection.temporary:
+            guard.protect_all("Prowess keeps temporary files there; set `TMPDIR` to another folder")
+            yield guard
+            return
         try:
+            _make_own_folders(context, folder)
             snapshot = find_protected(protection, folder)
             top = protection.top(folder)
             others = (find_protected(protection, top),) if top and top != folder else ()
@@ -174,6 +180,18 @@ def _lock(folder: str) -> Iterator[None]:
             yield
         finally:
             os.close(fd)
+
+
+def _make_own_folders(context: ToolContext, folder: str) -> None:
+    """Make the folders that Prowess itself will make there: what is there can be made read-only.
+
+    Raises:
+        OSError: one cannot be made.
+    """
+    for path in context.protected_paths:
+        own = os.path.join(real_path(path.folder), path.name)
+        if path.kind == "prowess" and "*" not in path.name and is_inside(own, folder):
+            os.makedirs(own, mode=0o700, exist_ok=True)
 
 
 @contextmanager

@@ -118,7 +118,9 @@ class _Walk:
                 self.inodes.setdefault(inode, []).append(full)
 
     def _kind(self, path: str, parent: str, name: str, inode: int, *, is_folder: bool) -> str | None:
-        if kind := self.protection.part_kind(name, parent):
+        if path == self.protection.temporary:  # what is new in it may be of another command
+            return "prowess"
+        if kind := self.protection.part_kind(name, parent) or self.protection.path_kind(path):
             return kind
         if is_folder or "role" in self.protection.allowed:
             return None

@@ -1,0 +1,171 @@
+"""Find the files that decide what a role does, and those of Prowess itself: its tools must not write them.
+
+A role's own file and its skills say what runs. What its tools run counts as well: programs, the folders that scripts
+are copied with, and the modules that an MCP server of the role would find beside itself, because such a server runs
+outside the sandbox.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from prowess._internal.files import UnreadableError, read_file
+from prowess._internal.frozen import Frozen
+from prowess._internal.inside import is_inside
+from prowess._internal.tempdirs import temporary_directory_root
+from prowess._internal.user_dirs import cache_folder, config_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from .role import LoadedSkill, Role
+
+__all__ = ["ProtectedPath", "own_paths", "program_paths", "python_module", "role_files"]
+
+_MAX_PROGRAM_BYTES = 1_000_000
+_PYTHON = re.compile(r"(?:python|pypy)[0-9.]*w?(?:\.exe)?", re.IGNORECASE)
+_MODULE_OPTION = re.compile(r"-[A-Za-z]*?([mc])(.*)", re.DOTALL)
+"""Options after which Python looks for modules in the working directory."""
+_MODULE_SUFFIXES = {".py": ("*.py", "*.so", "*.pyd", "*/__init__.*")}
+"""What Python would import from the folder of a program in place of what is installed."""
+
+
+class ProtectedPath(Frozen):
+    """Files and folders that tools must not write, whatever they are called."""
+
+    folder: str
+    """Absolute."""
+    name: str
+    """What is protected in it, with everything below; `*` is any text in a part of the path."""
+    kind: str
+    """A kind that the role can allow, or `prowess`."""
+
+
+def own_paths(env: Mapping[str, str]) -> tuple[ProtectedPath, ...]:
+    """Return where Prowess keeps the trust record, its cache, and the copies that it runs."""
+    paths = [ProtectedPath(folder=temporary_directory_root(), name="prowess-*", kind="prowess")]
+    for folder in (config_folder(env), cache_folder(env)):
+        if folder is not None and os.path.isabs(folder):
+            above, name = os.path.split(os.path.normpath(folder))
+            paths.append(ProtectedPath(folder=above, name=name, kind="prowess"))
+            paths.append(ProtectedPath(folder=os.path.normpath(folder), name="trust.json*", kind="prowess"))
+    return tuple(paths)
+
+
+def role_files(role: Role, explicit: Iterable[LoadedSkill]) -> Iterator[str]:
+    """Yield the files that decide what a role does: its own, those of its skills, and those that its tools run."""
+    yield role.path
+    for skill in explicit:
+        yield skill.path
+    for config in role.tools:
+        options = config.options
+        words: list[str | None] = []
+        if config.kind == "script":
+            for script in options["scripts"]:
+                words += [script["path"], *_interpreter_words(role.folder, script, options["interpreter"])]
+        elif config.kind == "mcp":
+            words = [options["command"], *options["args"]]
+        elif config.kind == "shell":
+            words = [name for name in options["allowed_commands"] if "/" in name]
+        for word in words:
+            if file := _existing_file(_working_folder(role, options), word):
+                yield file
+
+
+def program_paths(role: Role, skill_dirs: Iterable[str]) -> Iterator[ProtectedPath]:
+    """Yield what the programs of a role are copied with or would load, and where its skills are looked up.
+
+    Args:
+        role: the role.
+        skill_dirs: the user's folders of skills, in which a `.md` file is a skill.
+    """
+    for folder in skill_dirs:
+        yield ProtectedPath(folder=folder, name="*.md", kind="skill")
+    for config in role.tools:
+        options = config.options
+        if config.kind == "script":
+            for script in options["scripts"]:
+                folder, name = os.path.split(os.path.dirname(os.path.join(role.folder, script["path"] or "")))
+                if os.path.join(folder, name) != role.folder:
+                    yield ProtectedPath(folder=folder, name=name, kind="role")
+        elif config.kind == "mcp" and options["transport"] == "stdio":
+            yield from _server_paths(
+                _working_folder(role, options), role.folder, [options["command"], *options["args"]]
+            )
+
+
+def _server_paths(cwd: str, role_folder: str, words: list[str | None]) -> Iterator[ProtectedPath]:
+    """Yield what an MCP server of the role would load from its own folder or its working directory."""
+    # A package manager starts what this file names.
+    yield ProtectedPath(folder=cwd, name="package.json", kind="role")
+    command, *arguments = (_existing_file(cwd, word) for word in words)
+    # An interpreter is elsewhere; then the first file that it gets is the program.
+    is_own = command is not None and (is_inside(command, cwd) or is_inside(command, role_folder))
+    program = command if is_own else next(filter(None, arguments), None)
+    if program is not None:
+        folder, suffix = os.path.dirname(program), os.path.splitext(program)[1]
+        if not is_inside(role_folder, folder):
+            yield ProtectedPath(folder=os.path.dirname(folder), name=os.path.basename(folder), kind="role")
+        elif suffix:
+            for name in _MODULE_SUFFIXES.get(suffix, (f"*{suffix}",)):
+                yield ProtectedPath(folder=folder, name=name, kind="role")
+    module = python_module(words)
+    if module is not None and (not module or _is_module(cwd, module.partition(".")[0])):
+        for name in _MODULE_SUFFIXES[".py"]:
+            yield ProtectedPath(folder=cwd, name=name, kind="role")
+
+
+def python_module(words: Iterable[str | None]) -> str | None:
+    """Return the module that a command line lets Python run; empty for code (`-c`), `None` for anything else."""
+    is_python, is_uv = False, False
+    rest = iter([word or "" for word in words])
+    for word in rest:
+        name = os.path.basename(word)
+        match = _MODULE_OPTION.fullmatch(word)
+        if match and (is_python or is_uv):
+            return (match[2] or next(rest, "")) if match[1] == "m" else ""
+        if _PYTHON.fullmatch(name):
+            is_python = True
+        elif name in ("uv", "uvx"):
+            is_uv = True
+        elif is_python and word in ("-X", "-W"):
+            next(rest, None)
+        elif is_python and not word.startswith("-"):
+            return None
+    return None
+
+
+def _is_module(folder: str, name: str) -> bool:
+    return any(os.path.lexists(os.path.join(folder, name + suffix)) for suffix in ("", ".py", ".pyc", ".so"))
+
+
+def _working_folder(role: Role, options: Mapping[str, object]) -> str:
+    return os.path.normpath(os.path.join(role.folder, os.path.expanduser(str(options.get("cwd") or ""))))
+
+
+def _interpreter_words(folder: str, script: Mapping[str, str | None], default: str | None) -> list[str]:
+    """Return the words of a script's interpreter, from the configuration or from its first line."""
+    line = script["interpreter"] or default
+    if not line:
+        file = _existing_file(folder, script["path"])
+        try:
+            first = (script["body"] or "").encode() if file is None else read_file(file, _MAX_PROGRAM_BYTES)
+        except UnreadableError:
+            return []
+        text = first.split(b"\n", 1)[0].decode("utf-8", "replace")
+        line = text[2:] if text.startswith("#!") else ""
+    try:
+        return [word for word in shlex.split(line) if "/" in word]
+    except ValueError:
+        return []
+
+
+def _existing_file(folder: str, word: str | None) -> str | None:
+    """Return the absolute path of a file that a word names, seen from a folder."""
+    if not word or "\0" in word:
+        return None
+    path = os.path.abspath(os.path.join(folder, word))
+    return path if os.path.isfile(path) else None
