@@ -53,6 +53,7 @@ test-packages:
 	@$(SYSTEM_PACKAGES) bwrap git openssl
 
 adapters: $(FRAMEWORKS)/.ready $(CAMEL)/.ready  ## test the adapters, each with its real framework
+	@$(SYSTEM_PACKAGES) bwrap git openssl socat
 	$(FRAMEWORKS)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters --ignore tests/adapters/test_camel.py
 	$(CAMEL)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters/test_camel.py
 
