@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prowess.agent.protected import KINDS, completed_kind, name_kind
+from prowess.agent.protected import KINDS, folder_kinds, name_kind
 from prowess.hosts import host_names, load_host
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -25,6 +25,10 @@ DOCS = Path(__file__).parents[2] / "docs"
         ("a\\.git", "git"),
         ("GIT~1", "git"),
         ("git~12", "git"),
+        (".git\\hooks", "git"),
+        (".git\ufe0f", "git"),
+        (".G\u0130T", "git"),
+        (".gi\udcfft", "git"),
         ("Skill.MD", "skill"),
         ("\u017fkill.md", "skill"),
         ("\uff33KILL.md", "skill"),
@@ -61,22 +65,25 @@ def test_source_code_is_not_protected(name: str) -> None:
 
 
 def test_a_skill_of_one_file_is_recognised_by_its_folder() -> None:
-    assert name_kind("a.md", "skills") == name_kind("A.MD", "Skills") == name_kind("\uff41.md", "skills") == "skill"
+    for name, parent in (("a.md", "skills"), ("A.MD", "Skills"), ("\uff41.md", "skills"), ("a.md.", "skills")):
+        assert name_kind(name, parent) == "skill"
     assert name_kind("a.md", "docs") is None
 
 
 @pytest.mark.parametrize(
-    ("names", "kind"),
+    ("names", "kinds"),
     [
-        ({"head", "objects", "refs"}, "git"),
-        ({"head", "commondir"}, "git"),
-        ({"objects", "refs"}, None),
-        ({"skill.md"}, "skill"),
-        ({"pyvenv.cfg"}, "python"),
+        (("HEAD", "objects", "refs"), ["git"]),
+        (("head", "commondir"), ["git"]),
+        (("objects", "refs"), []),
+        (("Skill.md",), ["skill"]),
+        (("pyvenv.cfg",), ["python"]),
+        (("HEAD", "objects", "refs", "SKILL.md", "pyvenv.cfg"), ["git", "skill", "python"]),
     ],
 )
-def test_a_folder_is_recognised_by_what_it_contains(names: set[str], kind: str | None) -> None:
-    assert completed_kind(names) == kind
+def test_a_folder_is_recognised_by_what_it_contains(names: tuple[str, ...], kinds: list[str]) -> None:
+    """Of several kinds, a role may allow one and not the others."""
+    assert list(folder_kinds(names)) == kinds
 
 
 @pytest.mark.parametrize("host", host_names())

@@ -4,23 +4,22 @@ Git runs hooks, an agent reads its instructions, pytest imports `conftest.py`, a
 enters a folder. A role allows a kind by name with `security.allow_writes`. Source code is not a kind, nor is what its
 user starts by name, such as a `Makefile`.
 
-Names are compared as forgiving file systems do: without case, in NFKC, without trailing dots and spaces, and also in
-the short form of Windows.
+Names are compared as the most lenient file systems do (`plain_file_name`), and also in the short form of Windows.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from prowess._internal.file_names import is_bare_repository, plain_file_name, windows_file_names
 from prowess._internal.frozen import Frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
-__all__ = ["KINDS", "ProtectedKind", "completed_kind", "name_kind", "normalize"]
+__all__ = ["KINDS", "ProtectedKind", "folder_kinds", "name_kind"]
 
 
 class ProtectedKind(Frozen):
@@ -166,17 +165,17 @@ def name_kind(name: str, parent: str = "") -> str | None:
         name: one part of a path.
         parent: the part before it.
     """
-    kind = _name_kind(name)
-    if kind is None and name.isascii() and not name.lower().endswith("md"):
+    kind = next(filter(None, map(_name_kind, windows_file_names(name))), None)
+    if kind is None and name.isascii() and "md" not in name.lower():
         return None
-    if kind is None and normalize(name).endswith(".md") and normalize(parent) == "skills":
+    if kind is None and plain_file_name(name).endswith(".md") and plain_file_name(parent) == "skills":
         return "skill"
     return kind
 
 
 @lru_cache(10_000)
 def _name_kind(name: str) -> str | None:
-    plain = normalize(name)
+    plain = plain_file_name(name)
     for suffix, kind in _SUFFIXES.items():
         if plain.endswith(suffix):
             return kind
@@ -188,30 +187,15 @@ def _name_kind(name: str) -> str | None:
     return _NAMES.get(plain)
 
 
-def completed_kind(names: Collection[str]) -> str | None:
-    """Return the kind of a folder that contains files and folders with these names.
-
-    Args:
-        names: what is in the folder, normalized.
-    """
-    if "head" in names and ("commondir" in names or {"objects", "refs"} <= set(names)):
-        return "git"
-    if "skill.md" in names:
-        return "skill"
-    return "python" if "pyvenv.cfg" in names else None
-
-
-def normalize(name: str) -> str:
-    """Return a name so that those which some file system takes for the same are equal."""
-    if name.isascii() and name.isprintable():
-        plain = name.lower()
-    else:
-        plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
-        # HFS+ ignores characters without a width.
-        plain = "".join(character for character in plain if unicodedata.category(character) not in ("Cf", "Cc"))
-    # On Windows `:` begins the name of a stream, and `\\` separates folders.
-    plain = plain.partition(":")[0] if ":" in plain[1:] else plain
-    return plain.rpartition("\\")[2].rstrip(". ") if "\\" in plain or plain[-1:] in (".", " ") else plain
+def folder_kinds(names: Collection[str]) -> Iterator[str]:
+    """Yield the kinds of a folder that contains files and folders with these names."""
+    if is_bare_repository(names):
+        yield "git"
+    plain = {plain_file_name(name) for name in names}
+    if "skill.md" in plain:
+        yield "skill"
+    if "pyvenv.cfg" in plain:
+        yield "python"
 
 
 def _short_name(name: str) -> tuple[str, str]:

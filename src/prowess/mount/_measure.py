@@ -11,6 +11,7 @@ import stat
 import unicodedata
 from contextlib import contextmanager
 
+from prowess._internal.file_names import is_bare_repository
 from prowess._internal.files import (
     MAX_SKILL_FILE_BYTES,
     MAX_SKILL_TOTAL_BYTES,
@@ -23,7 +24,7 @@ from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import SkillError, SkillMountError, SkillValidationError
 from prowess.skill import MAX_DEPTH
 
-from ._repositories import REPOSITORY_HINT, is_bare_repository, is_repository_name, repository_problem
+from ._repositories import REPOSITORY_HINT, is_repository_name, repository_problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,52 +8,30 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 
+from prowess._internal.file_names import is_bare_repository, plain_file_name, windows_file_names
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.skill import MAX_DEPTH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
-__all__ = ["REPOSITORY_HINT", "is_bare_repository", "is_repository_name", "find_repository", "repository_problem"]
+__all__ = ["REPOSITORY_HINT", "is_repository_name", "find_repository", "repository_problem"]
 
 REPOSITORY_HINT = "remove it, or copy the skill without it: a client would run its hooks"
 _MAX_FOLDERS = 10_000
 _REPOSITORY_NAMES = frozenset((".git", ".hg", ".sl"))
 """The folders of git, Mercurial and Sapling, which all run commands that are configured in them."""
 _is_short_name = re.compile(r"(git|hg|sl)~[0-9]+").fullmatch
-_IGNORED_CATEGORIES = ("Cc", "Cf", "Cs", "Me", "Mn")
-"""Control and format characters, bytes that are not UTF-8, accents and variation selectors."""
-
-
-def _plain_name(name: str) -> str:
-    """Return the name under which some file system or version of git finds a file.
-
-    Windows ignores dots and blanks at the end and what follows a colon, macOS ignores invisible characters, and both
-    ignore case.
-    """
-    if name.isascii():
-        plain = name.lower()
-    else:
-        folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
-        plain = "".join(c for c in folded if unicodedata.category(c) not in _IGNORED_CATEGORIES)
-    return re.split(r"[:\\]", plain, maxsplit=1)[0].rstrip(" .")
 
 
 def is_repository_name(name: str) -> bool:
     """Return whether a file of this name makes its folder a repository, on any system."""
-    if name.isascii() and name[:1] != "." and "~" not in name:
+    if name.isascii() and name[:1] != "." and "~" not in name and "\\" not in name:
         return False
-    plain = _plain_name(name)
-    return plain in _REPOSITORY_NAMES or _is_short_name(plain) is not None
-
-
-def is_bare_repository(names: Collection[str]) -> bool:
-    """Return whether git takes a folder with these names for a repository, or for a part of one."""
-    plain = {_plain_name(name) for name in names if len(name) <= 32}
-    return "head" in plain and ({"objects", "refs"} <= plain or "commondir" in plain)
+    plain_names = map(plain_file_name, windows_file_names(name))
+    return any(plain in _REPOSITORY_NAMES or _is_short_name(plain) for plain in plain_names)
 
 
 def repository_problem(path: str) -> str:

@@ -7,13 +7,14 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from prowess._internal.file_names import plain_file_name
 from prowess._internal.files import UnreadableError, read_file, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.inside import is_inside
 from prowess._internal.tempdirs import temporary_directory_root
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError
-from prowess.agent.protected import completed_kind, name_kind, normalize
+from prowess.agent.protected import folder_kinds, name_kind
 from prowess.skill import MAX_BYTES, FindingCollector, read_yaml_mapping
 
 if TYPE_CHECKING:
@@ -85,8 +86,7 @@ class Protection(Frozen):
 
     def folder_kind(self, names: Iterable[str]) -> str | None:
         """Return the kind of a folder that contains these names, unless the role allows it."""
-        kind = completed_kind({normalize(name) for name in names})
-        return None if kind in self.allowed else kind
+        return next((kind for kind in folder_kinds(tuple(names)) if kind not in self.allowed), None)
 
     def kind(self, path: str, data: bytes | None = None) -> str | None:
         """Return the kind that protects a path, whether it exists or not.
@@ -127,7 +127,7 @@ class Protection(Frozen):
     def is_role(self, path: str, data: bytes | None) -> bool:
         """Return whether a file with this content is a role; the flat form counts only beside the role."""
         folder, name = os.path.split(path)
-        return normalize(name).endswith((".yaml", ".yml")) and _is_role(data, flat=folder == self.folder)
+        return plain_file_name(name).endswith((".yaml", ".yml")) and _is_role(data, flat=folder == self.folder)
 
     def refuse(self, path: str, shown: str, data: bytes) -> None:
         """Refuse to write a protected file.

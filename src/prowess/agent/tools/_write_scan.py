@@ -11,10 +11,10 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from prowess._internal.file_names import plain_file_name
 from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, open_inside, remove_tree_at
-from prowess.agent.protected import normalize
 
 from ._write_links import Item, UncheckedError, find_obeyed
 
@@ -126,7 +126,7 @@ class _Walk:
             return None
         if inode in self._role_inodes or path in self.protection.files:
             return "role"
-        if not normalize(name).endswith((".yaml", ".yml")):
+        if not plain_file_name(name).endswith((".yaml", ".yml")):
             return None
         # Parsing is slow: of the files in other folders, only those that are new or could be roles are parsed.
         is_candidate = os.path.dirname(path) == self.protection.folder
@@ -144,7 +144,7 @@ class _Walk:
 
     def _bare_parts(self, fd: int, path: str, found: Iterable[tuple[str, bool, int]]) -> Iterator[Entry]:
         """Remember possible parts of a repository without a working tree; yield the new ones of a whole repository."""
-        parts = [(name, is_folder) for name, is_folder, _ in found if normalize(name) in _BARE_NAMES]
+        parts = [(name, is_folder) for name, is_folder, _ in found if plain_file_name(name) in _BARE_NAMES]
         is_bare = bool(parts) and self.protection.folder_kind(name for name, _ in parts) == "git"
         for name, is_folder in parts:
             with suppress(OSError):
