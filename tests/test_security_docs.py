@@ -30,3 +30,9 @@ def test_cells_are_no_sentences(cell: str) -> None:
     """They begin with a small letter and end without a full stop."""
     assert not CAPITALIZED.match(cell)
     assert not cell.endswith(".")
+
+
+def test_no_threat_is_listed_twice() -> None:
+    """Changes of this page are merged line by line, so that a changed row can come back."""
+    threats = [row[0].lower().rstrip(".") for row in ROWS]
+    assert sorted(threats) == sorted(set(threats))
