@@ -166,7 +166,7 @@ def _patterns(context: ToolContext) -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def _fold(path: str) -> str:
-    return "/".join(map(normalize, path.split("/")))
+    return "/".join(map(plain_file_name, path.split("/")))
 
 
 def _is_role(data: bytes | None, *, flat: bool) -> bool:
