@@ -30,12 +30,19 @@ if TYPE_CHECKING:
 
     Permit = Callable[[str, bool, Mapping[str, Any]], Awaitable[None]]
 
-__all__ = ["McpServerToolset"]
+__all__ = ["McpServerToolset", "start_seconds"]
 
 _MAX_ERROR_CHARS = 300
 """Characters of a server's own error message."""
 _MAX_NOTED_NAMES = 5
 """Names in one note for the user."""
+MIN_START_SECONDS = 30.0
+"""Seconds that a server has to start, at least: many are downloaded first."""
+
+
+def start_seconds(options: Mapping[str, Any]) -> float:
+    """Return the seconds that a server has to start."""
+    return max(MIN_START_SECONDS, float(options["timeout_seconds"]))
 
 
 @dataclass(kw_only=True)
@@ -72,7 +79,9 @@ class McpServerToolset(WrapperToolset[Any]):
 
     async def __aenter__(self) -> Self:
         try:
-            await self.wrapped.__aenter__()
+            # The client limits its first request, but not what comes before it.
+            async with asyncio.timeout(start_seconds(self.options) + 1):
+                await self.wrapped.__aenter__()
         except ToolFailedError:
             raise
         except Exception as error:  # an MCP client can fail in many ways

@@ -23,7 +23,7 @@ from prowess.errors import ConfigError
 from prowess.sandbox import NetworkRules, canonical_host
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import AsyncIterator, Iterable, Mapping
     from typing import Self
 
     from prowess.agent.policy import ToolContext
@@ -34,6 +34,8 @@ __all__ = ["GuardedTransport", "NetworkAccess", "network_rules", "parse_url", "u
 _MAX_URL_CHARS = 8000
 _MAX_ADDRESSES = 4
 """Addresses of one name that are tried."""
+MAX_MESSAGE_BYTES = 16 << 20
+"""Bytes of one response of an MCP server. Of a stream of events the client limits each event."""
 _FORBIDDEN_CHARS = re.compile(r"[\x00-\x20\x7f\\]")
 _HINT = "the user can allow it with `allow_private: true` for the tool"
 _SKILL_HINT = f"{_HINT} and `security.allow_private: true` in the role"
@@ -200,7 +202,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     Args:
         access: the allowed hosts.
-        only: a URL whose origin is the only one allowed.
+        only: a URL whose origin is the only one allowed. Its responses are bounded, and not compressed.
     """
 
     def __init__(self, access: NetworkAccess, *, only: httpx2.URL | None = None) -> None:
@@ -222,7 +224,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         failure: httpx2.TransportError = httpx2.ConnectError("no address")
         for address in (await self._access.addresses(url))[:_MAX_ADDRESSES]:
             try:
-                return await self._inner.handle_async_request(
+                response = await self._inner.handle_async_request(
                     httpx2.Request(
                         request.method,
                         url.copy_with(host=address),
@@ -233,8 +235,46 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
                 )
             except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
                 failure = error
+            else:
+                return response if self._only is None else _bounded(response)
         raise failure
 
     async def aclose(self) -> None:
         """Close the connections."""
+        await self._inner.aclose()
+
+
+def _bounded(response: httpx2.Response) -> httpx2.Response:
+    """Return a response of which only so much is read as an MCP client can need."""
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    is_plain = encoding in ("", "identity")
+    if not is_plain:
+        del response.headers["content-encoding"]
+    elif response.headers.get("content-type", "").partition(";")[0].strip().lower() == "text/event-stream":
+        return response
+    stream: Any = response.stream
+    response.stream = _BoundedStream(
+        stream, "" if is_plain else f"the response is encoded as {quoted(encoding)}, which was not requested"
+    )
+    return response
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    """The bytes of a response; after a limit an error, of the kind that ends a call and not the connection."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream, refusal: str) -> None:
+        self._inner, self._refusal = inner, refusal
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        if self._refusal:
+            raise httpx2.StreamError(self._refusal)
+        size = 0
+        async for chunk in self._inner:
+            size += len(chunk)
+            if size > MAX_MESSAGE_BYTES:
+                raise httpx2.StreamError(f"the response is larger than {MAX_MESSAGE_BYTES:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        """Close the connection."""
         await self._inner.aclose()

@@ -27,7 +27,7 @@ try:
     from pydantic_ai.mcp import MCPToolset
 
     from ._mcp_process import stdio_transport
-    from ._mcp_toolset import McpServerToolset
+    from ._mcp_toolset import McpServerToolset, start_seconds
 except ImportError as error:
     raise ImportError(missing_extra("pydantic-ai-slim[mcp]", "mcp", "this tool")) from error
 
@@ -46,9 +46,6 @@ if TYPE_CHECKING:
     Permit = Callable[[str, bool, Mapping[str, Any]], Awaitable[None]]
 
 __all__ = ["make_mcp_toolset"]
-
-_MIN_START_SECONDS = 30.0
-"""Seconds that a server has to start, at least: many are downloaded first."""
 
 
 def make_mcp_toolset(
@@ -85,7 +82,7 @@ def make_mcp_toolset(
         transport = _http_transport(options, context)
     timeout = options["timeout_seconds"]
     client: Any = Client(
-        transport, timeout=timeout, init_timeout=max(_MIN_START_SECONDS, timeout), log_handler=_ignore_log_message
+        transport, timeout=timeout, init_timeout=start_seconds(options), log_handler=_ignore_log_message
     )
     inner = MCPToolset[Any](client, tool_error_behavior="retry", max_retries=100)
     server = McpServerToolset(
@@ -135,7 +132,9 @@ def _http_transport(options: Mapping[str, Any], context: ToolContext) -> Any:
     }
 
     def client(**options: Any) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(**options, transport=GuardedTransport(access, only=url), trust_env=False)
+        made = httpx2.AsyncClient(**options, transport=GuardedTransport(access, only=url), trust_env=False)
+        made.headers["Accept-Encoding"] = "identity"
+        return made
 
     transport = SSETransport if options["transport"] == "sse" else StreamableHttpTransport
     return transport(str(url), headers=headers, httpx_client_factory=client)
