@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.file_names import plain_file_name
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import SkillValidationError
-from prowess.skill import MAX_DEPTH, parse_frontmatter
+from prowess.skill import parse_frontmatter
+
+from ._folders import list_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["reject_programs"]
 
 _CODE = "frontmatter-code"
-_MAX_FOLDERS = 10_000
+_SKILL_FILE = plain_file_name(SKILL_FILE)
 
 
 def reject_programs(source: str) -> None:
@@ -37,17 +40,8 @@ def reject_programs(source: str) -> None:
 
 
 def _skill_files(folder: str) -> Iterator[str]:
-    """Yield every SKILL.md in a folder, in any case. Links are not followed."""
-    pending = [(folder, 0)]
-    for listed, (inner, depth) in enumerate(pending):  # grows during the loop
-        if listed >= _MAX_FOLDERS:
-            return
-        try:
-            with os.scandir(inner) as entries:
-                for entry in entries:
-                    if entry.name.lower() == SKILL_FILE.lower():
-                        yield entry.path
-                    elif depth <= MAX_DEPTH and entry.is_dir(follow_symlinks=False):
-                        pending.append((entry.path, depth + 1))
-        except OSError:
-            continue
+    """Yield every SKILL.md in a folder, in any spelling."""
+    for _, entries in list_folders(folder):
+        for entry in entries:
+            if plain_file_name(entry.name) == _SKILL_FILE:
+                yield entry.path

@@ -1,4 +1,4 @@
-"""Recognize repositories inside a skill.
+"""Recognise repositories inside a skill.
 
 A client that runs git inside a skill with a repository of its own runs the hooks, filters and other commands that the
 configuration of this repository names.
@@ -11,16 +11,12 @@ import re
 
 from prowess._internal.file_names import is_bare_repository, plain_file_name, windows_file_names
 from prowess._internal.text import PATH_LIMIT, quoted
-from prowess.skill import MAX_DEPTH
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from ._folders import list_folders
 
 __all__ = ["REPOSITORY_HINT", "is_repository_name", "find_repository", "repository_problem"]
 
 REPOSITORY_HINT = "remove it, or copy the skill without it: a client would run its hooks"
-_MAX_FOLDERS = 10_000
 _REPOSITORY_NAMES = frozenset((".git", ".hg", ".sl"))
 """The folders of git, Mercurial and Sapling, which all run commands that are configured in them."""
 _is_short_name = re.compile(r"(git|hg|sl)~[0-9]+").fullmatch
@@ -43,29 +39,14 @@ def repository_problem(path: str) -> str:
 
 
 def find_repository(folder: str) -> str | None:
-    """Return the path of a repository inside a skill folder, or `None`. Links are not followed.
+    """Return the path of a repository inside a skill folder, or `None`.
 
     The path is relative to the folder, and empty if the folder itself is a bare repository.
     """
-    return next(_repositories(folder), None)
-
-
-def _repositories(folder: str) -> Iterator[str]:
-    pending, listed = [""], 0
-    while pending and listed < _MAX_FOLDERS:
-        inner = pending.pop()
-        listed += 1
-        names: list[str] = []
-        try:
-            with os.scandir(os.path.join(folder, inner)) as entries:
-                for entry in entries:
-                    path = os.path.join(inner, entry.name)
-                    names.append(entry.name)
-                    if is_repository_name(entry.name):
-                        yield path
-                    elif inner.count(os.sep) < MAX_DEPTH and entry.is_dir(follow_symlinks=False):
-                        pending.append(path)
-        except OSError:
-            continue
+    for path, entries in list_folders(folder):
+        names = [entry.name for entry in entries]
+        if name := next(filter(is_repository_name, names), None):
+            return os.path.join(path, name)
         if is_bare_repository(names):
-            yield inner
+            return path
+    return None
