@@ -1,7 +1,7 @@
 """Run blocking calls in threads that nothing waits for.
 
 `asyncio.to_thread` would keep Ctrl-C, and a run that has reached its time limit, waiting for as long as a tool takes.
-Here the thread of a cancelled call ends with the process.
+Here nothing waits for a cancelled call: its command is stopped, it starts no other one, and its thread ends later.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import threading
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from prowess.sandbox import CommandScope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +30,7 @@ async def run_in_thread(call: Callable[..., T], **arguments: Any) -> T:
     """Run a call in a new thread and return its result, or raise its exception."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
+    scope = CommandScope()
 
     def set_result(result: T) -> None:
         if not done.done():
@@ -39,7 +42,8 @@ async def run_in_thread(call: Callable[..., T], **arguments: Any) -> T:
 
     def work() -> None:
         try:
-            result = call(**arguments)
+            with scope:
+                result = call(**arguments)
         except StopIteration:  # a future does not accept it
             finish = functools.partial(set_exception, RuntimeError("the call raised StopIteration"))
         except BaseException as error:  # noqa: BLE001 - it is raised where the call is awaited
@@ -54,7 +58,11 @@ async def run_in_thread(call: Callable[..., T], **arguments: Any) -> T:
     thread = threading.Thread(target=run, args=(work,), name="prowess-call", daemon=True)
     _RUNNING_THREADS.add(thread)
     thread.start()
-    return await done
+    try:
+        return await done
+    except asyncio.CancelledError:
+        scope.stop()
+        raise
 
 
 def wait_for_threads(seconds: float = 2.0) -> None:

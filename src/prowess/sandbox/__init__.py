@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ._run import SYSTEM_PATH as SYSTEM_PATH, Result as Result, run as run
     from ._runtime import make_temp_folder as make_temp_folder, remove_runtime_folder as remove_runtime_folder
     from ._server import server_command as server_command
-    from ._supervisors import stop as stop
+    from ._supervisors import CommandScope as CommandScope, stop as stop
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
@@ -25,6 +25,6 @@ else:  # otherwise every misspelt name would have a type
             "_run": ("Result", "SYSTEM_PATH", "run"),
             "_runtime": ("make_temp_folder", "remove_runtime_folder"),
             "_server": ("server_command",),
-            "_supervisors": ("stop",),
+            "_supervisors": ("CommandScope", "stop"),
         },
     )

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
+from _thread import allocate_lock
 from contextlib import suppress
+from contextvars import ContextVar
 from time import monotonic, sleep
 
 from prowess._internal.files import package_folder
@@ -24,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._messages import Reply, Request
 
-__all__ = ["run_supervised", "stop"]
+__all__ = ["CommandScope", "run_supervised", "stop"]
 
 _MAX_IDLE = 8
 """Supervisors that wait for the next command at most."""
@@ -47,12 +49,17 @@ def run_supervised(request: Request, marker: bytes) -> Reply:
     Raises:
         SandboxError: a supervisor cannot be started or was killed, or `stop` was called.
     """
+    scope = _SCOPE.get() or CommandScope()
+    scope.require_running()
     supervisor = _send(request, marker)
     try:
+        scope.attach(supervisor)
         reply = supervisor.receive(request["timeout"] + _HANG_TIMEOUT)
     except BaseException:
+        scope.attach(None)
         supervisor.end(marker)
         raise
+    scope.attach(None)
     if reply is None:
         supervisor.end(marker)
         raise SandboxError("the command was stopped, with everything it had started", hint="run it again")
@@ -61,6 +68,47 @@ def run_supervised(request: Request, marker: bytes) -> Reply:
     else:
         _IDLE.append(supervisor)
     return reply
+
+
+class CommandScope:
+    """The commands that a block of code runs, one after another, so that another thread can stop them."""
+
+    def __init__(self) -> None:
+        self._lock = allocate_lock()
+        self._supervisor: _Supervisor | None = None
+        self._is_stopped = False
+
+    def __enter__(self) -> None:
+        self._token = _SCOPE.set(self)
+
+    def __exit__(self, *_: object) -> None:
+        _SCOPE.reset(self._token)
+
+    def stop(self) -> None:
+        """End the command that is running, and start no other one: the block gets a `SandboxError`."""
+        with self._lock:
+            self._is_stopped = True
+            if self._supervisor is not None:
+                self._supervisor.stop()
+
+    def require_running(self) -> None:
+        """Check that the block was not stopped.
+
+        Raises:
+            SandboxError: it was.
+        """
+        if self._is_stopped:
+            raise SandboxError("the command was not started, because what it was for has ended")
+
+    def attach(self, supervisor: _Supervisor | None) -> None:
+        """Say which supervisor runs a command of the block now."""
+        with self._lock:
+            self._supervisor = supervisor
+            if self._is_stopped and supervisor is not None:
+                supervisor.stop()
+
+
+_SCOPE: ContextVar[CommandScope | None] = ContextVar("command scope", default=None)
 
 
 def _send(request: Request, marker: bytes) -> _Supervisor:
