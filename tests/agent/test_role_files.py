@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -120,6 +121,23 @@ def test_the_folder_of_temporary_files_is_read_only_for_commands(folder: Path, m
     result = tool(folder, "run_shell", SHELL)(command="touch x")
     assert "the folder was read-only for this command: Prowess keeps temporary files there" in result
     assert not (folder / "x").exists()
+
+
+@pytest.mark.slow
+def test_links_on_the_way_are_protected(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link that is replaced would lead to another record; what it leads to is protected as well."""
+    (folder / "real/conf").mkdir(parents=True)
+    (folder / "middle").symlink_to("real")
+    (folder / "state").symlink_to("middle")
+    monkeypatch.setenv("PROWESS_CONFIG_DIR", str(folder / "state/conf"))
+    with pytest.raises(RefusedError, match="belongs to Prowess"):
+        tool(folder, "write_file")(path="real/conf/trust.json", content="{}")
+    require_sandbox()
+    run = tool(folder, "run_shell", SHELL)
+    run(command="sh -c 'mkdir -p o/conf; echo x > o/conf/trust.json; rm state; ln -s o state; ln -sfn o middle'")
+    assert os.readlink(folder / "state") == "middle"
+    assert os.readlink(folder / "middle") == "real"
+    assert not (folder / "state/conf/trust.json").exists()
 
 
 # ── what the role runs ────────────────────────────────────────────────────────────────────────────────────────────────

@@ -304,3 +304,17 @@ def test_failed_cases_run_first_next_time(project: Path) -> None:
     done = run(project, "-p", "cacheprovider", "--lf")
     assert "1 failed" in done.stdout
     assert "passed" not in done.stdout
+
+
+@pytest.mark.parametrize("words", ["--skill-sandbox=none", "--skill-sandbox none"])
+def test_settings_of_a_project_do_not_switch_the_sandbox_off(words: str, project: Path) -> None:
+    """Only who starts pytest does."""
+    write_suite(project / "skills/pdf", {"x": f"touch {project}/ran"})
+    (project / "pytest.ini").write_text(f"[pytest]\naddopts = -p prowess {words}\n")
+    done = run(project, on=())
+    assert done.returncode == 4
+    assert "settings of a project cannot switch the sandbox off" in done.stderr
+    assert not (project / "ran").exists()
+    assert run(project, on=(), PYTEST_ADDOPTS="--skill-sandbox=none").returncode == 0
+    assert run(project, "--skill-sandbox", "none", on=()).returncode == 0
+    assert (project / "ran").exists()

@@ -6,7 +6,7 @@ import os
 import sys
 from functools import partial
 
-from prowess._internal.files import skill_digest
+from prowess._internal.files import real_path, skill_digest
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.catalog import State
@@ -159,7 +159,7 @@ def _summarize(trust: Trust, entry: Entry) -> _TrustSummary:
         integrity = read_integrity(folder)
         # What is shown is read from a copy of the bytes that are trusted: the skill may change and change back.
         with sealed_copy(folder, partial(_check_unchanged, integrity.digest), compiled=True) as copy:
-            file = os.path.join(copy.folder, os.path.basename(entry.path))
+            file = real_path(os.path.join(copy.folder, os.path.basename(entry.path)))
             summary = _summary(entry, file, copy.folder)
     except SkillError as error:
         raise SkillError(f"cannot trust {quoted(entry.name)}: {error}", hint=error.hint) from None

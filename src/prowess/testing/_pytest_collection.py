@@ -71,8 +71,9 @@ def check_arguments(config: pytest.Config) -> None:
     """Refuse arguments for which pytest would import a file of a skill, or which select nothing.
 
     Raises:
-        UsageError: an argument is a file or module of a skill, and not a case.
+        UsageError: an argument is a file or module of a skill, and not a case; or settings switch the sandbox off.
     """
+    _check_sandbox(config)
     folders = config.stash[_FOLDERS]
     for argument in config.args:
         name = argument.split("::")[0].partition("[")[0]
@@ -88,6 +89,22 @@ def check_arguments(config: pytest.Config) -> None:
                 f"{quoted(name, PATH_LIMIT)} belongs to the skill {neutral(skill)}; of a skill, pytest collects "
                 f"only `tests/cases/*.yaml`, and imports nothing; use `prowess test {neutral(skill)}`"
             )
+
+
+def _check_sandbox(config: pytest.Config) -> None:
+    """Refuse `--skill-sandbox=none` that nobody typed: no file of a project decides that.
+
+    Raises:
+        UsageError: it comes from `addopts`, or from a plugin of the project.
+    """
+    if config.getoption("skill_sandbox") != "none" or hasattr(config, "workerinput"):
+        return
+    typed = (*config.invocation_params.args, *os.environ.get("PYTEST_ADDOPTS", "").split())
+    if not any(str(word).startswith("--skill-sandbox") for word in typed):
+        raise pytest.UsageError(
+            "`--skill-sandbox=none` must be typed: settings of a project cannot switch the sandbox off; "
+            "type it, or set it in PYTEST_ADDOPTS"
+        )
 
 
 def _skill_of_module(name: str, folders: SkillFolders) -> str | None:

@@ -18,7 +18,7 @@ from prowess.agent.protected import folder_kinds, name_kind
 from prowess.skill import MAX_BYTES, FindingCollector, read_yaml_mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from prowess.agent.policy import ToolContext
 
@@ -26,6 +26,7 @@ __all__ = ["Protection", "protected_error"]
 
 _MARKERS = ("SKILL.md", "Skill.md", "skill.md", "pyvenv.cfg", "HEAD", "commondir", "objects", "refs")
 """Names that decide what a folder is."""
+_MAX_LINKS = 40
 
 
 class Protection(Frozen):
@@ -158,11 +159,30 @@ def _patterns(context: ToolContext) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Return one pattern for each kind of protected paths that the role does not allow."""
     alternatives: dict[str, list[str]] = {}
     for path in context.protected_paths:
-        if path.kind not in context.policy.allow_writes:
-            tail = "[^/]*".join(map(re.escape, _fold(path.name).split("*")))
-            alternatives.setdefault(path.kind, []).append(re.escape(_fold(real_path(path.folder))) + "/" + tail)
-    # Its own kind counts even if the role allows another one of the same path.
+        if path.kind in context.policy.allow_writes:
+            continue
+        # The path itself, links on the way to it, and what it leads to.
+        names = [*_links_on_the_way(path.folder), os.path.join(real_path(path.folder), path.name)]
+        if "*" not in path.name:
+            names += [*_links_on_the_way(os.path.join(path.folder, path.name)), real_path(names[-1])]
+        tails = ("[^/]*".join(map(re.escape, _fold(name).split("*"))) for name in dict.fromkeys(names))
+        alternatives.setdefault(path.kind, []).extend(tails)
     return tuple((kind, re.compile("|".join(items))) for kind, items in sorted(alternatives.items()))
+
+
+def _links_on_the_way(path: str) -> Iterator[str]:
+    """Yield the links among the parts of a path, each with the real path of the folder that it is in."""
+    for _ in range(_MAX_LINKS):
+        above, inner = "/", [part for part in path.split("/") if part]
+        for number, part in enumerate(inner):
+            here = os.path.join(above, part)
+            if os.path.islink(here):
+                yield here
+                path = os.path.normpath(os.path.join(above, os.readlink(here), *inner[number + 1 :]))
+                break
+            above = here
+        else:
+            return
 
 
 def _fold(path: str) -> str:
