@@ -92,7 +92,7 @@ def check_arguments(config: pytest.Config) -> None:
 
 
 def _check_sandbox(config: pytest.Config) -> None:
-    """Refuse `--skill-sandbox=none` that nobody typed: no file of a project decides that.
+    """Refuse `--skill-sandbox=none` that was not typed: no file of a project decides that.
 
     Raises:
         UsageError: it comes from `addopts`, or from a plugin of the project.
