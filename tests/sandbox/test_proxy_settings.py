@@ -28,6 +28,7 @@ def test_the_loopback_is_the_own_one_unless_the_rules_open_it(rules: NetworkRule
         "HTTPS_PROXY": proxy,
         "NO_PROXY": own,
         "no_proxy": own,
+        "NODE_USE_ENV_PROXY": "1",
     }
 
 

@@ -29,4 +29,5 @@ def proxy_variables(rules: NetworkRules, backend: str) -> dict[str, str]:
         return {}
     port = str(BWRAP_PORT) if backend == "bwrap" else PORT_PLACEHOLDER
     own = ",".join(host for host in _LOOPBACK_HOSTS if rules.refusal(host, 80) is not None)
-    return {**dict.fromkeys(PROXY_VARIABLES, f"http://127.0.0.1:{port}"), "NO_PROXY": own, "no_proxy": own}
+    proxy = dict.fromkeys(PROXY_VARIABLES, f"http://127.0.0.1:{port}")
+    return proxy | {"NO_PROXY": own, "no_proxy": own, "NODE_USE_ENV_PROXY": "1"}  # for Node.js

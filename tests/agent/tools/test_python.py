@@ -35,6 +35,22 @@ def test_code_runs_in_this_python(tmp_path: Path) -> None:
     assert tool.call(code="raise SystemExit(4)") == "exit code 4\nno output"
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="Seatbelt has no list of Unix sockets")
+def test_code_that_sees_no_folder_can_use_every_way_to_start_processes(tmp_path: Path) -> None:
+    """Some of them make Unix sockets. In a folder of the user there could be others."""
+    code = """
+import multiprocessing, socket
+if __name__ == "__main__":
+    with multiprocessing.get_context("forkserver").Pool(1) as pool: print(pool.map(abs, [-1]))
+    with multiprocessing.Manager() as manager: print(dict(manager.dict(a=1)))
+"""
+    tool = python(tmp_path, around={"sandbox": require_sandbox()})
+    assert tool.call(code=code) == "exit code 0\nstdout:\n[1]\n{'a': 1}"
+    in_folder = python(tmp_path, working_dir=".", around={"sandbox": require_sandbox()})
+    assert "Address family not supported" in in_folder.call(code="import socket; socket.socket(socket.AF_UNIX)")
+
+
 def test_code_runs_in_the_sandbox(tmp_path: Path) -> None:
     """It can read its folder and write to its home; it has network access only if allowed."""
     (tmp_path / "secret").write_text("the user's secret")

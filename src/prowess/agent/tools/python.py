@@ -53,6 +53,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
                 max_output_bytes=options["max_output_bytes"],
                 network=network,
                 unix_sockets=True,
+                sees_copies_only=folder is None,
                 scratch=scratch,
             )
         return describe_result(done, timeout)
