@@ -76,7 +76,7 @@ def test_no_way_leads_beyond_the_limit(counting: str, way: str, bwrap: str, tmp_
 @pytest.mark.slow
 @pytest.mark.parametrize("way", [way for way in WAYS if "home" in way])
 def test_a_scratch_folder_of_the_caller_counts(counting: str, way: str, sandbox: str, tmp_path: Path) -> None:
-    """It is on a disk, so it is looked at now and then."""
+    """It is on a disk, so it is measured several times a second."""
     (tmp_path / "scratch").mkdir()
     done = spend(WAYS[way], tmp_path, pause=0.01, sandbox=sandbox, scratch=tmp_path / "scratch")
     assert (done.stdout, done.out_of_memory) == (b"", True), done

@@ -1,8 +1,8 @@
 """Bound the memory of one command and of everything that comes from it.
 
 With a control group the system counts: data, shared memory and files in memory, together. Without one this process
-adds up the data of all processes and what is in the sandbox's own file systems, now and then, and kills the command
-beyond the limit. A scratch folder of the caller, which is on a disk, is added up in both cases.
+adds up the data of all processes and what is in the sandbox's own file systems, several times a second, and kills the
+command beyond the limit. A scratch folder of the caller, which is on a disk, is added up in both cases.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["LikelyVictim", "MemoryGuard", "prepare_to_read"]
 
 _INTERVAL, _MAX_INTERVAL = 0.1, 1.0
-"""Seconds between two looks: more than the first if a look takes more than a twentieth of it."""
+"""Seconds between two measurements: more than the first if one takes more than a twentieth of it."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _ENTRY_BYTES = 1024
 """What each file counts at least, also an empty one."""
@@ -78,17 +78,17 @@ class MemoryGuard:
             _kills_before[self._group["memory"]] = kills
         return self._exceeded
 
-    # ── looking ──────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── measuring ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def check(self) -> float:
-        """If it is time to look, kill the command if it uses more than its limit; return the seconds until then."""
+        """If it is time to measure, kill the command if it uses more than its limit; return the seconds until then."""
         if monotonic() >= self._due:
             start = process_time()
-            self._look()
+            self._measure()
             self._due = monotonic() + min(_MAX_INTERVAL, max(_INTERVAL, 20 * (process_time() - start)))
         return self._due - monotonic()
 
-    def _look(self) -> None:
+    def _measure(self) -> None:
         limit = self._limits["memory"]
         pids = list(_descendants())
         # Pages that several processes share since a fork are counted several times; counting them well takes longer.
