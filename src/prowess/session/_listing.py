@@ -103,7 +103,7 @@ def _find_limit(budget: float | None, unit: str, window: int | None) -> tuple[in
         ConfigError: the budget or the window is invalid.
     """
     if window is not None and window < 1:
-        raise ConfigError("a context window must be 1 token or more")
+        raise ConfigError("a context window must be 1 token or more", hint="leave out `window` if it is unknown")
     if budget is None:
         return (DEFAULT_TOKENS if window is None else window // _WINDOW_SHARE), "tokens"
     if budget == math.inf:
@@ -111,5 +111,5 @@ def _find_limit(budget: float | None, unit: str, window: int | None) -> tuple[in
     if not isinstance(budget, int):
         raise ConfigError("a budget must be a whole number", hint="use `math.inf` for no limit")
     if budget < 0:
-        raise ConfigError("a budget cannot be negative")
+        raise ConfigError("a budget cannot be negative", hint="use `math.inf` for no limit")
     return budget, unit

@@ -77,7 +77,7 @@ class GitFolders(Frozen):
             ToolFailedError: there is too much to check.
         """
         if os.path.lexists(f"{self.common}/reftable"):
-            raise RefusedError("the repository stores its references as a reftable, which this tool cannot check")
+            raise _refusal("the repository stores its references as a reftable, which this tool cannot check")
         checker = _Checker()
         for folder in self.paths:
             checker.check_folder(folder, _CHECKED_FILES, _CHECKED_FOLDERS)
@@ -87,7 +87,7 @@ class GitFolders(Frozen):
             message = "the repository has its objects in another one (`objects/info/alternates`)"
             raise RefusedError(f"{message}, which is not read; ask the user to run `git repack -a -d`")
         if os.path.islink(f"{self.tree}/.gitmodules"):
-            raise RefusedError("`.gitmodules` is a link, and links are not followed")
+            raise _refusal("`.gitmodules` is a link, and links are not followed")
 
     def refuse_operation_in_progress(self) -> None:
         """Refuse a commit that would end a merge or a rebase of the user's.
@@ -107,7 +107,7 @@ class GitFolders(Frozen):
         """
         settings = parse_settings(read_small_file(self.common, "config"))
         if settings.get("extensions.refstorage", "files").lower() != "files":
-            raise RefusedError("the repository stores its references in a way that this tool cannot check")
+            raise _refusal("the repository stores its references in a way that this tool cannot check")
         used = {
             name: settings[name].lower()
             for name, accepted in _PLAIN_VALUES.items()
@@ -161,7 +161,9 @@ class GitFolders(Frozen):
             for name, target in links.items():
                 os.symlink(target, f"{folder}/{name}")
         except OSError as error:
-            raise ToolFailedError(f"cannot prepare a folder for git: {describe_os_error(error)}") from None
+            raise ToolFailedError(
+                f"cannot prepare a folder for git: {describe_os_error(error)}; go on without git"
+            ) from None
 
     def make_log_folders(self) -> None:
         """Make the folders in which git records changes of references, which a new repository lacks."""
@@ -184,7 +186,9 @@ class GitFolders(Frozen):
                     write_all(fd, head)
                 os.rename("HEAD.lock", "HEAD", src_dir_fd=own_fd, dst_dir_fd=own_fd)
         except OSError as error:
-            raise ToolFailedError(f"cannot write the repository's `HEAD`: {describe_os_error(error)}") from None
+            raise ToolFailedError(
+                f"cannot write the repository's `HEAD`: {describe_os_error(error)}; go on without git"
+            ) from None
 
 
 def locate(folder: str, resolve_allowed: Callable[[str], str]) -> GitFolders:
@@ -207,10 +211,10 @@ def locate(folder: str, resolve_allowed: Callable[[str], str]) -> GitFolders:
     resolve_allowed(tree)
     own = f"{tree}/.git"
     if os.path.islink(own):
-        raise RefusedError("the repository's `.git` is a link, and links are not followed")
+        raise _refusal("the repository's `.git` is a link, and links are not followed")
     if os.path.isdir(own):
         if os.path.lexists(f"{own}/commondir"):
-            raise RefusedError("the repository's `.git` names another repository (`commondir`), which is not used")
+            raise _refusal("the repository's `.git` names another repository (`commondir`), which is not used")
         return GitFolders(tree=tree, own=own, common=own)
     # In another working tree, or a submodule, a file names git's folder.
     own = resolve_allowed(os.path.join(tree, _first_line(tree, ".git").removeprefix("gitdir:").strip()))
@@ -218,7 +222,7 @@ def locate(folder: str, resolve_allowed: Callable[[str], str]) -> GitFolders:
         return GitFolders(tree=tree, own=own, common=own)
     common = resolve_allowed(os.path.join(own, _first_line(own, "commondir")))
     if os.path.dirname(own) != f"{common}/worktrees" or os.path.lexists(f"{common}/commondir"):
-        raise RefusedError("the repository's `commondir` does not name the repository that contains it")
+        raise _refusal("the repository's `commondir` does not name the repository that contains it")
     return GitFolders(tree=tree, own=own, common=common)
 
 
@@ -232,7 +236,7 @@ def _first_line(folder: str, name: str) -> str:
     with open_folder("/", folder.strip("/").split("/")) as fd, open_regular_file(fd, name, name) as (file_fd, _):
         line = os.fsdecode(os.read(file_fd, 4096)).split("\n", 1)[0].strip()
     if "\0" in line:
-        raise RefusedError("the repository names a folder with a NUL character")
+        raise _refusal("the repository names a folder with a NUL character")
     return line
 
 
@@ -299,9 +303,15 @@ class _Checker:
                 for folder in inner:
                     self._check_all(fd, folder, f"{path}/{folder}", depth + 1)
         except OSError as error:
-            raise ToolFailedError(f"cannot check the repository's `{path}`: {describe_os_error(error)}") from None
+            raise ToolFailedError(
+                f"cannot check the repository's `{path}`: {describe_os_error(error)}; go on without git"
+            ) from None
 
 
 def _wrong_type(path: str, mode: int) -> RefusedError:
     file = quoted(path, PATH_LIMIT)
-    return RefusedError(f"{file} in the repository's `.git` is {describe_file_type(mode)}, which is not used")
+    return _refusal(f"{file} in the repository's `.git` is {describe_file_type(mode)}, which is not used")
+
+
+def _refusal(reason: str) -> RefusedError:
+    return RefusedError(f"{reason}; go on without git")
