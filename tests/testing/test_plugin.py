@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,13 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
     place.mkdir()
     monkeypatch.setenv("TMPDIR", str(place))
     return pytester.path
+
+
+LOADED_BY_ENTRY_POINT = """
+import sys, pytest
+from prowess.testing import plugin
+sys.exit(pytest.main(sys.argv[1:], plugins=[plugin]))
+"""
 
 
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
@@ -222,6 +230,23 @@ def test_without_a_sandbox_cases_are_errors(
     assert not (project / "ran").exists()
     assert outcomes(run(pytester)) == {"passed": 1}
     assert run(pytester, "--skill-sandbox", "bwarp").ret == 4
+
+
+@pytest.mark.slow
+def test_a_project_with_cases_learns_how_to_switch_the_plugin_on(project: Path, pytester: pytest.Pytester) -> None:
+    """Otherwise nothing would say why no case runs."""
+    write_suite(project / ".agents/skills/pdf", {"a": "true"})
+    (project / "test_own.py").write_text("def test_own(): pass")
+    command = (sys.executable, "-c", LOADED_BY_ENTRY_POINT, "-p", "no:cacheprovider")
+    advice = "*`prowess_skills = true`*`-p prowess`"
+    result = pytester.run(*command)
+    result.stdout.fnmatch_lines(["prowess: the tests of skills are switched off; " + advice])
+    result = pytester.run(*command, "--skill-sandbox", "none")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*`--skill-sandbox` has no effect*" + advice])
+    assert "switched off" not in run(pytester).stdout.str()
+    shutil.rmtree(project / ".agents")
+    assert "prowess:" not in pytester.run(*command).stdout.str()
 
 
 @pytest.mark.slow

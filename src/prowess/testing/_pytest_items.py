@@ -50,7 +50,7 @@ def _suite_run(config: pytest.Config, folder: str) -> SuiteRun:
 
     runs = config.stash.setdefault(_SUITE_RUNS, {})
     if folder not in runs:
-        runs[folder] = SuiteRun(load_suite(folder), config.getoption("skill_sandbox"))
+        runs[folder] = SuiteRun(load_suite(folder), config.getoption("skill_sandbox") or "auto")
     run: SuiteRun = runs[folder]
     return run
 

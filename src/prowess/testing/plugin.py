@@ -1,7 +1,7 @@
 """Let pytest run the cases of skills, if a project switches that on: `-p prowess`, or `prowess_skills = true`.
 
 pytest loads this plugin in every project if Prowess is installed. So until it is switched on, it only adds its option
-and its setting, and imports nothing.
+and its setting, and says in the header how to run cases that it sees; it imports nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +18,11 @@ __all__: list[str] = []
 
 _NAMES = frozenset(("prowess", "prowess.testing.plugin"))
 _COLLECTION = "prowess.testing._pytest_collection"
+_SKILLS_FOLDERS = (".agents/skills", ".claude/skills", "skills")
+"""Where a project usually has its skills."""
+_MAX_FOLDERS = 1000
+"""Folders of skills that are looked at for the header."""
+_ADVICE = "add `prowess_skills = true` to the settings of pytest, or use `-p prowess`"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,9 +31,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--skill-sandbox",
         metavar="KIND",
-        default="auto",
+        default=None,
         choices=("auto", "bwrap", "seatbelt", "none"),
-        help="the sandbox for the tests of skills: auto, bwrap, seatbelt or none (default: %(default)s)",
+        help="the sandbox for the tests of skills: auto, bwrap, seatbelt or none (default: auto)",
     )
     parser.addini("prowess_skills", "run the cases in tests/cases of skills", type="bool", default=False)
 
@@ -41,12 +46,25 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Start later if this plugin was loaded later, and check the arguments."""
+    """Start later if this plugin was loaded later, and check the arguments.
+
+    Raises:
+        UsageError: an argument is a file or module of a skill, or the option has no effect.
+    """
     _start_if_switched_on(config)
     if config.pluginmanager.has_plugin(_COLLECTION):
         from ._pytest_collection import check_arguments
 
         check_arguments(config)
+    elif config.getoption("skill_sandbox") is not None:
+        raise pytest.UsageError(f"`--skill-sandbox` has no effect: tests of skills are switched off; {_ADVICE}")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say how to run the cases of skills if there are some, and they are switched off."""
+    if config.pluginmanager.has_plugin(_COLLECTION) or not _has_cases(config):
+        return None
+    return f"prowess: the tests of skills are switched off; {_ADVICE}"
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -71,3 +89,15 @@ def _is_switched_on(config: pytest.Config) -> bool:
     named = {name.strip() for name in config.known_args_namespace.plugins or ()}
     named.update(name.strip() for name in os.environ.get("PYTEST_PLUGINS", "").split(","))
     return not _NAMES.isdisjoint(named) or bool(config.getini("prowess_skills"))
+
+
+def _has_cases(config: pytest.Config) -> bool:
+    """Return whether an argument or one of the usual folders is a skill with cases."""
+    folders = [os.path.join(config.invocation_params.dir, argument.split("::")[0]) for argument in config.args]
+    for name in _SKILLS_FOLDERS:
+        try:
+            with os.scandir(config.rootpath / name) as entries:
+                folders += [entry.path for entry, _ in zip(entries, range(_MAX_FOLDERS), strict=False)]
+        except OSError:
+            continue
+    return any(os.path.isdir(f"{path}/tests/cases") and os.path.isfile(f"{path}/SKILL.md") for path in folders)
