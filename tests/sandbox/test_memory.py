@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from prowess._internal.fs import remove_tree
 from prowess.sandbox import Limits, _control_groups as control_groups, _supervisors as supervisors, stop
 from support.commands import run_python, run_shell
 
@@ -45,6 +46,22 @@ WAYS = {
     "    time.sleep(2); os._exit(0)\nfor _ in range(12): assert os.wait()[1] == 0",
 }
 
+WRITE = "[os.write(fd, bytes(MIB)) for _ in range(20)]"
+HIDDEN = {
+    "in deep folders": "for _ in range(1500): os.mkdir('d'); os.chdir('d')\n"
+    "fd = os.open('f', 66); " + WRITE.replace("20", "100"),
+    "in folders that cannot be read": "for n in range(12):\n  os.mkdir(str(n))\n"
+    "  fd = os.open(f'{n}/f', 66); os.chmod(str(n), 0); " + WRITE,
+    "on the way between two sockets": "import socket; a, b = socket.socketpair()\nfor n in range(12):\n"
+    "  fd = os.open('f', 66); os.unlink('f'); socket.send_fds(a, [b'x'], [fd]); " + WRITE + "; os.close(fd)",
+    "removed, and only in a mapping": "libc = ctypes.CDLL(None)\n"
+    "libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]\n"
+    "for n in range(12):\n  fd = os.open('f', 66); os.ftruncate(fd, 20 * MIB); "
+    "libc.mmap(None, 20 * MIB, 3, 1, fd, 0); " + WRITE + "; os.close(fd); os.unlink('f')",
+    "removed, and open in a process that hides its files": "ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)\n"
+    "for n in range(12):\n  fd = os.open('f', 66); os.unlink('f'); " + WRITE,
+}
+
 
 @pytest.fixture(params=["with a group", "without a group"])
 def counting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
@@ -79,6 +96,38 @@ def test_a_scratch_folder_of_the_caller_counts(counting: str, way: str, sandbox:
     """It is on a disk, so it is measured several times a second."""
     (tmp_path / "scratch").mkdir()
     done = spend(WAYS[way], tmp_path, pause=0.01, sandbox=sandbox, scratch=tmp_path / "scratch")
+    assert (done.stdout, done.out_of_memory) == (b"", True), done
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Iterator[Path]:
+    """Make a folder that is removed after the test, however deep it became: pytest's own removal fails."""
+    (tmp_path / "scratch").mkdir()
+    yield tmp_path / "scratch"
+    remove_tree(str(tmp_path / "scratch"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", HIDDEN)
+def test_no_file_of_a_scratch_folder_is_hidden(way: str, sandbox: str, scratch: Path, tmp_path: Path) -> None:
+    """Neither from root nor from a user who cannot look into it."""
+    code = f"os.chdir(os.environ['HOME'])\n{HIDDEN[way]}\ntime.sleep(2)"
+    done = spend(code, tmp_path, sandbox=sandbox, scratch=scratch)
+    assert (done.stdout, done.out_of_memory) == (b"", True), done
+
+
+@pytest.mark.slow
+def test_a_folder_that_cannot_be_read_is_no_offence(sandbox: str, tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    code = "os.chdir(os.environ['HOME']); os.mkdir('d', 0); time.sleep(0.5)"
+    assert spend(code, tmp_path, sandbox=sandbox, scratch=tmp_path / "scratch").stdout == b"done\n"
+
+
+@pytest.mark.slow
+def test_empty_files_count(counting: str, bwrap: str, tmp_path: Path) -> None:
+    """Each takes memory of the kernel; 200,000 are more than 64 MiB."""
+    code = "for n in range(200_000): os.mknod(f'/dev/shm/{n}')\ntime.sleep(2)"
+    done = spend(code, tmp_path, sandbox=bwrap)
     assert (done.stdout, done.out_of_memory) == (b"", True), done
 
 

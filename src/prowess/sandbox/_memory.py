@@ -7,6 +7,7 @@ command beyond the limit. A scratch folder of the caller, which is on a disk, is
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -29,6 +30,8 @@ _INTERVAL, _MAX_INTERVAL = 0.1, 1.0
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _ENTRY_BYTES = 1024
 """What each file counts at least, also an empty one."""
+_MAX_PATH = 1500
+"""Characters of a path below a scratch folder. With 4,096 from the root the system refuses it, and files are hidden."""
 _EXTRA_PROCESSES = 3
 """In a group, besides those of a command: the supervisor and two of bwrap."""
 _PROXY_THREADS = 150
@@ -53,6 +56,7 @@ class MemoryGuard:
         self._tmpfs, self._scratch = request["tmpfs"], os.fsdecode(request["scratch"])
         self._extra = _EXTRA_PROCESSES + (_PROXY_THREADS if request["network"] is not None else 0)
         self._exceeded = False
+        self._free = _free_bytes(self._scratch) if self._scratch else 0
         has_work = "memory" in self._limits and (self._scratch or self._group is None)
         self._due = monotonic() + _INTERVAL if has_work else float("inf")
 
@@ -96,10 +100,17 @@ class MemoryGuard:
             sum(map(_data_bytes, pids)) + self._tmpfs_bytes(pids) > limit
             and sum(map(_own_share_bytes, pids)) + self._tmpfs_bytes(pids) > limit
         )
-        if over or (self._scratch and _folder_bytes(self._scratch, pids, limit) > limit):
+        if over or (self._scratch and self._scratch_bytes(pids, limit) > limit):
             self._exceeded = True
             for pid in reversed(pids):  # of bwrap the first ones, which end by themselves, come last
                 kill(pid)
+
+    def _scratch_bytes(self, pids: Iterable[int], limit: int) -> int:
+        """Return what is in the scratch folder; if a part of it is hidden, at least what the disk lost since then."""
+        used, is_all = _folder_bytes(self._scratch, limit)
+        removed, are_all = _removed_bytes(pids)
+        used += removed
+        return used if is_all and are_all else max(used, self._free - _free_bytes(self._scratch))
 
     def _tmpfs_bytes(self, pids: Iterable[int]) -> int:
         """Return what is in the sandbox's own file systems, as one of its processes sees them."""
@@ -112,6 +123,7 @@ class MemoryGuard:
                         break  # bwrap itself, which is outside
                     status = os.statvfs(inside)
                     used += (status.f_blocks - status.f_bfree) * status.f_frsize
+                    used += (status.f_files - status.f_ffree) * _ENTRY_BYTES
                 else:
                     return used
         return 0
@@ -221,26 +233,53 @@ def _device(path: bytes) -> int:
         return -1
 
 
-def _folder_bytes(folder: str, pids: Iterable[int], limit: int) -> int:
-    """Return the bytes on the disk below a folder, and of removed files that are still open; stop beyond a limit."""
-    total, folders = 0, [folder]
+def _free_bytes(folder: str) -> int:
+    status = os.statvfs(folder)
+    return status.f_bfree * status.f_frsize
+
+
+def _folder_bytes(folder: str, limit: int) -> tuple[int, bool]:
+    """Return the bytes on the disk below a folder, and whether nothing is hidden; stop beyond a limit.
+
+    Folders so deep that the system soon refuses a path to them count as more than the limit.
+    """
+    total, is_all, folders = 0, True, [folder]
     while folders and total <= limit:
-        with suppress(OSError), os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                with suppress(OSError):
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
                     status = entry.stat(follow_symlinks=False)
                     total += max(status.st_blocks * 512, _ENTRY_BYTES)
                     if stat.S_ISDIR(status.st_mode):
                         folders.append(entry.path)
+                        if len(entry.path) > len(folder) + _MAX_PATH:
+                            return limit + 1, False
+        except OSError as error:
+            is_all = is_all and error.errno == errno.ENOENT
+    return total, is_all
+
+
+def _removed_bytes(pids: Iterable[int]) -> tuple[int, bool]:
+    """Return the bytes of removed files that processes have open, and whether there can be no others.
+
+    Others are those in mappings, or on the way between two sockets, or of a process that hides what it has.
+    """
     removed: dict[tuple[int, int], int] = {}
+    are_all = True
     for pid in pids:
-        with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
-            for entry in entries:
-                with suppress(OSError):
+        are_all = are_all and " (deleted)" not in read_file(f"/proc/{pid}/maps")
+        try:
+            with os.scandir(f"/proc/{pid}/fd") as entries:
+                for entry in entries:
                     status = entry.stat()
                     if stat.S_ISREG(status.st_mode) and not status.st_nlink:
                         removed[status.st_dev, status.st_ino] = status.st_blocks * 512
-    return total + sum(removed.values())
+                    elif stat.S_ISSOCK(status.st_mode):
+                        in_transit = _number(read_file(f"/proc/{pid}/fdinfo/{entry.name}"), "scm_fds:")
+                        are_all = are_all and not in_transit
+        except OSError as error:
+            are_all = are_all and error.errno in (errno.ENOENT, errno.ESRCH)
+    return sum(removed.values()), are_all
 
 
 def _number(text: str, name: str) -> int:
