@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -158,3 +159,13 @@ def test_too_many_files_or_a_folder_that_cannot_be_listed_are_refused(
         with pytest.raises(SandboxError, match="cannot list"):
             sockets.sockets_below([str(place)])
         (place / "in").chmod(0o700)
+
+
+def test_packages_of_python_are_not_searched(place: Path) -> None:
+    """They are most of its files, and only installers write there; a server may have its socket elsewhere in a venv."""
+    packages = place / "lib" / "python{}.{}".format(*sys.version_info)
+    (place / "run").mkdir()
+    (packages / "site-packages").mkdir(parents=True)
+    with served(place / "run/app.sock", packages / "x"):
+        assert sockets.sockets_of_python((str(place),)) == (f"{place}/run/app.sock",)
+        assert sockets.sockets_of_python((f"{place}/lib",)) == ()

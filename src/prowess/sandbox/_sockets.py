@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from functools import cache
 
 from prowess._internal.files import real_path, real_path_or_none
@@ -47,13 +48,18 @@ def check_sockets(paths: Iterable[Path]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def sockets_below(paths: Iterable[str]) -> tuple[str, ...]:
+def sockets_below(paths: Iterable[str], *, without: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the sockets among some files and below some folders; links are not followed.
+
+    Args:
+        paths: files and folders.
+        without: folders that are not searched.
 
     Raises:
         SandboxError: there are too many files to look at.
     """
     left = _MAX_ENTRIES
+    skipped = frozenset(without)
     sockets, folders = [], []
     for path in dict.fromkeys(paths):
         mode = os.stat(path).st_mode
@@ -68,7 +74,8 @@ def sockets_below(paths: Iterable[str]) -> tuple[str, ...]:
                 message = f"a command with Unix sockets would see more than {_MAX_ENTRIES:,} files"
                 raise SandboxError(message, hint="give it smaller folders, or no sockets")
             if entry.is_dir(follow_symlinks=False):
-                folders.append(entry.path)
+                if entry.path not in skipped:
+                    folders.append(entry.path)
             elif not (entry.is_file(follow_symlinks=False) or entry.is_symlink()) and _is_socket(entry):
                 sockets.append(entry.path)
     return tuple(sockets)
@@ -76,8 +83,13 @@ def sockets_below(paths: Iterable[str]) -> tuple[str, ...]:
 
 @cache
 def sockets_of_python(folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the sockets in the folders of this Python, which are many files: once in a process."""
-    return sockets_below(folders)
+    """Return the sockets in the folders of this Python, once in a process.
+
+    Its packages are left out: they are most of its files, and only installers write there.
+    """
+    packages = "python{}.{}".format(*sys.version_info)
+    parts = ("", "lib/", "lib64/")
+    return sockets_below(folders, without=[f"{folder}/{part}{packages}" for folder in folders for part in parts])
 
 
 def _is_socket(entry: os.DirEntry[str]) -> bool:

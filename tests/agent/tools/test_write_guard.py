@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.agent.policy import RefusedError
+from prowess.agent.protected import KINDS
 from prowess.agent.tools import _write_guard, _write_scan
 from support.tool_calls import failure_message, make_tool_context, require_sandbox, tools_by_name
 
@@ -414,3 +415,22 @@ def test_a_command_that_fails_leaves_nothing_either(folder: Path) -> None:
     """Nor one that takes too long."""
     assert "`x/.git` (git)" in run(folder, "mkdir -p x/.git; sleep 5", timeout_seconds=0.5)
     assert not (folder / "x/.git").exists()
+
+
+def test_a_command_that_fails_at_a_protected_file_is_explained(folder: Path) -> None:
+    """Git says only that its folder is read-only."""
+    result = run(folder, "touch .git/index.lock")
+    assert "Read-only file system" in result
+    assert "`.git`" in result
+    assert "`security.allow_writes`" in result
+    result = run(folder, "touch /usr/x", allow=KINDS)
+    assert "Read-only file system" in result
+    assert "allow_writes" not in result
+    assert "allow_writes" not in run(folder, "touch new")
+
+
+def test_a_command_that_needs_a_unix_socket_is_explained(folder: Path) -> None:
+    """The system says only that it does not know the family."""
+    result = run(folder, "python3 -c 'import socket; socket.socket(socket.AF_UNIX)'")
+    assert "`security.unix_sockets`" in result
+    assert "unix_sockets" not in run(folder, "python3 -c 'raise SystemExit(3)'")

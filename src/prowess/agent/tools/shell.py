@@ -22,14 +22,17 @@ from ._paths import resolve_folder
 from ._write_guard import guard_writes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from prowess.agent.policy import AgentTool, ToolContext
+    from prowess.sandbox import Result
 
 __all__ = ["tools"]
 
 _SHELL_CHARS = ";|&<>$()`\n\r"
 _MAX_COMMAND_CHARS = 100_000
+_MAX_NAMED = 5
+"""Read-only files and folders that are named after a command that failed."""
 
 
 def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, ...]:
@@ -59,7 +62,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
                 read_only=guard.read_only,
                 unix_sockets=True,
             )
-        return describe_result(done, timeout) + guard.notes()
+        return describe_result(done, timeout) + guard.notes() + _explain(done, guard.read_only, folder)
 
     programs = f" Allowed programs: {', '.join(allowed)}." if allowed else ""
     description = (
@@ -70,6 +73,31 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     argument = Argument("string", "the program and its arguments, quoted as for a shell", needed=True)
     ask = options["require_confirmation"]
     return (make_agent_tool("shell", "run_shell", description, {"command": argument}, run_shell, ask=ask),)
+
+
+def _explain(done: Result, read_only: Sequence[str], folder: str) -> str:
+    """Return lines on why a command failed, if a rule of Prowess is the likely reason and the system does not say so.
+
+    Args:
+        done: the result.
+        read_only: the paths that were read-only.
+        folder: the working directory.
+    """
+    output = done.stdout + done.stderr
+    if not done.exit_code:
+        return ""
+    lines = []
+    # The programs show a path as they got it, so only its name is certain.
+    paths = [path for path in read_only if os.fsencode(os.path.basename(path)) in output]
+    if b"ead-only file system" in output and paths:
+        names = ", ".join(quoted(os.path.relpath(path, folder), PATH_LIMIT) for path in paths[:_MAX_NAMED])
+        lines.append(
+            f"[read-only, because other programs run or obey it: {names}; only the role can allow a kind, with "
+            "`security.allow_writes`; tools such as `git_commit` commit without it]"
+        )
+    if b"Address family not supported" in output:
+        lines.append("[Unix sockets are closed; only the role can name some, with `security.unix_sockets`]")
+    return "".join(f"\n{line}" for line in lines)
 
 
 class _SkillPrograms:
