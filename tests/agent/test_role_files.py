@@ -46,10 +46,12 @@ def folder(tmp_path: Path) -> Path:
     return top
 
 
-def tool(folder: Path, name: str, tools: str = "", *, dirs: tuple[str, ...] = (), more: str = "") -> Call:
+def tool(
+    folder: Path, name: str, tools: str = "", *, dirs: tuple[str, ...] = (), more: str = "", path: str = ""
+) -> Call:
     """Return what calls a tool of a role in a folder."""
     (folder / "role.yaml").write_text(HEAD + tools + more)
-    assembly, findings = assemble(folder / "role.yaml", dirs=dirs, home=str(folder.parent), env={"PATH": "/usr/bin"})
+    assembly, findings = assemble(folder / "role.yaml", dirs=dirs, home=str(folder.parent), env={"PATH": path})
     assert assembly is not None, findings
     assert not findings
     return next(item.call for item in assembly.toolbox.tools if item.name == name)
@@ -166,6 +168,15 @@ def test_links_on_the_way_are_protected(folder: Path, monkeypatch: pytest.Monkey
         ("- {type: mcp, command: python3, args: [-c, 'import x']}", "x.py", "x.txt"),
         ("- {type: mcp, command: python3, args: [-m, elsewhere]}", "package.json", "elsewhere.py"),
         ("- {type: mcp, command: node, args: [lib/a.txt]}", "lib/x.js", "x.js"),
+        ("- {type: mcp, command: sh, args: [-c, 'exec python3 srv/main.py']}", "srv/json.py", "json.py"),
+        ("- {type: mcp, command: uv, args: [--directory=srv, run, main.py]}", "srv/json.py", "json.py lib/x"),
+        ("- {type: mcp, command: uvx, args: [--from, lib, tool]}", "lib/x.py", "json.py srv/x"),
+        ("- {type: mcp, command: npx, args: [-y, ./lib]}", "lib/x.js package.json", "x.js srv/x"),
+        ("- {type: mcp, command: npx, args: [-y, server-files, lib]}", "package.json", "lib/x.js x.js"),
+        ("- {type: mcp, command: uvx, args: [x], env: {PYTHONPATH: 'lib:srv'}}", "lib/x.py srv/x.py", "x.py"),
+        ("- {type: mcp, command: uvx, args: [x], env: {PYTHONPATH: .}}", "x.py", "x.js lib/x.py"),
+        ("- {type: mcp, command: x, env: {NODE_OPTIONS: --require ./lib/a.txt}}", "lib/a.txt", "lib/b.txt"),
+        ("- {type: mcp, command: x, env: {DATA: lib}}", "package.json", "lib/b.txt"),
     ],
 )
 def test_what_the_programs_of_a_role_load_is_not_written(tools: str, refused: str, allowed: str, folder: Path) -> None:
@@ -191,6 +202,15 @@ def test_a_command_does_not_write_beside_a_script(folder: Path) -> None:
     assert sorted(path.name for path in (folder / "scripts").iterdir()) == ["lib.py", "run.py"]
     assert (folder / "scripts/lib.py").read_text() == "x = 1\n"
     assert (folder / "fine").exists()
+
+
+def test_a_folder_on_the_path_is_not_written(folder: Path) -> None:
+    """Who types `git` would start what is in it; a relative folder counts from the role's."""
+    write = tool(folder, "write_file", path=f"/usr/bin:{folder}/lib:tools:{folder}:.::")
+    for path in ("lib/git", "tools/ls"):
+        with pytest.raises(RefusedError, match=r"of the kind `shell`"):
+            write(path=path, content="x")
+    write(path="git", content="x")
 
 
 def test_a_file_in_a_folder_of_skills_is_a_skill(folder: Path) -> None:

@@ -194,7 +194,7 @@ def assemble(
         env=env,
         sandbox=sandbox,
         role_files=tuple(role_files(role, explicit)),
-        protected_paths=(*own_paths(os.environ), *program_paths(role, all_dirs)),
+        protected_paths=(*own_paths(os.environ), *program_paths(role, all_dirs, env)),
     )
     toolbox, tool_problems = _make_toolbox(role, explicit, context)
     catalog, notes = _discover_skills(role, explicit, existing_dirs, home, env)
