@@ -108,7 +108,7 @@ def test_a_byte_now_and_then_does_not_extend_a_time_limit(
     with connect(chat) as client:
         client.sendall(before.encode())
         answer, seconds = drip(client, dripping.encode())
-    assert seconds < 3
+    assert seconds < 8
     if part is not None:
         assert b"HTTP/1.1 408 " in answer
         assert f"the {part} of the request did not arrive within 0.5 seconds".encode() in answer
@@ -124,7 +124,7 @@ def test_an_idle_connection_is_closed(chat: ChatServer, before: bytes) -> None:
     with connect(chat) as client:
         client.sendall(before)
         assert read_all(client).count(b"HTTP/1.1") == (1 if before else 0)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 8
 
 
 @pytest.mark.slow
@@ -138,7 +138,7 @@ def test_a_client_that_does_not_read_is_dropped(chat: ChatServer, stream: bool) 
         with suppress(OSError):
             for _ in range(100):
                 client.sendall(chat_request("x" * 900_000, stream=stream))
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 10
         while chat.connections and time.monotonic() < deadline:
             time.sleep(0.02)
         assert chat.connections == 0
@@ -188,6 +188,8 @@ def test_a_new_connection_has_time_to_send_its_request() -> None:
     """However many others are opened meanwhile."""
     with ChatServer(limits=Limits(connections=8, grace_seconds=5)) as chat, ExitStack() as stack:
         client, *_ = [stack.enter_context(closing(connect(chat))) for _ in range(20)]
+        while chat.connections < 8:
+            time.sleep(0.01)
         time.sleep(0.2)
         assert chat.connections == 8
         client.sendall(chat_request("hello"))
@@ -211,7 +213,8 @@ def test_too_many_runs_at_once_are_refused_with_a_time_to_try_again(stream: bool
 
 
 SERVE = """
-import resource, sys
+import resource, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets processes in the background ignore it
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[1]), resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 sys.path.insert(0, "tests")
 from support.chat_server import EchoAnswerer
@@ -254,7 +257,7 @@ def test_a_process_with_few_file_descriptors_answers_beside_more_connections(des
         started = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
-        assert time.monotonic() - started < 3
+        assert time.monotonic() - started < 8
     assert (process.returncode, out, err) == (130, "", "")
 
 
