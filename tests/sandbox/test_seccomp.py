@@ -94,7 +94,14 @@ def test_the_filter_of_each_machine_decides_as_its_table_says(
             assert decision(checked["socketpair"], family, kind | 0x80800) == allowed
     for protocol in (*range(1, 23), 1 << 31):
         assert decision(checked["socket"], 16, 3, protocol) == ERROR | errno.EAFNOSUPPORT
-        assert decision(checked["socket"], 2, 1, protocol) == ALLOW
+    for family in (2, 10):
+        for protocol in (*range(300), 1 << 31):
+            allowed = ALLOW if protocol in (0, 1, 6, 17, 58) else ERROR | errno.EPROTONOSUPPORT
+            assert decision(checked["socket"], family, 1, protocol) == allowed
+            assert decision(checked["socket"], family, 0x80802 | 1 << 32, protocol | 1 << 32) == allowed
+        for kind in range(16):
+            allowed = ALLOW if kind <= 3 else ERROR | errno.EPROTONOSUPPORT
+            assert decision(checked["socket"], family, kind | 0x80800) == allowed
     for flags in (0x21, 0x23, 0x121, 0x4021, 0x22 | 0x100, 0x1 | 0x100):
         expected = ALLOW if shared_memory else ERROR | errno.EPERM
         assert decision(checked["mmap"], 0, 4096, 3, flags) == expected
@@ -240,6 +247,27 @@ def test_sockets_of_other_families_cannot_be_made(bwrap: str, tmp_path: Path) ->
     """
     done = run_python(code, tmp_path, sandbox=bwrap)
     assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_only_the_usual_protocols_of_ip_can_be_used(bwrap: str, tmp_path: Path) -> None:
+    """A socket of another one (SCTP, DCCP, MPTCP, SMC) would load a part of the kernel that few have tested."""
+    code = """if True:
+        import ctypes, errno, socket
+        libc = ctypes.CDLL(None, use_errno=True)
+        names = {errno.EPROTONOSUPPORT: "refused"}
+        def make(*words):
+            number = libc.socket(*words)
+            return "made" if number >= 0 else names.get(ctypes.get_errno(), "other")
+        for family in (2, 10):
+            for kind, protocol in [(1, 0), (1, 6), (2, 17), (1 | 0x80800, 0)]:
+                assert make(family, kind, protocol) != "refused", (family, kind, protocol)
+            unusual = [(1, 132), (1, 262), (1, 256), (2, 136), (2, 115), (3, 255)]
+            for kind, protocol in [*unusual, (5, 0), (6, 0), (6, 33), (10, 0), (4, 0)]:
+                assert make(family, kind, protocol) == "refused", (family, kind, protocol)
+        print(make(2, 1, 0), make(2, 2, 0))
+    """
+    done = run_python(code, tmp_path, sandbox=bwrap)
+    assert (done.stdout, done.stderr) == (b"made made\n", b"")
 
 
 def test_a_terminal_cannot_be_typed_into(bwrap: str, tmp_path: Path) -> None:

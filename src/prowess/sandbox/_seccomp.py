@@ -9,6 +9,7 @@ A machine without its numbers has no sandbox: without a filter no command runs i
     a call of `CALLS`                      its error
     `clone` with a new namespace           EPERM
     `socket` of another family             EAFNOSUPPORT: IP, and what lists interfaces; Unix sockets if allowed
+    `socket` of another protocol of IP     EPROTONOSUPPORT: TCP, UDP and ICMP; others may load a part of the kernel
     `socketpair` of another family         EAFNOSUPPORT: Unix sockets, which connect a process with its own children
     `socketpair` of datagrams              EAFNOSUPPORT unless Unix sockets are allowed: they can be connected anew
     `ioctl` that types into a terminal     EPERM
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import os
 import struct
-from errno import EAFNOSUPPORT, ENOSYS, EPERM
+from errno import EAFNOSUPPORT, ENOSYS, EPERM, EPROTONOSUPPORT
 from functools import cache
 
 from prowess._internal.text import quoted
@@ -129,7 +130,9 @@ _GROWS_DOWN = 0x100
 _KIND_BITS, _SHARED_ANONYMOUS = 0x2F, (0x21, 0x23)
 """Of `mmap`: how it is shared, and whether it is of no file."""
 _UNIX, _IPV4, _IPV6, _NETLINK = 1, 2, 10, 16
-_STREAM, _SEQPACKET, _TYPE_BITS = 1, 5, 0xF
+_STREAM, _RAW, _SEQPACKET, _TYPE_BITS = 1, 3, 5, 0xF
+_IP_PROTOCOLS = (0, 1, 6, 17, 58)
+"""Of `socket`: the usual one of a type, ICMP, TCP, UDP, ICMP of IPv6."""
 
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 """Where the kernel puts the call for the filter, in bytes; each argument has 8, low half first."""
@@ -179,8 +182,14 @@ def _program(machine: str, *, unix_sockets: bool, shared_memory: bool) -> bytes:
         connected = (*_if(_EQUAL, _STREAM, _ALLOW), *_unless(_EQUAL, _SEQPACKET, _ERROR | EAFNOSUPPORT))
         pair += (_load(_ARGUMENTS + 8), _step(_AND, _TYPE_BITS), *connected)
     code += _check(checked["socketpair"], 0, *pair)
-    families = (_IPV4, _IPV6, *((_UNIX,) if unix_sockets else ()))
-    allowed = [step for family in families for step in _if(_EQUAL, family, _ALLOW)]
+    ip = [
+        *(_load(_ARGUMENTS + 8), _step(_AND, _TYPE_BITS), *_if(_GREATER, _RAW, _ERROR | EPROTONOSUPPORT)),
+        *(_load(_ARGUMENTS + 8 * 2), *(step for known in _IP_PROTOCOLS for step in _if(_EQUAL, known, _ALLOW))),
+        _step(_RETURN, _ERROR | EPROTONOSUPPORT),
+    ]
+    allowed = _if(_EQUAL, _UNIX, _ALLOW) if unix_sockets else []
+    for family in (_IPV4, _IPV6):
+        allowed += [_step(_EQUAL, family, 0, len(ip)), *ip]
     # Of netlink only protocol 0, which lists interfaces and routes; others list the sockets of the machine.
     netlink = [_load(_ARGUMENTS + 8 * 2), *_unless(_EQUAL, 0, _ERROR | EAFNOSUPPORT)]
     code += _check(checked["socket"], 0, *allowed, *_unless(_EQUAL, _NETLINK, _ERROR | EAFNOSUPPORT), *netlink)
