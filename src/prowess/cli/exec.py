@@ -44,7 +44,14 @@ def parser() -> ArgumentParser:
         help="a skill to mount, given as in `prowess mount` (repeatable)",
     )
     result.add_argument("--no-validate", action="store_true", help="also mount skills with an invalid SKILL.md")
-    group = result.add_argument_group("isolation")
+    _add_isolation_options(result)
+    add_json_option(result, "print the mounted skills as JSON, before the command starts")
+    add_discovery_options(result, host="none")
+    return result
+
+
+def _add_isolation_options(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("isolation")
     group.add_argument(
         "--env",
         metavar="NAME[=VALUE]",
@@ -89,9 +96,6 @@ def parser() -> ArgumentParser:
         default=[],
         help="let the agent's commands read this path of your home too, in its own sandbox (repeatable)",
     )
-    add_json_option(result, "print the mounted skills as JSON, before the command starts")
-    add_discovery_options(result, host="none")
-    return result
 
 
 def run(args: Namespace) -> int:

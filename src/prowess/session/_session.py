@@ -70,9 +70,8 @@ class Session:
         """The errors of the last `inject`."""
         self.turn = 0
         """The number of the current turn; `inject` and `next_turn` begin a turn."""
-        self._unit = unit
         self._listing_options: dict[str, Any] = {"budget": budget, "unit": unit, "format": format, "window": window}
-        self._trust, self._env = trust, env
+        self._unit, self._trust, self._env = unit, trust, env
         self._ledger: dict[str, ActivationRecord] = {}
         self._lock = threading.RLock()
         self.update(catalog)
