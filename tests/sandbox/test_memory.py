@@ -117,6 +117,15 @@ def test_no_file_of_a_scratch_folder_is_hidden(way: str, sandbox: str, scratch: 
 
 
 @pytest.mark.slow
+def test_a_scratch_folder_that_the_command_removes_is_no_way_out(scratch: Path, tmp_path: Path) -> None:
+    """It can, without a sandbox; what it hides then cannot be measured."""
+    code = "home = os.environ['HOME']; os.chdir(home); import socket; a, b = socket.socketpair()\n"
+    code += "fd = os.open('f', 66); socket.send_fds(a, [b'x'], [fd]); os.unlink('f'); os.rmdir(home); time.sleep(2)"
+    done = spend(code, tmp_path, sandbox="none", scratch=scratch)
+    assert (done.stdout, done.out_of_memory) == (b"", True), done
+
+
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_read_is_no_offence(sandbox: str, tmp_path: Path) -> None:
     (tmp_path / "scratch").mkdir()
     code = "os.chdir(os.environ['HOME']); os.mkdir('d', 0); time.sleep(0.5)"

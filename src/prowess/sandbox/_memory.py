@@ -234,7 +234,11 @@ def _device(path: bytes) -> int:
 
 
 def _free_bytes(folder: str) -> int:
-    status = os.statvfs(folder)
+    """Return the bytes that are free on the disk of a folder; 0 if the folder does not exist any more."""
+    try:
+        status = os.statvfs(folder)
+    except OSError:
+        return 0
     return status.f_bfree * status.f_frsize
 
 
