@@ -178,7 +178,11 @@ def _links_on_the_way(path: str) -> Iterator[str]:
             here = os.path.join(above, part)
             if os.path.islink(here):
                 yield here
-                path = os.path.normpath(os.path.join(above, os.readlink(here), *inner[number + 1 :]))
+                try:
+                    target = os.readlink(here)
+                except OSError:  # of a link in /proc, for example
+                    return
+                path = os.path.normpath(os.path.join(above, target, *inner[number + 1 :]))
                 break
             above = here
         else:
