@@ -340,6 +340,19 @@ def test_an_untrusted_skill_outside_the_role_s_folder_gets_no_tools(top: Path, m
     assert "read_file" in tool_origins(toolbox)
 
 
+def test_a_note_on_a_skill_that_cannot_be_copied_says_what_to_do(top: Path) -> None:
+    """What is too large or leads elsewhere cannot be compared with what was reviewed."""
+    skill(top / "home/.agents/skills/files", more=FILES)
+    (top / "home/.agents/skills/files/python").symlink_to("/usr/bin/python3")
+    assembly = assemble_role(top)
+    toolbox = assembly.toolbox.copy()
+    assembly.add_discovered_tools(active_entry(assembly, "files"), toolbox)
+    (note,) = toolbox.notes
+    assert note.startswith(
+        "the tools of `files` are not offered: the link `python` leads out of the skill (put the file"
+    )
+
+
 def test_skills_in_the_user_s_home_need_no_trust(top: Path) -> None:
     """The user put them there."""
     skill(top / "home/.agents/skills/files", more=FILES)

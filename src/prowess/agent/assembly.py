@@ -128,7 +128,7 @@ class Assembly(Frozen):
                     sealed = DiscoveredSkill(entry=entry, digest=copy.digest)
                 denial = declared.problems[0].message if declared.problems else None
         except SkillError as error:
-            denial = str(error)
+            denial = f"{error} ({error.hint})" if error.hint else str(error)
         if denial is not None:
             which = " that start a process" if shared else ""
             toolbox.notes.append(f"the tools of {quoted(entry.name)}{which} are not offered: {denial}")
