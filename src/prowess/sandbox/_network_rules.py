@@ -51,7 +51,7 @@ _METADATA_V4_HOSTS = frozenset(
     )
 )
 _NAT64_NETWORK = ipaddress.ip_network("64:ff9b::/96")
-_REFUSED_PORTS = {25: "SMTP, with which anybody's mail could be sent"}
+_REFUSED_PORTS = {25: "SMTP would send mail in the name of the user"}
 _PRIVATE_HINT = "the user can allow it with `security.allow_private: true` in the role"
 _METADATA_HINT = "the user can allow it by naming it in `security.allowed_hosts` of the role"
 
@@ -98,7 +98,7 @@ class NetworkRules(Frozen):
         if any(_is_in_domain(host, domain) for domain in self.blocked):
             return Refusal(message=f"{quoted(host)} is a blocked host")
         if port in _REFUSED_PORTS:
-            return Refusal(message=f"the port {port} is closed: it is for {_REFUSED_PORTS[port]}")
+            return Refusal(message=f"port {port} is closed: {_REFUSED_PORTS[port]}")
         if host in _METADATA_NAMES and host not in self.named:
             return _metadata_refusal(host)
         if address is not None:
