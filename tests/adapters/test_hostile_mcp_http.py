@@ -80,6 +80,13 @@ class Hostile(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def answer_call(self, number: int) -> None:
+        if self.path == "/closed":
+            self.close_connection = True
+            return None
+        if self.path == "/garbage":
+            self.wfile.write(b"\x00\xff\r\n\r\n")
+            self.close_connection = True
+            return None
         if self.path == "/compressed":
             text = {"type": "text", "text": "x" * 8 * MIB}
             return self.answer({"jsonrpc": "2.0", "id": number, "result": {"content": [text]}}, encoding="gzip")
@@ -127,6 +134,18 @@ def test_a_compressed_response_is_refused(server: str) -> None:
     """It was not requested, and 1 MB of it can become 1 GB."""
     (result,) = call(f"{server}/compressed")
     assert "encoded as `gzip`, which was not requested" in result
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["closed", "garbage"])
+def test_a_server_that_breaks_a_connection_does_not_end_the_run(server: str, kind: str) -> None:
+    notes: list[str] = []
+    options = {"transport": "streamable-http", "url": f"{server}/{kind}", "allow_private": True, "timeout_seconds": 20}
+    results = run(options, ("t", {}), ("t", {}), notes=notes)[1]
+    assert len(results) == 2
+    assert all(result.startswith("error: ") for result in results)
+    assert len(notes) == 1
+    assert notes[0].startswith(f"the MCP server `{server}/{kind}` failed: ")
 
 
 @pytest.mark.slow

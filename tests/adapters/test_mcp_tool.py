@@ -115,6 +115,7 @@ def run(
     *calls: tuple[str, Mapping[str, Any]],
     around: ToolContext | None = None,
     permit: Any = None,
+    notes: list[str] | None = None,
 ) -> tuple[list[str], list[str]]:
     """Let an agent call tools one after another; return the offered names, and the result of each call."""
     left = list(calls)
@@ -133,7 +134,12 @@ def run(
         name, arguments = left.pop(0)
         return ModelResponse(parts=[ToolCallPart(name, dict(arguments))])
 
-    made = make_mcp_toolset({**DEFAULTS, **options}, around or globals()["around"](), permit=permit)
+    made = make_mcp_toolset(
+        {**DEFAULTS, **options},
+        around or globals()["around"](),
+        permit=permit,
+        note=None if notes is None else notes.append,
+    )
     asyncio.run(Agent(FunctionModel(model), toolsets=[made]).run("go"))
     return offered, text
 

@@ -88,6 +88,13 @@ class McpServerToolset(WrapperToolset[Any]):
             raise ConfigError(f"{self.label} did not start: {self._describe_error(error)}") from error
         return self
 
+    async def __aexit__(self, *exception: object) -> None:
+        """End the server; if its connection broke before, that ended its calls and does not end the run."""
+        try:
+            await self.wrapped.__aexit__(*exception)
+        except Exception as error:  # noqa: BLE001 - an MCP client can fail in many ways
+            self.note(f"{self.label} failed: {self._describe_error(error)}")
+
     async def get_tools(self, ctx: RunContext[Any]) -> dict[str, ToolsetTool[Any]]:
         """Return the tools that are offered."""
         return await self.offer(ctx, frozenset(), {})
