@@ -58,13 +58,13 @@ class LoadedFolder(Frozen):
             raise ConfigError(f"nothing in {quoted(folder)} can be run: {error}", hint=error.hint) from None
 
     def check(self) -> None:
-        """Do as `SealedSkill.check`."""
+        """Check that the folder has not changed; see `SealedSkill.check`."""
         with _errors_as_refusals():
             self._check_digest(read_integrity(self.folder).digest)
 
     @contextmanager
     def copy(self) -> Iterator[SealedCopy]:
-        """Do as `SealedSkill.copy`."""
+        """Copy the folder if it has not changed; see `SealedSkill.copy`."""
         with _errors_as_refusals(), sealed_copy(self.folder, self._check_digest) as copy:
             yield copy
 
@@ -81,14 +81,14 @@ class DiscoveredSkill(Frozen):
     digest: str
 
     def check(self) -> None:
-        """Do as `SealedSkill.check`."""
+        """Check that the user trusts the skill; see `SealedSkill.check`."""
         denial = Trust().denial_reason(self.entry)
         if denial is not None:
             raise RefusedError(denial)
 
     @contextmanager
     def copy(self) -> Iterator[SealedCopy]:
-        """Do as `SealedSkill.copy`."""
+        """Copy the skill if its user trusts it; see `SealedSkill.copy`."""
         with _errors_as_refusals(), Trust().sealed_copy(self.entry, digest=self.digest) as copy:
             yield copy
 

@@ -1,4 +1,4 @@
-"""Judge whether an environment variable may be a secret, by its name and by its value.
+"""Decide whether an environment variable may be a secret, by its name and by its value.
 
 Each is enough: a name that contains a word for secrets or begins like those of a service with accounts, and a value
 that has the form of a key. A value under an unknown name must look like words, numbers, paths or versions: a key of an

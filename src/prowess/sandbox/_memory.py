@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from time import monotonic, process_time
 
 from ._control_groups import read_file, write_file
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ._control_groups import Group
     from ._messages import Request
 
-__all__ = ["LikelyVictim", "MemoryGuard", "prepare_to_read"]
+__all__ = ["MemoryGuard", "killed_first", "prepare_to_read"]
 
 _INTERVAL, _MAX_INTERVAL = 0.1, 1.0
 """Seconds between two measurements: more than the first if one takes more than a twentieth of it."""
@@ -129,19 +129,19 @@ class MemoryGuard:
         return 0
 
 
-class LikelyVictim:
-    """While a command is started: make the system kill it rather than its supervisor if memory runs out."""
-
-    def __enter__(self) -> None:
-        self._old = read_file("/proc/self/oom_score_adj")
-        if self._old:
+@contextmanager
+def killed_first() -> Iterator[None]:
+    """Make the system kill what is started in the block before its supervisor, if memory runs out."""
+    old = read_file("/proc/self/oom_score_adj")
+    if old:
+        with suppress(OSError):
+            write_file("/proc/self/oom_score_adj", _FIRST_TO_KILL)
+    try:
+        yield
+    finally:
+        if old:
             with suppress(OSError):
-                write_file("/proc/self/oom_score_adj", _FIRST_TO_KILL)
-
-    def __exit__(self, *_: object) -> None:
-        if self._old:
-            with suppress(OSError):
-                write_file("/proc/self/oom_score_adj", self._old)
+                write_file("/proc/self/oom_score_adj", old)
 
 
 def prepare_to_read(group: Group | None, size: int) -> None:

@@ -16,7 +16,7 @@ from time import monotonic
 
 from ._captured_stream import CapturedStream
 from ._launch import Launch
-from ._memory import LikelyVictim, MemoryGuard
+from ._memory import MemoryGuard, killed_first
 from ._processes import child_pids, kill, list_processes, terminate
 
 TYPE_CHECKING = False
@@ -133,7 +133,7 @@ class ProcessTree:
                 ours, streams[number] = os.pipe()
                 self._streams[ours] = CapturedStream(ours, request["output"])
             self._memory.begin()
-            with LikelyVictim():
+            with killed_first():
                 self._command_pid = launch.spawn({**self.passed_streams, **streams})
             self._no_children = False
         finally:
