@@ -12,6 +12,7 @@ import pytest
 from pydantic_ai.messages import ModelRequest
 from pydantic_ai.models.function import FunctionModel
 
+from prowess.adapters import missing_extra
 from prowess.agent import Conversation, Turn, assemble, dry_run, make_model
 from prowess.agent._threads import run_in_thread
 from prowess.agent.models import PROVIDERS
@@ -553,6 +554,19 @@ def test_a_call_in_a_thread_returns_its_result_or_raises() -> None:
 
     with pytest.raises(RuntimeError, match="StopIteration"):
         asyncio.run(run_in_thread(raise_stop_iteration))
+
+
+def test_a_tool_whose_package_is_missing_is_named(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not an error of the model's server."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise ImportError(missing_extra("pydantic-ai-slim[mcp]", "mcp", "this tool"))
+
+    monkeypatch.setattr("prowess.agent.tools.make_mcp_toolset", fail)
+    server = "tools: [{type: mcp, command: /bin/cat}]\n"
+    turn = ask(start_conversation(top, [{"say": "Done."}], server))
+    assert turn.error is not None
+    assert turn.error.startswith("this tool needs pydantic-ai-slim[mcp]")
 
 
 # ── models ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -52,6 +52,8 @@ def describe_run_error(error: Exception) -> str:
         server = "its server" if url is None else f"`{url.scheme}://{neutral(url.netloc.decode('ascii', 'replace'))}`"
         hint = f"check that {server} is right and running, or try again later"
         return f"no answer from the model: {detail.rstrip('.')}: {hint}"
+    if isinstance(error, ImportError):
+        return detail  # it names the tool and what to install
     if isinstance(error, UserError):
         return f"the role's tools cannot be used together: {detail}"
     return f"the connection to the model server failed: {type(error).__name__}: {detail}"
