@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ _IGNORED_CATEGORIES = ("Cc", "Cf", "Cs", "Me", "Mn")
 """Control and format characters, bytes that are not UTF-8, accents and variation selectors."""
 
 
+@lru_cache(4096)  # a walk asks for each name several times
 def plain_file_name(name: str) -> str:
     """Return a name so that all names are equal under which some file system, or git, finds the same file.
 
