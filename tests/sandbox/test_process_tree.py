@@ -58,6 +58,7 @@ def test_a_process_that_ends_right_after_the_command_is_not_counted(sandbox: str
     assert (done.stdout, done.killed, done.exit_code) == (b"late\n", 0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("linux")
 @pytest.mark.parametrize(
     "line",

@@ -119,6 +119,7 @@ def test_the_beginning_of_each_stream_is_kept_and_the_rest_is_counted(sandbox: s
     assert run_shell("printf abc", tmp_path, limits=Limits(output=0)).stdout == b""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("linux")
 def test_a_gigabyte_of_output_is_bounded_in_memory_and_time(sandbox: str, tmp_path: Path) -> None:
     """It is read as fast as it is written, and 1 MiB of it is kept."""
@@ -131,6 +132,7 @@ def test_a_gigabyte_of_output_is_bounded_in_memory_and_time(sandbox: str, tmp_pa
         assert int(status.split("VmHWM:")[1].split()[0]) < 64 * 1024
 
 
+@pytest.mark.slow
 def test_endless_output_ends_with_the_timeout(sandbox: str, tmp_path: Path) -> None:
     """Also from a process that outlives its parent."""
     for line in ("exec cat /dev/zero", "cat /dev/zero & exit 0"):

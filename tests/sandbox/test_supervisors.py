@@ -83,6 +83,7 @@ def test_an_idle_supervisor_that_was_killed_is_replaced(tmp_path: Path) -> None:
     assert run_shell("echo two", tmp_path).stdout == b"two\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("linux")
 def test_threads_do_not_disturb_each_other(sandbox: str, tmp_path: Path) -> None:
     """Each gets its own result; what one command leaves running is killed, and other commands are not."""
