@@ -55,10 +55,10 @@ def write_skill(folder: Path, more: str = SCRIPT, text: str = GOOD) -> Path:
     return script
 
 
-def assemble_role(top: Path, more: str = "", *, sandbox: str = "none") -> Assembly:
+def assemble_role(top: Path, more: str = "", *, sandbox: str = "none", key: str = "") -> Assembly:
     (top / "roles/role.yaml").write_text(ROLE + more)
     assembly, findings = assemble(
-        top / "roles/role.yaml", dirs=(str(top / "extra"),), home=str(top / "home"), env={}, sandbox=sandbox
+        top / "roles/role.yaml", dirs=(str(top / "extra"),), home=str(top / "home"), env={"KEY": key}, sandbox=sandbox
     )
     assert assembly is not None
     assert findings == ()
@@ -129,13 +129,27 @@ def test_a_skill_beside_a_role_starts_no_process_without_trust(top: Path) -> Non
     assert {tool.kind for tool in toolbox.tools} == {"filesystem"}
     assert toolbox.mcp_servers == []
     (note,) = toolbox.notes
-    assert note.startswith("the tools of `pdf` that start a process are not offered: `pdf` is not trusted")
+    assert note.startswith(
+        "the tools of `pdf` that start a process or send variables are not offered: `pdf` is not trusted"
+    )
     assert f"`prowess trust {top}/roles/skills/pdf`" in note
     Trust().allow(entry(assembly))
     toolbox = activated(assembly)
     assert {tool.kind for tool in toolbox.tools} == {"filesystem", "shell", "python", "script"}
     assert len(toolbox.mcp_servers) == 1
     assert toolbox.notes == []
+
+
+def test_a_skill_beside_a_role_sends_no_variable_without_trust(top: Path) -> None:
+    """It could name any key of its user."""
+    http = "tools:\n  - type: http\n    base_url: https://example.com\n    headers: {Authorization: 'Bearer ${KEY}'}\n"
+    write_skill(top / "roles/skills/pdf", f"requires:\n  env: [KEY]\n{http}")
+    assembly = assemble_role(top, key="secret")
+    toolbox = activated(assembly)
+    assert toolbox.tools == []
+    assert "are not offered: `pdf` is not trusted" in toolbox.notes[0]
+    Trust().allow(entry(assembly))
+    assert {tool.kind for tool in activated(assembly).tools} == {"http"}
 
 
 def test_without_a_sandbox_an_untrusted_skill_beside_a_role_runs_nothing(

@@ -105,14 +105,14 @@ class Assembly(Frozen):
         """Add the tools of an activated skill to a toolbox, if the user trusts the skill.
 
         A skill in the role's own folder shares the role's trust (InitRunner, "Trust Model"), except for tools that
-        start a process: what they run needs its user's own trust. The toolbox's notes say which tools are not offered,
-        and why.
+        start a process or send variables: those need the user's own trust. The toolbox's notes say which tools are not
+        offered, and why.
         """
         in_role_folder = self.is_in_role_folder(entry)
         declared = self.declared_tools.get(entry.path) if in_role_folder else _read_declared_tools(entry)
         if declared is None or not (declared.tools or declared.problems):
             return
-        shared = [config for config in declared.tools if in_role_folder and not config.starts_process]
+        shared = [config for config in declared.tools if in_role_folder and not config.needs_trust]
         if in_role_folder and declared.problems:
             toolbox.notes.append(f"the tools of {quoted(entry.name)} are not offered: {declared.problems[0].message}")
             return
@@ -130,10 +130,10 @@ class Assembly(Frozen):
         except SkillError as error:
             denial = f"{error} ({error.hint})" if error.hint else str(error)
         if denial is not None:
-            which = " that start a process" if shared else ""
+            which = " that start a process or send variables" if shared else ""
             toolbox.notes.append(f"the tools of {quoted(entry.name)}{which} are not offered: {denial}")
             return
-        rest = [config for config in declared.tools if config.starts_process or not in_role_folder]
+        rest = [config for config in declared.tools if config.needs_trust or not in_role_folder]
         _offer(entry, rest, declared, toolbox, sealed)
 
     def is_in_role_folder(self, entry: Entry) -> bool:

@@ -30,9 +30,13 @@ class ToolConfig(Frozen):
         return json.dumps([self.kind, self.options], sort_keys=True, default=list)
 
     @property
-    def starts_process(self) -> bool:
-        """Whether its tools start a program that the configuration, the model or the skill chooses."""
-        return self.kind in ("shell", "python") or self.runs_files
+    def needs_trust(self) -> bool:
+        """Whether a skill beside the role needs its user's trust for it.
+
+        Its tools start a program that the configuration, the model or the skill chooses, or send values of variables
+        (`${NAME}`), which may be the user's keys.
+        """
+        return self.kind in ("shell", "python") or self.runs_files or "${" in self.key
 
     @property
     def runs_files(self) -> bool:
