@@ -10,7 +10,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._backends import CHOICES as CHOICES, Backend as Backend, find_backend as find_backend
     from ._limits import Limits as Limits
-    from ._network_rules import NetworkRules as NetworkRules, Refusal as Refusal, canonical_host as canonical_host
+    from ._network_rules import (
+        MAX_ADDRESSES as MAX_ADDRESSES,
+        NetworkRules as NetworkRules,
+        Refusal as Refusal,
+        canonical_host as canonical_host,
+        look_up_host as look_up_host,
+    )
     from ._run import SYSTEM_PATH as SYSTEM_PATH, Result as Result, run as run
     from ._runtime import make_temp_folder as make_temp_folder, remove_runtime_folder as remove_runtime_folder
     from ._server import server_command as server_command
@@ -21,7 +27,7 @@ else:  # otherwise every misspelt name would have a type
         {
             "_backends": ("Backend", "CHOICES", "find_backend"),
             "_limits": ("Limits",),
-            "_network_rules": ("NetworkRules", "Refusal", "canonical_host"),
+            "_network_rules": ("MAX_ADDRESSES", "NetworkRules", "Refusal", "canonical_host", "look_up_host"),
             "_run": ("Result", "SYSTEM_PATH", "run"),
             "_runtime": ("make_temp_folder", "remove_runtime_folder"),
             "_server": ("server_command",),

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
     Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-__all__ = ["NetworkRules", "Refusal", "canonical_host", "is_public"]
+__all__ = ["MAX_ADDRESSES", "NetworkRules", "Refusal", "canonical_host", "is_public", "look_up_host"]
+
+MAX_ADDRESSES = 4
+"""Addresses of one name that are tried; all of them are checked."""
 
 _LABEL = "[a-z0-9_][a-z0-9_-]{0,62}"
 _match_name = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(\.{_LABEL})*", re.ASCII).fullmatch
@@ -140,6 +143,17 @@ def canonical_host(text: str) -> str:
     host = (host[1:-1] if host.startswith("[") and host.endswith("]") else host).rstrip(".")
     address = _parse_address(host)
     return host if address is None else str(address)
+
+
+def look_up_host(host: str, port: int) -> tuple[str, ...]:
+    """Return the IP addresses of a host, each once; none if it does not exist."""
+    import socket
+
+    try:
+        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return ()
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 def is_public(address: str) -> bool:

@@ -15,6 +15,7 @@ from time import monotonic
 
 from prowess._internal.text import neutral, quoted
 
+from ._network_rules import MAX_ADDRESSES, look_up_host
 from ._proxy_requests import ProxyError, parse_head
 
 TYPE_CHECKING = False
@@ -36,8 +37,6 @@ _CONNECT_TIMEOUT = 10.0
 """Seconds for the connection to one address."""
 _IDLE_TIMEOUT = 600.0
 """Seconds in which nothing is sent either way; the command's own timeout is usually shorter."""
-_MAX_ADDRESSES = 4
-"""Addresses of one name that are tried."""
 _MAX_REPORTS = 20
 _MAX_REPORT_BYTES = 1000
 _CHUNK = 65536
@@ -166,12 +165,12 @@ def _connect(rules: NetworkRules, host: str, port: int) -> socket.socket:
         ProxyError: they do not allow it, or it cannot be reached.
     """
     refusal = rules.refusal(host, port)
-    addresses = () if refusal else _look_up(host, port)
+    addresses = () if refusal else look_up_host(host, port)
     refusal = refusal or rules.address_refusal(host, addresses)
     if refusal:
         raise ProxyError(_FORBIDDEN, refusal.message, refusal.hint)
     problem = ProxyError(502, f"host not found: {quoted(host)}")
-    for address in addresses[:_MAX_ADDRESSES]:
+    for address in addresses[:MAX_ADDRESSES]:
         try:
             return socket.create_connection((address, port), _CONNECT_TIMEOUT)
         except TimeoutError:
@@ -179,15 +178,6 @@ def _connect(rules: NetworkRules, host: str, port: int) -> socket.socket:
         except OSError as error:
             problem = ProxyError(502, f"no connection to {quoted(host)}, port {port}: {os.strerror(error.errno or 5)}")
     raise problem
-
-
-def _look_up(host: str, port: int) -> tuple[str, ...]:
-    """Return the addresses of a host; none if it does not exist."""
-    with suppress(OSError, UnicodeError):
-        return tuple(
-            dict.fromkeys(str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
-        )
-    return ()
 
 
 def _send_error(client: socket.socket, error: ProxyError) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import re
-import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.errors import ConfigError
-from prowess.sandbox import NetworkRules, canonical_host
+from prowess.sandbox import MAX_ADDRESSES, NetworkRules, canonical_host, look_up_host
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["GuardedTransport", "NetworkAccess", "network_rules", "parse_url", "url_origin"]
 
 _MAX_URL_CHARS = 8000
-_MAX_ADDRESSES = 4
-"""Addresses of one name that are tried."""
 MAX_MESSAGE_BYTES = 16 << 20
 """Bytes of one response of an MCP server. Of a stream of events the client limits each event."""
 _FORBIDDEN_CHARS = re.compile(r"[\x00-\x20\x7f\\]")
@@ -179,11 +176,7 @@ async def _resolve_host(host: str, port: int) -> tuple[str, ...]:
     done: asyncio.Future[tuple[str, ...]] = loop.create_future()
 
     def look_up() -> None:
-        try:
-            entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            addresses = tuple(dict.fromkeys(str(entry[4][0]) for entry in entries))
-        except (OSError, UnicodeError):
-            addresses = ()
+        addresses = look_up_host(host, port)
         try:
             loop.call_soon_threadsafe(lambda: None if done.done() else done.set_result(addresses))
         except RuntimeError:
@@ -222,7 +215,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         if self._only is not None and url_origin(url) != url_origin(self._only):
             raise RefusedError(f"the server redirects to {quoted(str(url), PATH_LIMIT)}, which is another host")
         failure: httpx2.TransportError = httpx2.ConnectError("no address")
-        for address in (await self._access.addresses(url))[:_MAX_ADDRESSES]:
+        for address in (await self._access.addresses(url))[:MAX_ADDRESSES]:
             try:
                 response = await self._inner.handle_async_request(
                     httpx2.Request(
