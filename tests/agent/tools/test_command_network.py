@@ -1,7 +1,8 @@
-"""The network of scripts and code: the same rules as for the tools that send requests."""
+"""The network of scripts, code and programs: the same rules as for the tools that send requests."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
@@ -51,13 +52,15 @@ def output(kind: str, folder: Path, url: str, policy: dict[str, Any], **around: 
     code, context = CODE.format(url=url), make_tool_context(folder, sandbox=require_sandbox(), policy=policy, **around)
     if kind == "python":
         return tools_by_name(kind, context, network=True)["run_python"].call(code=code)
+    if kind == "shell":
+        return tools_by_name(kind, context, network=True)["run_shell"].call(command=f"python3 -c {shlex.quote(code)}")
     script = {"name": "hello", "description": "", "path": None, "interpreter": "python3", "parameters": ()}
     scripts = [{**script, "body": code, "timeout_seconds": None}]
     return tools_by_name(kind, context, scripts=scripts, network=True)["hello"].call()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["python", "script"])
+@pytest.mark.parametrize("kind", ["python", "script", "shell"])
 @pytest.mark.parametrize(
     ("policy", "reason"),
     [
@@ -74,14 +77,14 @@ def test_the_policy_of_the_role_applies_to_commands(
         assert f"Refused by Prowess: {reason}" in output(kind, tmp_path, site.url, policy, skill=skill)
 
 
-@pytest.mark.parametrize("kind", ["python", "script"])
+@pytest.mark.parametrize("kind", ["python", "script", "shell"])
 @pytest.mark.parametrize("policy", [{"allow_private": True}, {"allowed_hosts": ("127.0.0.1",)}])
 def test_a_role_opens_this_machine(kind: str, policy: dict[str, Any], tmp_path: Path, site: LoopbackServer) -> None:
     """By the setting, or by naming the address."""
     assert "reached" in output(kind, tmp_path, site.url, policy)
 
 
-@pytest.mark.parametrize("kind", ["python", "script"])
+@pytest.mark.parametrize("kind", ["python", "script", "shell"])
 def test_metadata_stays_closed(kind: str, tmp_path: Path) -> None:
     """`allow_private` is not enough."""
     assert "is a link-local address" in output(kind, tmp_path, "http://169.254.169.254", {"allow_private": True})

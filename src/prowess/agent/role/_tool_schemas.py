@@ -55,6 +55,12 @@ TOOL_FIELDS: Mapping[str, FieldTable] = {
         "timeout_seconds": _TIMEOUT_FIELD,
         "working_dir": FieldSpec(kind="text", doc="the working directory, relative to the role's folder", default="."),
         "max_output_bytes": _OUTPUT_FIELD,
+        "network": FieldSpec(
+            kind="truth",
+            doc="whether the programs reach the hosts that the role allows, through a proxy",
+            default=False,
+        ),
+        **_DOMAIN_FIELDS,
     },
     "http": {
         "base_url": FieldSpec(

@@ -17,7 +17,7 @@ from prowess.agent.policy import RefusedError, ToolFailedError
 from prowess.agent.sealed_skills import LoadedFolder, path_in_copy
 
 from ._arguments import Argument, make_agent_tool
-from ._commands import describe_result, find_program, run_command, search_path
+from ._commands import PROXY_NOTE, command_network, describe_result, find_program, run_command, search_path
 from ._paths import resolve_folder
 from ._write_guard import guard_writes
 
@@ -39,10 +39,11 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     """Make the tool that runs programs.
 
     Raises:
-        ConfigError: the working directory does not exist, or the policy does not allow it.
+        ConfigError: the working directory does not exist, or the policy does not allow it; a domain is invalid.
     """
     folder = resolve_folder(context, options["working_dir"], "working_dir")
     timeout, allowed = options["timeout_seconds"], options["allowed_commands"]
+    network = command_network(options, context)
     skill = _SkillPrograms(context, folder)
 
     def run_shell(command: str) -> str:
@@ -60,6 +61,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
                 readable=(*copy, *needed, *guard.readable),
                 writable=guard.writable,
                 read_only=guard.read_only,
+                network=network,
                 unix_sockets=True,
             )
         return describe_result(done, timeout) + guard.notes() + _explain(done, guard.read_only, folder)
@@ -68,7 +70,7 @@ def tools(options: Mapping[str, Any], context: ToolContext) -> tuple[AgentTool, 
     description = (
         "Run one program with arguments. There is no shell: no pipes, no redirection, no variables, no wildcards. "
         "What other programs run or obey later, such as `.git` and skills, is read-only."
-        f"{programs}"
+        f"{programs}{PROXY_NOTE if network else ' There is no network.'}"
     )
     argument = Argument("string", "the program and its arguments, quoted as for a shell", needed=True)
     ask = options["require_confirmation"]
