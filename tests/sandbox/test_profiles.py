@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
 
 from prowess.sandbox import NetworkRules
 from prowess.sandbox._profiles import Confinement, bwrap_arguments, seatbelt_profile
 from prowess.sandbox._proxy_settings import PORT_PLACEHOLDER
-from prowess.sandbox._runtime import runtime_folder
+from prowess.sandbox._runtime import own_devices, runtime_folder
 from support.commands import run_python, run_shell
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def test_a_home_cannot_be_read(bwrap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,3 +205,21 @@ def test_what_is_read_only_in_a_writable_folder_is_a_mount_with_the_folders_abov
         '(deny file-write* (subpath "/w/a/b/fixed"))'
     )
     assert '(deny file-write-unlink (literal "/w/a/b") (literal "/w/a"))' in profile
+
+
+def test_root_cannot_change_the_devices_of_the_machine(bwrap: str, tmp_path: Path) -> None:
+    """Root owns them: without a `/dev/null` that all may write, nothing on the machine works."""
+    if not own_devices():
+        pytest.skip("only root owns devices, and can make others")
+    before = os.stat("/dev/full")
+    line = (
+        "chmod 600 /dev/full; touch -d 2001-01-01 /dev/full; chmod 666 /dev/null; test -p /dev/stdin && echo pipe; "
+        "echo x >/dev/null && head -c 2 /dev/zero | wc -c; cat; stat -c %a /dev/full"
+    )
+    try:
+        assert run_shell(line, tmp_path, sandbox=bwrap).stdout.split() == [b"pipe", b"2", b"600"]
+        after = os.stat("/dev/full")
+    finally:
+        os.chmod("/dev/full", stat.S_IMODE(before.st_mode))
+    assert (after.st_mode, after.st_mtime) == (before.st_mode, before.st_mtime)
+    assert run_shell("stat -c %a /dev/full", tmp_path, sandbox=bwrap).stdout == b"666\n"

@@ -129,6 +129,10 @@ class ProcessTree:
                 os.set_blocking(self._input_fd, False)
                 self._unsent_input = memoryview(request["stdin"])
                 self._write_input()
+            elif self._uses_bwrap and 0 not in self.passed_streams:
+                # Not the machine's /dev/null, whose permissions root could change by its descriptor.
+                streams[0], writer = os.pipe()
+                os.close(writer)
             for number in self.captured:
                 ours, streams[number] = os.pipe()
                 self._streams[ours] = CapturedStream(ours, request["output"])

@@ -15,7 +15,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.inside import is_inside
 
 from ._proxy_settings import PORT_PLACEHOLDER
-from ._runtime import runtime_folder
+from ._runtime import own_devices, runtime_folder
 from ._sockets import sockets_below, sockets_of_python
 
 TYPE_CHECKING = False
@@ -83,9 +83,12 @@ def bwrap_arguments(confinement: Confinement) -> list[str]:
     size = () if confinement.memory is None else ("--size", str(confinement.memory))
     for path in tmpfs_folders(confinement.scratch):
         words += (*size, "--tmpfs", path)
+    devices = own_devices()
     if not confinement.counted_memory:
         # It reads the same, and cannot be mapped as memory that several processes share.
-        words += ("--dev-bind", "/dev/full", "/dev/zero")
+        devices["zero"] = devices.get("full", "/dev/full")
+    for name, path in devices.items():
+        words += ("--dev-bind", path, f"/dev/{name}")
     words += ("--remount-ro", "/dev")
     if confinement.network:
         for name in _ETC_NETWORK_FILES:

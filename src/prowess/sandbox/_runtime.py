@@ -3,6 +3,7 @@
     bin/python bin/python3   this Python, first on a command's PATH
     pyvenv.cfg lib           if this Python has a virtual environment, so that it finds its packages
     etc/passwd etc/group etc/hosts   generated, for commands that must not see the system's
+    dev                              for root, devices whose permissions a command may change
 
 Each process makes one when it first needs it, and removes it when it ends.
 """
@@ -21,13 +22,15 @@ from prowess._internal.fs import remove_tree
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.errors import SandboxError
 
-__all__ = ["remove_runtime_folder", "make_temp_folder", "runtime_folder"]
+__all__ = ["own_devices", "remove_runtime_folder", "make_temp_folder", "runtime_folder"]
 
 _IS_TEMP_NAME = re.compile("prowess-[a-z]+-[0-9a-f]{16}").fullmatch
 _MAX_AGE = 2 * 86_400.0
 """Seconds after which a folder counts as left behind."""
 _folders: dict[int, str] = {}
 """Process number to its folder: a forked process makes its own."""
+_DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9), "tty": (5, 0)}
+"""Of Linux, by name: what a sandbox has in `/dev`."""
 _USERS = "root:x:0:0:root:/:/bin/sh\n{user}nobody:x:65534:65534:nobody:/:/bin/false\n"
 _GROUPS = "root:x:0:\n{group}nogroup:x:65534:\n"
 _HOSTS = "127.0.0.1 localhost\n::1 localhost\n"
@@ -58,6 +61,19 @@ def runtime_folder() -> str:
         _folders[os.getpid()] = folder
         _remove_at_exit(folder)
     return folder
+
+
+def own_devices() -> dict[str, str]:
+    """Return the path of each device that this process has made, by its name in `/dev`; empty if it could not.
+
+    Root owns the devices of the machine, and may change their permissions from inside a sandbox.
+    """
+    folder, found = os.path.join(runtime_folder(), "dev"), {}
+    for name in _DEVICES:
+        with suppress(OSError):
+            os.chmod(os.path.join(folder, name), 0o666)  # noqa: S103 - a command may have changed it
+            found[name] = os.path.join(folder, name)
+    return found
 
 
 def make_temp_folder(name: str) -> str:
@@ -114,10 +130,25 @@ def _write_runtime_files(folder: str) -> None:
         for name, text in files.items():
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
+        _make_devices(folder)
     except OSError as error:
         remove_tree(folder)
         message = f"cannot make the folder with `python`: {describe_os_error(error)}"
         raise SandboxError(message, hint="check whether the disk is full") from None
+
+
+def _make_devices(folder: str) -> None:
+    """Make the devices, if this is root on Linux and the file system has devices."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return
+    path = os.path.join(folder, "dev")
+    try:
+        os.mkdir(path, 0o755)
+        for name, numbers in _DEVICES.items():
+            os.mknod(os.path.join(path, name), stat.S_IFCHR | 0o666, os.makedev(*numbers))
+        os.close(os.open(os.path.join(path, "null"), os.O_WRONLY))
+    except OSError:
+        remove_tree(path)
 
 
 def _remove_at_exit(folder: str) -> None:
