@@ -271,6 +271,31 @@ def test_ordinary_repositories_work(state: str, sandbox: str, folders: tuple[Pat
     assert sorted(path.name for path in role.parent.rglob("*.lock")) == []
 
 
+@pytest.mark.parametrize(
+    "target",
+    ["refs/heads/../../../../new", "{top}/new", "refs/../../../new", "refs/" + "a" * 5000 + "/../../../../../new"],
+    ids=["relative", "absolute", "short", "long"],
+)
+def test_a_reference_that_names_a_file_outside_is_refused(target: str, folders: tuple[Path, Path]) -> None:
+    """A commit would write to that file."""
+    role, _ = folders
+    (role / ".git/refs/heads/main").write_text(f"ref: {target.format(top=role.parent)}\n")
+    (role / "a.txt").write_text("changed")
+    tools = tools_by_name("git", make_tool_context(role), read_only=False)
+    assert "`refs/heads/main` in the repository's `.git` is an invalid" in failure_message(tools["git_add"], path=".")
+    assert "is an invalid reference" in failure_message(tools["git_commit"], message="x")
+    assert sorted(os.listdir(role.parent)) == ["outside", "role"]
+
+
+def test_a_reference_to_another_reference_is_followed(folders: tuple[Path, Path]) -> None:
+    """Such as `origin/HEAD` in a clone."""
+    role, _ = folders
+    sh(role, "git update-ref refs/remotes/origin/main main")
+    sh(role, "git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/main")
+    tools = tools_by_name("git", make_tool_context(role), read_only=False)
+    assert "About public" in tools["git_show"].call(ref="origin/HEAD")
+
+
 def test_a_merge_of_the_user_is_not_ended(folders: tuple[Path, Path]) -> None:
     """A commit would lose its second parent."""
     role, _ = folders

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from prowess._internal.files import describe_file_type, read_up_to
 from prowess._internal.frozen import Frozen
-from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, open_fd, write_all
+from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError
 
@@ -33,6 +33,7 @@ _MAX_ENTRIES = 300_000
 _MAX_DEPTH = 64
 _MAX_FILE_BYTES = 1_000_000
 """Bytes of a small file that is read or copied."""
+_MAX_REFERENCE_BYTES = 4096
 _MAX_INDEX_BYTES = 100_000_000
 _CHECKED_FILES = ("HEAD", "index", "packed-refs")
 _CHECKED_FOLDERS = ("refs", "logs", "objects")
@@ -300,12 +301,27 @@ class _Checker:
                         elif not entry.is_file(follow_symlinks=False):
                             mode = entry.stat(follow_symlinks=False).st_mode
                             raise _wrong_type(f"{path}/{entry.name}", mode)
+                        elif path.startswith("refs"):
+                            _check_reference(fd, entry.name, f"{path}/{entry.name}")
                 for folder in inner:
                     self._check_all(fd, folder, f"{path}/{folder}", depth + 1)
         except OSError as error:
             raise ToolFailedError(
                 f"cannot check the repository's `{path}`: {describe_os_error(error)}; go on without git"
             ) from None
+
+
+def _check_reference(folder_fd: int, name: str, path: str) -> None:
+    """Check that a reference names a commit or another reference: git would write to the file that it names.
+
+    Raises:
+        RefusedError: it names something else.
+        OSError: it cannot be read.
+    """
+    with open_fd(name, READ_FLAGS, dir_fd=folder_fd) as fd:
+        data = os.read(fd, _MAX_REFERENCE_BYTES)
+    if len(data) == _MAX_REFERENCE_BYTES or (data.startswith(b"ref:") and not _HEAD.fullmatch(data)):
+        raise _refusal(f"{quoted(path, PATH_LIMIT)} in the repository's `.git` is an invalid reference")
 
 
 def _wrong_type(path: str, mode: int) -> RefusedError:
