@@ -448,6 +448,29 @@ def test_a_signal_ends_the_process_and_removes_the_home(name: str, top: Path) ->
     assert remaining_homes(top) == []
 
 
+INTERRUPTED = """
+import signal
+close = EphemeralHome.close
+def interrupted(self):
+    os.kill(os.getpid(), signal.SIGTERM)
+    close(self)
+EphemeralHome.close = interrupted
+try:
+    with home:
+        main()
+finally:
+    os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+def test_a_second_signal_does_not_interrupt_the_removal(top: Path) -> None:
+    """Nor does one right after it end the process before the home is removed."""
+    process, _ = holding("os.kill(os.getpid(), signal.SIGTERM)", top, block=INTERRUPTED)
+    process.communicate(timeout=20)
+    assert process.returncode == -signal.SIGTERM
+    assert remaining_homes(top) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["", "sys.exit(3)", "raise ValueError"])
 def test_a_home_that_is_not_closed_is_removed_at_the_end_of_the_process(what: str, top: Path) -> None:

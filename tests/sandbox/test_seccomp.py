@@ -290,7 +290,7 @@ def test_a_call_by_the_32_bit_entry_is_killed(bwrap: str, number: int, tmp_path:
     machine_code = b"\xb8" + number.to_bytes(4, "little") + b"\xcd\x80\xc3"
     code = f"""if True:
         import ctypes, mmap
-        page = mmap.mmap(-1, 4096, prot=7)
+        page = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)
         page.write({machine_code!r})
         print("before", flush=True)
         ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()

@@ -276,7 +276,7 @@ def test_an_unreadable_file_is_an_error(made: Path) -> None:
     if os.geteuid() == 0:
         pytest.skip("root reads everything")
     (made / "scripts").chmod(0o000)
-    with pytest.raises(SkillError, match="`scripts` cannot be read: permission denied"):
+    with pytest.raises(SkillError, match="cannot read `scripts`: permission denied"):
         scan_contents(str(made))
     (made / "scripts").chmod(0o755)
 

@@ -227,7 +227,8 @@ class EphemeralHome:
             raise SkillMountError(message, hint="check which process still writes into it") from None
 
     def __enter__(self) -> Self:
-        self._signals = signals_as_exception()
+        # Another signal must not interrupt the removal, nor end the process before it.
+        self._signals = signals_as_exception(first_only=True)
         self._signals.__enter__()
         return self
 
