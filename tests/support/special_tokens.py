@@ -40,9 +40,14 @@ TOKENS = (
     "<\u2060|im_end|\u00ad>",
     "[\u200bIN\u200dST]",
     "<\ufeffs\u200b>",
+    "<|im" + 200 * "\u200b" + "_end|>",
+    "<|" + 200 * "\u200b" + "im_end|>",
+    "<|[INST]|>",
+    "[\u33ccST]",
+    "<\ufb06art_of_turn>",
 )
-"""Those that fit into one line; hidden characters are in some of them."""
-TURNS = ("\n\nHuman:", "\n\nAssistant:", "\n \t\nhuman:", "\n\nHu\u200bman:")
+"""Those that fit into one line; hidden characters are in some of them, and one that stands for several letters."""
+TURNS = ("\n\nHuman:", "\n\nAssistant:", "\n \t\nhuman:", "\n\nHu\u200bman:", "\n\u200b\n\u200bHuman\u200b:")
 
 NO_TOKENS = (
     "",

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["escape_special_tokens", "find_special_tokens", "has_special_token", "html_entity", "may_have_special_token"]
 
-_HIDDEN = rf"[{INVISIBLE_CHARACTERS}\x00-\x08\x0e-\x1f\u200c\u200d\ufe00-\ufe0f]*"
+_HIDDEN_CHARACTERS = rf"{INVISIBLE_CHARACTERS}\x00-\x08\x0e-\x1f\u200c\u200d\ufe00-\ufe0f"
+_HIDDEN = f"[{_HIDDEN_CHARACTERS}]*"
 _TAGS = (
     "s", "bos", "eos", "pad", "unk", "start_of_turn", "end_of_turn", "start_of_image", "end_of_image", "tool_call",
     "tool_calls", "tool_response", "function_calls", "function_results",
@@ -34,6 +35,20 @@ def may_have_special_token(data: bytes) -> bool:
     return b"<" in data or b"[" in data or any(character in data for character in _FIRST_WIDE_CHARACTERS)
 
 
+_LIGATURE = re.compile(
+    "[\u01c7-\u01cc\u01f1-\u01f3\u20a8\u2100-\u214f\u2160-\u217f\u2474-\u24b5\u3250\u32cc-\u33ff\ufb00-\ufb06]"
+)
+"""One character that stands for several letters, such as the one for `st`."""
+
+
+def _fold_ligature(character: str) -> str:
+    if _LIGATURE.match(character) is None:
+        return character
+    import unicodedata
+
+    return unicodedata.normalize("NFKC", character).lower() or character
+
+
 def _any_of(words: tuple[str, ...]) -> str:
     return "|".join(_HIDDEN.join(map(re.escape, word)) for word in words)
 
@@ -42,22 +57,32 @@ def _any_of(words: tuple[str, ...]) -> str:
 def _pattern() -> re.Pattern[str]:
     """Return the pattern of a token in a folded text, compiled on first use."""
     slash = rf"(?:/{_HIDDEN})?"
-    name = r"[^\s|<>]{1,64}"
+    # Any number of hidden characters may be in a name, or it could be made too long.
+    name = rf"(?:[^\s|<>{_HIDDEN_CHARACTERS}]{_HIDDEN}){{1,64}}"
+    blanks = rf"(?:(?!\n)[\s{_HIDDEN_CHARACTERS}])*"
     return re.compile(
-        rf"<{_HIDDEN}\|{name}(?:\|{_HIDDEN})?>"  # <|im_end|>, <|turn>
-        rf"|<(?!\|){name}\|{_HIDDEN}>"  # <turn|>
+        rf"<{_HIDDEN}\|{_HIDDEN}{name}(?:\|{_HIDDEN})?>"  # <|im_end|>, <|turn>
+        rf"|<(?![|&]){_HIDDEN}{name}\|{_HIDDEN}>"  # <turn|>
         rf"|<{_HIDDEN}{slash}(?:{_any_of(_TAGS)}){_HIDDEN}>"
         rf"|<{_HIDDEN}<{_HIDDEN}{slash}{_any_of(('sys',))}{_HIDDEN}>{_HIDDEN}>"
         rf"|\[{_HIDDEN}{slash}(?:{_any_of(_BRACKETED)}){_HIDDEN}\]"
-        rf"|\n[^\S\n]*\n[^\S\n]*(?:{_any_of(_TURNS)})(?=:)"
+        rf"|\n{blanks}\n{blanks}(?:{_any_of(_TURNS)}){_HIDDEN}(?=:)"
     )
 
 
 def find_special_tokens(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and the end of each token in a text."""
-    if may_begin_special_token(text):
-        for match in _pattern().finditer(fold_lookalikes(text)):
-            yield match.span()
+    if not may_begin_special_token(text):
+        return
+    folded = fold_lookalikes(text)
+    if folded.isascii() or _LIGATURE.search(folded) is None:
+        yield from (match.span() for match in _pattern().finditer(folded))
+        return
+    # One character becomes several, so the positions change.
+    parts = [_fold_ligature(character) for character in folded]
+    positions = [number for number, part in enumerate(parts) for _ in part]
+    for match in _pattern().finditer("".join(parts)):
+        yield positions[match.start()], positions[match.end() - 1] + 1
 
 
 def has_special_token(text: str) -> bool:
@@ -79,10 +104,12 @@ def escape_special_tokens(text: str, escape: Callable[[str], str] = html_entity)
     """
     if not may_begin_special_token(text):
         return text
-    parts, position = [], 0
-    for start, end in find_special_tokens(text):
-        # A turn keeps its blank line: its colon is written in the other form.
-        at = end if text[start] == "\n" else start
-        parts += [text[position:at], escape(text[at])]
-        position = at + 1
-    return "".join([*parts, text[position:]]) if parts else text
+    while spans := [*find_special_tokens(text)]:  # again, because a token may be inside another
+        parts, position = [], 0
+        for start, end in spans:
+            # A turn keeps its blank line: its colon is written in the other form.
+            at = end if text[start] == "\n" else start
+            parts += [text[position:at], escape(text[at])]
+            position = at + 1
+        text = "".join([*parts, text[position:]])
+    return text
