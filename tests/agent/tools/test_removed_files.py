@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tarfile
@@ -74,6 +75,21 @@ def test_an_archive_is_bounded(env: dict[str, str], folder: Path, monkeypatch: p
     (folder / ".git/c").write_bytes(b"c" * 90)
     assert set(contents(keep(env, folder, ".git"))) >= {".git/a", ".git/c"}
     assert ".git/b" not in contents(keep(env, folder, ".git"))
+
+
+def test_an_archive_that_lacks_something_does_not_claim_otherwise(
+    env: dict[str, str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert keep(env, folder, ".git").complete
+    monkeypatch.setattr(_removed_files, "_MAX_BYTES", 5)
+    assert not keep(env, folder, ".git").complete
+    monkeypatch.undo()
+
+    def no_space(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(tarfile.TarFile, "addfile", no_space)
+    assert not keep(env, folder, ".git").complete
 
 
 def test_a_command_does_not_push_out_older_archives(

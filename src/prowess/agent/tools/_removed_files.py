@@ -47,6 +47,8 @@ class RemovedFiles:
         self._bytes_left, self._entries_left = _MAX_BYTES, _MAX_ENTRIES
         self.path: str | None = None
         """Of the archive; `None` before the first file, or if it cannot be written."""
+        self.complete = True
+        """Whether it contains everything that was added."""
 
     def add(self, parent_fd: int, name: str, shown: str) -> None:
         """Add a file or folder; links are kept as links, and what cannot be read is left out.
@@ -56,17 +58,22 @@ class RemovedFiles:
             name: its name there.
             shown: its path in the archive.
         """
-        with suppress(OSError, ValueError):
+        try:
             if self._archive is None:
                 self._open()
             if self._archive is not None:
                 self._add(self._archive, parent_fd, name, shown.lstrip("/"), 0)
+        except (OSError, ValueError):
+            self.complete = False
 
     def close(self) -> None:
         """Finish the archive."""
         if self._archive is not None and self._file is not None:
-            with suppress(OSError), self._file:
-                self._archive.close()
+            try:
+                with self._file:
+                    self._archive.close()
+            except OSError:
+                self.complete = False
         self._archive = self._file = None
 
     def _open(self) -> None:
@@ -92,6 +99,7 @@ class RemovedFiles:
         import tarfile
 
         if self._entries_left <= 0 or depth > _MAX_DEPTH:
+            self.complete = False
             return
         self._entries_left -= 1
         status = os.stat(name, dir_fd=parent_fd, follow_symlinks=False)
@@ -102,8 +110,10 @@ class RemovedFiles:
             archive.addfile(entry)
             with open_fd(name, FOLDER_FLAGS, dir_fd=parent_fd) as fd:
                 for inner in sorted(os.listdir(fd)):
-                    with suppress(OSError):
+                    try:
                         self._add(archive, fd, inner, f"{shown}/{inner}", depth + 1)
+                    except (OSError, ValueError):
+                        self.complete = False
         elif stat.S_ISLNK(status.st_mode):
             entry.type, entry.linkname = tarfile.SYMTYPE, os.readlink(name, dir_fd=parent_fd)
             archive.addfile(entry)
@@ -113,6 +123,8 @@ class RemovedFiles:
             self._bytes_left -= len(data)
             entry.size = len(data)
             archive.addfile(entry, io.BytesIO(data))
+        else:
+            self.complete = False
 
 
 def _remove_old(folder: str) -> int:

@@ -103,7 +103,8 @@ class WriteGuard:
                 "only the role can allow a kind, with `security.allow_writes`]"
             )
             if self.kept.path is not None:
-                lines.append(f"[for {KEPT_DAYS} days a copy is kept in {quoted(self.kept.path, PATH_LIMIT)}]")
+                copy = "a copy" if self.kept.complete else "a copy of a part of it"
+                lines.append(f"[for {KEPT_DAYS} days {copy} is kept in {quoted(self.kept.path, PATH_LIMIT)}]")
         return "".join(f"\n{line}" for line in lines)
 
 
