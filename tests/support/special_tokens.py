@@ -46,7 +46,7 @@ TOKENS = (
     "[\u33ccST]",
     "<\ufb06art_of_turn>",
 )
-"""Those that fit into one line; hidden characters are in some of them, and one that stands for several letters."""
+"""Those that fit into one line; hidden characters are in some of them, and one that means several letters."""
 TURNS = ("\n\nHuman:", "\n\nAssistant:", "\n \t\nhuman:", "\n\nHu\u200bman:", "\n\u200b\n\u200bHuman\u200b:")
 
 NO_TOKENS = (

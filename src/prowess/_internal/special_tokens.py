@@ -38,7 +38,7 @@ def may_have_special_token(data: bytes) -> bool:
 _LIGATURE = re.compile(
     "[\u01c7-\u01cc\u01f1-\u01f3\u20a8\u2100-\u214f\u2160-\u217f\u2474-\u24b5\u3250\u32cc-\u33ff\ufb00-\ufb06]"
 )
-"""One character that stands for several letters, such as the one for `st`."""
+"""One character that means several letters, such as the one for `st`."""
 
 
 def _fold_ligature(character: str) -> str:
