@@ -54,9 +54,12 @@ _LOADS_CODE = re.compile(
     r"|EMACS|ENV$|ERL_|EXINIT|FPATH$|GCONV|GEM_|GIO_|GLIBC|GOFLAGS|GRADLE|GTK|GUILE|IFS$|JAVA_TOOL|JDK_JAVA|JULIA|JUPYTER"
     r"|LD_|LESS|LOCPATH|LUA_|MALLOC|MAVEN|NIX_|NLSPATH|NODE_|NPM|NVIM|OPENSSL|PERL|PHP|PIP_|PKG_CONFIG|PNPM|PROMPT|PS\d$"
     r"|PUPPETEER|PYTHON|QT_|RUBY|RUSTC|RUSTFLAGS|R_|SHELLOPTS|SYSTEMD_|TCLLIBPATH|TERMCAP|TERMINFO|TS_NODE|UV_|VIM"
-    r"|VIRTUAL_ENV|VSCODE|YARN|ZDOTDIR|.*OPTIONS$|.*_(?:JAVA|JVM|PRELOAD|WRAPPER)(?:_|$)|.*OPTS$"
+    r"|VIRTUAL_ENV|VSCODE|YARN|ZDOTDIR|AWK|CARGO_(?:BUILD|ENCODED|TARGET)|CCACHE|COMPILER_PATH|CUDA_INJ|FZF_|GCC_|GOENV$"
+    r"|GOTOOLCHAIN$|GST_|HELM|INPUTRC$|IS_SANDBOX$|JQ_|LIBGL|LISTEN_|MAKEFILES$|OCL_|OTEL_|PKCS11|RIPGREP|SANDBOX"
+    r"|SDL_|SEATBELT|SWIFT_EXEC|TEXMF|TSC_|USE_BUILTIN|VK_|.*_(?:RSH|RUNNER|SSH)$|.*(?:LIB|LIBRARY|MODULE|PLUGIN)_?PATH$"
+    r"|.*OPTIONS$|.*_(?:JAVA|JVM|PRELOAD|WRAPPER)(?:_|$)|.*OPTS$"
 ).match
-"""Variables whose names begin with one of these make programs load code or run commands."""
+"""Variables whose names begin with one of these make programs load code, run commands or change a client's sandbox."""
 _LEADS_TO_DESKTOP = re.compile(r"DISPLAY$|KITTY|PULSE|STY$|TMUX|WAYLAND|ZELLIJ").match
 """Variables that lead to the caller's screen, keyboard or terminal."""
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*").fullmatch
