@@ -90,6 +90,10 @@ def test_an_archive_that_lacks_something_does_not_claim_otherwise(
 
     monkeypatch.setattr(tarfile.TarFile, "addfile", no_space)
     assert not keep(env, folder, ".git").complete
+    monkeypatch.setattr(tarfile.TarFile, "close", no_space)
+    kept = keep(env, folder, ".git")
+    assert (kept.complete, kept.path) == (False, None)
+    assert not keep({"PROWESS_NO_CACHE": "1"}, folder, ".git").complete
 
 
 def test_a_command_does_not_push_out_older_archives(

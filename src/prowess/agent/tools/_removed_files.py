@@ -61,19 +61,25 @@ class RemovedFiles:
         try:
             if self._archive is None:
                 self._open()
-            if self._archive is not None:
+            if self._archive is None:
+                self.complete = False
+            else:
                 self._add(self._archive, parent_fd, name, shown.lstrip("/"), 0)
         except (OSError, ValueError):
             self.complete = False
 
     def close(self) -> None:
         """Finish the archive."""
-        if self._archive is not None and self._file is not None:
+        if self._archive is not None and self._file is not None and self.path is not None:
             try:
                 with self._file:
                     self._archive.close()
             except OSError:
                 self.complete = False
+            with suppress(OSError):
+                if not os.path.getsize(self.path):
+                    os.unlink(self.path)
+                    self.path = None
         self._archive = self._file = None
 
     def _open(self) -> None:

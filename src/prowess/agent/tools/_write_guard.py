@@ -105,6 +105,8 @@ class WriteGuard:
             if self.kept.path is not None:
                 copy = "a copy" if self.kept.complete else "a copy of a part of it"
                 lines.append(f"[for {KEPT_DAYS} days {copy} is kept in {quoted(self.kept.path, PATH_LIMIT)}]")
+            elif not self.kept.complete:
+                lines.append("[no copy of it could be made]")
         return "".join(f"\n{line}" for line in lines)
 
 
