@@ -501,7 +501,10 @@ def _retarget(_: World, link: Path, target: Path) -> None:
 
 
 def _move_target(world: World, link: Path, new: Path) -> bool:
-    target = link.resolve()
+    try:
+        target = link.resolve()
+    except RuntimeError:  # a link to itself, which later versions of Python return
+        return False
     if world.top not in target.parents or target in (new, *new.parents) or new in target.parents:
         return False
     _rename(world, target, new)
