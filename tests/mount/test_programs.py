@@ -9,6 +9,7 @@ import pytest
 from prowess.errors import SkillError, SkillValidationError
 from prowess.hosts import host_names, load_host
 from prowess.mount import SkillConfig, SkillMount, mount, validate_skill
+from support.mounting import write_file
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ def sources(top: Path) -> dict[str, Path]:
     for name in ("own", "inner", "hidden", "lower"):
         skill(top / name)
     for path in ("own/SKILL.md", "inner/docs/a/SKILL.md", "hidden/.x/node_modules/SKILL.md", "lower/b/skill.md"):
-        (top / path).parent.mkdir(parents=True, exist_ok=True)
-        (top / path).write_text(PROGRAM)
+        write_file(top / path, PROGRAM)
     (top / "flat.md").write_text(PROGRAM)
     return {path.stem: path for path in top.iterdir()}
 
