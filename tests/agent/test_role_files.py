@@ -205,7 +205,7 @@ def test_a_command_does_not_write_beside_a_script(folder: Path) -> None:
 
 
 def test_a_folder_on_the_path_is_not_written(folder: Path) -> None:
-    """Who types `git` would start what is in it; a relative folder counts from the role's."""
+    """Typing `git` would start what is in it; a relative folder counts from the role's."""
     write = tool(folder, "write_file", path=f"/usr/bin:{folder}/lib:tools:{folder}:.::")
     for path in ("lib/git", "tools/ls"):
         with pytest.raises(RefusedError, match=r"of the kind `shell`"):

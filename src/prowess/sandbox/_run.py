@@ -109,7 +109,7 @@ def run(
         trusted: the user allowed the command to run: `auto` then runs it even if no sandbox is available.
         scratch: a folder it can change, for its home and temporary files; `None` for a new one, removed afterwards.
         python: whether `python` and `python3` are this Python.
-        unix_sockets: Unix sockets of other programs that bwrap lets it connect to; `()` for none but those it makes
+        unix_sockets: Unix sockets of other programs that bwrap lets it connect to; with `()` only those that it makes
             itself. With `None` it can make no Unix socket, except pairs that connect it with its own children.
 
     Raises:

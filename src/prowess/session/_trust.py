@@ -145,7 +145,7 @@ class Trust:
             hint = f"`prowess check {quote_for_shell(entry.path)}` shows what to fix"
             raise SkillError(f"{quoted(entry.name)} cannot be trusted: {entry.reason}", hint=hint)
         for problem in entry.findings:
-            if problem.code in ALWAYS_ERRORS:  # also if its host loads it all the same
+            if problem.code in ALWAYS_ERRORS:  # also if its host loads it anyway
                 raise SkillError(f"{quoted(entry.name)} cannot be trusted: {problem.message}", hint=problem.hint)
         try:
             folder = trusted_folder(entry)

@@ -1,4 +1,4 @@
-"""Tell whether a file belongs to a skill, from its path alone."""
+"""Decide whether a file belongs to a skill, from its path alone."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def choose_name(name: str, label: str, key: str, taken: Container[str]) -> str:
     Args:
         name: as the server writes it, with the prefix of the configuration.
         label: of the server.
-        key: what tells the server from others.
+        key: identifies the server among the others.
         taken: the names of other tools.
     """
     return next(candidate for candidate in _name_candidates(name, label, key) if candidate not in taken)

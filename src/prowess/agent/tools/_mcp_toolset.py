@@ -223,7 +223,7 @@ class McpServerToolset(WrapperToolset[Any]):
 
     @property
     def _key(self) -> str:
-        """What tells the server from others."""
+        """Identifies the server among the others."""
         return json.dumps([self.origin, dict(self.options)], sort_keys=True, default=lambda value: [*value])
 
     async def _require_permission(self, name: str, names: frozenset[str], arguments: Mapping[str, Any]) -> None:

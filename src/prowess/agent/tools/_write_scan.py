@@ -271,7 +271,7 @@ def _is_same(item: Item | None, entry: Entry, status: os.stat_result) -> bool:
     if item is None:
         return False
     if item.target is None:
-        # A command cannot replace what is read-only. If it was replaced all the same, the user did it.
+        # A command cannot replace what is read-only. If it was replaced anyway, the user did it.
         return True
     if item.identity != _identity(status):
         return False
