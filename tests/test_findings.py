@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
-from prowess.findings import CODES, Finding, Severity, apply_policy, finding
+from prowess.findings import CODES, DOCS_URL, Finding, Severity, apply_policy, finding
+
+TOP = Path(__file__).parent.parent
 
 
 def test_every_code_is_listed_under_its_own_name() -> None:
@@ -54,3 +59,13 @@ def test_a_policy_changes_severities(code: str, policy: str, rejects: tuple[str,
 def test_a_finding_with_the_same_severity_is_not_copied() -> None:
     item: Finding = finding("name-case", "m")
     assert apply_policy([item], "guide")[0] is item
+
+
+def test_every_code_has_the_address_of_its_page() -> None:
+    """`pyproject.toml` names the same documentation, and each address ends in a path of the repository."""
+    project = tomllib.loads((TOP / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["urls"]["Documentation"] == DOCS_URL
+    before = DOCS_URL.removesuffix("docs")
+    for code in CODES.values():
+        assert code.url.startswith(before)
+        assert (TOP / code.url.removeprefix(before)).is_file()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALWAYS_ERRORS",
     "CODES",
+    "DOCS_URL",
     "Code",
     "Finding",
     "Severity",
@@ -63,6 +64,10 @@ class Finding(Frozen):
         }
 
 
+DOCS_URL = "https://github.com/prowess-skills/prowess/blob/main/docs"
+"""The address of the project's documentation, as in `pyproject.toml`."""
+
+
 class Code(Frozen, kw_only=False):
     """One kind of finding."""
 
@@ -70,6 +75,11 @@ class Code(Frozen, kw_only=False):
     guide: Severity
     spec: Severity
     title: str
+
+    @property
+    def url(self) -> str:
+        """The address of the page that explains it."""
+        return f"{DOCS_URL}/findings/{self.code}.md"
 
 
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
