@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import prowess
 from prowess._internal.files import skill_digest
 from prowess.cli import main
 from support.skills import skill
@@ -363,11 +364,11 @@ NO_FOLDER = (
         (["--remove", "--host", "wink"], NO_FOLDER),
         (
             ["pdf", "--to", ""],
-            "missing option `--to`: the home directory to mount into\n\nhint: `prowess mount SKILL --to DIR`",
+            "missing option `--to`: the home directory to mount into\n\nhint: `prowess mount SKILL --to DIR`, or `prowess mount SKILL --project` to mount into the project",
         ),
         (
             ["--remove", "--to", ""],
-            "missing option `--to`: the home directory to mount into\n\nhint: `prowess mount --remove --to DIR`",
+            "missing option `--to`: the home directory to mount into\n\nhint: `prowess mount --remove --to DIR`, or `prowess mount --remove --project` to mount into the project",
         ),
         (["pdf", "--to", "lib/notes.md"], "`--to` is not a folder: {top}/project/lib/notes.md\n\nhint: check the path"),
         (["pdf", "--cwd", "/nope"], "`--cwd` is not a folder: /nope\n\nhint: check the path"),
@@ -395,7 +396,7 @@ def test_the_home_is_required(top: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["mount", "pdf"]) == 2
     assert capsys.readouterr() == (
         "",
-        "error: missing option `--to`: the home directory to mount into\n\nhint: `prowess mount SKILL --to DIR`\n",
+        "error: missing option `--to`: the home directory to mount into\n\nhint: `prowess mount SKILL --to DIR`, or `prowess mount SKILL --project` to mount into the project\n",
     )
     assert not (top / "own").exists()
 
@@ -404,7 +405,7 @@ def test_help_explains_names_and_paths(capsys: pytest.CaptureFixture[str]) -> No
     """And how it is mounted under another name."""
     assert main(["mount", "--help"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("usage: prowess mount [-h] [--to DIR] [--host NAME] [--remove] [--no-validate] [--json]")
+    assert shown.startswith("usage: prowess mount [-h] [--to DIR] [--project] [--host NAME] [--remove] [--no-validate] [--json]")
     assert "Copy skills to where an agent finds them: all of them, or none if one fails\n" in shown
     assert "NAME=SKILL mounts the skill under another name." in shown
 
@@ -627,3 +628,48 @@ def test_another_thread_can_mount(top: Path) -> None:
     thread.start()
     thread.join()
     assert codes == [0]
+
+
+# ── into a project ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("host", "folder"),
+    [
+        ("copilot", ".agents/skills"),
+        ("claude-code", ".claude/skills"),
+        ("pi", ".agents/skills"),
+        ("camel", ".camel/skills"),
+    ],
+)
+def test_a_project_s_folder_is_one_in_which_the_agent_looks(top: Path, host: str, folder: str) -> None:
+    project = top / "project"
+    assert main(["mount", "lib/review", "--project", "--host", host]) == 0
+    assert (project / folder / "review/SKILL.md").is_file()
+    seen = prowess.discover(project, host=host, home=top / "own")
+    assert [str(entry.state) for entry in seen.skills if entry.name == "review"] == ["active"]
+    assert main(["mount", "--project", "--host", host, "--remove"]) == 0
+    assert not (project / folder / "review").exists()
+    assert (project / ".agents/skills/pdf").is_dir()
+
+
+def test_from_a_folder_of_the_project_an_agent_that_looks_upwards_gets_it_at_the_top(
+    top: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = top / "project"
+    monkeypatch.chdir(project / "lib")
+    assert main(["mount", "./review", "--project", "--host", "codex"]) == 0
+    assert (project / ".agents/skills/review").is_dir()
+    # Gemini CLI looks in the working directory only.
+    assert main(["mount", "./review", "--project", "--host", "gemini-cli"]) == 0
+    assert (project / "lib/.agents/skills/review").is_dir()
+
+
+def test_a_project_can_be_named(top: Path) -> None:
+    assert main(["mount", "lib/review", "--project", "--to", str(top / "other"), "--host", "pi"]) == 0
+    assert (top / "other/.agents/skills/review").is_dir()
+
+
+def test_an_agent_without_a_folder_in_projects_is_an_error(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mount", "lib/review", "--project", "--host", "wink"]) == 2
+    assert "no folder for a project's skills" in capsys.readouterr().err

@@ -7,9 +7,9 @@ import os
 from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import PATH_LIMIT, neutral, quoted
-from prowess.catalog import REACHABLE
+from prowess.catalog import REACHABLE, git_root
 from prowess.errors import ConfigError, SkillError, combine_errors
-from prowess.hosts import DEFAULT_HOST
+from prowess.hosts import DEFAULT_HOST, load_host
 from prowess.mount import SkillConfig, SkillMount, mount, plan, read_record, skills_root, unmount
 
 from ._commands import OK
@@ -20,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterable, Sequence
+    from typing import Literal
 
     from prowess.catalog import Catalog
     from prowess.mount import MountedSkill, RecordedMount
@@ -37,6 +38,12 @@ def parser() -> ArgumentParser:
         "skills", metavar="SKILL", nargs="*", help="a path or a name, or NAME=PATH or NAME=NAME to mount it as NAME"
     )
     result.add_argument("--to", metavar="DIR", help="the home directory to mount into; it is created if missing")
+    result.add_argument(
+        "--project",
+        action="store_true",
+        help="mount into the project's folder for that agent instead, below --to or where the working directory's "
+        "repository begins",
+    )
     result.add_argument(
         "--host",
         metavar="NAME",
@@ -61,20 +68,35 @@ def run(args: Namespace) -> int:
 
 
 def _home(args: Namespace) -> str:
-    """Return the home to mount into, absolute.
+    """Return the home or project to mount into, absolute.
 
     Raises:
         ConfigError: `--to` is missing or not a folder.
     """
     if not args.to:
+        if args.project:
+            return _project_folder(args)
+        command = f"prowess mount {'--remove' if args.remove else 'SKILL'}"
         raise ConfigError(
             "missing option `--to`: the home directory to mount into",
-            hint=f"`prowess mount {'--remove' if args.remove else 'SKILL'} --to DIR`",
+            hint=f"`{command} --to DIR`, or `{command} --project` to mount into the project",
         )
     home = _absolute(args, args.to)
     if os.path.lexists(home) and not os.path.isdir(home):
         raise ConfigError(f"`--to` is not a folder: {neutral(home)}", hint="check the path")
     return home
+
+
+def _project_folder(args: Namespace) -> str:
+    """Return the folder of the project in which the agent looks: the repository's, or the working directory."""
+    cwd = real_path(args.cwd or ".")
+    folder = skills_root(args.host, scope="project")
+    walks = {root.walk for root in load_host(args.host).roots if root.path == folder}
+    return cwd if walks == {"none"} else git_root(cwd) or cwd
+
+
+def _scope(args: Namespace) -> Literal["project", "user"]:
+    return "project" if args.project else "user"
 
 
 def _absolute(args: Namespace, path: str) -> str:
@@ -87,13 +109,13 @@ def _absolute(args: Namespace, path: str) -> str:
 def _mount(args: Namespace, home: str) -> int:
     if not args.skills:
         raise ConfigError("no skill to mount", hint="`prowess mount SKILL --to DIR`")
-    skills_root(args.host)  # an unknown host is reported first
+    skills_root(args.host, scope=_scope(args))  # an unknown host is reported first
     mounts, problems = _resolve_each(args, args.skills)
     config = SkillConfig(skills=tuple(mounts), validate_on_mount=not args.no_validate)
     with signals_as_exception(("SIGTERM",)):
         if problems:
-            raise combine_errors([*problems, *_plan_errors(config, home, args.host)], "nothing was mounted")
-        report = mount(config, home, host=args.host)
+            raise combine_errors([*problems, *_plan_errors(args, config, home)], "nothing was mounted")
+        report = mount(config, home, host=args.host, scope=_scope(args))
     if args.json:
         print_json(report.as_dict())
         return OK
@@ -102,10 +124,10 @@ def _mount(args: Namespace, home: str) -> int:
     return OK
 
 
-def _plan_errors(config: SkillConfig, home: str, host: str) -> list[SkillError]:
+def _plan_errors(args: Namespace, config: SkillConfig, home: str) -> list[SkillError]:
     """Return the errors of the skills that were found."""
     try:
-        plan(config, home, host=host)
+        plan(config, home, host=args.host, scope=_scope(args))
     except SkillError as error:
         return [error]
     return []
@@ -205,10 +227,10 @@ def _mount_by_name(catalog: Catalog, reference: str, name: str | None) -> SkillM
 
 
 def _remove(args: Namespace, home: str) -> int:
-    root = skills_root(args.host)
+    root = skills_root(args.host, scope=_scope(args))
     names = _names_to_remove(args, home, root) if args.skills else None
     with signals_as_exception(("SIGTERM",)):
-        folders = unmount(names, home, host=args.host)
+        folders = unmount(names, home, host=args.host, scope=_scope(args))
     removed = [{"name": os.path.basename(folder), "destination": folder} for folder in folders]
     if args.json:
         print_json({"home": home, "removed": removed})

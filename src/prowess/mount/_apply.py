@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ._config import SkillConfig, SkillMount
+    from ._config import Scope, SkillConfig, SkillMount
     from ._copy import CopyResult
     from ._plan import Plan, PlannedCopy
 
@@ -62,22 +62,25 @@ class MountReport(Frozen):
         return {"home": self.home, "skills": [skill.as_dict() for skill in self.skills]}
 
 
-def mount(config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = DEFAULT_HOST) -> MountReport:
+def mount(
+    config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = DEFAULT_HOST, scope: Scope = "user"
+) -> MountReport:
     """Mount skills into an agent's home: all of them, or none.
 
     A skill that Prowess mounted there before under the same name is replaced in one step; nothing else is touched.
 
     Args:
         config: the skills.
-        home: the user's home; it is created if it is missing.
+        home: the user's home, or the folder of a project; it is created if it is missing.
         host: the host whose skills folder is used.
+        scope: `user` for the host's folder below a home, `project` for its folder in a project.
 
     Raises:
         SkillError: as `plan` and `apply` say.
         HostNotFoundError: there is no such host.
-        ConfigError: the host has no folder for its user's skills.
+        ConfigError: the host has no such skills folder.
     """
-    return apply(plan(config, home, host=host))
+    return apply(plan(config, home, host=host, scope=scope))
 
 
 def apply(plan: Plan) -> MountReport:

@@ -13,9 +13,10 @@ from prowess.hosts import load_host
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Literal
 
     Path = str | os.PathLike[str]
+    Scope = Literal["user", "project"]
 
 __all__ = ["SkillConfig", "SkillMount", "absolute_home", "as_items", "path_text", "resolve_skill_name", "skills_root"]
 
@@ -56,19 +57,31 @@ def resolve_skill_name(mount: SkillMount) -> str:
     return file[: -len(".md")] if file.lower().endswith(".md") else file
 
 
-def skills_root(host: str) -> str:
-    """Return the folder in which a host looks for its user's own skills, relative to the home.
+_SHARED_FOLDERS = (".agents/skills", ".claude/skills")
+"""Folders of a project that several agents search, the most common first."""
+
+
+def skills_root(host: str, *, scope: Scope = "user") -> str:
+    """Return the folder in which a host looks for its user's or a project's skills, relative to the home or project.
+
+    If a host searches several folders of a project, this is one that other agents search too, if it has one.
 
     Raises:
         HostNotFoundError: there is no such host.
         ConfigError: the host has no such folder.
     """
-    for root in load_host(host).roots:
-        path = root.path.rpartition("|")[2]
-        if root.scope == "user" and path.startswith("~/"):
-            return path[2:]
+    roots = [root for root in load_host(host).roots if root.scope == scope]
+    if scope == "project":
+        paths = [root.path for root in roots if not root.path.startswith(("~", "/", "$", "@"))]
+        paths.sort(key=lambda path: _SHARED_FOLDERS.index(path) if path in _SHARED_FOLDERS else len(_SHARED_FOLDERS))
+    else:
+        user_paths = (root.path.rpartition("|")[2] for root in roots)
+        paths = [path[2:] for path in user_paths if path.startswith("~/")]
+    if paths:
+        return paths[0]
+    whose = "a project's skills" if scope == "project" else "its user's skills"
     hint = "`prowess hosts` shows the folders of each host"
-    raise ConfigError(f"the host {quoted(host)} has no folder for its user's skills", hint=hint)
+    raise ConfigError(f"the host {quoted(host)} has no folder for {whose}", hint=hint)
 
 
 # Type checkers see wrong arguments; callers without one get an error that says what to pass.

@@ -24,6 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from ._config import Scope
+
     Path = str | os.PathLike[str]
 
 __all__ = ["Plan", "PlannedCopy", "collect_problems", "plan", "with_source"]
@@ -55,15 +57,18 @@ class Plan(Frozen):
     copies: tuple[PlannedCopy, ...] = ()
 
 
-def plan(config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = DEFAULT_HOST) -> Plan:
+def plan(
+    config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = DEFAULT_HOST, scope: Scope = "user"
+) -> Plan:
     """Read, validate and measure the skills to mount.
 
     Nothing is changed, with one exception: if a mount that was interrupted blocks a target, it is recovered first.
 
     Args:
         config: the skills.
-        home: the user's home to mount them into; it need not exist.
+        home: the user's home to mount them into, or the folder of a project; it need not exist.
         host: the host whose skills folder is used.
+        scope: `user` for the host's folder below a home, `project` for its folder in a project.
 
     Raises:
         SkillNotFoundError: a source does not exist.
@@ -72,9 +77,9 @@ def plan(config: SkillConfig | Iterable[SkillMount], home: Path, *, host: str = 
             that Prowess did not mount. If there are several problems of any type, the first one is raised; its message
             lists all of them, and so does `problems`.
         HostNotFoundError: there is no such host.
-        ConfigError: the host has no folder for its user's skills.
+        ConfigError: the host has no such skills folder.
     """
-    root, home = skills_root(host), absolute_home(home)
+    root, home = skills_root(host, scope=scope), absolute_home(home)
     problems: list[SkillError] = []
     validate = config.validate_on_mount if isinstance(config, SkillConfig) else True
     items = as_items(config.skills if isinstance(config, SkillConfig) else config, "`skills`", "`[SkillMount(...)]`")

@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from ._config import Scope
     from ._record import RecordedMount
     from ._transaction import LockedSkillsFolder
 
@@ -24,21 +25,24 @@ if TYPE_CHECKING:
 __all__ = ["unmount"]
 
 
-def unmount(names: Iterable[str] | None, home: Path, *, host: str = DEFAULT_HOST) -> tuple[str, ...]:
+def unmount(
+    names: Iterable[str] | None, home: Path, *, host: str = DEFAULT_HOST, scope: Scope = "user"
+) -> tuple[str, ...]:
     """Remove mounted skills, all of them or none, and return their folders.
 
     Folders that were created for them are removed too, once they are empty.
 
     Args:
         names: the names of mounted skills; `None` for all of them.
-        home: the user's home.
+        home: the user's home, or the folder of a project.
         host: the host whose skills folder is used.
+        scope: `user` for the host's folder below a home, `project` for its folder in a project.
 
     Raises:
         SkillNotFoundError: no skill of that name was mounted there.
         SkillMountError: a name is not a string, or a skill has changed since it was mounted; nothing is removed.
     """
-    root, home = skills_root(host), absolute_home(home)
+    root, home = skills_root(host, scope=scope), absolute_home(home)
     wanted = None if names is None else as_items(names, "`names`", "`[NAME]`")
     for name in wanted or ():
         if not isinstance(name, str):
