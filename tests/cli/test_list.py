@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import unicodedata
@@ -17,7 +16,6 @@ import pytest
 from prowess._internal.files import skill_digest
 from prowess._internal.text import display_width
 from prowess.cli import _output as output, main
-from prowess.cli.list import _is_on_path
 from prowess.hosts import host_names, load_host
 from support.project_commands import json_in, run_in
 from support.skills import skill
@@ -414,18 +412,6 @@ def test_an_invalid_columns_variable_is_ignored(columns: str, monkeypatch: pytes
     for size, width in ((lambda _: os.terminal_size((72, 24)), 72), (unknown, 100)):
         monkeypatch.setattr(os, "get_terminal_size", size)
         assert output.terminal_width() == width
-
-
-def test_a_program_is_found_on_the_path_like_in_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the folders of PATH, if it is executable and not a folder."""
-    for name, mode in (("first", 0o644), ("second", 0o755)):
-        (tmp_path / name / "folder").mkdir(parents=True)
-        (tmp_path / name / "tool").touch(mode)
-    monkeypatch.chdir(tmp_path / "second")
-    for path in ("", "first", ":first", "../first:../second", str(tmp_path / "second"), "/nowhere", None):
-        monkeypatch.delenv("PATH", raising=False) if path is None else monkeypatch.setenv("PATH", path)
-        for program in ("tool", "folder", "sh", "none"):
-            assert _is_on_path(program) is (shutil.which(program) is not None), (path, program)
 
 
 @pytest.mark.parametrize(

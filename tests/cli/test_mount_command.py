@@ -364,11 +364,17 @@ NO_FOLDER = (
         (["--remove", "--host", "wink"], NO_FOLDER),
         (
             ["pdf", "--to", ""],
-            "missing option `--to`: the home directory to mount into\n\nhint: `prowess mount SKILL --to DIR`, or `prowess mount SKILL --project` to mount into the project",
+            (
+                "missing option `--to`: the home directory to mount into\n\nhint: `prowess mount SKILL --to DIR`, "
+                "or `prowess mount SKILL --project` to mount into the project"
+            ),
         ),
         (
             ["--remove", "--to", ""],
-            "missing option `--to`: the home directory to mount into\n\nhint: `prowess mount --remove --to DIR`, or `prowess mount --remove --project` to mount into the project",
+            (
+                "missing option `--to`: the home directory to mount into\n\nhint: `prowess mount --remove --to DIR`, "
+                "or `prowess mount --remove --project` to mount into the project"
+            ),
         ),
         (["pdf", "--to", "lib/notes.md"], "`--to` is not a folder: {top}/project/lib/notes.md\n\nhint: check the path"),
         (["pdf", "--cwd", "/nope"], "`--cwd` is not a folder: /nope\n\nhint: check the path"),
@@ -396,7 +402,10 @@ def test_the_home_is_required(top: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["mount", "pdf"]) == 2
     assert capsys.readouterr() == (
         "",
-        "error: missing option `--to`: the home directory to mount into\n\nhint: `prowess mount SKILL --to DIR`, or `prowess mount SKILL --project` to mount into the project\n",
+        (
+            "error: missing option `--to`: the home directory to mount into\n\nhint: `prowess mount SKILL --to DIR`, "
+            "or `prowess mount SKILL --project` to mount into the project\n"
+        ),
     )
     assert not (top / "own").exists()
 
@@ -405,7 +414,9 @@ def test_help_explains_names_and_paths(capsys: pytest.CaptureFixture[str]) -> No
     """And how it is mounted under another name."""
     assert main(["mount", "--help"]) == 0
     shown = capsys.readouterr().out
-    assert shown.startswith("usage: prowess mount [-h] [--to DIR] [--project] [--host NAME] [--remove] [--no-validate] [--json]")
+    assert shown.startswith(
+        "usage: prowess mount [-h] [--to DIR] [--project] [--host NAME] [--remove] [--no-validate] [--json]"
+    )
     assert "Copy skills to where an agent finds them: all of them, or none if one fails\n" in shown
     assert "NAME=SKILL mounts the skill under another name." in shown
 

@@ -18,10 +18,18 @@ if TYPE_CHECKING:
         find_skill_files as find_skill_files,
         report as report,
     )
+    from ._compare import (
+        ABSENT as ABSENT,
+        ComparedSkill as ComparedSkill,
+        Comparison as Comparison,
+        View as View,
+        compare as compare,
+    )
     from ._discover import discover as discover, new_filesystem as new_filesystem
     from ._entry import REACHABLE as REACHABLE, Entry as Entry, State as State, with_digest as with_digest
     from ._filesystem import Filesystem as Filesystem
     from ._filesystem_provider import FilesystemSkillProvider as FilesystemSkillProvider
+    from ._losses import Loss as Loss, mount_command as mount_command
     from ._prompt import (
         FORMATS as FORMATS,
         LEVELS as LEVELS,
@@ -52,10 +60,12 @@ else:  # otherwise every misspelt name would have a type
                 "find_skill_files",
                 "report",
             ),
+            "_compare": ("ABSENT", "ComparedSkill", "Comparison", "View", "compare"),
             "_discover": ("discover", "new_filesystem"),
             "_entry": ("Entry", "REACHABLE", "State", "with_digest"),
             "_filesystem": ("Filesystem",),
             "_filesystem_provider": ("FilesystemSkillProvider",),
+            "_losses": ("Loss", "mount_command"),
             "_prompt": ("FORMATS", "LEVELS", "Prompt", "estimate_tokens", "render"),
             "_providers": ("SkillProvider",),
             "_roots": ("ScanRoot", "find_scan_roots", "git_root"),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SKILL_NAME_HELP",
+    "add_all_option",
     "add_discovery_options",
     "add_json_option",
     "add_role_options",
@@ -88,6 +89,13 @@ def make_parser(name: str, *, epilog: str = "") -> argparse.ArgumentParser:
 def add_json_option(parser: argparse.ArgumentParser, description: str = "print JSON") -> None:
     """Add `--json`."""
     parser.add_argument("--json", action="store_true", help=description)
+
+
+def add_all_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--all`."""
+    parser.add_argument(
+        "--all", action="store_true", help="ask about every agent that Prowess knows, not only those on this machine"
+    )
 
 
 def add_discovery_options(parser: argparse.ArgumentParser, *, host: str = "one") -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import os
-
-from prowess._internal.files import expand_home
 from prowess._internal.text import neutral
 from prowess.catalog import State
 from prowess.errors import ConfigError
 from prowess.findings import Severity
-from prowess.hosts import DEFAULT_HOST, host_names, load_host, raw_value
+from prowess.hosts import DEFAULT_HOST
 
 from ._commands import OK
-from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser, require_paths
+from ._options import (
+    add_all_option,
+    add_discovery_options,
+    add_json_option,
+    catalog_from_args,
+    make_parser,
+    require_paths,
+)
 from ._output import display_path, format_table, pluralize, print_findings, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
@@ -46,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
     result = make_parser("list", epilog=_EPILOG)
     add_discovery_options(result, host="many")
-    result.add_argument("--all", action="store_true", help="include every agent that Prowess knows in the table")
+    add_all_option(result)
     result.add_argument("--digest", action="store_true", help="with one --host: print the digest of each skill's files")
     add_json_option(result)
     return result
@@ -160,8 +164,12 @@ def _list_matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
 
     from prowess.catalog import new_filesystem
 
+    from ._agents import chosen_hosts
+
     filesystem = cache(new_filesystem)
-    hosts = [load_host(name).name for name in dict.fromkeys(names)] if names else _detected_hosts(args)
+    args.host = [*names]
+    hosts = chosen_hosts(args)
+    hosts = hosts if names else [DEFAULT_HOST, *hosts]
     catalogs = [catalog_from_args(args, host, filesystem) for host in hosts]
     skills = _matrix_rows(hosts, catalogs)
     findings = {(item.code, item.path, item.message): item for catalog in catalogs for item in catalog.findings}
@@ -249,39 +257,3 @@ def _matrix_json(
         "findings": [item.as_dict() for item in findings],
         "counts": {host: catalog.counts for host, catalog in zip(hosts, catalogs, strict=True)},
     }
-
-
-# ── which agents are on this machine ─────────────────────────────────────────────────────────────────────────────────
-
-
-def _detected_hosts(args: argparse.Namespace) -> list[str]:
-    """Return `prowess` and the hosts found on this machine, or all observed hosts if no host is found."""
-    home = os.path.abspath(args.home or os.path.expanduser("~"))
-    cwd = os.path.abspath(args.cwd or ".")
-    names = list(host_names())
-    if args.all:
-        return names
-    detected = [
-        name
-        for name in names
-        if name == DEFAULT_HOST
-        or any(_is_marker_present(marker, cwd, home) for marker in raw_value(name, "found_by") or ())
-    ]
-    if len(detected) > 1:
-        return detected
-    print_stderr("no agent found on this machine; showing the agents whose rules were observed")
-    return [name for name in names if name == DEFAULT_HOST or raw_value(name, "observed")]
-
-
-def _is_marker_present(marker: str, cwd: str, home: str) -> bool:
-    """Return whether a folder, relative to home or project, or a program (`$NAME`) exists."""
-    if marker.startswith("$"):
-        return _is_on_path(marker[1:])
-    return os.path.isdir(os.path.join(cwd, expand_home(marker, home)))
-
-
-def _is_on_path(name: str) -> bool:
-    """Return whether a program is on the PATH: like `shutil.which`, without the time it takes to load that module."""
-    folders = os.environ.get("PATH", os.defpath)
-    files = [os.path.join(folder, name) for folder in folders.split(os.pathsep)] if folders else []
-    return any(os.access(file, os.F_OK | os.X_OK) and not os.path.isdir(file) for file in files)

@@ -9,6 +9,12 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._detect import (
+        detected_hosts as detected_hosts,
+        installed_hosts as installed_hosts,
+        observed_hosts as observed_hosts,
+        skills_folder as skills_folder,
+    )
     from ._dialect import (
         INVALID_YAML_CODES as INVALID_YAML_CODES,
         apply_dialect as apply_dialect,
@@ -54,6 +60,7 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
+            "_detect": ("detected_hosts", "installed_hosts", "observed_hosts", "skills_folder"),
             "_dialect": (
                 "INVALID_YAML_CODES",
                 "apply_dialect",

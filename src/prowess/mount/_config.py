@@ -9,7 +9,7 @@ from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError, SkillMountError
-from prowess.hosts import load_host
+from prowess.hosts import skills_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,10 +57,6 @@ def resolve_skill_name(mount: SkillMount) -> str:
     return file[: -len(".md")] if file.lower().endswith(".md") else file
 
 
-_SHARED_FOLDERS = (".agents/skills", ".claude/skills")
-"""Folders of a project that several agents search, the most common first."""
-
-
 def skills_root(host: str, *, scope: Scope = "user") -> str:
     """Return the folder in which a host looks for its user's or a project's skills, relative to the home or project.
 
@@ -70,15 +66,9 @@ def skills_root(host: str, *, scope: Scope = "user") -> str:
         HostNotFoundError: there is no such host.
         ConfigError: the host has no such folder.
     """
-    roots = [root for root in load_host(host).roots if root.scope == scope]
-    if scope == "project":
-        paths = [root.path for root in roots if not root.path.startswith(("~", "/", "$", "@"))]
-        paths.sort(key=lambda path: _SHARED_FOLDERS.index(path) if path in _SHARED_FOLDERS else len(_SHARED_FOLDERS))
-    else:
-        user_paths = (root.path.rpartition("|")[2] for root in roots)
-        paths = [path[2:] for path in user_paths if path.startswith("~/")]
-    if paths:
-        return paths[0]
+    folder = skills_folder(host, scope)
+    if folder is not None:
+        return folder
     whose = "a project's skills" if scope == "project" else "its user's skills"
     hint = "`prowess hosts` shows the folders of each host"
     raise ConfigError(f"the host {quoted(host)} has no folder for {whose}", hint=hint)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         fast_parse_table as fast_parse_table,
     )
     from ._fences import frontmatter_end as frontmatter_end
-    from ._fix import change_name as change_name
+    from ._fix import FixResult as FixResult, change_name as change_name, fix as fix
     from ._fix_file import fix_file as fix_file
     from ._forms import (
         MAX_BYTES as MAX_BYTES,
@@ -70,7 +70,7 @@ else:  # otherwise every misspelt name would have a type
             "_body_rules": ("check_body", "check_links"),
             "_fast": ("FastFrontmatter", "YAML_LITERALS", "fast_parse", "fast_parse_table"),
             "_fences": ("frontmatter_end",),
-            "_fix": ("change_name",),
+            "_fix": ("FixResult", "change_name", "fix"),
             "_fix_file": ("fix_file",),
             "_forms": (
                 "FindingCollector",

@@ -1,0 +1,268 @@
+"""Compare what several agents see: for each skill, which of them loses it, why, and what cures that.
+
+Start with `compare`. A skill is one file, however many agents and paths reach it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import real_path
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import neutral, normalize_name
+from prowess.skill import check_skill
+
+from ._discover import discover, new_filesystem
+from ._entry import REACHABLE, Entry, State
+from ._losses import Loss, LossFinder
+from ._precedence import evaluate_file
+from ._roots import git_root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from prowess.findings import Finding
+    from prowess.skill import Skill
+
+    from ._catalog import Catalog
+    from ._filesystem import Filesystem
+
+__all__ = ["ABSENT", "ComparedSkill", "Comparison", "View", "compare"]
+
+ABSENT = "absent"
+"""The word for the state of a skill that is in no folder that an agent searches."""
+
+
+class View(Frozen):
+    """How one agent sees one skill."""
+
+    host: str
+    state: str
+    """The word of a `State`, or `absent`: no folder that the agent searches holds it."""
+    name: str | None = None
+    """What the agent calls it; `None` if it does not find it."""
+    reason: str | None = None
+    rule: str | None = None
+    winner: str | None = None
+    """The path of the skill that the agent has in its place: of the same name, or a copy."""
+    loss: Loss | None = None
+    """`None` if the model or the user of the agent can reach the skill, or an exact copy of it."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return it in the shape of `check --json`."""
+        loss = None if self.loss is None else self.loss.as_dict()
+        return {"state": self.state, "reason": self.reason, "rule": self.rule, "winner": self.winner, "loss": loss}
+
+
+class ComparedSkill(Frozen):
+    """One skill, and how each agent sees it."""
+
+    path: str
+    """The absolute path of its SKILL.md."""
+    real: str
+    """The same path without links."""
+    name: str
+    """The name in its front matter, or else its folder."""
+    folder: str
+    description: str
+    """As written; empty if it is missing."""
+    scope: str
+    """`user` for a skill of the user, `project` for one of the project, or another scope in which an agent has it."""
+    copy_of: str | None = None
+    """The path of an earlier skill that is the same in every byte."""
+    findings: tuple[Finding, ...]
+    """Under the policy `guide`."""
+    skill: Skill
+    views: Mapping[str, View]
+    """By the name of the agent, in the order of the question."""
+
+    @property
+    def losers(self) -> tuple[str, ...]:
+        """The agents that lose it."""
+        return tuple(host for host, view in self.views.items() if view.loss is not None)
+
+
+class Comparison(Frozen):
+    """What several agents see from one directory."""
+
+    cwd: str
+    home: str
+    hosts: tuple[str, ...]
+    skills: tuple[ComparedSkill, ...]
+    """By folder, then by path."""
+    findings: tuple[Finding, ...]
+    """The findings that belong to no skill, each once."""
+    catalogs: Mapping[str, Catalog]
+
+    @property
+    def distinct(self) -> tuple[ComparedSkill, ...]:
+        """The skills without those that are copies of another; these are what is counted."""
+        return tuple(skill for skill in self.skills if skill.copy_of is None)
+
+    def lost(self, host: str) -> tuple[ComparedSkill, ...]:
+        """Return the skills that an agent loses."""
+        return tuple(skill for skill in self.distinct if skill.views[host].loss is not None)
+
+
+def compare(
+    cwd: str | os.PathLike[str] = ".",
+    *,
+    hosts: Iterable[str],
+    home: str | os.PathLike[str] | None = None,
+    skill_dirs: Iterable[str | os.PathLike[str]] = (),
+    role: str | os.PathLike[str] | None = None,
+    files: Iterable[str] = (),
+    only_files: bool = False,
+    cache: bool = True,
+    progress: Callable[[int], None] | None = None,
+) -> Comparison:
+    """Return what several agents see from a directory, skill by skill.
+
+    Args:
+        cwd: the directory that they are started in.
+        hosts: the names of the agents.
+        home: the user's home instead of `~`.
+        skill_dirs: further directories of skills.
+        role: an InitRunner role, whose folder and settings count.
+        files: the absolute paths of more SKILL.md files, such as all of a repository.
+        only_files: whether to leave out the skills that are not in `files`.
+        cache: whether to use cached catalogs.
+        progress: is called with the number of skills compared so far.
+
+    Raises:
+        HostNotFoundError: a host is unknown.
+    """
+    filesystem = new_filesystem()
+    names = tuple(dict.fromkeys(hosts))
+    skill_dirs = [*skill_dirs]
+    catalogs = {
+        host: discover(cwd, host=host, home=home, skill_dirs=skill_dirs, role=role, filesystem=filesystem, cache=cache)
+        for host in names
+    }
+    comparer = _Comparer(catalogs, filesystem, real_path(cwd), home)
+    rows = comparer.rows(files, only_files=only_files)
+    skills = []
+    for number, (real, path) in enumerate(rows, 1):
+        skills.append(comparer.compared_skill(real, path))
+        if progress is not None:
+            progress(number)
+    skills = comparer.mark_copies(sorted(skills, key=lambda skill: (skill.folder.casefold(), skill.path)))
+    findings = {(item.code, item.path, item.message): item for each in catalogs.values() for item in each.findings}
+    return Comparison(
+        cwd=comparer.cwd,
+        home=comparer.home,
+        hosts=names,
+        skills=tuple(skills),
+        findings=tuple(findings.values()),
+        catalogs=catalogs,
+    )
+
+
+class _Comparer:
+    """Compares the catalogs of several agents, skill by skill."""
+
+    def __init__(
+        self, catalogs: Mapping[str, Catalog], filesystem: Filesystem, cwd: str, home: str | os.PathLike[str] | None
+    ) -> None:
+        self.catalogs, self.filesystem, self.cwd = catalogs, filesystem, cwd
+        self.home = os.path.abspath(os.path.expanduser("~") if home is None else home)
+        self.project = git_root(cwd) or cwd
+        self.entries: dict[str, dict[str, Entry]] = {}
+        """By real path and host: the entry in the better state, if a host reaches a file twice."""
+        for host, catalog in catalogs.items():
+            for entry in catalog.skills:
+                row = self.entries.setdefault(entry.real, {})
+                known = row.get(host)
+                if known is None or known.state is not State.ACTIVE:
+                    row[host] = entry
+        self.reachable = {
+            host: _by_name(entry for entry in catalog.skills if entry.state in REACHABLE)
+            for host, catalog in catalogs.items()
+        }
+        self.finders = {host: LossFinder(catalog, filesystem, cwd) for host, catalog in catalogs.items()}
+
+    def rows(self, files: Iterable[str], *, only_files: bool) -> list[tuple[str, str]]:
+        """Return the real path and the path of each skill."""
+        given = {real_path(path): path for path in files}
+        found = {real: next(iter(row.values())).path for real, row in self.entries.items()}
+        return [*(given if only_files else {**given, **found}).items()]
+
+    def compared_skill(self, real: str, path: str) -> ComparedSkill:
+        """Return one skill, as all agents see it."""
+        row = self.entries.get(real, {})
+        entry = next(iter(row.values()), None)
+        skill = self.filesystem.skill(path, real=real if real != path else None) if entry is None else entry.skill
+        scopes = [each.scope for each in row.values()]
+        scope = "project" if not scopes or "project" in scopes else scopes[0]
+        folder = os.path.basename(os.path.dirname(path))
+        return ComparedSkill(
+            path=path,
+            real=real,
+            name=skill.name or folder,
+            folder=folder,
+            description=(skill.description or "").strip(),
+            scope=scope,
+            findings=check_skill(skill),
+            skill=skill,
+            views={host: self._view(host, path, real, row.get(host), scope) for host in self.catalogs},
+        )
+
+    def _view(self, host: str, path: str, real: str, entry: Entry | None, scope: str) -> View:
+        finder = self.finders[host]
+        if entry is not None:
+            loss = finder.loss(entry)
+            return View(
+                host=host,
+                state=str(entry.state),
+                name=entry.name,
+                reason=entry.reason,
+                rule=entry.rule,
+                winner=entry.shadowed_by,
+                loss=loss,
+            )
+        alone = evaluate_file(real, host, filesystem=self.filesystem)
+        other = self._same_name(host, alone)
+        if other is not None and self._is_copy(real, other.real):
+            copied = f"it has an exact copy, {neutral(finder.shown(other.path))}"
+            return View(host=host, state=ABSENT, reason=copied, rule="skill-copy", winner=other.path)
+        taken = None if other is None else other.path
+        lost = finder.loss_elsewhere(path, alone, user=scope == "user", taken=taken)
+        if lost is None:
+            mounted = f"skills are mounted for {finder.host.title}, never searched for"
+            return View(host=host, state=ABSENT, reason=mounted, rule="mounted")
+        rule = "name-shadowed" if lost.kind == "name" else lost.kind
+        return View(host=host, state=ABSENT, reason=lost.reason, rule=rule, winner=taken, loss=lost)
+
+    def _same_name(self, host: str, alone: Entry) -> Entry | None:
+        """Return the skill that an agent has under the name that another one would get."""
+        return self.reachable[host].get(normalize_name(alone.name))
+
+    def _is_copy(self, path: str, other: str) -> bool:
+        """Return whether two skills are the same in every byte. Sizes are compared before any file is read."""
+        if self.filesystem.files(path) != self.filesystem.files(other):
+            return False
+        digest = self.filesystem.digest(path)
+        return digest is not None and digest == self.filesystem.digest(other)
+
+    def mark_copies(self, skills: list[ComparedSkill]) -> list[ComparedSkill]:
+        """Return the skills, with `copy_of` in those that are the same as an earlier one."""
+        originals: dict[str, list[ComparedSkill]] = {}
+        result = []
+        for skill in skills:
+            others = originals.setdefault(normalize_name(skill.name), [])
+            original = next((other for other in others if self._is_copy(skill.real, other.real)), None)
+            if original is None:
+                others.append(skill)
+                result.append(skill)
+            else:
+                result.append(skill.with_changes(copy_of=original.path))
+        return result
+
+
+def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Return the entries by their normalized names; the first of each."""
+    result: dict[str, Entry] = {}
+    for entry in entries:
+        result.setdefault(normalize_name(entry.name), entry)
+    return result

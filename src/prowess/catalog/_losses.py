@@ -1,0 +1,292 @@
+"""Say why an agent does not see a skill, and which command or change cures that.
+
+A loss has one of these kinds: `text` (the agent cannot load the file), `place` (it does not search the folder), `name`
+(another skill has the name), `setting` (the user has switched it off), `trust` (the user has not trusted the folder)
+and `field` (the author has hidden it).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+
+from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE, UnreadableError
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import neutral, quoted
+from prowess.findings import CODES, Severity
+from prowess.hosts import skills_folder
+from prowess.skill import check_skill, fix, from_document, parse_frontmatter
+
+from ._entry import REACHABLE, Entry, State
+from ._filesystem import Filesystem
+from ._precedence import evaluate_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from prowess.hosts import Setting
+    from prowess.skill import Skill
+
+    from ._catalog import Catalog
+
+__all__ = ["Loss", "LossFinder", "mount_command", "rejecting_codes"]
+
+_VALID_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
+_MAX_NAME = 64
+
+
+class Loss(Frozen):
+    """Why one agent does not see one skill, and what to do."""
+
+    kind: str
+    """`text`, `place`, `name`, `setting`, `trust` or `field`."""
+    reason: str
+    codes: tuple[str, ...] = ()
+    """The findings because of which the agent rejects the file; also if it does not search its folder either."""
+    cure: str
+    """A command, or a sentence that says what to change."""
+    is_command: bool = False
+    """Whether the cure is a command for the shell."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Return the loss in the shape of every `--json` output."""
+        return {"kind": self.kind, "reason": self.reason, "codes": [*self.codes], "cure": self.cure}
+
+
+class LossFinder:
+    """Finds the losses of one agent in one place."""
+
+    def __init__(self, catalog: Catalog, filesystem: Filesystem, cwd: str) -> None:
+        self.catalog, self.filesystem, self.given_cwd = catalog, filesystem, cwd != _current_folder()
+        self.host = catalog.host
+        self.disabled = next((item for item in catalog.findings if item.code == "host-disabled"), None)
+
+    def loss(self, entry: Entry) -> Loss | None:
+        """Return why the agent does not show a skill that it found, or `None` if the model or the user can reach it."""
+        if entry.state in REACHABLE:
+            return None
+        reason = entry.reason or str(entry.state)
+        if entry.state is State.SHADOWED:
+            return None if is_identical_copy(entry) else self._lost_name(entry, reason)
+        if entry.state is State.UNTRUSTED:
+            cure = f"trust the folder in {self.host.title}: start it there and confirm, or change its list of folders"
+            return Loss(kind="trust", reason=reason, cure=cure)
+        if entry.state is State.DISABLED or entry.rule == "settings":
+            return Loss(kind="setting", reason=reason, cure=self._setting_cure(entry))
+        return self._lost_text(entry, reason)
+
+    def loss_elsewhere(self, path: str, alone: Entry, *, user: bool, taken: str | None) -> Loss | None:
+        """Return why the agent does not see a skill in a folder that it does not search.
+
+        Args:
+            path: of its SKILL.md.
+            alone: the skill, as if it were alone in a folder of the agent.
+            user: whether the skill belongs to the user, not to the project.
+            taken: the path of another skill, which has its name at this agent.
+        """
+        codes = rejecting_codes(alone)
+        if not self.host.roots:
+            return self._lost_text(alone, alone.reason or "") if codes else None
+        if self.disabled is not None:
+            cure = self.disabled.hint or f"switch on skills in the settings of {self.host.title}"
+            return Loss(kind="setting", reason=self.disabled.message, codes=codes, cure=_sentence(cure))
+        folder = os.path.dirname(os.path.dirname(path))
+        reason = f"{self.host.title} does not search {neutral(self.shown(folder))}"
+        if taken is not None:
+            other = neutral(self.shown(taken))
+            return Loss(
+                kind="name",
+                reason=f"{reason}, and it has another skill of that name, {other}",
+                codes=codes,
+                cure=f"give one of the two another name, or remove {other}",
+            )
+        fixed = self._after_fix(alone) if codes else None
+        command = mount_command(
+            [path],
+            self.host.name,
+            cwd=self.catalog.cwd,
+            home=self.catalog.home,
+            user=user,
+            validate=not _is_refused_by_mount((fixed or alone).skill),
+        )
+        if not codes:
+            return Loss(kind="place", reason=reason, cure=command, is_command=True)
+        text = self._lost_text(alone, alone.reason or "")
+        cure = f"{text.cure} && {command}" if text.is_command else f"{text.cure}; then `{command}`"
+        reason = f"{reason}, and {text.reason}"
+        return Loss(kind="place", reason=reason, codes=codes, cure=cure, is_command=text.is_command)
+
+    # ── kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _lost_name(self, entry: Entry, reason: str) -> Loss:
+        other = neutral(self.shown(entry.shadowed_by or ""))
+        return Loss(kind="name", reason=reason, cure=f"give one of the two another name, or remove {other}")
+
+    def _setting_cure(self, entry: Entry) -> str:
+        """Return what to change in the settings, so that the agent shows a skill."""
+        if entry.rule == "max_skills":
+            return "raise `max_skills`, or remove other skills"
+        for setting in self.host.settings:
+            file = _settings_file(setting, self.catalog)
+            if file and neutral(file) in (entry.reason or ""):
+                return f"{_change_of_setting(setting, entry)} in {neutral(self.shown(file))}"
+        return f"switch it on again: it was {entry.reason or 'switched off'}"
+
+    def _lost_text(self, entry: Entry, reason: str) -> Loss:
+        """Return the loss of a skill that the agent rejects."""
+        codes = rejecting_codes(entry)
+        if entry.rule not in CODES:
+            return Loss(kind="field", reason=reason, codes=codes, cure=_field_cure(entry))
+        kind = "field" if entry.rule == "field-type" else "text"
+        if self._after_fix(entry) is not None:
+            command = f"prowess check --fix {_shell_path(entry.path, self.catalog.cwd)}{self._cwd_option()}"
+            return Loss(kind=kind, reason=reason, codes=codes, cure=command, is_command=True)
+        hint = next((item.hint for item in entry.findings if item.code == entry.rule and item.hint), None)
+        return Loss(kind=kind, reason=reason, codes=codes, cure=_sentence(hint or f"change this: {reason}"))
+
+    def _after_fix(self, entry: Entry) -> Entry | None:
+        """Return how the agent sees a skill after `check --fix`, or `None` if it still does not load it."""
+        if entry.skill.document is None:
+            return None
+        fixed = _FixedFilesystem(entry.path, os.path.basename(os.path.dirname(entry.path)))
+        after = evaluate_file(entry.path, self.host, filesystem=fixed) if fixed.changed else None
+        return after if after is not None and after.state in REACHABLE else None
+
+    # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _cwd_option(self) -> str:
+        return f" --cwd {shlex.quote(self.catalog.cwd)}" if self.given_cwd else ""
+
+    def shown(self, path: str) -> str:
+        """Return a path as people write it: relative to the working directory, or with `~`."""
+        cwd, home = self.catalog.cwd, self.catalog.home
+        if path.startswith(cwd + os.sep):
+            return path[len(cwd) + 1 :]
+        return "~" + path[len(home) :] if path.startswith(home + os.sep) else path
+
+
+class _FixedFilesystem(Filesystem):
+    """A file system in which one skill is as `check --fix` would write it."""
+
+    def __init__(self, path: str, folder: str) -> None:
+        super().__init__()
+        self._path, self._fixed = path, b""
+        try:
+            original = super().data(path, MAX_SKILL_FILE_BYTES, follow=False)
+        except UnreadableError:
+            self.changed = False
+            return
+        self._fixed = fix(original, folder=folder).data
+        self.changed = self._fixed != original
+
+    def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
+        """Return the skill as it is after the fix."""
+        if path != self._path:
+            return super().skill(path, real=real, whole=whole, body=body)
+        return from_document(parse_frontmatter(self._fixed, path), path)
+
+    def text(self, real: str) -> str:
+        """Return the text as it is after the fix."""
+        if real != self._path:
+            return super().text(real)
+        return self._fixed.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
+
+
+def rejecting_codes(entry: Entry) -> tuple[str, ...]:
+    """Return the codes of the findings because of which an agent rejects a skill; empty if it does not."""
+    if entry.state is not State.REJECTED or entry.rule == "settings":
+        return ()
+    errors = [item.code for item in entry.findings if item.severity is Severity.ERROR]
+    return tuple(dict.fromkeys([entry.rule, *errors] if entry.rule in CODES else errors))
+
+
+def is_identical_copy(entry: Entry) -> bool:
+    """Return whether a shadowed skill is a byte-identical copy of the one that wins."""
+    return any(item.code == "skill-copy" for item in entry.findings)
+
+
+def mount_command(paths: Iterable[str], host: str, *, cwd: str, home: str, user: bool, validate: bool = True) -> str:
+    """Return the command that puts skills where an agent looks.
+
+    Args:
+        paths: of their SKILL.md files.
+        host: the agent.
+        cwd: the working directory, absolute.
+        home: the user's home, absolute.
+        user: whether they belong to the user, not to the project.
+        validate: whether `mount` accepts them as they are.
+    """
+    scope = "--project" if not user and skills_folder(host, "project") else f"--to {_shell_home(home)}"
+    arguments = [_mount_argument(os.path.dirname(path), cwd) for path in paths]
+    more = "" if validate else " --no-validate"
+    elsewhere = f" --cwd {shlex.quote(cwd)}" if cwd != _current_folder() else ""
+    return f"prowess mount {' '.join(arguments)} {scope} --host {host}{more}{elsewhere}"
+
+
+def _mount_argument(folder: str, cwd: str) -> str:
+    """Return a skill's folder as an argument of `mount`, with a valid name if its own is not."""
+    name, path = os.path.basename(folder), _shell_path(folder, cwd)
+    if _VALID_NAME(name) and len(name) <= _MAX_NAME:
+        return path
+    valid = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:_MAX_NAME].strip("-")
+    valid = valid if len(valid) > 1 else f"skill-{valid or 1}"  # some agents want two characters
+    return f"{valid}={path}"
+
+
+def _shell_path(path: str, cwd: str) -> str:
+    """Return a path as an argument of a command, relative to the working directory if it is below it."""
+    path = path.removesuffix(f"/{SKILL_FILE}") or path
+    if path == cwd:
+        return "."
+    if path.startswith(cwd + os.sep):
+        path = path[len(cwd) + 1 :]
+        path = path if os.sep in path and not path.startswith(("-", "~")) else f".{os.sep}{path}"
+    return shlex.quote(neutral(path))
+
+
+def _shell_home(home: str) -> str:
+    return "~" if home == os.path.expanduser("~") else shlex.quote(neutral(home))
+
+
+def _current_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def _is_refused_by_mount(skill: Skill) -> bool:
+    """Return whether `mount` validates a skill with errors."""
+    return any(
+        (CODES[item.code].spec is Severity.ERROR or item.code in ("name-type", "description-type", "field-type"))
+        and item.code != "field-unknown"
+        for item in check_skill(skill)
+    )
+
+
+def _field_cure(entry: Entry) -> str:
+    return f"change {entry.rule}: {entry.reason or 'it hides the skill'}"
+
+
+def _settings_file(setting: Setting, catalog: Catalog) -> str:
+    """Return the path of a settings file in the project or the home; empty if a variable moves it."""
+    file = setting.file.rpartition("|")[2]
+    if file.startswith("~/"):
+        return os.path.join(catalog.home, file[2:])
+    return "" if file.startswith("$") else os.path.join(catalog.cwd, file)
+
+
+def _change_of_setting(setting: Setting, entry: Entry) -> str:
+    """Return what to change in a setting that hides a skill."""
+    name = quoted(entry.name)
+    if setting.form == "names":
+        return f"remove {name} from `{setting.key}`"
+    if setting.form == "effects":
+        return f"set {name} in `{setting.key}` to `{next((w for w, e in setting.effects.items() if e == 'on'), 'on')}`"
+    return f"set `enabled` of {name} in `{setting.key}` to true"
+
+
+def _sentence(hint: str) -> str:
+    return hint.strip()

@@ -1,0 +1,225 @@
+"""Which agents lose which skill, why, and that the cure which is named cures it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess.catalog import ABSENT, Comparison, compare
+from prowess.hosts import DEFAULT_HOST, host_names, load_host, observed_hosts
+from support.skills import skill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOSTS = tuple(name for name in host_names() if name != DEFAULT_HOST)
+REPAIRED = "---\nname: notes\ndescription: Use when: a release is due.\n---\nWrite.\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Create an empty project and home, and go there."""
+    project = tmp_path.resolve() / "my project"
+    (project / ".git/objects").mkdir(parents=True)
+    (project / ".git/refs").mkdir()
+    (project / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    (project.parent / "home").mkdir()
+    monkeypatch.setenv("HOME", str(project.parent / "home"))
+    monkeypatch.setenv("INFER_AGENT_SKILLS_ENABLED", "true")
+    monkeypatch.chdir(project)
+    return project
+
+
+def compared(*hosts: str, files: tuple[Path, ...] = ()) -> Comparison:
+    return compare(".", hosts=hosts or HOSTS, files=map(str, files), cache=False)
+
+
+def run_in_shell(command: str) -> None:
+    """Run a command that Prowess printed, as its user would."""
+    runs = command.replace("prowess ", f"{sys.executable} -m prowess ")
+    subprocess.run(["/bin/sh", "-c", runs], check=True, capture_output=True, timeout=60)
+
+
+def test_a_skill_that_every_agent_sees_is_lost_by_none(project: Path) -> None:
+    skill(project / ".agents/skills/pdf")
+    (row,) = compared("codex", "copilot", "gemini-cli").skills
+    assert {host: (view.state, view.loss) for host, view in row.views.items()} == {
+        "codex": ("active", None),
+        "copilot": ("active", None),
+        "gemini-cli": ("active", None),
+    }
+    assert (row.name, row.scope, row.losers) == ("pdf", "project", ())
+
+
+def test_a_folder_that_an_agent_does_not_search_is_a_loss_by_place(project: Path) -> None:
+    skill(project / ".claude/skills/pdf")
+    seen = compared("claude-code", "codex")
+    (row,) = seen.skills
+    assert row.losers == ("codex",)
+    loss = row.views["codex"].loss
+    assert loss is not None
+    assert (row.views["codex"].state, loss.kind, loss.codes) == (ABSENT, "place", ())
+    assert loss.reason == "OpenAI Codex does not search .claude/skills"
+    assert loss.cure == "prowess mount .claude/skills/pdf --project --host codex"
+    assert [each.name for each in seen.lost("codex")] == ["pdf"]
+    assert seen.lost("claude-code") == ()
+
+
+def test_a_text_that_an_agent_rejects_is_a_loss_by_text(project: Path) -> None:
+    (project / ".agents/skills/notes").mkdir(parents=True)
+    (project / ".agents/skills/notes/SKILL.md").write_text(REPAIRED)
+    (row,) = compared("codex", "copilot", "pi").skills
+    assert row.losers == ("copilot", "pi")
+    loss = row.views["copilot"].loss
+    assert loss is not None
+    assert (loss.kind, loss.codes, loss.cure) == (
+        "text",
+        ("repair-colon",),
+        "prowess check --fix .agents/skills/notes",
+    )
+
+
+def test_in_another_folder_a_text_that_would_be_rejected_names_both(project: Path) -> None:
+    (project / ".claude/skills/notes").mkdir(parents=True)
+    (project / ".claude/skills/notes/SKILL.md").write_text(REPAIRED)
+    loss = compared("claude-code", "pi").skills[0].views["pi"].loss
+    assert loss is not None
+    assert (loss.kind, loss.codes) == ("place", ("repair-colon",))
+    assert loss.cure == (
+        "prowess check --fix .claude/skills/notes && prowess mount .claude/skills/notes --project --host pi"
+    )
+
+
+def test_an_exact_copy_in_its_place_is_no_loss(project: Path) -> None:
+    skill(project / ".claude/skills/pdf")
+    skill(project / ".agents/skills/pdf")
+    seen = compared("claude-code", "codex")
+    assert [each.losers for each in seen.skills] == [(), ()]
+    assert len(seen.distinct) == 1
+    by_path = {os.path.relpath(each.path, project): each for each in seen.skills}
+    view = by_path[".claude/skills/pdf/SKILL.md"].views["codex"]
+    assert view.winner == str(project / ".agents/skills/pdf/SKILL.md")
+
+
+def test_another_skill_of_the_same_name_is_a_loss_by_name(project: Path) -> None:
+    skill(project / ".claude/skills/pdf", description="One.")
+    skill(project / ".agents/skills/pdf", description="Two.")
+    seen = compared("claude-code", "codex", "copilot")
+    losses = {
+        (os.path.relpath(each.path, project).split("/")[0], host): view.loss.kind
+        for each in seen.skills
+        for host, view in each.views.items()
+        if view.loss is not None
+    }
+    assert losses == {
+        (".claude", "codex"): "name",
+        (".claude", "copilot"): "name",
+        (".agents", "claude-code"): "name",
+    }
+
+
+def test_a_skill_that_the_user_switched_off_names_the_setting(project: Path) -> None:
+    skill(project / ".claude/skills/pdf")
+    (project / ".claude/settings.json").write_text('{"skillOverrides": {"pdf": "off"}}')
+    loss = compared("claude-code", "copilot").skills[0].views["claude-code"].loss
+    assert loss is not None
+    assert (loss.kind, loss.cure) == ("setting", "set `pdf` in `skillOverrides` to `on` in .claude/settings.json")
+
+
+def test_a_skill_that_its_author_hides_from_the_model_is_no_loss(project: Path) -> None:
+    skill(project / ".claude/skills/pdf", more="disable-model-invocation: true\n")
+    (row,) = compared("claude-code").skills
+    assert (row.views["claude-code"].state, row.losers) == ("user-only", ())
+
+
+def test_files_of_a_repository_are_compared_too(project: Path) -> None:
+    file = skill(project / "skills/pdf")
+    assert compared("codex").skills == ()
+    (row,) = compared("codex", files=(file,)).skills
+    assert (row.path, row.losers) == (str(file), ("codex",))
+
+
+def test_skills_of_the_user_are_cured_in_the_home(project: Path) -> None:
+    skill(project.parent / "home/.claude/skills/pdf")
+    loss = compared("claude-code", "codex").skills[0].views["codex"].loss
+    assert loss is not None
+    assert loss.cure == f"prowess mount {project.parent}/home/.claude/skills/pdf --to ~ --host codex"
+    run_in_shell(loss.cure)
+    assert not any(each.losers for each in compared("claude-code", "codex").skills)
+
+
+TEXTS = {
+    "plain": "---\nname: {folder}\ndescription: Does it.\n---\nDo.\n",
+    "colon": "---\nname: {folder}\ndescription: Use when: it is due.\n---\nDo.\n",
+    "bom": "\ufeff---\nname: {folder}\ndescription: Does it.\n---\nDo.\n",
+    "no-name": "---\ndescription: Does it.\n---\nDo.\n",
+    "other-name": "---\nname: other\ndescription: Does it.\n---\nDo.\n",
+    "dashes": "----\nname: {folder}\ndescription: Does it.\n----\nDo.\n",
+    "sigil": "---\nname: {folder}\ndescription: *all* of it.\n---\nDo.\n",
+    "cr": "---\rname: {folder}\rdescription: Does it.\r---\rDo.\r",
+    "no-description": "---\nname: {folder}\n---\nDo.\n",
+    "long": "---\nname: {folder}\ndescription: " + "x" * 2000 + "\n---\nDo.\n",
+}
+FOLDERS = (".claude/skills/pdf", ".agents/skills/pdf", "skills/pdf", "a b/it's", "skills/My_Skill", "lib/-x")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_a_command_that_is_named_as_the_cure_cures(project: Path, folder: str) -> None:
+    """Every loss of every agent: after the command the agent sees the skill, or a copy of it that the command made."""
+    commands = 0
+    for label, text in TEXTS.items():
+        for host in HOSTS:
+            file = project / f"{label}-{host}" / folder / "SKILL.md"
+            file.parent.mkdir(parents=True)
+            (project / f"{label}-{host}/.git").mkdir()
+            file.write_text(text.format(folder=os.path.basename(folder)), newline="")
+            os.chdir(project / f"{label}-{host}")
+            (row,) = compared(host, files=(file,)).skills
+            loss = row.views[host].loss
+            if loss is None or not loss.is_command:
+                continue
+            commands += 1
+            run_in_process(loss.cure)
+            after = compared(host, files=(file,))
+            reached = any(each.views[host].state in ("active", "deferred", "user-only") for each in after.skills)
+            # WINK searches no folder, so nothing but the text can be cured there.
+            assert reached or (not load_host(host).roots and not after.skills[0].losers), (label, loss, after.skills)
+    assert commands > 20
+
+
+def run_in_process(command: str) -> None:
+    """Run a printed command without the time that a shell and a new process take."""
+    import shlex
+
+    from prowess.cli import main
+
+    for part in command.split(" && "):
+        name, *arguments = shlex.split(part)
+        assert name == "prowess"
+        assert main(arguments) == 0, part
+
+
+def test_every_host_has_a_cure_for_each_loss(project: Path) -> None:
+    """Nothing that is lost is left without words."""
+    files = []
+    for number, text in enumerate(TEXTS.values()):
+        file = project / f"skills/s{number}/SKILL.md"
+        file.parent.mkdir(parents=True)
+        file.write_text(text.format(folder=f"s{number}"), newline="")
+        files.append(file)
+    for row in compared(*HOSTS, files=tuple(files)).skills:
+        for host, view in row.views.items():
+            assert view.loss is None or (view.loss.cure and view.loss.reason), (row.path, host)
+            assert view.loss is not None or not load_host(host).roots or view.state != ABSENT
+
+
+def test_the_order_of_hosts_is_that_of_the_question(project: Path) -> None:
+    skill(project / ".agents/skills/pdf")
+    assert compared("pi", "codex").hosts == ("pi", "codex")
+    assert [*compared("pi", "codex").skills[0].views] == ["pi", "codex"]
+    assert set(observed_hosts()) <= set(HOSTS)
