@@ -96,7 +96,7 @@ endurance: $(READY) $(FRAMEWORKS)/.ready  ## kill two thousand processes during 
 	PROWESS_SLOW_CLIENTS=100 $(BIN)/python -m pytest -q -s tests/agent/server -k beside_slow_clients
 	PROWESS_SLOW_CLIENTS=100 $(FRAMEWORKS)/bin/python -m pytest -q -s tests/adapters/test_serve_slow_clients.py
 
-docs: $(READY)   ## write the generated pages of docs/ and src/prowess/hosts/_tables.py
+docs: $(READY)   ## write the generated pages of docs/ and the modules made from src/prowess/hosts/*.toml
 	$(BIN)/python docs/hosts_module.py
 	$(BIN)/python docs/generate.py
 

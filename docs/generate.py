@@ -114,6 +114,7 @@ TABLES = {
     "Repair": "`[reading.repair]`",
     "NameRules": "`[name_rules]`",
     "DescriptionRules": "`[description_rules]`",
+    "HonouredFields": "`[fields]`",
     "Flag": "`[[flags]]`",
     "Setting": "`[[settings]]`",
     "Budget": "`[budget]`",

@@ -1,5 +1,5 @@
 # ruff: noqa: INP001 - a script, not a package
-"""Write `src/prowess/hosts/_tables.py` from the host files; `make docs` runs it.
+"""Write the modules `hosts/_tables.py` and `skill/_client_fields.py` from the host files; `make docs` runs it.
 
 This script imports nothing of Prowess, so it works even if the module is missing or broken.
 """
@@ -32,6 +32,30 @@ __all__ = ["TABLES"]
 TABLES: Mapping[str, Mapping[str, Any]] = (
 '''
 
+FIELDS_MODULE = PACKAGE / "skill/_client_fields.py"
+FIELDS_HEAD = '''\
+"""The fields of single clients, and the agents that honour them.
+
+`make docs` writes this module from `hosts/*.toml`: change those files, never this one. It is in this package because a
+rule about a field must not load any host.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CLIENT_FIELDS"]
+
+CLIENT_FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = (
+'''
+FIELDS_TAIL = '''\
+)
+"""Field to the agents that were seen to honour it, and those that only document it."""
+'''
+SPEC_FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+
 
 def tables() -> dict[str, Any]:
     """Return the tables of all host files by name, with tuples instead of lists."""
@@ -47,9 +71,44 @@ def _lists_to_tuples(value: Any) -> Any:
 
 
 def module() -> str:
-    """Return the source of the module."""
+    """Return the source of the module with the tables."""
     return f"{HEAD}{pformat(tables(), width=118, sort_dicts=False)}\n)\n"
+
+
+def client_fields() -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return each field that an agent honours: the agents that were seen to do so, and those that only document it.
+
+    A field is in the table `[fields]` of the agent's file, or used by its flags or for its descriptions.
+    """
+    observed: dict[str, set[str]] = {}
+    documented: dict[str, set[str]] = {}
+    for name, table in tables().items():
+        fields = table.get("fields", {})
+        is_tried = "observed" in table or name == "prowess"  # whose own tests try it
+        used = [key for flag in table.get("flags", ()) if "file" not in flag for key in _honoured_keys(flag["when"])]
+        used += [key for key in table.get("description_rules", {}).get("append", ()) if key != "scope"]
+        own = fields.get("documented", ()) if name == "prowess" else ()
+        for key in (*fields.get("observed", ()), *own, *(used if is_tried else ())):
+            observed.setdefault(key, set()).add(name)
+        for key in (*fields.get("documented", ()), *(() if is_tried else used)):
+            documented.setdefault(key, set()).add(name)
+    return {
+        key: (tuple(sorted(seen := observed.get(key, set()))), tuple(sorted(documented.get(key, set()) - seen)))
+        for key in sorted(observed.keys() | documented.keys())
+        if key not in SPEC_FIELDS
+    }
+
+
+def _honoured_keys(when: dict[str, str]) -> list[str]:
+    """Return the fields whose value counts; a field whose type only must be right may have no effect."""
+    return [key for key, wanted in when.items() if not wanted.startswith("not-")]
+
+
+def fields_module() -> str:
+    """Return the source of the module with the fields."""
+    return f"{FIELDS_HEAD}{pformat(client_fields(), width=118)}\n{FIELDS_TAIL}"
 
 
 if __name__ == "__main__":
     MODULE.write_text(module(), encoding="utf-8")
+    FIELDS_MODULE.write_text(fields_module(), encoding="utf-8")

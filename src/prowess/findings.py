@@ -147,6 +147,7 @@ CODES: Mapping[str, Code] = {
         ("allowed-tools-type", _I, _W, "the allowed tools are not one line of text"),
         ("field-type", _W, _W, "a field has the wrong type"),
         ("field-unknown", _I, _E, "a field is not in the specification"),
+        ("field-ignored", _I, _I, "an agent reads a file beside SKILL.md instead of a field"),
         ("body-empty", _W, _I, "the body has no instructions"),
         ("body-too-long", _I, _I, "SKILL.md is longer than 500 lines"),
         ("link-missing", _W, _I, "the body links to a missing file"),

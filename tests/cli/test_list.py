@@ -103,8 +103,9 @@ def test_json_of_one_agent(project: Path, capsys: pytest.CaptureFixture[str]) ->
                 "path": f"{root}/csv/SKILL.md",
                 "line": 4,
                 "column": 1,
-                "message": "the field `requires` is not in the specification",
-                "hint": "put your own values below `metadata:`",
+                "message": "the field `requires` is not in the specification; prowess honours it, initrunner documents "
+                "it; no other known agent does",
+                "hint": "keep it for these agents, or remove it to follow the specification",
             }
         ],
     }

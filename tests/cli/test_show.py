@@ -68,8 +68,9 @@ files (2, 1,377 bytes)
   1,234  scripts/fill.py
 
 findings
-  SKILL.md:5:1: info: the field `requires` is not in the specification [field-unknown]
-      hint: put your own values below `metadata:`
+  SKILL.md:5:1: info: the field `requires` is not in the specification; prowess honours it, \
+initrunner documents it; no other known agent does [field-unknown]
+      hint: keep it for these agents, or remove it to follow the specification
   SKILL.md:7:40: warning: the link `no.md` leads to a missing file [link-missing]
       hint: fix the link, or add the file
 """,

@@ -27,6 +27,7 @@ from prowess.hosts import (
     load_host,
 )
 from prowess.hosts._tables import TABLES
+from prowess.skill._client_fields import CLIENT_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,6 +77,24 @@ def test_the_tables_equal_the_files() -> None:
     assert SCRIPT["MODULE"].read_text(encoding="utf-8").startswith(SCRIPT["HEAD"]), (
         "the module was edited by hand: run `make docs`"
     )
+
+
+def test_the_fields_of_agents_equal_the_files() -> None:
+    """`skill/_client_fields.py` is generated."""
+    assert SCRIPT["client_fields"]() == CLIENT_FIELDS, "a file in src/prowess/hosts/ has changed: run `make docs`"
+    assert SCRIPT["FIELDS_MODULE"].read_text(encoding="utf-8").startswith(SCRIPT["FIELDS_HEAD"])
+
+
+@pytest.mark.parametrize("name", host_names())
+def test_the_fields_of_an_agent_have_its_evidence(name: str) -> None:
+    """Nothing is observed of a client that was never run, and its flags are among its fields."""
+    host = load_host(name)
+    assert host.observed or not host.fields.observed
+    assert not set(host.fields.observed) & set(host.fields.documented)
+    for flag in host.flags:
+        used = {key for key, wanted in flag.when.items() if not wanted.startswith("not-")}
+        if not flag.file and host.observed:
+            assert used <= set(host.fields.observed)
 
 
 def test_lists_of_a_table_become_tuples() -> None:

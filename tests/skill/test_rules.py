@@ -195,8 +195,25 @@ def test_a_name_that_breaks_one_rule_has_one_finding(name: str, code: str, messa
             GOOD + "\nmodel: m",
             "field-unknown",
             4,
-            "the field `model` is not in the specification",
+            "the field `model` is not in the specification; claude-code and qwen-code document it; no other known "
+            "agent does",
             id="client",
+        ),
+        pytest.param(
+            GOOD + "\nwhen_to_use: m",
+            "field-unknown",
+            4,
+            "the field `when_to_use` is not in the specification; claude-code and qwen-code honour it; no other known "
+            "agent does",
+            id="observed",
+        ),
+        pytest.param(
+            GOOD + "\npaths: m",
+            "field-unknown",
+            4,
+            "the field `paths` is not in the specification; claude-code and qwen-code honour it, cursor documents it; "
+            "no other known agent does",
+            id="observed-and-documented",
         ),
     ],
 )

@@ -20,6 +20,7 @@ from prowess.skill import Skill, check_body, check_links, check_skill, load
 from ._discover import discover
 from ._filesystem import Filesystem
 from ._precedence import evaluate_file
+from ._sidecars import check_sidecars
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def check_file(path: str, rule: str = "guide", *, filesystem: Filesystem | None 
     """
     skill = load(path)
     if rule in ("guide", "spec"):
-        return apply_policy((*_file_name_findings(path), *check_skill(skill), *_whole_file_findings(skill)), rule)
+        return apply_policy((*_file_name_findings(path), *check_skill(skill), *_whole_file_findings(skill, rule)), rule)
     named = tuple(item.with_changes(severity=Severity.ERROR) for item in _file_name_findings(path))
     return (*named, *_with_whole_file_findings(evaluate_path(path, rule, filesystem=filesystem), skill, rule))
 
@@ -237,7 +238,7 @@ def entry_findings(entry: Entry, rule: str, *, suppressed: bool = False) -> tupl
     skill = load(entry.path, real=entry.real)
     if rule == "spec":
         location = (item for item in entry.findings if item.code in _LOCATION_CODES)
-        return apply_policy((*check_skill(skill), *_whole_file_findings(skill), *location), rule)
+        return apply_policy((*check_skill(skill), *_whole_file_findings(skill, rule), *location), rule)
     return _with_whole_file_findings(entry, skill, rule)
 
 
@@ -247,17 +248,18 @@ def _with_whole_file_findings(entry: Entry, skill: Skill, rule: str) -> tuple[Fi
         return entry.findings
     known = {item.code for item in entry.skill.findings}
     late = [item for item in skill.findings if item.code not in known]
-    return (*entry.findings, *apply_policy((*late, *_whole_file_findings(skill)), rule))
+    return (*entry.findings, *apply_policy((*late, *_whole_file_findings(skill, rule)), rule))
 
 
-def _whole_file_findings(skill: Skill) -> Iterator[Finding]:
-    """Check the body, the files it links to, and the path itself."""
+def _whole_file_findings(skill: Skill, rule: str) -> Iterator[Finding]:
+    """Check the body, the files it links to, the files that agents read beside it, and the path itself."""
     if any("\ud800" <= character <= "\udfff" for character in skill.path or ""):
         message = f"the path is not UTF-8: {quoted(skill.path or '', PATH_LIMIT)}"
         yield finding("path-not-utf8", message, path=skill.path, hint="rename the folder")
     yield from check_body(skill)
     folder = os.path.dirname(skill.path or "")
     yield from check_links(skill, lambda path: _file_exists(folder, path))
+    yield from check_sidecars(skill, Filesystem(), None if rule in ("guide", "spec") else (rule,))
 
 
 def _file_exists(folder: str, path: str) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ._scan import FoundSkill
     from ._settings import Settings
 
-__all__ = ["Evaluation", "Evaluator"]
+__all__ = ["Evaluation", "Evaluator", "sidecar_matches"]
 
 
 class Evaluation(Frozen):
@@ -147,7 +147,7 @@ class Evaluator:
             return None
         for flag in self.host.flags:
             if flag.file:
-                if _sidecar_matches(self.filesystem, item.path, flag):
+                if sidecar_matches(self.filesystem, item.path, flag):
                     return Verdict(State(flag.state), flag.reason, flag.file)
             elif all(value_matches(fields.get(key), wanted) for key, wanted in flag.when.items()):
                 return Verdict(State(flag.state), flag.reason, ", ".join(flag.when), flag.code or None)
@@ -205,7 +205,7 @@ def _with_error(findings: tuple[Finding, ...], verdict: Verdict, path: str) -> t
     return (*findings, extra.with_changes(severity=Severity.ERROR))
 
 
-def _sidecar_matches(filesystem: Filesystem, path: str, flag: Flag) -> bool:
+def sidecar_matches(filesystem: Filesystem, path: str, flag: Flag) -> bool:
     """Return whether a file beside SKILL.md sets what a flag asks for."""
     table = filesystem.yaml(os.path.join(os.path.dirname(path), *flag.file.split("/")))
     for key, wanted in flag.when.items():

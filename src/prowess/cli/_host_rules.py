@@ -29,6 +29,7 @@ def describe_rules(host: Host) -> Iterator[tuple[str, list[str]]]:
         ("descriptions", _describe_table(host.description_rules, _DESCRIPTION_PHRASES, DESCRIPTION_ACTIONS)),
         ("reading SKILL.md", _describe_table(host.reading, _READING_PHRASES)),
         ("catalog budget", _describe_table(host.budget, _BUDGET_PHRASES)),
+        ("fields of its own", _describe_fields(host)),
         ("what an author can set", flags),
         ("what a user can set", _describe_settings(host)),
         ("in an isolated home", _describe_table(host.isolated, _ISOLATION_PHRASES)),
@@ -260,6 +261,12 @@ _SETTINGS_FORM_PHRASES = {
     "switch": "all skills on or off",
     "folders": "trusted folders",
 }
+
+
+def _describe_fields(host: Host) -> Iterator[str]:
+    for evidence, names in (("observed", host.fields.observed), ("documented only", host.fields.documented)):
+        if names:
+            yield f"{evidence}: {', '.join(f'`{name}`' for name in names)}"
 
 
 def _describe_flag(flag: Flag) -> str:

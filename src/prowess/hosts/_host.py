@@ -21,6 +21,7 @@ __all__ = [
     "Budget",
     "DescriptionRules",
     "Flag",
+    "HonouredFields",
     "Host",
     "IsolatedLaunch",
     "NameRules",
@@ -250,6 +251,15 @@ class Setting(Frozen):
     `user-only` or `on`; for `names`: the effect of being listed, as `off`; for `folders`: to `trusted`, `untrusted`."""
 
 
+class HonouredFields(Frozen):
+    """Fields of a front matter beside those of the specification that have an effect in the client."""
+
+    observed: tuple[str, ...] = ()
+    """Those whose effect was seen in the real client."""
+    documented: tuple[str, ...] = ()
+    """Those that its documents or its source describe; their effect was not tried."""
+
+
 class Flag(Frozen):
     """A field, or a file beside SKILL.md, with which an author hides a skill from the model. The first match counts."""
 
@@ -327,7 +337,7 @@ class Host(Frozen):
     folder_names_win: bool = False
     """Whether a skill whose valid name equals its folder wins over others in the same root, the nearest to it first."""
     name_rules: NameRules = NameRules()
-    """A table of its own, below; so are the next seven."""
+    """A table of its own, below; so are the next eight."""
     description_rules: DescriptionRules = DescriptionRules()
     """How descriptions are shown."""
     reading: ReadingRules = ReadingRules()
@@ -338,6 +348,8 @@ class Host(Frozen):
     """The text for its model."""
     isolated: IsolatedLaunch = IsolatedLaunch()
     """How it is started in an isolated home."""
+    fields: HonouredFields = HonouredFields()
+    """Which fields of its own it honours."""
     flags: tuple[Flag, ...] = ()
     """What an author can set."""
     settings: tuple[Setting, ...] = ()

@@ -14,6 +14,7 @@ from ._host import (
     Budget,
     DescriptionRules,
     Flag,
+    HonouredFields,
     Host,
     IsolatedLaunch,
     NameRules,
@@ -96,6 +97,7 @@ _TABLE_CLASSES: Mapping[str, Any] = {
     "budget": Budget,
     "template": Template,
     "isolated": IsolatedLaunch,
+    "fields": HonouredFields,
 }
 """The keys of a host's file that are one table each, and the class of each."""
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from prowess._internal.text import hidden_characters, quoted
 from prowess.findings import Finding, finding
 
+from ._client_fields import CLIENT_FIELDS
 from ._skill import FIELDS, SPEC_FIELDS, Skill
 from ._token_rules import check_special_tokens
 
@@ -34,8 +35,6 @@ MAX_COMPATIBILITY = 500
 """Characters; "compatibility field"."""
 RESERVED_WORDS = ("infer", "claude", "anthropic", "gemini", "openai")
 """Words that the `infer` CLI forbids in a name. Anthropic forbids two of them, and ships `claude-api` itself."""
-
-_KNOWN_FIELDS = frozenset((*FIELDS, "allowed_tools", "when_to_use", "hooks", "effort", "shell"))
 
 
 def check_skill(skill: Skill) -> tuple[Finding, ...]:
@@ -234,10 +233,26 @@ def _describe_value(value: object) -> str:
 def _check_unknown_fields(skill: Skill) -> Iterator[Finding]:
     """Fields outside the specification are kept; they are an error under the `spec` policy only."""
     for key in skill.fields:
-        if key not in SPEC_FIELDS:
-            is_known = key in _KNOWN_FIELDS
-            message = (
-                f"the field {quoted(key)} is not in the specification" if is_known else f"unknown field {quoted(key)}"
-            )
-            hint = "write `allowed-tools`" if key == "allowed_tools" else "put your own values below `metadata:`"
-            yield _field_finding(skill, key, "field-unknown", message, hint)
+        if key in SPEC_FIELDS:
+            continue
+        message = f"the field {quoted(key)} is not in the specification"
+        if key == "allowed_tools":
+            both = "allowed-tools" in skill.fields
+            hint = "remove it: `allowed-tools` is there too" if both else "write `allowed-tools`"
+        elif key in CLIENT_FIELDS:
+            message += f"; {_describe_agents(*CLIENT_FIELDS[key])}; no other known agent does"
+            hint = "keep it for these agents, or remove it to follow the specification"
+        else:
+            message = f"unknown field {quoted(key)}"
+            hint = "put your own values below `metadata:`"
+        yield _field_finding(skill, key, "field-unknown", message, hint)
+
+
+def _describe_agents(observed: tuple[str, ...], documented: tuple[str, ...]) -> str:
+    """Say which agents honour a field, and which only document it."""
+    parts = []
+    for names, verb in ((observed, "honour"), (documented, "document")):
+        if names:
+            subject = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+            parts.append(f"{subject} {verb}{'s' if len(names) == 1 else ''} it")
+    return ", ".join(parts)

@@ -1,0 +1,34 @@
+"""The fields of single clients, and the agents that honour them.
+
+`make docs` writes this module from `hosts/*.toml`: change those files, never this one. It is in this package because a
+rule about a field must not load any host.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["CLIENT_FIELDS"]
+
+CLIENT_FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = (
+{'agent': ((), ('aam', 'claude-code')),
+ 'allowedTools': ((), ('qwen-code',)),
+ 'argument-hint': ((), ('claude-code', 'copilot', 'vscode')),
+ 'arguments': ((), ('claude-code',)),
+ 'context': ((), ('aam', 'claude-code')),
+ 'disable-model-invocation': (('claude-code', 'copilot', 'pi', 'prowess', 'qwen-code'), ('aam', 'cursor', 'vscode')),
+ 'disallowed-tools': ((), ('claude-code',)),
+ 'effort': ((), ('claude-code',)),
+ 'hooks': ((), ('claude-code', 'qwen-code')),
+ 'model': ((), ('claude-code', 'qwen-code')),
+ 'paths': (('claude-code', 'qwen-code'), ('cursor',)),
+ 'requires': (('prowess',), ('initrunner',)),
+ 'shell': ((), ('claude-code',)),
+ 'tools': (('prowess',), ('initrunner',)),
+ 'user-invocable': (('claude-code', 'prowess'), ('copilot', 'vscode')),
+ 'version': ((), ('claude-code',)),
+ 'when_to_use': (('claude-code', 'qwen-code'), ())}
+)
+"""Field to the agents that were seen to honour it, and those that only document it."""
