@@ -28,10 +28,9 @@ from prowess.agent.role import _role as role
 from prowess.agent.role._tool_schemas import TOOL_FIELDS
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
-from prowess.cli._host_rules import FOLDERS_TITLE, describe_rules
 from prowess.cli.hosts import folders as skills_folders
 from prowess.findings import CODES
-from prowess.hosts import _host as host_module, host_names, load_host
+from prowess.hosts import FOLDERS_TITLE, _host as host_module, describe_rules, host_names, load_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -91,7 +91,6 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
         "prowess.cli._output",
         "prowess.cli._formats",
         f"prowess.cli.{name}",
-        *(["prowess.cli._host_rules"] if "codex" in arguments else []),
     }
     assert ("json" in loaded) == ("--json" in arguments)
     assert ("hashlib" in loaded) == (name == "why")

@@ -108,7 +108,7 @@ def _root_as_dict(root: ScanRoot) -> dict[str, object]:
 
 
 def _describe_host(host: Host, scan_roots: tuple[ScanRoot, ...]) -> Iterator[str]:
-    from ._host_rules import FOLDERS_TITLE, describe_rules
+    from prowess.hosts import FOLDERS_TITLE, describe_rules
 
     yield f"{host.title} (`--host {host.name}`)"
     yield f"  {f'observed: {host.observed}' if host.observed else f'documented: {host.documented}'}"

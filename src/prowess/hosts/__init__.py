@@ -9,6 +9,7 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._describe import FOLDERS_TITLE as FOLDERS_TITLE, describe_rules as describe_rules
     from ._detect import (
         detected_hosts as detected_hosts,
         installed_hosts as installed_hosts,
@@ -61,6 +62,7 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
+            "_describe": ("FOLDERS_TITLE", "describe_rules"),
             "_detect": ("detected_hosts", "installed_hosts", "observed_hosts", "skills_folder"),
             "_dialect": (
                 "INVALID_YAML_CODES",

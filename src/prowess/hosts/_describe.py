@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from prowess._internal.text import neutral
-from prowess.hosts import DESCRIPTION_ACTIONS, NAME_ACTIONS
+
+from ._host import DESCRIPTION_ACTIONS, NAME_ACTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from prowess.hosts import Flag, Host, Root
+    from ._host import Flag, Host, Root
 
 __all__ = ["FOLDERS_TITLE", "describe_rules"]
 
@@ -20,7 +21,7 @@ FOLDERS_TITLE = "folders, highest precedence first"
 
 
 def describe_rules(host: Host) -> Iterator[tuple[str, list[str]]]:
-    """Yield the sections of a host's rules: a title and its lines. `docs/hosts` shows the same."""
+    """Yield the sections of a host's rules: a title and its lines. Commands, docs and reports use it."""
     flags = (_describe_flag(flag) for flag in host.flags)
     for title, lines in (
         (FOLDERS_TITLE, (_describe_root(root) for root in host.roots)),

@@ -1,0 +1,39 @@
+"""The rules of a host in words, as `prowess hosts NAME`, the docs and reports show them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prowess.hosts import FOLDERS_TITLE, describe_rules, host_from_table, host_names, load_host
+
+
+def sections(**table: Any) -> dict[str, list[str]]:
+    """Return the sections of a small host file."""
+    return dict(describe_rules(host_from_table("x", {"title": "X", "documented": "docs", **table})))
+
+
+@pytest.mark.parametrize("name", host_names())
+def test_every_host_has_folders_and_a_line_for_everything_unknown(name: str) -> None:
+    host = load_host(name)
+    rules = dict(describe_rules(host))
+    assert len(rules[FOLDERS_TITLE]) == max(len(host.roots), 1)
+    assert rules.get("not known", []) == list(host.unknown)
+
+
+def test_sections_without_a_rule_are_left_out() -> None:
+    rules = sections(roots=[{"path": ".x/skills", "scope": "project"}])
+    assert rules[FOLDERS_TITLE] == [".x/skills: project, in the working directory, 1 level deep"]
+    assert "catalog budget" not in rules
+    assert all(rules.values())
+
+
+def test_a_host_without_folders_says_so() -> None:
+    assert sections()[FOLDERS_TITLE] == ["none: skills are mounted, never searched for"]
+
+
+def test_hidden_characters_of_a_rule_are_escaped() -> None:
+    """An author of a host file may need one, a reader must see it."""
+    assert "at most 5 in total" in sections(budget={"limit": 5, "note": "a\u202eb"})["catalog budget"]
+    assert "a\\u202eb" in sections(budget={"limit": 5, "note": "a\u202eb"})["catalog budget"]
