@@ -38,6 +38,12 @@ if TYPE_CHECKING:
         render as render,
     )
     from ._providers import SkillProvider as SkillProvider
+    from ._repository import (
+        RepositorySkill as RepositorySkill,
+        RepositorySkills as RepositorySkills,
+        SkippedFolders as SkippedFolders,
+        find_repository_skills as find_repository_skills,
+    )
     from ._roots import ScanRoot as ScanRoot, find_scan_roots as find_scan_roots, git_root as git_root
     from ._search import (
         MAX_BODY_CHARS as MAX_BODY_CHARS,
@@ -68,6 +74,7 @@ else:  # otherwise every misspelt name would have a type
             "_losses": ("Loss", "mount_command"),
             "_prompt": ("FORMATS", "LEVELS", "Prompt", "estimate_tokens", "render"),
             "_providers": ("SkillProvider",),
+            "_repository": ("RepositorySkill", "RepositorySkills", "SkippedFolders", "find_repository_skills"),
             "_roots": ("ScanRoot", "find_scan_roots", "git_root"),
             "_search": ("Hit", "Index", "MAX_BODY_CHARS", "MAX_QUERY_WORDS", "SkillReader"),
         },

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
+from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import ConfigError, SkillNotFoundError
 from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, finding
 from prowess.hosts import load_host
@@ -21,6 +21,7 @@ from ._discover import discover
 from ._filesystem import Filesystem
 from ._precedence import evaluate_file
 from ._sidecars import check_sidecars
+from ._walk import MAX_FOLDERS, walk_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from ._entry import Entry
 
 __all__ = [
-    "MAX_FOLDERS",
     "Report",
     "check",
     "entry_findings",
@@ -37,9 +37,6 @@ __all__ = [
     "report",
     "find_skill_files",
 ]
-
-MAX_FOLDERS = 20_000
-"""Folders below one path that are searched."""
 
 _SKIPPED_FOLDERS = frozenset((".git", "node_modules"))
 _LOCATION_CODES = frozenset(("name-shadowed", "skill-copy"))
@@ -306,32 +303,9 @@ def find_skill_files(path: str) -> tuple[list[str], list[Finding]]:
 def _find_below(top: str) -> tuple[list[str], list[Finding]]:
     files: list[str] = []
     problems: list[Finding] = []
-    waiting, seen = [top], 0
-    while waiting:
-        folder = waiting.pop()
-        seen += 1
-        if seen > MAX_FOLDERS:
-            message = f"only the first {MAX_FOLDERS:,} folders were searched"
-            problems.append(finding("folder-limit", message, path=top, hint="name a folder further down"))
-            break
-        try:
-            with os.scandir(folder) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError as error:
-            message = f"the folder cannot be listed: {neutral(describe_os_error(error))}"
-            problems.append(finding("folder-unreadable", message, path=folder, hint="fix its permissions"))
-            continue
-        names = [entry.name for entry in entries]
-        skill = SKILL_FILE if SKILL_FILE in names else next((n for n in names if n.lower() == "skill.md"), None)
-        if skill is not None:
-            files.append(os.path.join(folder, skill))
-        below = [entry.path for entry in entries if entry.name not in _SKIPPED_FOLDERS and _is_folder(entry)]
-        waiting += reversed(below)
-    return files, problems
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
+    for folder, folders, found in walk_folders(top, problems, files=(SKILL_FILE.lower(),), max_folders=MAX_FOLDERS):
+        folders[:] = [name for name in folders if name not in _SKIPPED_FOLDERS]
+        name = SKILL_FILE if SKILL_FILE in found else min(found, default=None)
+        if name is not None:
+            files.append(os.path.join(folder, name))
+    return sorted(files, key=lambda path: path.split(os.sep)), problems

@@ -14,9 +14,9 @@ from prowess._internal.files import UnreadableError, read_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-__all__ = ["IGNORE_FILES", "IgnoreRules"]
+__all__ = ["IGNORE_FILES", "IgnoreRules", "compile_glob", "matches_parts"]
 
 IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
 _MAX_IGNORE_FILE_BYTES = 64 * 1024
@@ -78,7 +78,7 @@ class IgnoreRules:
         if len(parts) == 1:
             parts = ["**", *parts]
         self._rules.append(
-            (negated, only_folders, tuple(None if part == "**" else _compile_glob(part) for part in parts))
+            (negated, only_folders, tuple(None if part == "**" else compile_glob(part) for part in parts))
         )
 
     def __call__(self, relative: str, *, folder: bool) -> bool:
@@ -100,12 +100,12 @@ class IgnoreRules:
             self._steps_left -= len(patterns) + len(parts)
             if self._steps_left < 0:
                 return False
-            if (folder or not only_folders) and _matches_parts(patterns, parts):
+            if (folder or not only_folders) and matches_parts(patterns, parts):
                 return not negated
         return False
 
 
-def _matches_parts(patterns: tuple[re.Pattern[str] | None, ...], parts: list[str]) -> bool:
+def matches_parts(patterns: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
     """Match part by part. After a mismatch the last `**` takes one more part; earlier ones never need to."""
     index = position = 0
     retry: tuple[int, int] | None = None
@@ -126,9 +126,9 @@ def _matches_parts(patterns: tuple[re.Pattern[str] | None, ...], parts: list[str
 
 
 @lru_cache(maxsize=1024)
-def _compile_glob(part: str) -> re.Pattern[str]:
+def compile_glob(part: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
     """Compile one part; a backslash makes the next character literal."""
     from fnmatch import translate
 
     plain = re.sub(r"\\(.)", lambda match: f"[{match[1]}]" if match[1] in "*?[" else match[1], part)
-    return re.compile(translate(plain.replace("[^", "[!")), re.IGNORECASE)
+    return re.compile(translate(plain.replace("[^", "[!")), flags)

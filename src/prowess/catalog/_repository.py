@@ -1,0 +1,249 @@
+"""Find every SKILL.md of a repository, whether an agent sees it or not."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
+from prowess._internal.frozen import Frozen
+from prowess._internal.text import PATH_LIMIT, quoted
+from prowess.errors import SkillNotFoundError
+from prowess.findings import Finding, finding
+
+from ._gitignore import GitIgnore, IgnoreFile, ignore_files_above
+from ._places import agent_folder_end, classify
+from ._plugins import MANIFEST_FILES, PluginReader
+from ._roots import git_root
+from ._walk import MAX_FOLDERS, walk_folders
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["RepositorySkill", "RepositorySkills", "SkippedFolders", "find_repository_skills"]
+
+_WANTED_FILES = frozenset((SKILL_FILE.lower(), ".gitignore", ".git", "pyvenv.cfg", *MANIFEST_FILES))
+_EXAMPLES = 3
+_PROGRESS_STEP = 200
+"""Folders between two calls of `progress`."""
+
+
+class RepositorySkill(Frozen):
+    """One SKILL.md of a repository."""
+
+    path: str
+    """Of the SKILL.md, absolute."""
+    real: str
+    """The same without links."""
+    kind: str
+    """`agent folder`, `skills folder`, `plugin`, `marketplace` or `other`."""
+    place: str
+    """The folder that contains this skill and those beside it, such as `.claude/skills`, absolute."""
+    plugin: str | None = None
+    """The name of the plugin or extension that it belongs to."""
+    inside: str | None = None
+    """The SKILL.md of the skill whose folder contains this one."""
+
+
+class SkippedFolders(Frozen):
+    """Folders that were not searched, for one reason."""
+
+    reason: str
+    count: int
+    examples: tuple[str, ...]
+    """The first few of them."""
+
+
+class RepositorySkills(Frozen):
+    """Every SKILL.md of a repository."""
+
+    top: str
+    """The folder that was searched, without links."""
+    skills: tuple[RepositorySkill, ...]
+    """Sorted by path."""
+    findings: tuple[Finding, ...]
+    """Folders that cannot be listed, limits, and files with names such as `skill.md`."""
+    skipped: tuple[SkippedFolders, ...]
+    folders: int
+    """How many folders were searched."""
+
+
+def find_repository_skills(
+    top: str | os.PathLike[str], *, progress: Callable[[int], None] | None = None
+) -> RepositorySkills:
+    """Return every SKILL.md in or below a folder, also those that no agent sees.
+
+    Hidden folders are searched too. `.git`, `node_modules`, virtual environments, and other worktrees of the repository
+    are not, and neither is what git ignores, except the skills folders of agents. Links to folders are not followed.
+
+    Args:
+        top: the folder, usually the top of a repository.
+        progress: called with the number of folders searched so far, now and then.
+
+    Raises:
+        SkillNotFoundError: the folder does not exist, or is a file.
+    """
+    folder = os.path.abspath(top)
+    if not os.path.isdir(folder):
+        problem = "this is not a folder" if os.path.lexists(folder) else "no such folder"
+        raise SkillNotFoundError(f"{problem}: {quoted(folder, PATH_LIMIT)}", hint="check the path")
+    return _RepositoryWalk(real_path(folder)).run(progress)
+
+
+class _RepositoryWalk:
+    """One walk through a repository."""
+
+    def __init__(self, top: str) -> None:
+        self.top = top
+        self.findings: list[Finding] = []
+        self.files: list[tuple[str, bool]] = []
+        """Each SKILL.md, and whether it is a link."""
+        self.plugins = PluginReader(top, self.findings)
+        self.skipped: dict[str, tuple[int, list[str]]] = {}
+        self.ignore = GitIgnore()
+        self.repository = git_root(top)
+        self.base = self._parts(top)
+
+    def run(self, progress: Callable[[int], None] | None) -> RepositorySkills:
+        """Search all folders and return what was found."""
+        rules: dict[str, tuple[IgnoreFile | None, bool]] = {self.top: (self._rules_above(), False)}
+        count = 0
+        for folder, folders, files in self._walk():
+            count += 1
+            if progress is not None and count % _PROGRESS_STEP == 0:
+                progress(count)
+            above, ignored = rules.pop(folder)
+            if folder != self.top and (reason := _own_checkout(folder, files)):
+                self._skip(reason, folder)
+                folders.clear()
+                continue
+            chain = self._read_rules(folder, files, above)
+            below = self._folders_to_enter(folder, folders, chain, ignored=ignored)
+            self.plugins.read_folder(folder, folders, files)
+            folders[:] = below
+            self._add_file(folder, files, chain, ignored=ignored)
+            for name, is_ignored in below.items():
+                rules[os.path.join(folder, name)] = chain, is_ignored
+        return self._result(count)
+
+    def _walk(self) -> Iterator[tuple[str, list[str], dict[str, bool]]]:
+        return walk_folders(self.top, self.findings, files=_WANTED_FILES, max_folders=MAX_FOLDERS)
+
+    # ── what git ignores ─────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _parts(self, path: str) -> tuple[str, ...]:
+        """Return the parts of a path relative to the repository."""
+        below = os.path.relpath(path, self.repository or self.top)
+        return () if below == os.curdir else tuple(below.split(os.sep))
+
+    def _rules_above(self) -> IgnoreFile | None:
+        """Return the rules of the folders above the top; none if they ignore it, since the user named it."""
+        rules: IgnoreFile | None = None
+        if self.repository is None:
+            return None
+        for path, parts in ignore_files_above(self.top, self.repository):
+            rules = self.ignore.read(path, len(parts), rules)
+            if len(parts) < len(self.base) and self.ignore.ignores(rules, self.base[: len(parts) + 1], folder=True):
+                return None
+        return rules
+
+    def _read_rules(self, folder: str, files: dict[str, bool], above: IgnoreFile | None) -> IgnoreFile | None:
+        if self.repository is None or ".gitignore" not in files:
+            return above
+        return self.ignore.read(os.path.join(folder, ".gitignore"), len(self._parts(folder)), above)
+
+    def _folders_to_enter(
+        self, folder: str, names: list[str], rules: IgnoreFile | None, *, ignored: bool
+    ) -> dict[str, bool]:
+        """Return the folders to enter, each with whether git ignores it: an agent's folder may be ignored."""
+        result = {}
+        parts = self._parts(folder) if rules or ignored else ()
+        for name in names:
+            if name in (".git", "node_modules"):
+                if name != ".git":
+                    self._skip(name, os.path.join(folder, name))
+                continue
+            is_ignored = ignored or (rules is not None and self.ignore.ignores(rules, (*parts, name), folder=True))
+            if is_ignored and not agent_folder_end((*parts, name), partly=True):
+                self._skip("ignored by git", os.path.join(folder, name))
+            else:
+                result[name] = is_ignored
+        return result
+
+    # ── what was found ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _skip(self, reason: str, path: str) -> None:
+        count, examples = self.skipped.get(reason, (0, []))
+        if count < _EXAMPLES:
+            examples.append(path)
+        self.skipped[reason] = count + 1, examples
+
+    def _add_file(self, folder: str, files: dict[str, bool], rules: IgnoreFile | None, *, ignored: bool) -> None:
+        if SKILL_FILE in files:
+            path = os.path.join(folder, SKILL_FILE)
+            parts = (*self._parts(folder), SKILL_FILE) if rules or ignored else ()
+            is_ignored = ignored or (rules is not None and self.ignore.ignores(rules, parts, folder=False))
+            if is_ignored and not agent_folder_end(parts):
+                self._skip("ignored by git", path)
+            else:
+                self.files.append((path, files[SKILL_FILE]))
+            return
+        for name in sorted(files):
+            if name.lower() == SKILL_FILE.lower():
+                message = f"the file is named {quoted(name)}; clients look for `{SKILL_FILE}` exactly"
+                hint = f"rename it to `{SKILL_FILE}`"
+                path = os.path.join(folder, name)
+                self.findings.append(finding("file-name-case", message, path=path, hint=hint))
+
+    def _result(self, count: int) -> RepositorySkills:
+        real_paths = {path: real_path(path) if is_link else path for path, is_link in self.files}
+        unique: dict[str, str] = {}
+        # A link never replaces the file that it leads to.
+        for path, _ in sorted(self.files, key=lambda item: (item[1], item[0].split(os.sep))):
+            unique.setdefault(real_paths[path], path)
+        paths = sorted(unique.values(), key=lambda path: path.split(os.sep))
+        owners = {os.path.dirname(path): path for path in paths}
+        placed = classify(paths, self.top, self.plugins.plugins)
+        return RepositorySkills(
+            top=self.top,
+            skills=tuple(
+                RepositorySkill(
+                    path=path,
+                    real=real_paths[path],
+                    kind=placed[path].kind,
+                    place=placed[path].folder,
+                    plugin=placed[path].plugin,
+                    inside=_owner(path, self.top, owners),
+                )
+                for path in paths
+            ),
+            findings=tuple(self.findings),
+            skipped=tuple(
+                SkippedFolders(reason=reason, count=number, examples=tuple(examples))
+                for reason, (number, examples) in sorted(self.skipped.items())
+            ),
+            folders=count,
+        )
+
+
+def _own_checkout(folder: str, files: dict[str, bool]) -> str | None:
+    """Return why a folder is not part of the repository: it is a virtual environment or another worktree."""
+    if "pyvenv.cfg" in files:
+        return "virtual environment"
+    if ".git" in files:
+        try:
+            text = read_file(os.path.join(folder, ".git"), 4096)
+        except UnreadableError:
+            return None
+        return "worktree" if text.startswith(b"gitdir:") and b"/.git/worktrees/" in text else None
+    return None
+
+
+def _owner(path: str, top: str, owners: dict[str, str]) -> str | None:
+    """Return the nearest SKILL.md in a folder above that of a skill."""
+    folder = os.path.dirname(path)
+    while folder != top and (parent := os.path.dirname(folder)) != folder:
+        folder = parent
+        if folder in owners:
+            return owners[folder]
+    return None
