@@ -10,6 +10,7 @@ from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import SkillNotFoundError
 from prowess.findings import Finding, finding
 
+from ._git_index import tracked_skill_paths
 from ._gitignore import GitIgnore, IgnoreFile, ignore_files_above
 from ._places import agent_folder_end, classify
 from ._plugins import MANIFEST_FILES, PluginReader
@@ -103,6 +104,8 @@ class _RepositoryWalk:
         self.ignore = GitIgnore()
         self.repository = git_root(top)
         self.base = self._parts(top)
+        self.tracked: frozenset[str] | None = None
+        """The skills that git tracks; read when a path is ignored."""
 
     def run(self, progress: Callable[[int], None] | None) -> RepositorySkills:
         """Search all folders and return what was found."""
@@ -164,11 +167,19 @@ class _RepositoryWalk:
                     self._skip(name, os.path.join(folder, name))
                 continue
             is_ignored = ignored or (rules is not None and self.ignore.ignores(rules, (*parts, name), folder=True))
-            if is_ignored and not agent_folder_end((*parts, name), partly=True):
+            if is_ignored and not self._is_kept((*parts, name), partly=True):
                 self._skip("ignored by git", os.path.join(folder, name))
             else:
                 result[name] = is_ignored
         return result
+
+    def _is_kept(self, parts: tuple[str, ...], *, partly: bool = False) -> bool:
+        """Return whether a path counts that an ignore file names: an agent's skill, or one that git tracks."""
+        if agent_folder_end(parts, partly=partly):
+            return True
+        if self.tracked is None:
+            self.tracked = tracked_skill_paths(self.repository or self.top)
+        return "/".join(parts) in self.tracked
 
     # ── what was found ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -183,7 +194,7 @@ class _RepositoryWalk:
             path = os.path.join(folder, SKILL_FILE)
             parts = (*self._parts(folder), SKILL_FILE) if rules or ignored else ()
             is_ignored = ignored or (rules is not None and self.ignore.ignores(rules, parts, folder=False))
-            if is_ignored and not agent_folder_end(parts):
+            if is_ignored and not self._is_kept(parts):
                 self._skip("ignored by git", path)
             else:
                 self.files.append((path, files[SKILL_FILE]))
