@@ -21,10 +21,12 @@ collect_ignore = ["testing/corpus"]
 
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read no configuration of the user who runs the tests, and leave no files in their home."""
+    """Read no configuration or variables of the user who runs the tests, and leave no files in their home."""
     home: Path = tmp_path_factory.getbasetemp() / "home"
     home.mkdir(exist_ok=True)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PROWESS_CACHE_DIR", str(home / "cache"))
     monkeypatch.setenv("PROWESS_CONFIG_DIR", str(home / "config"))
+    for variable in ("NO_COLOR", "FORCE_COLOR"):  # a CI system may set one
+        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("CAMEL_WORKDIR", str(home))  # where CAMEL writes its summaries of conversations

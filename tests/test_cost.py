@@ -86,6 +86,7 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
     assert {name for name in loaded if name in HEAVY or name.split(".")[0] in HEAVY} == set()
     name = arguments[0]
     assert {module for module in loaded if module.startswith("prowess.cli.")} <= {
+        "prowess.cli._color",
         "prowess.cli._commands",
         "prowess.cli._options",
         "prowess.cli._output",
@@ -103,6 +104,7 @@ def test_mounting_a_path_loads_no_discovery(project: Path) -> None:
     arguments = ["mount", ".agents/skills/pdf", "--to", str(project.parent / "agent")]
     loaded = command(project, *arguments)
     assert {module for module in loaded if module.startswith("prowess.cli.")} == {
+        "prowess.cli._color",
         "prowess.cli._commands",
         "prowess.cli._options",
         "prowess.cli._output",
@@ -477,6 +479,7 @@ WARM = {
     ),
     *(
         "prowess.cli",
+        "prowess.cli._color",
         "prowess.cli._commands",
         "prowess.cli._options",
         "prowess.cli._output",

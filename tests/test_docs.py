@@ -86,10 +86,12 @@ def options(parser: ArgumentParser) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_is_documented(name: str) -> None:
-    """On the page of the command, and in the generated help."""
+    """On the page of the command, and in the generated help. `--color` of all commands has one page."""
     page = text_of(f"docs/commands/{name}.md")
     parser = import_module(f"prowess.cli.{name}").parser()
-    assert [option for option in options(parser) if option not in ("-h", "--help") and option not in page] == []
+    common = ("-h", "--help", "--color")
+    assert [option for option in options(parser) if option not in common and option not in page] == []
+    assert "`--color auto`" in text_of("docs/terminal.md")
     help_page = text_of("docs/help.md")
     assert all(option in help_page for option in options(parser))
 

@@ -9,6 +9,7 @@ import re
 from prowess._internal.text import did_you_mean, neutral, quoted
 from prowess.errors import ConfigError
 
+from ._color import COLOR_CHOICES, choose_color
 from ._commands import COMMANDS, USAGE
 from ._output import print_error
 
@@ -40,6 +41,9 @@ SKILL_NAME_HELP = (
 
 class _ArgumentParser(argparse.ArgumentParser):
     """A parser whose errors look like all other errors of Prowess."""
+
+    color: bool
+    """Whether Python 3.14 paints the help, by rules of its own."""
 
     def error(self, message: str) -> NoReturn:
         print_error(*self._describe_error(message))
@@ -74,16 +78,34 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=26, width=100)
 
 
+class _ColorAction(argparse.Action):
+    """Apply `--color` as soon as it is read, so that errors in later options follow it."""
+
+    def __call__(self, parser: object, namespace: object, values: object, option_string: str | None = None) -> None:  # noqa: ARG002
+        choose_color(str(values))
+
+
 def make_parser(name: str, *, epilog: str = "") -> argparse.ArgumentParser:
-    """Create the parser of a command."""
+    """Create the parser of a command, with the option that all have."""
     description = COMMANDS[name]
-    return _ArgumentParser(
+    result = _ArgumentParser(
         prog=f"prowess {name}",
         description=description[0].upper() + description[1:],
         epilog=epilog or None,
         formatter_class=_HelpFormatter,
         allow_abbrev=False,
     )
+    result.color = False
+    choose_color("auto")
+    result.add_argument(
+        "--color",
+        metavar="WHEN",
+        action=_ColorAction,
+        choices=COLOR_CHOICES,
+        default=argparse.SUPPRESS,
+        help="`always`, `never` or `auto`: on a terminal, unless NO_COLOR or FORCE_COLOR is set (the default)",
+    )
+    return result
 
 
 def add_json_option(parser: argparse.ArgumentParser, description: str = "print JSON") -> None:

@@ -12,9 +12,11 @@ from itertools import accumulate, takewhile
 
 from prowess._internal.text import INVISIBLE_CHARACTERS, PATH_LIMIT, character_width, display_width, neutral, quoted
 
+from ._color import has_color, paint
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TextIO
 
     from prowess.findings import Finding
@@ -60,7 +62,7 @@ def print_stderr(text: str) -> None:
     if sys.stderr is None:
         return
     try:
-        _write_line(sys.stderr, "\n".join(map(_escape_ci_commands, text.split("\n"))))
+        _write_line(sys.stderr, "\n".join(map(_paint_message, map(_escape_ci_commands, text.split("\n")))))
         sys.stderr.flush()
     except OSError:
         # A message that cannot be written changes neither the result nor the exit code.
@@ -68,6 +70,16 @@ def print_stderr(text: str) -> None:
 
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def _paint_message(line: str) -> str:
+    """Paint the first word of a message, and what to type in a hint."""
+    word, colon, rest = line.partition(": ")
+    if not colon or word not in ("error", "warning", "note", "hint") or not has_color(sys.stderr):
+        return line
+    if word == "hint":
+        rest = re.sub("`[^`]+`", lambda match: paint(match[0], "command", sys.stderr), rest)
+    return f"{paint(f'{word}:', 'info' if word == 'note' else word, sys.stderr)} {rest}"
 
 
 def _flush_stdout() -> None:
@@ -134,20 +146,23 @@ def _escape_ci_commands(line: str) -> str:
 # ── findings ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def format_finding(item: Finding, *, base: str = "") -> list[str]:
+def format_finding(item: Finding, *, base: str = "", stream: TextIO | None = None) -> list[str]:
     """Format a finding as text: place, severity, message and code; a hint is a second line.
 
     Args:
         item: the finding.
         base: the directory that paths are relative to.
+        stream: where it will be printed; stdout by default.
     """
     path = item.path or ""
     if base and path.startswith(base + os.sep):
         path = path[len(base) + 1 :]
     place = ":".join(str(part) for part in (neutral(path), item.line, item.column) if part not in (None, ""))
-    lines = [f"{place + ': ' if place else ''}{item.severity.value}: {neutral(item.message)} [{item.code}]"]
+    severity = paint(f"{item.severity.value}:", item.severity.value, stream)
+    code = paint(f"[{item.code}]", "dim", stream)
+    lines = [f"{place + ': ' if place else ''}{severity} {neutral(item.message)} {code}"]
     if item.hint:
-        lines.append(f"    hint: {neutral(item.hint)}")
+        lines.append(f"    {paint('hint:', 'hint', stream)} {neutral(item.hint)}")
     return lines
 
 
@@ -162,8 +177,9 @@ def print_findings(
         indent: the beginning of each line.
         to: `print_stdout` or `print_stderr`.
     """
+    stream = sys.stderr if to is print_stderr else sys.stdout
     for item in findings:
-        for line in format_finding(item, base=base):
+        for line in format_finding(item, base=base, stream=stream):
             to(f"{indent}{line}")
 
 
@@ -206,12 +222,15 @@ _MAX_COLUMN_WIDTH = 64
 """The widest a column of a fitted table gets, in cells: the longest name the specification allows."""
 
 
-def format_table(rows: Iterable[Sequence[str]], *, fit_terminal: bool = True) -> list[str]:
-    """Format rows as a table.
+def format_table(
+    rows: Iterable[Sequence[str]], *, fit_terminal: bool = True, styles: Mapping[int, Mapping[str, str]] | None = None
+) -> list[str]:
+    """Format rows as a table for stdout.
 
     Args:
         rows: of equal length; the first is the heading.
         fit_terminal: whether to cut the last column to the width of the terminal, and very wide others.
+        styles: of columns, by their index: the style of a cell by its text.
     """
     rows = [[neutral(cell) for cell in row] for row in rows]
     if not rows:
@@ -221,10 +240,18 @@ def format_table(rows: Iterable[Sequence[str]], *, fit_terminal: bool = True) ->
         widths = [min(width, _MAX_COLUMN_WIDTH) for width in widths[:-1]] + widths[-1:]
         remaining = terminal_width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
         widths[-1] = min(widths[-1], max(remaining, 20))
+    styles = styles or {}
     return [
-        "  ".join(truncate_or_pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        "  ".join(
+            _paint_cell(truncate_or_pad(cell, width), cell, styles.get(index))
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
         for row in rows
     ]
+
+
+def _paint_cell(padded: str, cell: str, styles: Mapping[str, str] | None) -> str:
+    return padded if styles is None or cell not in styles else paint(cell, styles[cell]) + padded[len(cell) :]
 
 
 def terminal_width() -> int:
