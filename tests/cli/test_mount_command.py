@@ -415,7 +415,7 @@ def test_help_explains_names_and_paths(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["mount", "--help"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(
-        "usage: prowess mount [-h] [--color WHEN] [--to DIR] [--project] [--host NAME] [--remove] [--no-validate] [--json]"
+        "usage: prowess mount [-h] [--color WHEN] [--to DIR] [--project] [--host NAME] [--remove] [--no-validate]"
     )
     assert "Copy skills to where an agent finds them: all of them, or none if one fails\n" in shown
     assert "NAME=SKILL mounts the skill under another name." in shown

@@ -318,6 +318,8 @@ class Host(Frozen):
     """The name of the file without `.toml`; it is not written in the file."""
     title: str
     """The name of the client for people."""
+    short: str = ""
+    """A shorter form of the name, for the headings of narrow tables; without it, the name."""
     roots: tuple[Root, ...] = ()
     """Highest precedence first. Successive roots with the same scope and walk are scanned level by level."""
     observed: str = ""
