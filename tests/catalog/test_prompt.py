@@ -14,15 +14,13 @@ from hypothesis import given, settings, strategies as st
 
 from prowess._internal.special_tokens import has_special_token
 from prowess._internal.text import neutral, without_hidden
-from prowess.catalog import Catalog, discover
+from prowess.catalog import discover
 from prowess.catalog._entry import Entry, State
 from prowess.catalog._prompt import FORMATS, LEVELS, Prompt, estimate_tokens, render
-from prowess.catalog._settings import Settings
 from prowess.errors import ConfigError
 from prowess.hosts import host_names, load_host
-from prowess.skill import Requirements, Skill
 from support import strategies  # noqa: F401 - its profile makes every run the same
-from support.skills import make_machine, skill
+from support.skills import make_catalog as catalog, make_entry as entry, make_machine, skill
 from support.special_tokens import TOKENS
 
 if TYPE_CHECKING:
@@ -31,37 +29,6 @@ if TYPE_CHECKING:
 
 Triple = tuple[str, str, str]
 """Name, description, location."""
-
-
-def entry(name: str, description: str = "", path: str | None = None, **more: Any) -> Entry:
-    fields: dict[str, Any] = {
-        "name": name,
-        "frontmatter_name": name,
-        "folder": name,
-        "description": description,
-        "path": path or f"/skills/{name}/SKILL.md",
-        "real": path or f"/skills/{name}/SKILL.md",
-        "scope": "project",
-        "root": "/skills",
-        "state": State.ACTIVE,
-        "rule": "found",
-        "requirements": Requirements(),
-        "skill": Skill(name=name, description=description),
-        **more,
-    }
-    return Entry(**fields)
-
-
-def catalog(*entries: Entry, host: str = "prowess") -> Catalog:
-    return Catalog(
-        host=load_host(host),
-        cwd="/",
-        home="/home",
-        skills=entries,
-        findings=(),
-        scan_roots=(),
-        settings=Settings(),
-    )
 
 
 def from_xml(text: str) -> list[Triple]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from prowess.catalog import Catalog, discover
+from prowess.catalog._entry import Entry, State
+from prowess.catalog._settings import Settings
 from prowess.hosts import Host, load_host
+from prowess.skill import Requirements, Skill
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from prowess.catalog._entry import Entry
 
 DESCRIPTION_TEMPLATE = "Does {0}. Use it for {0}."
 
@@ -27,6 +28,39 @@ def skill(
     file = folder / "SKILL.md"
     file.write_text(f"---\nname: {name}\ndescription: {words}\n{more}---\n{body or 'Do it.'}\n", encoding="utf-8")
     return file
+
+
+def make_entry(name: str, description: str = "", path: str | None = None, **more: Any) -> Entry:
+    """Return an active entry that is on no disk."""
+    fields: dict[str, Any] = {
+        "name": name,
+        "frontmatter_name": name,
+        "folder": name,
+        "description": description,
+        "path": path or f"/skills/{name}/SKILL.md",
+        "real": path or f"/skills/{name}/SKILL.md",
+        "scope": "project",
+        "root": "/skills",
+        "state": State.ACTIVE,
+        "rule": "found",
+        "requirements": Requirements(),
+        "skill": Skill(name=name, description=description),
+        **more,
+    }
+    return Entry(**fields)
+
+
+def make_catalog(*entries: Entry, host: str = "prowess") -> Catalog:
+    """Return a catalog of these entries, without a budget of the host."""
+    return Catalog(
+        host=load_host(host),
+        cwd="/",
+        home="/home",
+        skills=entries,
+        findings=(),
+        scan_roots=(),
+        settings=Settings(),
+    )
 
 
 @dataclass(frozen=True, slots=True)

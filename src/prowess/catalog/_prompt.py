@@ -298,6 +298,8 @@ def _host_writer(catalog: Catalog) -> Writer:
 
     def harmless(text: str) -> str:
         """Prevent text of a skill from looking like another entry, even if the client itself does not."""
+        if not catalog.host.observed:
+            text = " ".join(text.split())  # only a client that was run is known to keep line breaks
         if template.escape:
             return text
         return _NEWLINES_BEFORE_MARKUP.sub(lambda run: " " * len(run[0]), forged.sub("&lt;", text))
