@@ -16,7 +16,7 @@ import pytest
 from prowess._internal.files import skill_digest
 from prowess._internal.text import display_width
 from prowess.cli import _output as output, main
-from prowess.hosts import host_names, load_host
+from prowess.hosts import host_names, load_host, observed_hosts
 from support.project_commands import json_in, run_in
 from support.skills import skill
 from support.unreadable_links import refuse_to_read
@@ -252,7 +252,7 @@ def test_without_agents_the_observed_ones_are_shown(
     skill(tmp_path / "project/.agents/skills/csv")
     assert run(tmp_path / "project") == 0
     out, err = capsys.readouterr()
-    observed = [name for name in host_names() if load_host(name).observed]
+    observed = observed_hosts()
     assert out.splitlines()[0].split() == ["SKILL", "prowess", *observed, "WHERE"]
     assert err == (
         "no agent found on this machine; showing the agents whose rules were observed\n"

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 SCOPES = {"managed", "project", "user", "system", "package", "extra"}
 KINDS = {"missing", "null", "empty", "blank", "number", "bool", "list", "map"}
 SEEDS = {"infer", "camel", "aam", "initrunner", "wink"}
+SHIPPED = {"infer-cli", "camel-ai"}
 SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "docs/hosts_module.py"))
-OBSERVED = {"claude-code", "codex", "gemini-cli", "copilot", "opencode", "qwen-code", "pi"}
+OBSERVED = {"claude-code", "codex", "gemini-cli", "copilot", "opencode", "qwen-code", "pi", "camel-ai"}
 
 
 def test_prowess_is_first_and_the_rest_is_sorted() -> None:
@@ -44,7 +45,7 @@ def test_prowess_is_first_and_the_rest_is_sorted() -> None:
     names = host_names()
     assert names[0] == "prowess"
     assert list(names[1:]) == sorted(names[1:])
-    assert {"prowess", *SEEDS, *OBSERVED, "goose", "cursor", "vscode", "amp", "letta"} <= set(names)
+    assert {"prowess", *SEEDS, *SHIPPED, *OBSERVED, "goose", "cursor", "vscode", "amp", "letta"} <= set(names)
 
 
 @pytest.mark.parametrize(

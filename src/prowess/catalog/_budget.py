@@ -41,6 +41,8 @@ def fit_to_budget(host: Host, entries: list[Entry], first_line: Callable[[Entry]
     available = budget.limit - budget.reserved
     if sum(full_costs) + sum(lines.bundled_full_costs()) <= available:
         return result
+    if budget.degrade == "omit":
+        return _leave_out_the_rest(host, result, active, full_costs, available)
     reason = f"shortened: {host.title} gives its catalog {budget.limit:,} {_UNITS[budget.unit]}"
     if budget.degrade == "level":
         kept = lines.even_lengths(available)
@@ -63,6 +65,17 @@ def fit_to_budget(host: Host, entries: list[Entry], first_line: Callable[[Entry]
             left -= len(", ")
         if text != result[index].description:
             result[index] = result[index].with_changes(description=text, reason=reason, rule="budget")
+    return result
+
+
+def _leave_out_the_rest(
+    host: Host, result: list[Entry], active: list[int], costs: Sequence[int], available: int
+) -> list[Entry]:
+    """Leave out the first entry that does not fit, and all after it."""
+    reason = f"left out: {host.title} gives its catalog {host.budget.limit:,} {_UNITS[host.budget.unit]}"
+    for index, total in zip(active, accumulate(costs), strict=True):
+        if total > available:
+            result[index] = result[index].with_changes(state=State.USER_ONLY, reason=reason, rule="budget")
     return result
 
 

@@ -132,7 +132,8 @@ class FieldEvaluator:
         if verdict is None and rules.limit and rules.past_limit == "drop":
             length = measure_text(text, rules.unit)
             if length > rules.limit:
-                reason = f"its description has {length:,} characters, more than {rules.limit:,}"
+                word = "bytes" if rules.unit == "bytes" else "characters"
+                reason = f"its description has {length:,} {word}, more than {rules.limit:,}"
                 verdict = rejection("description-too-long", reason)
         return text, verdict
 

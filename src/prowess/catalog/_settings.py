@@ -77,10 +77,14 @@ def read_settings(
         filesystem: what was read so far.
     """
     reader = _SettingsReader(host, project, cwd, home, env, filesystem or Filesystem())
+    applied_keys: set[str] = set()
     for setting in host.settings:
+        if setting.first_only and setting.key in applied_keys:
+            continue
         for path in reader.paths(setting, cwd if setting.only_cwd else project):
             value = reader.files.value(path, setting.key)
             if value is not None:
+                applied_keys.add(setting.key)
                 reader.apply(setting, path, value)
     reader.apply_trust_switch()
     reader.apply_variables()

@@ -24,8 +24,17 @@ _SHARED_FOLDERS = (".agents/skills", ".claude/skills")
 
 @cache
 def observed_hosts() -> tuple[str, ...]:
-    """Return the hosts whose rules were observed in the real client."""
-    return tuple(name for name in host_names() if name != DEFAULT_HOST and raw_value(name, "observed"))
+    """Return the agents that users start as a program and whose rules were observed in it.
+
+    A library that an agent is written with is not one of them, even if it was observed.
+    """
+    return tuple(
+        name
+        for name in host_names()
+        if name != DEFAULT_HOST
+        and raw_value(name, "observed")
+        and any(marker.startswith("$") for marker in raw_value(name, "found_by"))
+    )
 
 
 def installed_hosts(home: str) -> tuple[str, ...]:

@@ -71,8 +71,12 @@ def apply_dialect(skill: Skill, path: str, reading: ReadingRules, read_text: Cal
     codes = _codes(skill)
     front = skill.document.frontmatter or ""
     has_odd_fences = bool(codes & _FENCE_CODES) or "---" in front or not front.strip()
+    if reading.line_breaks and not has_odd_fences:
+        has_odd_fences = re.search(reading.line_breaks, skill.document.text) is not None
     if reading.opening and has_odd_fences and codes.isdisjoint(_UNREADABLE_CODES):
         text = read_text().replace("\r\n", "\n")
+        if reading.line_breaks:
+            text = re.sub(reading.line_breaks, "\n", text)
         opening = re.match(reading.opening, text)
         closing = opening and re.compile(reading.closing).search(text, opening.end())
         if opening is None or closing is None:

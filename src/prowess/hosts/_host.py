@@ -119,6 +119,8 @@ class ReadingRules(Frozen):
     """A regular expression for the opening fence at the beginning of the file, if it is not just `---` and blanks."""
     closing: str = ""
     """The same for the closing fence; the first match counts. Both match LF in a file with CRLF."""
+    line_breaks: str = ""
+    """A regular expression for characters that end a line besides LF, CR and CRLF."""
     refuses: tuple[str, ...] = ()
     """Regular expressions for valid YAML that the client's parser refuses."""
     texts: str = ""
@@ -201,7 +203,7 @@ class DescriptionRules(Frozen):
     joiner: str = " - "
     """The text before `when_to_use`."""
     unit: str = "chars"
-    """The unit of `limit`: `chars` (Unicode) or `utf16` (units of UTF-16)."""
+    """The unit of `limit`: `chars` (Unicode), `utf16` (units of UTF-16) or `bytes` (of UTF-8)."""
 
 
 class Budget(Frozen):
@@ -223,7 +225,7 @@ class Budget(Frozen):
     degrade: str = ""
     """`name-only` (entries that do not fit lose their description, in order), `name-list` (the same, but their names
     go into one last line that costs nothing), `level` (all are cut to the same length), `first-line` (all keep only
-    their first line)."""
+    their first line), `omit` (the first that does not fit and all after it are left out)."""
     note: str = ""
     """The source of the numbers."""
 
@@ -243,6 +245,8 @@ class Setting(Frozen):
     """For `effects`: whether names may contain `*` and `?`; the last one that matches counts."""
     fold: bool = False
     """Whether names are compared without case."""
+    first_only: bool = False
+    """Whether it does not count if the file of an earlier setting has the same key."""
     form: str
     """`names` (a list of disabled names), `effects` (name to effect), `entries` (a list of tables with `name` or `path`
     and `enabled`), `switch` (false disables all skills), `folders` (folder to trust word)."""
