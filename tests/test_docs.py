@@ -155,7 +155,7 @@ def json_keys(value: object, depth: int) -> set[str]:
         return set().union(*(json_keys(item, depth) for item in value))
     if not isinstance(value, dict):
         return set()
-    if {*value} & {*host_names()}:
+    if {*value} & {*host_names()} or any(key.startswith("/") for key in value):
         return set().union(*(json_keys(item, depth) for item in value.values()))
     nested = (
         set().union(*(json_keys(item, depth - 1) for key, item in value.items() if key not in MAPS)) if depth else set()

@@ -50,6 +50,8 @@ class Finding(Frozen):
     """1-based, in Unicode characters."""
     message: str
     hint: str | None = None
+    agents: tuple[str, ...] = ()
+    """The agents that do not load the skill because of it, among those that `check` was asked about."""
 
     def as_dict(self) -> dict[str, object]:
         """Return the finding in the shape of every `--json` output."""

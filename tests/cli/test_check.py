@@ -32,8 +32,10 @@ def write(top: Path, path: str, text: str | bytes) -> Path:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "home").mkdir()
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Create a repository and a home with one agent, Codex."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    (tmp_path / "home/.codex").mkdir(parents=True)
     top = tmp_path / "project"
     (top / ".git").mkdir(parents=True)
     return top
@@ -51,7 +53,7 @@ def test_a_valid_skill_has_no_problems(project: Path, capsys: pytest.CaptureFixt
     """Nothing on stdout, one line of counts on stderr, exit code 0."""
     write(project, ".agents/skills/pdf/SKILL.md", GOOD.format("pdf"))
     assert run(project) == 0
-    assert capsys.readouterr() == ("", "1 skill checked: no problems\n")
+    assert capsys.readouterr() == ("", "1 skill checked: no problems\ncodex loses none of 1 skill\n")
 
 
 def test_each_finding_shows_its_place_its_line_and_its_hint(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,16 +83,21 @@ def test_each_finding_shows_its_place_its_line_and_its_hint(project: Path, capsy
         "skills/c/SKILL.md:1:1: error: missing `description` [description-missing]\n"
         "  1 | ---\n"
         "    | ^\n"
+        "    invisible to codex\n"
         "    hint: add `description:` and say what the skill does and when to use it\n"
     )
-    assert err == "2 skills checked: 1 error, 4 warnings\n"
+    assert err == "2 skills checked: 1 error, 4 warnings\n1 of 1 agent rejects skills: codex 1 of 2\n"
 
 
 def test_json_is_findings_and_counts(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The shape of `--json` is a promise."""
     file = write(project, "a/SKILL.md", "---\nname: b\ndescription: It does.\n---\nDo it.\n")
     assert run(project, "a", "--json") == 0
-    assert json.loads(capsys.readouterr().out) == {
+    shown = json.loads(capsys.readouterr().out)
+    view = shown.pop("hosts")[str(file)]["codex"]
+    assert [*view] == ["state", "reason", "rule", "winner", "loss"]
+    assert (view["state"], view["loss"]["kind"]) == ("absent", "place")
+    assert shown == {
         "findings": [
             {
                 "code": "name-not-folder",
@@ -100,9 +107,11 @@ def test_json_is_findings_and_counts(project: Path, capsys: pytest.CaptureFixtur
                 "column": 1,
                 "message": "the name `b` differs from the folder name `a`",
                 "hint": "rename the folder, or write `name: a`",
+                "agents": [],
             }
         ],
         "counts": {"skills": 1, "error": 0, "warning": 1, "info": 0},
+        "lost": {"codex": 1},
     }
 
 
@@ -169,12 +178,14 @@ def test_policies_differ(project: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_with_a_host_errors_are_what_it_does_not_load(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A finding can be an error for only one of two hosts; each message names its host."""
+    """Each finding is shown once, with the most severe of its severities and the agents that it costs."""
     write(project, "a/SKILL.md", b"\xef\xbb\xbf---\nname: a\ndescription: It does.\n---\nDo it.\n")
-    assert run(project, "a", "--host", "codex", "--host", "gemini-cli") == 1
-    out = capsys.readouterr().out
-    assert "a/SKILL.md:1:1: error: codex: the file begins with a byte order mark [encoding-bom]" in out
-    assert "warning: gemini-cli: the file begins" in out or "error: gemini-cli: the file begins" in out
+    assert run(project, "a", "--host", "codex", "--host", "claude-code", "--host", "gemini-cli") == 1
+    out, err = capsys.readouterr()
+    assert out.count("[encoding-bom]") == 1
+    assert "a/SKILL.md:1:1: error: the file begins with a byte order mark [encoding-bom]" in out
+    assert "    invisible to codex, gemini-cli\n" in out
+    assert err.splitlines()[-1] == "2 of 3 agents reject skills: codex 1, gemini-cli 1 of 1"
     assert run(project, "a", "--host", "copilot") == (1 if "encoding-bom" in _rejects("copilot") else 0)
 
 
@@ -189,8 +200,8 @@ def test_all_skills_below_a_folder_are_checked(project: Path, capsys: pytest.Cap
     for folder in (".claude/skills/a", ".github/skills/b", "deep/er/c", ".git/d", "x/node_modules/e"):
         write(project, f"{folder}/SKILL.md", GOOD.format(folder[-1]))
     (project / "loop").symlink_to(project)
-    assert run(project, ".") == 0
-    assert capsys.readouterr().err == "3 skills checked: no problems\n"
+    assert run(project, ".", "--host", "codex") == 0
+    assert capsys.readouterr().err == "3 skills checked: no problems\ncodex rejects none of 3 skills\n"
 
 
 def test_a_walk_ends(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -278,17 +289,23 @@ def test_strict_counts_warnings(project: Path) -> None:
     assert (run(project, "a"), run(project, "a", "--strict")) == (0, 1)
 
 
-def test_no_skills_at_all_is_fine(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where no path is named, nothing has to be there."""
-    assert run(project, "--host", "codex") == 0
-    assert capsys.readouterr() == ("", "no skills found\n")
+def test_no_skills_at_all_fail_unless_allowed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A check of nothing must not look like a check that passed."""
+    for arguments in ([], ["--host", "codex"], ["--json"], ["--quiet"]):
+        assert run(project, *arguments) == 1
+        assert run(project, *arguments, "--allow-empty") == 0
+    capsys.readouterr()
+    run(project)
+    out, err = capsys.readouterr()
+    assert (out, err.splitlines()[0]) == ("", "no skills found")
+    assert "--allow-empty" in err
 
 
 def test_the_same_file_is_checked_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """However often and under whatever name it is reached."""
     write(project, "a/SKILL.md", GOOD.format("a"))
     run(project, ".", "a", "a/SKILL.md")
-    assert capsys.readouterr().err == "1 skill checked: no problems\n"
+    assert capsys.readouterr().err == "1 skill checked: no problems\ncodex rejects none of 1 skill\n"
 
 
 def test_an_unreadable_skill_file_is_a_finding(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -333,7 +350,7 @@ def test_fix_repairs_the_file_and_nothing_else(project: Path, capsys: pytest.Cap
         (
             "fixed a/SKILL.md: removed the byte order mark, wrote the fences as `---`, quoted values, "
             "wrote `allowed-tools` for `allowed_tools`, added `name: a`, renamed it from `skill.md`\n"
-            "1 skill checked: no problems\n"
+            "1 skill checked: no problems\ncodex rejects none of 1 skill\n"
         ),
     )
     assert os.listdir(project / "a") == ["SKILL.md"]
@@ -341,7 +358,7 @@ def test_fix_repairs_the_file_and_nothing_else(project: Path, capsys: pytest.Cap
     assert (fixed_file.read_bytes(), stat.S_IMODE(fixed_file.stat().st_mode)) == (FIXED, 0o640)
     before = fixed_file.stat()
     assert run(project, ".", "--fix") == 0
-    assert capsys.readouterr() == ("", "1 skill checked: no problems\n")
+    assert capsys.readouterr() == ("", "1 skill checked: no problems\ncodex rejects none of 1 skill\n")
     assert fixed_file.stat().st_ino == before.st_ino
 
 
@@ -349,11 +366,9 @@ def test_fixes_are_part_of_the_json(project: Path, capsys: pytest.CaptureFixture
     """`fixed` is beside `findings` and `counts`."""
     file = write(project, "a/SKILL.md", "---\nname: a\ndescription: @all\n---\nDo it.\n")
     assert run(project, "a", "--fix", "--json") == 0
-    assert json.loads(capsys.readouterr().out) == {
-        "findings": [],
-        "counts": {"skills": 1, "error": 0, "warning": 0, "info": 0},
-        "fixed": [{"path": str(file), "done": ["quoted values"]}],
-    }
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["fixed"] == [{"path": str(file), "done": ["quoted values"]}]
+    assert (shown["findings"], shown["counts"]["skills"]) == ([], 1)
 
 
 def test_fix_does_not_write_through_links(project: Path) -> None:
@@ -441,7 +456,79 @@ def test_fix_survives_a_full_disk(
 def test_the_command_line_checks(project: Path) -> None:
     """As a process: data on stdout, words on stderr, exit code 1 for an error."""
     write(project, "a/SKILL.md", "no front matter\n")
-    command = [sys.executable, "-m", "prowess", "check", "a", "--cwd", str(project)]
+    command = [sys.executable, "-m", "prowess", "check", "a", "--cwd", str(project), "--host", "codex"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (1, "1 skill checked: 1 error\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        "1 skill checked: 1 error\n1 of 1 agent rejects skills: codex 1 of 1\n",
+    )
     assert done.stdout.startswith("a/SKILL.md:1:1: error: the file does not begin with a `---` line")
+
+
+# ── which agents lose what ───────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_without_a_host_each_finding_names_the_agents_that_it_costs(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All agents on this machine, each finding once, and a last line that counts."""
+    for name in (".copilot", ".claude"):
+        (project.parent / "home" / name).mkdir()
+    write(project, ".agents/skills/release/SKILL.md", "---\nname: release\ndescription: Use when: due\n---\nDo it.\n")
+    assert run(project) == 0
+    out, err = capsys.readouterr()
+    assert out.count("[repair-colon]") == 1
+    assert "\n    invisible to copilot\n" in out
+    assert err.splitlines()[-1] == "2 of 3 agents lose skills: claude-code 1, copilot 1 of 1"
+
+
+def test_a_loss_by_place_ends_in_the_command_that_cures_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(project)
+    write(project, ".claude/skills/pdf/SKILL.md", GOOD.format("pdf"))
+    assert run(project, "--host", "codex", "--host", "claude-code") == 0
+    assert capsys.readouterr().out == (
+        ".claude/skills: 1 skill invisible to codex, which does not search this folder: pdf\n"
+        "    prowess mount .claude/skills/pdf --project --host codex\n"
+    )
+    assert main(["mount", ".claude/skills/pdf", "--project", "--host", "codex"]) == 0
+    assert run(project, "--host", "codex", "--host", "claude-code") == 0
+    assert capsys.readouterr().err.endswith("none of 2 agents loses a skill\n")
+
+
+def test_a_path_asks_about_the_text_alone(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A skill of a repository that is published is in no agent's folder."""
+    write(project, "skills/pdf/SKILL.md", GOOD.format("pdf"))
+    assert run(project, "skills") == 0
+    assert capsys.readouterr() == ("", "1 skill checked: no problems\ncodex rejects none of 1 skill\n")
+
+
+def test_without_a_path_every_skill_of_the_repository_counts(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also where no agent looks: at the top, in plugins and in packages."""
+    for folder in ("skills/a", "plugins/one/skills/b", "packages/web/.claude/skills/c", "deep/er/skills/d"):
+        write(project, f"{folder}/SKILL.md", GOOD.format(folder[-1]))
+    assert run(project, "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["counts"]["skills"], len(shown["hosts"]), shown["lost"]) == (4, 4, {"codex": 4})
+
+
+def test_where_no_agent_is_installed_the_observed_ones_are_asked(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As in CI; and the last line says so."""
+    (project.parent / "home/.codex").rmdir()
+    monkeypatch.setenv("PATH", "")
+    write(project, ".agents/skills/pdf/SKILL.md", GOOD.format("pdf"))
+    assert run(project) == 0
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("1 of 7 agents lose skills: claude-code 1 of 1 (no agent found on this machine")
+
+
+def test_a_linked_skill_file_is_not_read_to_compare(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its target may be any file."""
+    (project / "skills/c").mkdir(parents=True)
+    secret = write(project.parent, "secret", "---\nname: c\ndescription: A secret.\n---\n")
+    (project / "skills/c/SKILL.md").symlink_to(secret)
+    run(project, "--json")
+    assert "A secret" not in capsys.readouterr().out

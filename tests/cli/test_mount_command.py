@@ -415,7 +415,7 @@ def test_help_explains_names_and_paths(capsys: pytest.CaptureFixture[str]) -> No
     assert main(["mount", "--help"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith(
-        "usage: prowess mount [-h] [--color WHEN] [--to DIR] [--project] [--host NAME] [--remove] [--no-validate]"
+        "usage: prowess mount [-h] [--color WHEN] [--to DIR] [--project] [--host NAME] [--remove]\n"
     )
     assert "Copy skills to where an agent finds them: all of them, or none if one fails\n" in shown
     assert "NAME=SKILL mounts the skill under another name." in shown
@@ -684,3 +684,18 @@ def test_a_project_can_be_named(top: Path) -> None:
 def test_an_agent_without_a_folder_in_projects_is_an_error(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["mount", "lib/review", "--project", "--host", "wink"]) == 2
     assert "no folder for a project's skills" in capsys.readouterr().err
+
+
+def test_a_folder_that_contains_skills_mounts_all_of_them(top: Path) -> None:
+    skill(top / "project/lib/deep/er/tables", "tables", "Adds up.")
+    skill(top / "project/lib/deep/er/tables/examples/inner", "inner", "An example.")
+    (top / "project/lib/a=b/SKILL.md").unlink()
+    assert main(["mount", "lib", "--project", "--host", "codex"]) == 0
+    mounted = sorted(path.name for path in (top / "project/.agents/skills").iterdir())
+    assert mounted == ["pdf", "review", "tables", "xls"]
+
+
+def test_a_folder_without_skills_is_an_error(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (top / "project/empty").mkdir()
+    assert main(["mount", "./empty", "--project", "--host", "codex"]) == 1
+    assert "give the folder that contains SKILL.md" in capsys.readouterr().err

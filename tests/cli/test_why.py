@@ -155,10 +155,13 @@ def test_further_folders_take_part(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("pfd", "no skill is called `pfd` for host `prowess`\n\nhint: did you mean `pdf`?"),
-        ("zzz", "no skill is called `zzz` for host `prowess`\n\nhint: `prowess list` shows all skills"),
-        ("a\x1b[2Jb", "no skill is called `a\\x1b[2Jb` for host `prowess`\n\nhint: `prowess list` shows all skills"),
-        ("", "no skill is called `` for host `prowess`\n\nhint: `prowess list` shows all skills"),
+        ("pfd", "no skill is called `pfd`\n\nhint: did you mean `pdf`?"),
+        ("zzz", "no skill is called `zzz`\n\nhint: `prowess list` and `prowess inventory` show all skills"),
+        (
+            "a\x1b[2Jb",
+            "no skill is called `a\\x1b[2Jb`\n\nhint: `prowess list` and `prowess inventory` show all skills",
+        ),
+        ("", "no skill is called ``\n\nhint: `prowess list` and `prowess inventory` show all skills"),
     ],
 )
 @pytest.mark.parametrize("more", [[], ["--json"]])

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from ._entry import REACHABLE as REACHABLE, Entry as Entry, State as State, with_digest as with_digest
     from ._filesystem import Filesystem as Filesystem
     from ._filesystem_provider import FilesystemSkillProvider as FilesystemSkillProvider
-    from ._losses import Loss as Loss, mount_command as mount_command
+    from ._loss_groups import Cure as Cure, LossGroup as LossGroup, group_losses as group_losses
+    from ._losses import Loss as Loss
     from ._prompt import (
         FORMATS as FORMATS,
         LEVELS as LEVELS,
@@ -71,7 +72,8 @@ else:  # otherwise every misspelt name would have a type
             "_entry": ("Entry", "REACHABLE", "State", "with_digest"),
             "_filesystem": ("Filesystem",),
             "_filesystem_provider": ("FilesystemSkillProvider",),
-            "_losses": ("Loss", "mount_command"),
+            "_loss_groups": ("Cure", "LossGroup", "group_losses"),
+            "_losses": ("Loss",),
             "_prompt": ("FORMATS", "LEVELS", "Prompt", "estimate_tokens", "render"),
             "_providers": ("SkillProvider",),
             "_repository": ("RepositorySkill", "RepositorySkills", "SkippedFolders", "find_repository_skills"),

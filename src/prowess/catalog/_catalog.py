@@ -74,9 +74,14 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
         Raises:
             SkillNotFoundError: no skill matches; the error suggests similar names.
         """
-        candidates = self._candidates(reference)
+        candidates = self.candidates(reference)
         if not candidates:
             raise self.not_found_error(reference)
+        return candidates
+
+    def candidates(self, reference: str) -> tuple[Entry, ...]:
+        """Return the same as `explain`; nothing if no skill matches."""
+        candidates = self._candidates(reference)
         order = {state: at for at, state in enumerate(REACHABLE)}
         key = normalize_name(reference)
         candidates.sort(key=lambda entry: (order.get(entry.state, len(order)), normalize_name(entry.name) != key))

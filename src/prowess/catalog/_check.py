@@ -20,12 +20,14 @@ from prowess.skill import Skill, check_body, check_links, check_skill, load
 from ._discover import discover
 from ._filesystem import Filesystem
 from ._precedence import evaluate_file
+from ._repository import find_repository_skills
 from ._sidecars import check_sidecars
 from ._walk import MAX_FOLDERS, walk_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._catalog import Catalog
+    from ._compare import Comparison
     from ._entry import Entry
 
 __all__ = [
@@ -42,6 +44,8 @@ _SKIPPED_FOLDERS = frozenset((".git", "node_modules"))
 _LOCATION_CODES = frozenset(("name-shadowed", "skill-copy"))
 """Codes about the place of a skill, not about its file."""
 
+_SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 Progress = Callable[[int], None]
 
@@ -52,7 +56,9 @@ class Report(Frozen):
     skills: tuple[str, ...]
     """The paths of the checked files, each once."""
     findings: tuple[Finding, ...]
-    """File by file, each from top to bottom; findings without a file last."""
+    """File by file, each from top to bottom; findings without a file last. `agents` says what they cost."""
+    comparison: Comparison | None = None
+    """How the agents that were asked about see the checked skills; `None` if no agent was named."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -98,12 +104,14 @@ def report(
     home: str | os.PathLike[str] | None = None,
     skill_dirs: Iterable[str | os.PathLike[str]] = (),
     role: str | os.PathLike[str] | None = None,
+    agents: Iterable[str] = (),
     progress: Progress | None = None,
 ) -> Report:
     """Check skills as `check` does, and return the checked files too.
 
-    Two arguments are added: `role` is an InitRunner role whose folder and settings count without `paths`, and
-    `progress` is called with the number of skills checked so far.
+    Three arguments are added: `role` is an InitRunner role whose folder and settings count without `paths`; `agents`
+    are those whose losses are worked out, without their rules deciding what is an error, and without `paths` all skills
+    of the repository count too; `progress` is called with the number of skills checked so far.
     """
     if policy not in ("guide", "spec"):
         raise ConfigError(f"unknown policy {quoted(policy)}", hint="the policies are `guide` and `spec`")
@@ -113,6 +121,7 @@ def report(
     if not rules or policy == "spec":
         rules.insert(0, policy)
     checker = _Checker(rules, progress)
+    agents = [*dict.fromkeys(agents)]
     if paths is None:
         filesystem = Filesystem()
         for rule in rules:
@@ -123,10 +132,32 @@ def report(
                     cwd, host=host, home=home, skill_dirs=skill_dirs, role=role, filesystem=filesystem, cache=False
                 ),
             )
+        if agents:
+            checker.add_repository(real_path(cwd))
     else:
         for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
             checker.add_path(os.path.abspath(os.path.join(cwd, os.path.expanduser(path))))
-    return Report(skills=tuple(checker.skills), findings=checker.findings())
+    if not (asked := [*dict.fromkeys([*hosts, *agents])]):
+        return Report(skills=tuple(checker.skills), findings=checker.findings())
+    from ._compare import compare
+
+    comparison = compare(
+        cwd,
+        hosts=asked,
+        home=home,
+        skill_dirs=skill_dirs,
+        role=role,
+        files=[path for path in checker.skills if is_skill_file(path) and path not in checker.inside],
+        only_files=paths is not None or not agents,
+        cache=False,
+    )
+    checker.add_comparison(comparison)
+    return Report(skills=tuple(checker.skills), findings=checker.findings(), comparison=comparison)
+
+
+def is_skill_file(path: str) -> bool:
+    """Return whether a path is that of a SKILL.md, not of a single-file skill."""
+    return os.path.basename(path).lower() == SKILL_FILE.lower()
 
 
 class _Checker:
@@ -136,13 +167,18 @@ class _Checker:
         self.rules, self.progress = rules, progress
         self.skills: dict[str, None] = {}
         self.seen: set[str] = set()
-        self.by_file: dict[str | None, list[Finding]] = {}
+        self.inside: set[str] = set()
+        """Skills inside the folder of another skill: agents are not expected to find these."""
+        self.by_file: dict[str | None, dict[tuple[object, ...], Finding]] = {}
 
-    def add(self, findings: Iterable[Finding], rule: str | None = None) -> None:
+    def add(self, findings: Iterable[Finding]) -> None:
+        """Add findings, each once: the rules of several agents find the same."""
         for item in findings:
-            if rule is not None and len(self.rules) > 1:
-                item = item.with_changes(message=f"{rule}: {item.message}")
-            self.by_file.setdefault(item.path, []).append(item)
+            known = self.by_file.setdefault(item.path, {})
+            key = (item.code, item.line, item.column, item.message if item.line is None else "")
+            same = known.setdefault(key, item)
+            if _SEVERITIES.index(item.severity) < _SEVERITIES.index(same.severity):
+                known[key] = item
 
     def count(self, path: str) -> None:
         if path not in self.skills:
@@ -153,6 +189,9 @@ class _Checker:
     def add_path(self, path: str) -> None:
         files, problems = find_skill_files(path)
         self.add(problems)
+        self._add_files(files)
+
+    def _add_files(self, files: Iterable[str]) -> None:
         filesystem = Filesystem()
         for file in files:
             real = real_path(file)
@@ -161,19 +200,46 @@ class _Checker:
             self.seen.add(real)
             self.count(file)
             for rule in self.rules:
-                self.add(check_file(file, rule, filesystem=filesystem), rule)
+                self.add(check_file(file, rule, filesystem=filesystem))
 
     def add_catalog(self, rule: str, catalog: Catalog) -> None:
-        self.add(apply_policy(catalog.findings, rule), rule)
+        self.add(apply_policy(catalog.findings, rule))
         for entry in catalog.skills:
             self.count(entry.path)
-            self.add(entry_findings(entry, rule, suppressed=entry.scope in catalog.host.suppressed_scopes), rule)
+            self.seen.add(entry.real)
+            self.add(entry_findings(entry, rule, suppressed=entry.scope in catalog.host.suppressed_scopes))
+
+    def add_repository(self, top: str) -> None:
+        """Add the skills of a repository that no catalog holds."""
+        found = find_repository_skills(top)
+        self.add(found.findings)
+        self._add_files(skill.path for skill in found.skills)
+        self.inside.update(skill.path for skill in found.skills if skill.inside is not None)
+
+    def add_comparison(self, comparison: Comparison) -> None:
+        """Add what the findings cost at the agents, and the findings that only the rules of an agent make."""
+        self._add_files(skill.path for skill in comparison.skills)
+        for skill in comparison.skills:
+            lost = [(host, view.loss) for host, view in skill.views.items() if view.loss is not None]
+            known = self.by_file.setdefault(skill.path, {})
+            for code in dict.fromkeys(code for _, loss in lost for code in loss.codes):
+                agents = tuple(host for host, loss in lost if code in loss.codes)
+                keys = [key for key in known if key[0] == code]
+                for key in keys:
+                    known[key] = known[key].with_changes(agents=agents)
+                if not keys:
+                    loss = next(loss for _, loss in lost if code in loss.codes)
+                    hint = None if loss.is_command else loss.cure
+                    item = finding(code, loss.reason, path=skill.path, hint=hint)
+                    known[code, None, None, loss.reason] = item.with_changes(severity=Severity.WARNING, agents=agents)
 
     def findings(self) -> tuple[Finding, ...]:
-        without_file = self.by_file.pop(None, [])
+        without_file = self.by_file.pop(None, {}).values()
         order = {path: number for number, path in enumerate(self.skills)}
         files = sorted(self.by_file, key=lambda path: order.get(path or "", len(order)))
-        groups = [sorted(self.by_file[path], key=lambda item: (item.line or 0, item.column or 0)) for path in files]
+        groups = [
+            sorted(self.by_file[path].values(), key=lambda item: (item.line or 0, item.column or 0)) for path in files
+        ]
         return (*(item for group in groups for item in group), *without_file)
 
 

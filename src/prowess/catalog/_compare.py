@@ -192,7 +192,8 @@ class _Comparer:
         """Return one skill, as all agents see it."""
         row = self.entries.get(real, {})
         entry = next(iter(row.values()), None)
-        skill = self.filesystem.skill(path, real=real if real != path else None) if entry is None else entry.skill
+        # A SKILL.md that is a link is followed only where the rules of an agent did so.
+        skill = self.filesystem.skill(path) if entry is None else entry.skill
         scopes = [each.scope for each in row.values()]
         scope = "project" if not scopes or "project" in scopes else scopes[0]
         folder = os.path.basename(os.path.dirname(path))
@@ -205,10 +206,10 @@ class _Comparer:
             scope=scope,
             findings=check_skill(skill),
             skill=skill,
-            views={host: self._view(host, path, real, row.get(host), scope) for host in self.catalogs},
+            views={host: self._view(host, path, real, row.get(host), scope, found=bool(row)) for host in self.catalogs},
         )
 
-    def _view(self, host: str, path: str, real: str, entry: Entry | None, scope: str) -> View:
+    def _view(self, host: str, path: str, real: str, entry: Entry | None, scope: str, *, found: bool) -> View:
         finder = self.finders[host]
         if entry is not None:
             loss = finder.loss(entry)
@@ -221,7 +222,8 @@ class _Comparer:
                 winner=entry.shadowed_by,
                 loss=loss,
             )
-        alone = evaluate_file(real, host, filesystem=self.filesystem)
+        file = real if found and os.path.islink(path) else path
+        alone = evaluate_file(file, host, filesystem=self.filesystem)
         other = self._same_name(host, alone)
         if other is not None and self._is_copy(real, other.real):
             copied = f"it has an exact copy, {neutral(finder.shown(other.path))}"

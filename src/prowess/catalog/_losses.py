@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from ._catalog import Catalog
 
-__all__ = ["Loss", "LossFinder", "mount_command", "rejecting_codes"]
+__all__ = ["Loss", "LossFinder", "is_identical_copy", "is_refused_by_mount", "mount_command", "rejecting_codes"]
 
 _VALID_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
 _MAX_NAME = 64
@@ -104,12 +104,12 @@ class LossFinder:
             )
         fixed = self._after_fix(alone) if codes else None
         command = mount_command(
-            [path],
+            [os.path.dirname(path)],
             self.host.name,
             cwd=self.catalog.cwd,
             home=self.catalog.home,
             user=user,
-            validate=not _is_refused_by_mount((fixed or alone).skill),
+            validate=not is_refused_by_mount((fixed or alone).skill),
         )
         if not codes:
             return Loss(kind="place", reason=reason, cure=command, is_command=True)
@@ -207,11 +207,11 @@ def is_identical_copy(entry: Entry) -> bool:
     return any(item.code == "skill-copy" for item in entry.findings)
 
 
-def mount_command(paths: Iterable[str], host: str, *, cwd: str, home: str, user: bool, validate: bool = True) -> str:
+def mount_command(folders: Iterable[str], host: str, *, cwd: str, home: str, user: bool, validate: bool = True) -> str:
     """Return the command that puts skills where an agent looks.
 
     Args:
-        paths: of their SKILL.md files.
+        folders: those of the skills, or one that contains skills and nothing else.
         host: the agent.
         cwd: the working directory, absolute.
         home: the user's home, absolute.
@@ -219,7 +219,7 @@ def mount_command(paths: Iterable[str], host: str, *, cwd: str, home: str, user:
         validate: whether `mount` accepts them as they are.
     """
     scope = "--project" if not user and skills_folder(host, "project") else f"--to {_shell_home(home)}"
-    arguments = [_mount_argument(os.path.dirname(path), cwd) for path in paths]
+    arguments = [_mount_argument(folder, cwd) for folder in folders]
     more = "" if validate else " --no-validate"
     elsewhere = f" --cwd {shlex.quote(cwd)}" if cwd != _current_folder() else ""
     return f"prowess mount {' '.join(arguments)} {scope} --host {host}{more}{elsewhere}"
@@ -228,7 +228,7 @@ def mount_command(paths: Iterable[str], host: str, *, cwd: str, home: str, user:
 def _mount_argument(folder: str, cwd: str) -> str:
     """Return a skill's folder as an argument of `mount`, with a valid name if its own is not."""
     name, path = os.path.basename(folder), _shell_path(folder, cwd)
-    if _VALID_NAME(name) and len(name) <= _MAX_NAME:
+    if (_VALID_NAME(name) and len(name) <= _MAX_NAME) or not os.path.lexists(os.path.join(folder, SKILL_FILE)):
         return path
     valid = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:_MAX_NAME].strip("-")
     valid = valid if len(valid) > 1 else f"skill-{valid or 1}"  # some agents want two characters
@@ -257,7 +257,7 @@ def _current_folder() -> str:
         return ""
 
 
-def _is_refused_by_mount(skill: Skill) -> bool:
+def is_refused_by_mount(skill: Skill) -> bool:
     """Return whether `mount` validates a skill with errors."""
     return any(
         (CODES[item.code].spec is Severity.ERROR or item.code in ("name-type", "description-type", "field-type"))

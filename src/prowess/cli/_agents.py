@@ -16,39 +16,35 @@ from prowess.hosts import (
     raw_value,
 )
 
-from ._output import print_stderr
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-__all__ = ["agent_title", "chosen_hosts"]
+__all__ = ["NO_AGENT_FOUND", "agent_title", "chosen_hosts"]
 
 
-def chosen_hosts(args: Namespace, *, quiet: bool = False) -> list[str]:
-    """Return the agents that the options ask for: `--host`, `--all`, or those on this machine, without `prowess`.
+NO_AGENT_FOUND = "no agent found on this machine; showing the agents whose rules were observed"
 
-    Where no agent is installed, these are the agents whose rules were observed, and stderr says so.
 
-    Args:
-        args: the options of the command.
-        quiet: whether to leave the message out.
+def chosen_hosts(args: Namespace) -> tuple[list[str], str | None]:
+    """Return the agents that the options ask for, and a note if these are not the ones that a user would expect.
+
+    They are those of `--host`; with `--all` all; else those on this machine, or, where no agent is installed, those
+    whose rules were observed. `prowess` itself is not one of them unless it is named.
 
     Raises:
         HostNotFoundError: a host is unknown.
     """
     if args.all:
-        return [name for name in host_names() if name != DEFAULT_HOST]
+        return [name for name in host_names() if name != DEFAULT_HOST], None
     if args.host:
-        return [load_host(name).name for name in dict.fromkeys(args.host)]
+        return [load_host(name).name for name in dict.fromkeys(args.host)], None
     home, cwd = os.path.abspath(args.home or os.path.expanduser("~")), real_path(args.cwd or ".")
     project = git_root(cwd)
     detected = detected_hosts(cwd, home, [project] if project else [])
     if installed_hosts(home):
-        return [*detected]
-    if not quiet:
-        print_stderr("no agent found on this machine; showing the agents whose rules were observed")
-    return [name for name in host_names() if name in {*detected, *observed_hosts()}]
+        return [*detected], None
+    return [name for name in host_names() if name in {*detected, *observed_hosts()}], NO_AGENT_FOUND
 
 
 def agent_title(host: str) -> str:

@@ -131,7 +131,8 @@ def _relative_path(path: str, base: str) -> str | None:
 
 
 def _message(item: Finding) -> str:
-    return neutral(item.message + (f"; {item.hint}" if item.hint else ""))
+    agents = f"; invisible to {', '.join(item.agents)}" if item.agents else ""
+    return neutral(f"{item.message}{agents}{f'; {item.hint}' if item.hint else ''}")
 
 
 _GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}

@@ -161,6 +161,8 @@ def format_finding(item: Finding, *, base: str = "", stream: TextIO | None = Non
     severity = paint(f"{item.severity.value}:", item.severity.value, stream)
     code = paint(f"[{item.code}]", "dim", stream)
     lines = [f"{place + ': ' if place else ''}{severity} {neutral(item.message)} {code}"]
+    if item.agents:
+        lines.append(f"    invisible to {', '.join(item.agents)}")
     if item.hint:
         lines.append(f"    {paint('hint:', 'hint', stream)} {neutral(item.hint)}")
     return lines

@@ -7,12 +7,14 @@ import sys
 
 from prowess._internal.files import real_path
 from prowess._internal.text import describe_os_error, neutral
-from prowess.catalog import Filesystem, Report, find_skill_files, git_root, report
+from prowess.catalog import Filesystem, Report, find_repository_skills, find_skill_files, git_root, report
 from prowess.errors import SkillFileError
 from prowess.findings import Severity
 
+from ._agents import chosen_hosts
 from ._commands import FAILED, OK
-from ._options import add_discovery_options, catalog_from_args, make_parser, require_paths, skill_dirs
+from ._losses import describe_losses, lost_counts, summarize_losses
+from ._options import add_all_option, add_discovery_options, catalog_from_args, make_parser, require_paths, skill_dirs
 from ._output import pluralize, print_error, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
@@ -27,14 +29,14 @@ def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser(
         "check",
-        epilog="Exit codes: 0 no errors; 1 errors found (with --strict also warnings).",
+        epilog="Exit codes: 0 no errors; 1 errors found (with --strict also warnings), or no skills found.",
     )
     result.add_argument(
         "path",
         metavar="PATH",
         nargs="*",
         help="a SKILL.md, a single-file skill NAME.md, the folder of a skill, or a folder that contains skills "
-        "(default: all skills found from the working directory)",
+        "(default: every skill of the repository, and those that agents find from here)",
     )
     result.add_argument(
         "--policy",
@@ -51,6 +53,8 @@ def parser() -> ArgumentParser:
     result.add_argument(
         "--quiet", action="store_true", help="print only the findings that cause a failure, and no summary"
     )
+    result.add_argument("--allow-empty", action="store_true", help="succeed if no skills are found")
+    add_all_option(result)
     add_discovery_options(result, host="many")
     return result
 
@@ -60,10 +64,12 @@ def run(args: Namespace) -> int:
     require_paths(args, "cwd", "home", "role")
     fixed, fix_failed = _fix_files(args) if args.fix else ([], False)
     progress = _ProgressLine()
+    agents, note = chosen_hosts(args)
     result = report(
         args.path or None,
         policy=args.policy,
         hosts=args.host or (),
+        agents=agents,
         cwd=args.cwd or ".",
         home=args.home,
         skill_dirs=skill_dirs(args),
@@ -72,17 +78,29 @@ def run(args: Namespace) -> int:
     )
     progress.clear()
     failing = (Severity.ERROR, Severity.WARNING) if args.strict else (Severity.ERROR,)
-    _print_report(args, result, fixed, failing)
+    _print_report(args, result, fixed, failing, note)
+    if not result.skills and not result.findings and not args.allow_empty:
+        if not args.quiet:
+            print_stderr("\nhint: `prowess new NAME` creates a skill; --allow-empty accepts a folder without skills")
+        return FAILED
     return FAILED if fix_failed or any(item.severity in failing for item in result.findings) else OK
 
 
 def _print_report(
-    args: Namespace, result: Report, fixed: list[tuple[str, tuple[str, ...]]], failing: tuple[str, ...]
+    args: Namespace,
+    result: Report,
+    fixed: list[tuple[str, tuple[str, ...]]],
+    failing: tuple[str, ...],
+    note: str | None,
 ) -> None:
     cwd = real_path(args.cwd or ".")
     shown = [item for item in result.findings if item.severity in failing] if args.quiet else list(result.findings)
     if args.format == "json":
-        value: dict[str, object] = {"findings": [item.as_dict() for item in shown], "counts": result.counts}
+        value: dict[str, object] = {
+            "findings": [{**item.as_dict(), "agents": [*item.agents]} for item in shown],
+            "counts": result.counts,
+            **_comparison_json(result),
+        }
         if args.fix:
             value["fixed"] = [{"path": path, "done": list(done)} for path, done in fixed]
         print_json(value)
@@ -95,8 +113,41 @@ def _print_report(
     lines = formats.github(shown, git_root(cwd) or cwd) if args.format == "github" else formats.text(shown, cwd)
     for line in lines:
         print_stdout(line, command=args.format == "github")
-    if not args.quiet:
-        print_stderr(("\n" if shown and args.format == "text" and sys.stdout.isatty() else "") + _summary(result))
+    if args.quiet:
+        return
+    described = _print_losses(args, result, first=not shown) if args.format == "text" else False
+    print_stderr(
+        ("\n" if (shown or described) and args.format == "text" and sys.stdout.isatty() else "") + _summary(result)
+    )
+    if result.comparison is not None and result.comparison.skills:
+        summary = summarize_losses(result.comparison, text_only=bool(args.path))
+        print_stderr(f"{summary} ({note})" if note else summary)
+
+
+def _print_losses(args: Namespace, result: Report, *, first: bool) -> bool:
+    """Print the losses that no finding describes; return whether there are any."""
+    # A path asks about the text of its skills, not about where they are.
+    if result.comparison is None or args.path:
+        return False
+    lines = [*describe_losses(result.comparison, text=False)]
+    if lines and not first:
+        print_stdout("")
+    for line in lines:
+        print_stdout(line)
+    return bool(lines)
+
+
+def _comparison_json(result: Report) -> dict[str, object]:
+    """Return what the agents see of each skill, by its path, and how many skills each of them loses."""
+    if result.comparison is None:
+        return {}
+    return {
+        "hosts": {
+            skill.path: {host: view.as_dict() for host, view in skill.views.items()}
+            for skill in result.comparison.skills
+        },
+        "lost": lost_counts(result.comparison),
+    }
 
 
 def _summary(result: Report) -> str:
@@ -138,7 +189,7 @@ def _fix_files(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool
 def _files_to_fix(args: Namespace) -> Iterator[tuple[str, str]]:
     """Yield the files to fix, each with the folder whose links must not be followed.
 
-    These are the files in the named paths, or else those of the project itself, not of its links.
+    These are the files in the named paths, or else those of the repository and the project itself, not of its links.
     """
     if args.path:
         for path in args.path:
@@ -146,6 +197,8 @@ def _files_to_fix(args: Namespace) -> Iterator[tuple[str, str]]:
             top = path if os.path.isdir(path) else os.path.dirname(path)
             yield from ((file, top) for file in find_skill_files(path)[0])
         return
+    repository = find_repository_skills(args.cwd or ".")
+    yield from ((skill.path, repository.top) for skill in repository.skills)
     filesystem, skipped = Filesystem(), 0
     for host in args.host or ["prowess"]:
         catalog = catalog_from_args(args, host=host, filesystem=filesystem)

@@ -168,7 +168,9 @@ def _list_matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
 
     filesystem = cache(new_filesystem)
     args.host = [*names]
-    hosts = chosen_hosts(args)
+    hosts, note = chosen_hosts(args)
+    if note is not None:
+        print_stderr(note)
     hosts = hosts if names else [DEFAULT_HOST, *hosts]
     catalogs = [catalog_from_args(args, host, filesystem) for host in hosts]
     skills = _matrix_rows(hosts, catalogs)

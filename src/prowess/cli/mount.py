@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from prowess.mount import MountedSkill, RecordedMount
 
 _EPILOG = """\
-SKILL is the folder of a skill, its SKILL.md, a single Markdown file, or a name as in `prowess activate`. An argument
-that contains a `/`, begins with `.` or `~`, or exists is a path. NAME=SKILL mounts the skill under another name.
+SKILL is the folder of a skill, its SKILL.md, a single Markdown file, or a name as in `prowess activate`; a folder that
+contains skills mounts all of them. An argument that contains a `/`, begins with `.` or `~`, or exists is a path.
+NAME=SKILL mounts the skill under another name.
 Folders that Prowess did not mount, or that have changed since, are neither replaced nor removed."""
 
 
@@ -171,7 +172,9 @@ def _resolve_each(args: Namespace, skills: Iterable[str]) -> tuple[list[SkillMou
     for text in skills:
         name, skill = _split_name(args, text)
         if _is_path(args, skill):
-            mounts.append(SkillMount(_skill_folder(_absolute(args, skill)), name))
+            path = _skill_folder(_absolute(args, skill))
+            below = _skills_in_folder(path) if name is None else []
+            mounts += [SkillMount(folder) for folder in below] or [SkillMount(path, name)]
             continue
         catalog = catalog or _prowess_catalog(args)
         try:
@@ -198,6 +201,22 @@ def _skill_folder(path: str) -> str:
     """Return the folder of a SKILL.md, or any other path unchanged."""
     folder, file = os.path.split(path)
     return folder if file.lower() == SKILL_FILE.lower() and not os.path.isdir(path) else path
+
+
+def _skills_in_folder(path: str) -> list[str]:
+    """Return the folders of the skills in a folder that is not a skill itself, without those inside a skill."""
+    if not os.path.isdir(path) or os.path.lexists(os.path.join(path, SKILL_FILE)):
+        return []
+    from prowess.catalog import find_skill_files
+
+    folders: list[str] = []
+    for file in find_skill_files(path)[0]:
+        folder = os.path.dirname(file)
+        if folder == path:
+            return []
+        if not any(folder.startswith(other + os.sep) for other in folders):
+            folders.append(folder)
+    return folders
 
 
 def _prowess_catalog(args: Namespace) -> Catalog:

@@ -1,48 +1,78 @@
-"""prowess why: explain which skill a name refers to, and why the other candidates lose."""
+"""prowess why: explain which skill a name refers to at each agent, and why the other candidates lose."""
 
 from __future__ import annotations
 
+import os
+
 from prowess._internal.text import neutral
+from prowess.errors import SkillNotFoundError
 
 from ._commands import OK
-from ._options import SKILL_NAME_HELP, add_discovery_options, add_json_option, catalog_from_args, make_parser
-from ._output import format_finding, pluralize, print_json, print_stdout
+from ._losses import describe_losses
+from ._options import (
+    SKILL_NAME_HELP,
+    add_all_option,
+    add_discovery_options,
+    add_json_option,
+    catalog_from_args,
+    make_parser,
+    require_paths,
+    skill_dirs,
+)
+from ._output import display_path, format_finding, format_table, pluralize, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from prowess.catalog import Entry
+    from prowess.catalog import Catalog, ComparedSkill, Comparison, Entry, View
+
+    Chains = Mapping[str, tuple[Entry, ...]]
+    """The candidates at each agent; without any if it does not find the skill."""
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command's parser."""
-    result = make_parser("why", epilog=f"NAME is {SKILL_NAME_HELP}.")
+    result = make_parser(
+        "why",
+        epilog=f"NAME is {SKILL_NAME_HELP}.\nWithout --host, every agent on this machine has a line, and the "
+        "candidates are shown for those that differ.",
+    )
     result.add_argument("name", metavar="NAME", help="the skill to explain")
-    add_discovery_options(result)
+    add_all_option(result)
+    add_discovery_options(result, host="many")
     add_json_option(result)
     return result
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the candidates for a name, the winner first."""
-    catalog = catalog_from_args(args)
-    candidates = catalog.explain(args.name)
-    if args.json:
-        print_json(
-            {
-                "name": args.name,
-                "host": catalog.host.name,
-                "candidates": [{**entry.as_dict(), "rule": entry.rule} for entry in candidates],
-            }
-        )
+    if args.host and len(args.host) == 1 and not args.all:
+        catalog = catalog_from_args(args, args.host[0])
+        candidates = catalog.explain(args.name)
+        if args.json:
+            print_json(_chain_json(args.name, catalog, candidates))
+            return OK
+        print_stdout(f"{neutral(args.name)} for {catalog.host.title}: {pluralize(len(candidates), 'candidate')}")
+        _print_candidates(candidates)
         return OK
-    print_stdout(f"{neutral(args.name)} for {catalog.host.title}: {pluralize(len(candidates), 'candidate')}")
+    return _explain_for_all(args)
+
+
+# ── one chain ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _chain_json(name: str, catalog: Catalog, candidates: Iterable[Entry]) -> dict[str, object]:
+    entries = [{**entry.as_dict(), "rule": entry.rule} for entry in candidates]
+    return {"name": name, "host": catalog.host.name, "candidates": entries}
+
+
+def _print_candidates(candidates: Iterable[Entry]) -> None:
     for number, entry in enumerate(candidates, 1):
         print_stdout("")
         for line in _format_candidate(number, entry):
             print_stdout(line)
-    return OK
 
 
 def _format_candidate(number: int, entry: Entry) -> list[str]:
@@ -58,3 +88,116 @@ def _format_candidate(number: int, entry: Entry) -> list[str]:
     for item in entry.findings:
         lines += [f"   {line}" for line in format_finding(item)]
     return lines
+
+
+# ── every agent ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _explain_for_all(args: argparse.Namespace) -> int:
+    from prowess.catalog import compare
+
+    from ._agents import chosen_hosts
+
+    require_paths(args, "cwd", "home", "role")
+    hosts, note = chosen_hosts(args)
+    options = {"home": args.home, "skill_dirs": skill_dirs(args), "role": args.role, "cache": not args.no_cache}
+    comparison = compare(args.cwd or ".", hosts=hosts, **options)
+    own = catalog_from_args(args, "prowess")
+    own_chain = own.candidates(args.name)
+    chains = {host: catalog.candidates(args.name) for host, catalog in comparison.catalogs.items()}
+    reals = {entry.real for chain in (*chains.values(), own_chain) for entry in chain}
+    files = [] if reals else _files_of_repository(comparison, args.name)
+    if not reals and not files:
+        raise _not_found(comparison, own, args.name)
+    missing = [entry.path for entry in own_chain if all(s.real != entry.real for s in comparison.skills)]
+    if files or missing:
+        comparison = compare(args.cwd or ".", hosts=hosts, files=[*files, *missing], **options)
+        reals |= {skill.real for skill in comparison.skills if skill.path in files}
+    skills = [skill for skill in comparison.skills if skill.real in reals]
+    views = {host: _best_view(skills, host) for host in comparison.hosts}
+    if args.json:
+        value = _chain_json(args.name, own, own_chain)
+        value["hosts"] = {host: {**view.as_dict(), "path": path} for host, (view, path) in views.items()}
+        print_json(value)
+        return OK
+    _print_views(args.name, comparison, skills, views)
+    if note is not None:
+        print_stderr(note)
+    for names, chain in _differing_chains(chains):
+        print_stdout(f"\n{neutral(args.name)} for {', '.join(names)}: {pluralize(len(chain), 'candidate')}")
+        _print_candidates(chain)
+    return OK
+
+
+def _files_of_repository(comparison: Comparison, name: str) -> list[str]:
+    """Return the skills of the repository that no agent finds, and that have this name, folder or path."""
+    from prowess._internal.files import expand_home
+    from prowess._internal.text import normalize_name
+
+    path = os.path.abspath(os.path.join(comparison.cwd, expand_home(name, comparison.home)))
+    path = os.path.join(path, "SKILL.md") if os.path.isdir(path) else path
+    if os.path.basename(path) == "SKILL.md" and os.path.isfile(path):
+        return [path]
+    key = normalize_name(name)
+    return [path for path, names in _names_in_repository(comparison.cwd) if key in map(normalize_name, names)]
+
+
+def _names_in_repository(top: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the skills of the repository, each with its names."""
+    from prowess.catalog import Filesystem, find_repository_skills
+
+    filesystem = Filesystem()
+    for skill in find_repository_skills(top).skills:
+        names = (os.path.basename(os.path.dirname(skill.path)), filesystem.skill(skill.path).name)
+        yield skill.path, [name for name in names if name]
+
+
+def _not_found(comparison: Comparison, own: Catalog, name: str) -> SkillNotFoundError:
+    """Return the error that no agent finds a skill; it suggests similar names of any of them."""
+    from prowess._internal.text import did_you_mean, quoted
+
+    names = [entry.name for catalog in (own, *comparison.catalogs.values()) for entry in catalog.skills]
+    names += [each for _, found in _names_in_repository(comparison.cwd) for each in found]
+    hint = did_you_mean(name, dict.fromkeys(names), "`prowess list` and `prowess inventory` show all skills")
+    return SkillNotFoundError(f"no skill is called {quoted(name)}", hint=hint)
+
+
+def _best_view(skills: Iterable[ComparedSkill], host: str) -> tuple[View, str]:
+    """Return how an agent sees the skills of one name: the view of the best of them, and that one's path."""
+    order = ("active", "user-only", "deferred", "disabled", "untrusted", "rejected", "shadowed", "absent")
+    views = [(skill.views[host], skill.path) for skill in skills]
+    return min(views, key=lambda pair: (pair[0].loss is not None, order.index(pair[0].state)))
+
+
+def _print_views(
+    name: str, comparison: Comparison, skills: list[ComparedSkill], views: Mapping[str, tuple[View, str]]
+) -> None:
+    seen = sum(view.loss is None for view, _ in views.values())
+    subject = pluralize(len(skills), "skill")
+    agents = "agent sees" if len(views) == 1 else "agents see"
+    print_stdout(f"{neutral(name)}: {subject} of that name; {seen} of {len(views)} {agents} it\n")
+    rows = [("AGENT", "STATE", "WHERE OR WHY")]
+    for host, (view, path) in views.items():
+        folder = display_path(os.path.dirname(path), comparison.cwd, comparison.home)
+        rows.append((host, view.state, folder if view.loss is None and view.state != "absent" else view.reason or ""))
+    for line in format_table(rows):
+        print_stdout(line)
+    best = [
+        skill.with_changes(views={host: view for host, (view, path) in views.items() if path == skill.path})
+        for skill in skills
+    ]
+    lines = [*describe_losses(comparison.with_changes(skills=tuple(best)))]
+    for line in ["", *lines] if lines else []:
+        print_stdout(line)
+
+
+def _differing_chains(chains: Chains) -> Iterator[tuple[list[str], tuple[Entry, ...]]]:
+    """Yield the candidates that need an explanation, each chain once, with the agents that have it."""
+    groups: dict[tuple[object, ...], tuple[list[str], tuple[Entry, ...]]] = {}
+    for host, chain in chains.items():
+        key = tuple((entry.path, entry.state, entry.rule, entry.reason) for entry in chain)
+        groups.setdefault(key, ([], chain))[0].append(host)
+    found = [(names, chain) for names, chain in groups.values() if chain]
+    yield from [
+        (names, chain) for names, chain in found if len(chain) > 1 or chain[0].state != "active" or len(found) == 1
+    ] or found[:1]

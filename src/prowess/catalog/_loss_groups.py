@@ -1,0 +1,136 @@
+"""Bring losses together that have one cause, so that one command cures them."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from prowess._internal.frozen import Frozen
+from prowess.hosts import skills_folder
+
+from ._losses import is_refused_by_mount, mount_command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ._compare import ComparedSkill, Comparison
+
+__all__ = ["Cure", "LossGroup", "group_losses"]
+
+_MAX_NAMED = 8
+"""Skills that a command names one by one; for more it names their folder, if it can."""
+_is_valid_name = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
+
+
+class Cure(Frozen):
+    """What to do about some losses."""
+
+    text: str
+    """A command or a sentence."""
+    is_command: bool
+    hosts: tuple[str, ...]
+    """The agents that it helps."""
+
+
+class LossGroup(Frozen):
+    """Losses of one cause."""
+
+    kind: str
+    """As in `Loss`."""
+    folder: str
+    """The folder that contains the folders of the skills."""
+    skills: tuple[ComparedSkill, ...]
+    hosts: tuple[str, ...]
+    reason: str
+    cures: tuple[Cure, ...]
+
+
+def group_losses(comparison: Comparison, *, text: bool = True) -> tuple[LossGroup, ...]:
+    """Return the losses of a comparison: those of place by folder, those of text by finding, others by skill.
+
+    Args:
+        comparison: of the agents.
+        text: whether to return losses by text and field too; `check` shows them with its findings.
+    """
+    groups: dict[tuple[str, ...], list[tuple[ComparedSkill, list[str]]]] = {}
+    for skill in comparison.distinct:
+        by_cause: dict[tuple[str, ...], list[str]] = {}
+        for host in skill.losers:
+            by_cause.setdefault(_cause(skill, host), []).append(host)
+        for cause, hosts in by_cause.items():
+            if text or cause[0] not in ("text", "field"):
+                groups.setdefault((*cause, *hosts), []).append((skill, hosts))
+    result = [_group(comparison, key[0], [skill for skill, _ in found], found[0][1]) for key, found in groups.items()]
+    return tuple(sorted(result, key=lambda group: (_KINDS.index(group.kind), -len(group.skills), group.folder)))
+
+
+_KINDS = ("text", "field", "place", "name", "trust", "setting")
+
+
+def _cause(skill: ComparedSkill, host: str) -> tuple[str, ...]:
+    """Return what skills must share to be in one group."""
+    loss = skill.views[host].loss
+    if loss is None:
+        return ()
+    folder = os.path.dirname(os.path.dirname(skill.path))
+    if loss.kind == "place":
+        return ("place", folder, skill.scope)
+    if loss.kind == "text" and loss.is_command:
+        return ("text", *loss.codes)
+    if loss.kind == "trust":
+        return ("trust", host)
+    return (loss.kind, skill.path, loss.cure)
+
+
+def _group(comparison: Comparison, kind: str, skills: list[ComparedSkill], hosts: list[str]) -> LossGroup:
+    first = skills[0].views[hosts[0]].loss
+    reason, cure = (first.reason, first.cure) if first is not None else ("", "")
+    is_command = first is not None and first.is_command
+    folder = os.path.dirname(os.path.dirname(skills[0].path))
+    cures: tuple[Cure, ...] = (Cure(text=cure, is_command=is_command, hosts=tuple(hosts)),)
+    if kind == "place":
+        cures = tuple(_place_cures(comparison, skills, hosts))
+    elif kind == "text" and is_command and len(skills) > 1:
+        # Every one of these commands begins in the same way and ends in the path of a skill.
+        losses = (skill.views[hosts[0]].loss for skill in skills)
+        paths = [loss.cure.removeprefix("prowess check --fix ") for loss in losses if loss is not None]
+        cures = (Cure(text=f"prowess check --fix {' '.join(paths)}", is_command=True, hosts=tuple(hosts)),)
+    return LossGroup(kind=kind, folder=folder, skills=tuple(skills), hosts=tuple(hosts), reason=reason, cures=cures)
+
+
+def _place_cures(comparison: Comparison, skills: list[ComparedSkill], hosts: list[str]) -> Iterable[Cure]:
+    """Yield a command for each folder that is missing; it helps all agents that search that folder."""
+    user = skills[0].scope == "user"
+    by_target: dict[str, list[str]] = {}
+    for host in hosts:
+        if comparison.catalogs[host].host.roots:
+            target = skills_folder(host, "user" if user else "project") or host
+            by_target.setdefault(target, []).append(host)
+    for helped in by_target.values():
+        yield Cure(text=_mount_all(comparison, skills, helped[0], user=user), is_command=True, hosts=tuple(helped))
+
+
+def _mount_all(comparison: Comparison, skills: list[ComparedSkill], host: str, *, user: bool) -> str:
+    """Return the command that mounts skills for an agent, after a fix of those that it cannot load."""
+    unfit = [skill for skill in skills if (loss := skill.views[host].loss) is not None and loss.codes]
+    fixes = [loss.cure.partition(" && ")[0] for skill in unfit if (loss := skill.views[host].loss) is not None]
+    command = mount_command(
+        _folders_to_mount(comparison, skills),
+        host,
+        cwd=comparison.cwd,
+        home=comparison.home,
+        user=user,
+        validate=not any(is_refused_by_mount(skill.skill) for skill in skills),
+    )
+    return " && ".join([*dict.fromkeys(fix for fix in fixes if fix.startswith("prowess ")), command])
+
+
+def _folders_to_mount(comparison: Comparison, skills: list[ComparedSkill]) -> list[str]:
+    """Return the skills, or the folder that contains them and nothing else, if that is shorter."""
+    folder = os.path.dirname(os.path.dirname(skills[0].path))
+    below = [skill for skill in comparison.skills if skill.path.startswith(folder + os.sep)]
+    is_whole = len(below) == len(skills) and all(_is_valid_name(skill.folder) for skill in skills)
+    if len(skills) <= _MAX_NAMED or not is_whole or folder == comparison.cwd:
+        return [os.path.dirname(skill.path) for skill in skills]
+    return [folder]

@@ -1,0 +1,98 @@
+"""Write which agents lose which skills, and the command that cures each loss."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.text import neutral
+from prowess.catalog import group_losses
+
+from ._color import paint
+from ._output import display_path, pluralize
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prowess.catalog import ComparedSkill, Comparison, LossGroup
+
+__all__ = ["describe_losses", "join_words", "lost_counts", "summarize_losses"]
+
+_MAX_GROUPS = 10
+_MAX_NAMES = 6
+
+
+def describe_losses(comparison: Comparison, *, text: bool = True, limit: int = _MAX_GROUPS) -> Iterator[str]:
+    """Yield the lines that describe the losses, each with what cures it.
+
+    Args:
+        comparison: of the agents.
+        text: whether to describe losses by text too.
+        limit: groups to describe; the others are counted.
+    """
+    groups = group_losses(comparison, text=text)
+    for group in groups[:limit]:
+        yield from _describe_group(comparison, group)
+    if len(groups) > limit:
+        yield f"... and {len(groups) - limit:,} more groups; `prowess inventory` lists every skill"
+
+
+def _describe_group(comparison: Comparison, group: LossGroup) -> Iterator[str]:
+    agents = join_words(group.hosts)
+    reason = group.reason
+    if group.kind == "place":
+        folder = neutral(display_path(group.folder, comparison.cwd, comparison.home))
+        subject = pluralize(len(group.skills), "skill")
+        verb = "does not search" if len(group.hosts) == 1 else "do not search"
+        yield f"{folder}: {subject} invisible to {agents}, which {verb} this folder{_names(group)}"
+    elif len(group.skills) == 1:
+        path = os.path.dirname(group.skills[0].path)
+        shown = neutral(display_path(path, comparison.cwd, comparison.home))
+        yield f"{shown}: invisible to {agents}: {neutral(reason)}"
+    else:
+        yield f"{pluralize(len(group.skills), 'skill')} invisible to {agents}: {neutral(reason)}{_names(group)}"
+    for cure in group.cures:
+        helped = f"  # {', '.join(cure.hosts)}" if cure.is_command and cure.hosts != group.hosts else ""
+        text = paint(cure.text, "command") if cure.is_command else f"hint: {cure.text}"
+        yield f"    {text}{paint(helped, 'dim') if helped else ''}"
+
+
+def _names(group: LossGroup) -> str:
+    if len(group.skills) > _MAX_NAMES:
+        return ""
+    return f": {', '.join(neutral(skill.name) for skill in group.skills)}"
+
+
+def summarize_losses(comparison: Comparison, *, text_only: bool = False) -> str:
+    """Return the line that counts how many skills how many agents lose.
+
+    Args:
+        comparison: of the agents.
+        text_only: whether only the text of the skills was asked about, not where they are.
+    """
+    counts, total = lost_counts(comparison, text_only=text_only), len(comparison.distinct)
+    losing = sorted((host for host in counts if counts[host]), key=lambda host: (-counts[host], host))
+    verb = "reject" if text_only else "lose"
+    if not losing:
+        agents = pluralize(len(counts), "agent")
+        if len(counts) == 1:
+            return f"{comparison.hosts[0]} {verb}s none of {pluralize(total, 'skill')}"
+        return f"none of {agents} {verb}s a skill"
+    listed = ", ".join(f"{host} {counts[host]:,}" for host in losing)
+    verb += "s" if len(counts) == 1 else ""
+    return f"{len(losing)} of {pluralize(len(counts), 'agent')} {verb} skills: {listed} of {total:,}"
+
+
+def lost_counts(comparison: Comparison, *, text_only: bool = False) -> dict[str, int]:
+    """Return how many skills each agent loses."""
+
+    def is_lost(skill: ComparedSkill, host: str) -> bool:
+        loss = skill.views[host].loss
+        return loss is not None and (not text_only or bool(loss.codes) or loss.kind in ("text", "field"))
+
+    return {host: sum(is_lost(skill, host) for skill in comparison.distinct) for host in comparison.hosts}
+
+
+def join_words(words: tuple[str, ...]) -> str:
+    """Join words as in a sentence: `a`, `a and b`, `a, b and c`."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
