@@ -120,6 +120,7 @@ SHAPES = {
     "run": (["run", "roles/table-helper.yaml", "--dry-run", "--json"],),
     "validate": (["validate", "roles/table-helper.yaml", "--json"],),
     "check": (["check", "--json", "--fix"],),
+    "inventory": (["inventory", "--json", "--host", "codex"],),
     "prompt": (["prompt", "--json"],),
     "activate": (["activate", "csv-profile", "--json"],),
     "read": (["read", "csv-profile", "assets/report.md", "--json"],),

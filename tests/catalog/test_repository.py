@@ -47,19 +47,19 @@ def places(found: RepositorySkills) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("folder", "kind", "place"),
     [
-        (".claude/skills/a", "agent folder", ".claude/skills"),
-        (".agents/skills/group/a", "agent folder", ".agents/skills"),
-        (".github/skills/a", "agent folder", ".github/skills"),
-        (".gemini/skills/a", "agent folder", ".gemini/skills"),
-        (".opencode/skill/a", "agent folder", ".opencode/skill"),
-        (".pi/agent/skills/a", "agent folder", ".pi/agent/skills"),
-        (".aam/packages/pack/skills/a", "agent folder", ".aam/packages/pack/skills"),
-        (".not-a-known-agent/skills/a", "agent folder", ".not-a-known-agent/skills"),
-        ("packages/x/.claude/skills/a", "agent folder", "packages/x/.claude/skills"),
-        ("skills/x/.claude/skills/a", "agent folder", "skills/x/.claude/skills"),
-        ("skills/a", "skills folder", "skills"),
-        ("skills/group/skills/a", "skills folder", "skills"),
-        ("packages/x/skills/a", "skills folder", "packages/x/skills"),
+        (".claude/skills/a", "agent-folder", ".claude/skills"),
+        (".agents/skills/group/a", "agent-folder", ".agents/skills"),
+        (".github/skills/a", "agent-folder", ".github/skills"),
+        (".gemini/skills/a", "agent-folder", ".gemini/skills"),
+        (".opencode/skill/a", "agent-folder", ".opencode/skill"),
+        (".pi/agent/skills/a", "agent-folder", ".pi/agent/skills"),
+        (".aam/packages/pack/skills/a", "agent-folder", ".aam/packages/pack/skills"),
+        (".not-a-known-agent/skills/a", "agent-folder", ".not-a-known-agent/skills"),
+        ("packages/x/.claude/skills/a", "agent-folder", "packages/x/.claude/skills"),
+        ("skills/x/.claude/skills/a", "agent-folder", "skills/x/.claude/skills"),
+        ("skills/a", "skills-folder", "skills"),
+        ("skills/group/skills/a", "skills-folder", "skills"),
+        ("packages/x/skills/a", "skills-folder", "packages/x/skills"),
         ("tests/fixtures/a", "other", "tests/fixtures"),
         (".hidden/a", "other", ".hidden"),
         ("skills-of-mine/a", "other", "skills-of-mine"),
@@ -95,7 +95,7 @@ def test_a_manifest_makes_a_folder_a_plugin(repo: Path, manifest: str) -> None:
         ("plugin", "my-plugin"),
         ("plugin", "my-plugin"),
         ("other", None),
-        ("skills folder", None),
+        ("skills-folder", None),
     ]
     assert places(found)["tools/p/skills/group/b"] == "tools/p/skills"
 
@@ -131,7 +131,7 @@ def test_a_marketplace_names_its_plugins(repo: Path) -> None:
     found = {os.path.basename(os.path.dirname(item.path)): item for item in find_repository_skills(repo).skills}
     assert {name: (item.kind, item.plugin) for name, item in found.items()} == {
         "a": ("marketplace", "listed"),
-        "z": ("skills folder", None),
+        "z": ("skills-folder", None),
         "b": ("marketplace", "whole"),
         "c": ("plugin", "own-name"),
         "d": ("marketplace", "rooted"),

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ._filesystem_provider import FilesystemSkillProvider as FilesystemSkillProvider
     from ._loss_groups import Cure as Cure, LossGroup as LossGroup, group_losses as group_losses
     from ._losses import Loss as Loss
+    from ._losses import Loss as Loss, mount_command as mount_command
+    from ._places import KINDS as KINDS
     from ._prompt import (
         FORMATS as FORMATS,
         LEVELS as LEVELS,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
         RepositorySkills as RepositorySkills,
         SkippedFolders as SkippedFolders,
         find_repository_skills as find_repository_skills,
+        with_linked_skills as with_linked_skills,
     )
     from ._roots import ScanRoot as ScanRoot, find_scan_roots as find_scan_roots, git_root as git_root
     from ._search import (
@@ -74,9 +77,17 @@ else:  # otherwise every misspelt name would have a type
             "_filesystem_provider": ("FilesystemSkillProvider",),
             "_loss_groups": ("Cure", "LossGroup", "group_losses"),
             "_losses": ("Loss",),
+            "_losses": ("Loss", "mount_command"),
+            "_places": ("KINDS",),
             "_prompt": ("FORMATS", "LEVELS", "Prompt", "estimate_tokens", "render"),
             "_providers": ("SkillProvider",),
-            "_repository": ("RepositorySkill", "RepositorySkills", "SkippedFolders", "find_repository_skills"),
+            "_repository": (
+                "RepositorySkill",
+                "RepositorySkills",
+                "SkippedFolders",
+                "find_repository_skills",
+                "with_linked_skills",
+            ),
             "_roots": ("ScanRoot", "find_scan_roots", "git_root"),
             "_search": ("Hit", "Index", "MAX_BODY_CHARS", "MAX_QUERY_WORDS", "SkillReader"),
         },

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "Place", "agent_folder_end", "classify"]
 
-KINDS = ("agent folder", "skills folder", "plugin", "marketplace", "other")
+KINDS = ("agent-folder", "skills-folder", "plugin", "marketplace", "other")
 """The kinds of places."""
 _SKILLS_NAMES = frozenset(("skills", "skill"))
 
@@ -61,18 +61,16 @@ def agent_folder_end(parts: Sequence[str], *, partly: bool = False) -> int:
     return 0
 
 
-def classify(paths: Iterable[str], top: str, plugins: Iterable[Plugin]) -> Mapping[str, Place]:
+def classify(paths: Iterable[str], top: str, declared: Mapping[str, Plugin]) -> Mapping[str, Place]:
     """Return the place of each SKILL.md.
 
     Of an agent's folder and a plugin, the innermost one counts; without them, the outermost folder called `skills`.
+
+    Args:
+        paths: of the SKILL.md files.
+        top: the folder that was searched.
+        declared: the plugin of each folder of skills that a manifest declares.
     """
-    declared: dict[str, Plugin] = {}
-    for plugin in plugins:
-        for folder in plugin.places:
-            known = declared.get(folder)
-            # A plugin's own manifest is more precise than the marketplace that lists it.
-            if known is None or (known.marketplace and not plugin.marketplace):
-                declared[folder] = plugin
     return {path: _place(path, top, declared) for path in paths}
 
 
@@ -88,8 +86,8 @@ def _place(path: str, top: str, declared: Mapping[str, Plugin]) -> Place:
             place = os.path.dirname(folder) if end == len(parts) else folder
             return Place(kind="marketplace" if plugin.marketplace else "plugin", folder=place, plugin=plugin.name)
     if agent_end:
-        return Place(kind="agent folder", folder=os.path.join(top, *parts[:agent_end]))
+        return Place(kind="agent-folder", folder=os.path.join(top, *parts[:agent_end]))
     for end, part in enumerate(parts, 1):
         if part in _SKILLS_NAMES:
-            return Place(kind="skills folder", folder=os.path.join(top, *parts[:end]))
+            return Place(kind="skills-folder", folder=os.path.join(top, *parts[:end]))
     return Place(kind="other", folder=os.path.join(top, *parts[:-1]))

@@ -35,6 +35,8 @@ class Plugin(Frozen):
     folder: str
     marketplace: bool
     """Whether only a marketplace declares it."""
+    listed: bool
+    """Whether the manifest names folders of skills; otherwise they are in the folder `skills`."""
     places: tuple[str, ...]
     """The folders that contain its skills, or are its skills."""
 
@@ -106,15 +108,28 @@ class PluginReader:
             if isinstance(source, str) and (place := self._inside(folder, os.path.join(base, source))):
                 yield self._plugin(name, place, entry, marketplace=True)
 
+    def declared(self) -> Mapping[str, Plugin]:
+        """Return the plugin of each folder of skills. What a plugin says itself counts before its marketplace."""
+        own = {plugin.folder for plugin in self.plugins if not plugin.marketplace}
+        ordered = sorted(self.plugins, key=lambda plugin: plugin.marketplace)
+        result: dict[str, Plugin] = {}
+        for plugin in ordered:
+            if not plugin.marketplace or plugin.listed or plugin.folder not in own:
+                for place in plugin.places:
+                    result.setdefault(place, plugin)
+        return result
+
     def _plugin(self, name: str, folder: str, manifest: Mapping[str, Any], *, marketplace: bool) -> Plugin:
         listed = manifest.get("skills")
         paths = [listed] if isinstance(listed, str) else listed if isinstance(listed, list) else []
-        places = [self._inside(folder, path) for path in paths if isinstance(path, str)]
+        inside = [self._inside(folder, path) for path in paths if isinstance(path, str)]
+        places = tuple(place for place in inside if place)
         return Plugin(
             name=name,
             folder=folder,
             marketplace=marketplace,
-            places=tuple(place for place in places if place) or (os.path.join(folder, "skills"),),
+            listed=bool(places),
+            places=places or (os.path.join(folder, "skills"),),
         )
 
     def _inside(self, folder: str, path: str) -> str | None:

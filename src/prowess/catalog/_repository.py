@@ -19,9 +19,9 @@ from ._walk import MAX_FOLDERS, walk_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-__all__ = ["RepositorySkill", "RepositorySkills", "SkippedFolders", "find_repository_skills"]
+__all__ = ["RepositorySkill", "RepositorySkills", "SkippedFolders", "find_repository_skills", "with_linked_skills"]
 
 _WANTED_FILES = frozenset((SKILL_FILE.lower(), ".gitignore", ".git", "pyvenv.cfg", *MANIFEST_FILES))
 _EXAMPLES = 3
@@ -37,7 +37,7 @@ class RepositorySkill(Frozen):
     real: str
     """The same without links."""
     kind: str
-    """`agent folder`, `skills folder`, `plugin`, `marketplace` or `other`."""
+    """`agent-folder`, `skills-folder`, `plugin`, `marketplace` or `other`."""
     place: str
     """The folder that contains this skill and those beside it, such as `.claude/skills`, absolute."""
     plugin: str | None = None
@@ -89,6 +89,25 @@ def find_repository_skills(
         problem = "this is not a folder" if os.path.lexists(folder) else "no such folder"
         raise SkillNotFoundError(f"{problem}: {quoted(folder, PATH_LIMIT)}", hint="check the path")
     return _RepositoryWalk(real_path(folder)).run(progress)
+
+
+def with_linked_skills(found: RepositorySkills, paths: Mapping[str, str]) -> RepositorySkills:
+    """Return the skills of a repository, with more that agents reach through links in it.
+
+    Args:
+        found: the skills of the repository.
+        paths: their paths by the paths without links. Those that are known, or not below the top, are left out.
+    """
+    known = {item.real for item in found.skills}
+    inside = os.path.join(found.top, "")
+    more = {path: real for real, path in paths.items() if real not in known and path.startswith(inside)}
+    placed = classify(more, found.top, {})
+    linked = (
+        RepositorySkill(path=path, real=real, kind=placed[path].kind, place=placed[path].folder)
+        for path, real in more.items()
+    )
+    skills = sorted((*found.skills, *linked), key=lambda item: item.path.split(os.sep))
+    return found.with_changes(skills=tuple(skills))
 
 
 class _RepositoryWalk:
@@ -214,7 +233,7 @@ class _RepositoryWalk:
             unique.setdefault(real_paths[path], path)
         paths = sorted(unique.values(), key=lambda path: path.split(os.sep))
         owners = {os.path.dirname(path): path for path in paths}
-        placed = classify(paths, self.top, self.plugins.plugins)
+        placed = classify(paths, self.top, self.plugins.declared())
         return RepositorySkills(
             top=self.top,
             skills=tuple(

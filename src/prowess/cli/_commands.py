@@ -9,6 +9,7 @@ COMMANDS = {
     "why": "explain which skill a name refers to, and why the other candidates lose",
     "show": "show one skill: fields, files, sizes, tokens, digest and findings",
     "check": "report problems in skills, and how to fix them",
+    "inventory": "list every SKILL.md below a folder, and which agents see each",
     "prompt": "print the skill catalog as the model gets it",
     "activate": "print what the model reads when a skill is activated",
     "read": "print a file of a skill",
