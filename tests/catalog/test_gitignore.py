@@ -122,6 +122,22 @@ def test_a_tracked_skill_is_not_ignored(tmp_path: Path, version: str, object_for
 
 
 @pytest.mark.needs("git")
+def test_git_is_not_started(tmp_path: Path) -> None:
+    """The settings of a repository can name a program that git runs."""
+    git(tmp_path, "init", "-q")
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/was-run\n")
+    program.chmod(0o755)
+    git(tmp_path, "config", "core.fsmonitor", str(program))
+    (tmp_path / ".gitignore").write_text("a\n")
+    skill(tmp_path / "a")
+    assert find_repository_skills(tmp_path).skills == ()
+    assert not (tmp_path / "was-run").exists()
+    git(tmp_path, "status")
+    assert (tmp_path / "was-run").exists()
+
+
+@pytest.mark.needs("git")
 def test_a_worktree_has_an_index_of_its_own(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q", "main")
     skill(tmp_path / "main/skills/a")

@@ -323,6 +323,26 @@ def test_a_path_that_is_too_long_is_a_finding(repo: Path) -> None:
         assert [item.code for item in found.findings] == ["folder-unreadable"]
 
 
+def test_many_folders_that_cannot_be_listed_are_few_findings(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first hundred, and how many more there are."""
+    for number in range(150):
+        (repo / f"closed{number}").mkdir()
+    skill(repo / "open")
+    scandir = os.scandir
+
+    def refuse(path: str) -> Any:
+        if "closed" in path:
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    found = find_repository_skills(repo)
+    assert list(kinds(found)) == ["open"]
+    assert {item.code for item in found.findings} == {"folder-unreadable"}
+    assert len(found.findings) == 101
+    assert found.findings[-1].message == "50 more folders cannot be listed"
+
+
 @pytest.mark.slow
 def test_a_hostile_ignore_file_takes_no_time(repo: Path) -> None:
     """Each folder has rules that are slow to match, for all folders below it."""

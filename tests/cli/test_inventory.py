@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess._internal.text import display_width
+from prowess.catalog import find_repository_skills
 from prowess.cli import main
 from support.project_commands import json_in, run_in
 from support.skills import skill
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from prowess.catalog import RepositorySkills
 
 
 @pytest.fixture
@@ -196,6 +199,26 @@ def test_skills_behind_links_count_if_an_agent_sees_them(project: Path, capsys: 
     found = data(project, "--host", "claude-code", capsys=capsys)
     assert states(found) == {".claude/skills/b": ["active"], "skills/a": ["active"]}
     assert [item["kind"] for item in found["skills"]] == ["agent-folder", "skills-folder"]
+
+
+def test_a_file_that_disappears_during_the_search_is_left_out(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A link has then no longer the target that it was found with."""
+    skill(project / "skills/a")
+    skill(project.parent / "elsewhere/b")
+    (project / "skills/b").mkdir()
+    link = project / "skills/b/SKILL.md"
+    link.symlink_to(project.parent / "elsewhere/b/SKILL.md")
+
+    def find_and_remove(top: str, **options: Any) -> RepositorySkills:
+        found = find_repository_skills(top, **options)
+        link.unlink()
+        return found
+
+    monkeypatch.setattr("prowess.cli.inventory.find_repository_skills", find_and_remove)
+    found = data(project, "--host", "codex", capsys=capsys)
+    assert [item["name"] for item in found["skills"] if item["path"] != str(link)] == ["a"]
 
 
 def test_the_users_own_skills_are_not_of_the_repository(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,7 +89,9 @@ def _find_rows(args: Namespace, top: str, hosts: Sequence[str]) -> tuple[Reposit
     progress.clear()
     compared = {skill.real: skill for skill in comparison.skills}
     found = with_linked_skills(found, {real: skill.path for real, skill in compared.items()})
-    rows = [(item, compared[item.real]) for item in found.skills if not args.kind or item.kind in args.kind]
+    kinds = args.kind or KINDS
+    # A file that was removed or replaced since it was found may be missing here.
+    rows = [(item, compared[item.real]) for item in found.skills if item.kind in kinds and item.real in compared]
     return found, rows
 
 
