@@ -56,7 +56,7 @@ def run(args: Namespace) -> int:
         raise ConfigError(f"`DIR` is not a folder: {neutral(args.dir or top)}", hint="check the path")
     top = real_path(top)
     args.cwd = args.cwd or top
-    hosts = chosen_hosts(args, quiet=args.json)
+    hosts, note = chosen_hosts(args)
     found, rows = _find_rows(args, top, hosts)
     if args.json:
         print_json(_as_json(found, rows, hosts))
@@ -66,8 +66,8 @@ def run(args: Namespace) -> int:
         print_findings(found.findings, base=top, to=print_stderr)
         if found.skipped:
             print_stderr(skipped_note(found))
-        if len(hosts) > 1:
-            print_stderr(f"agents: {', '.join(hosts)}")
+        if note or len(hosts) > 1:
+            print_stderr(f"agents: {', '.join(hosts)}{f' ({note})' if note else ''}")
         print_stderr(_summary(rows, hosts))
     return OK if rows or args.allow_empty else FAILED
 
