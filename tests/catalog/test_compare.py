@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.catalog import ABSENT, Comparison, compare
+from prowess.catalog import ABSENT, Comparison, compare, count_losses
 from prowess.hosts import DEFAULT_HOST, host_names, load_host, observed_hosts
 from support.skills import skill
 
@@ -223,3 +223,19 @@ def test_the_order_of_hosts_is_that_of_the_question(project: Path) -> None:
     assert compared("pi", "codex").hosts == ("pi", "codex")
     assert [*compared("pi", "codex").skills[0].views] == ["pi", "codex"]
     assert set(observed_hosts()) <= set(HOSTS)
+
+
+def test_counting_alone_gives_the_counts_of_the_comparison(project: Path) -> None:
+    """With copies, other skills of the same name, rejected and hidden skills, and agents that search nothing."""
+    for number, text in enumerate(TEXTS.values()):
+        for root in (".agents/skills", ".claude/skills")[: 1 + number % 2]:
+            file = project / root / f"s{number}/SKILL.md"
+            file.parent.mkdir(parents=True)
+            file.write_text(text.format(folder=f"s{number}"), newline="")
+    skill(project / ".agents/skills/pdf", description="One.")
+    skill(project / ".claude/skills/pdf", description="Two.")
+    seen = compared()
+    counts, total = count_losses(seen.catalogs)
+    assert total == len(seen.distinct)
+    expected = {host: len(seen.lost(host)) for host in seen.hosts if load_host(host).roots}
+    assert {host: counts[host] for host in expected} == expected

@@ -197,7 +197,10 @@ pdf      -        yes                 ?                  ~/.claude/skills
 pdf      yes      -                   ?         yes      .claude/skills
 release  yes                   yes    yes       no       .agents/skills
 """,
-        "5 skills, 5 agents; `prowess why NAME` explains a skill\n",
+        (
+            "5 skills, 5 agents; `prowess why NAME` explains a skill\n"
+            "5 of 5 agents lose skills: claude-code 4, codex 2, copilot 2, opencode 1, prowess 1 of 5\n"
+        ),
     )
 
 
@@ -257,6 +260,7 @@ def test_without_agents_the_observed_ones_are_shown(
     assert err == (
         "no agent found on this machine; showing the agents whose rules were observed\n"
         "1 skill, 8 agents; `prowess why NAME` explains a skill\n"
+        "1 of 7 agents lose skills: claude-code 1 of 1\n"
     )
 
 
@@ -277,6 +281,7 @@ def test_errors_are_counted_below_the_matrix(project: Path, capsys: pytest.Captu
     assert run(project, *CHOSEN) == 0
     assert capsys.readouterr().err == (
         "5 skills, 5 agents; 1 error, see `prowess check`; `prowess why NAME` explains a skill\n"
+        "5 of 5 agents lose skills: claude-code 4, codex 3, copilot 2, opencode 2, prowess 2 of 5\n"
     )
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         Comparison as Comparison,
         View as View,
         compare as compare,
+        count_losses as count_losses,
     )
     from ._discover import discover as discover, new_filesystem as new_filesystem
     from ._entry import REACHABLE as REACHABLE, Entry as Entry, State as State, with_digest as with_digest
@@ -69,7 +70,7 @@ else:  # otherwise every misspelt name would have a type
                 "find_skill_files",
                 "report",
             ),
-            "_compare": ("ABSENT", "ComparedSkill", "Comparison", "View", "compare"),
+            "_compare": ("ABSENT", "ComparedSkill", "Comparison", "View", "compare", "count_losses"),
             "_discover": ("discover", "new_filesystem"),
             "_entry": ("Entry", "REACHABLE", "State", "with_digest"),
             "_filesystem": ("Filesystem",),

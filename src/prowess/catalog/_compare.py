@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ._catalog import Catalog
     from ._filesystem import Filesystem
 
-__all__ = ["ABSENT", "ComparedSkill", "Comparison", "View", "compare"]
+__all__ = ["ABSENT", "ComparedSkill", "Comparison", "View", "compare", "count_losses"]
 
 ABSENT = "absent"
 """The word for the state of a skill that is in no folder that an agent searches."""
@@ -159,6 +159,55 @@ def compare(
     )
 
 
+def count_losses(catalogs: Mapping[str, Catalog]) -> tuple[dict[str, int], int]:
+    """Return how many skills each agent loses of those that any of them finds, and how many skills these are.
+
+    The counts are those of `compare`, without the work of saying why.
+    """
+    filesystem = new_filesystem()
+    groups: dict[str, list[dict[str, Entry]]] = {}
+    for row in _rows_of_entries(catalogs).values():
+        entry = next(iter(row.values()))
+        groups.setdefault(normalize_name(entry.frontmatter_name or entry.folder), []).append(row)
+    counts, total = dict.fromkeys(catalogs, 0), 0
+    for group in groups.values():
+        # Rows of one name may be copies of one skill.
+        skills: list[list[dict[str, Entry]]] = []
+        for row in group:
+            entry = next(iter(row.values()))
+            same = next(
+                (s for s in skills if _are_copies(filesystem, entry.real, next(iter(s[0].values())).real)), None
+            )
+            skills.append([row]) if same is None else same.append(row)
+        total += len(skills)
+        for rows_of_skill in skills:
+            for host, catalog in catalogs.items():
+                entries = [row[host] for row in rows_of_skill if host in row]
+                is_reached = any(entry.state in REACHABLE for entry in entries)
+                counts[host] += not is_reached and bool(catalog.host.roots)
+    return counts, total
+
+
+def _rows_of_entries(catalogs: Mapping[str, Catalog]) -> dict[str, dict[str, Entry]]:
+    """Return each skill by its real path: host to its entry, in the better state if a host reaches a file twice."""
+    rows: dict[str, dict[str, Entry]] = {}
+    for host, catalog in catalogs.items():
+        for entry in catalog.skills:
+            row = rows.setdefault(entry.real, {})
+            known = row.get(host)
+            if known is None or known.state is not State.ACTIVE:
+                row[host] = entry
+    return rows
+
+
+def _are_copies(filesystem: Filesystem, path: str, other: str) -> bool:
+    """Return whether two skills are the same in every byte. Sizes are compared before any file is read."""
+    if filesystem.files(path) != filesystem.files(other):
+        return False
+    digest = filesystem.digest(path)
+    return digest is not None and digest == filesystem.digest(other)
+
+
 class _Comparer:
     """Compares the catalogs of several agents, skill by skill."""
 
@@ -168,14 +217,7 @@ class _Comparer:
         self.catalogs, self.filesystem, self.cwd = catalogs, filesystem, cwd
         self.home = os.path.abspath(os.path.expanduser("~") if home is None else home)
         self.project = git_root(cwd) or cwd
-        self.entries: dict[str, dict[str, Entry]] = {}
-        """By real path and host: the entry in the better state, if a host reaches a file twice."""
-        for host, catalog in catalogs.items():
-            for entry in catalog.skills:
-                row = self.entries.setdefault(entry.real, {})
-                known = row.get(host)
-                if known is None or known.state is not State.ACTIVE:
-                    row[host] = entry
+        self.entries = _rows_of_entries(catalogs)
         self.reachable = {
             host: _by_name(entry for entry in catalog.skills if entry.state in REACHABLE)
             for host, catalog in catalogs.items()
@@ -225,7 +267,7 @@ class _Comparer:
         file = real if found and os.path.islink(path) else path
         alone = evaluate_file(file, host, filesystem=self.filesystem)
         other = self._same_name(host, alone)
-        if other is not None and self._is_copy(real, other.real):
+        if other is not None and _are_copies(self.filesystem, real, other.real):
             copied = f"it has an exact copy, {neutral(finder.shown(other.path))}"
             return View(host=host, state=ABSENT, reason=copied, rule="skill-copy", winner=other.path)
         taken = None if other is None else other.path
@@ -240,20 +282,13 @@ class _Comparer:
         """Return the skill that an agent has under the name that another one would get."""
         return self.reachable[host].get(normalize_name(alone.name))
 
-    def _is_copy(self, path: str, other: str) -> bool:
-        """Return whether two skills are the same in every byte. Sizes are compared before any file is read."""
-        if self.filesystem.files(path) != self.filesystem.files(other):
-            return False
-        digest = self.filesystem.digest(path)
-        return digest is not None and digest == self.filesystem.digest(other)
-
     def mark_copies(self, skills: list[ComparedSkill]) -> list[ComparedSkill]:
         """Return the skills, with `copy_of` in those that are the same as an earlier one."""
         originals: dict[str, list[ComparedSkill]] = {}
         result = []
         for skill in skills:
             others = originals.setdefault(normalize_name(skill.name), [])
-            original = next((other for other in others if self._is_copy(skill.real, other.real)), None)
+            original = next((other for other in others if _are_copies(self.filesystem, skill.real, other.real)), None)
             if original is None:
                 others.append(skill)
                 result.append(skill)

@@ -12,7 +12,7 @@ from ._output import display_path, pluralize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from prowess.catalog import ComparedSkill, Comparison, LossGroup
 
@@ -63,21 +63,20 @@ def _names(group: LossGroup) -> str:
     return f": {', '.join(neutral(skill.name) for skill in group.skills)}"
 
 
-def summarize_losses(comparison: Comparison, *, text_only: bool = False) -> str:
+def summarize_losses(counts: Mapping[str, int], total: int, *, text_only: bool = False) -> str:
     """Return the line that counts how many skills how many agents lose.
 
     Args:
-        comparison: of the agents.
+        counts: how many skills each agent loses.
+        total: how many skills they are compared by.
         text_only: whether only the text of the skills was asked about, not where they are.
     """
-    counts, total = lost_counts(comparison, text_only=text_only), len(comparison.distinct)
     losing = sorted((host for host in counts if counts[host]), key=lambda host: (-counts[host], host))
     verb = "reject" if text_only else "lose"
     if not losing:
-        agents = pluralize(len(counts), "agent")
         if len(counts) == 1:
-            return f"{comparison.hosts[0]} {verb}s none of {pluralize(total, 'skill')}"
-        return f"none of {agents} {verb}s a skill"
+            return f"{next(iter(counts))} {verb}s none of {pluralize(total, 'skill')}"
+        return f"none of {pluralize(len(counts), 'agent')} {verb}s a skill"
     listed = ", ".join(f"{host} {counts[host]:,}" for host in losing)
     verb += "s" if len(counts) == 1 else ""
     return f"{len(losing)} of {pluralize(len(counts), 'agent')} {verb} skills: {listed} of {total:,}"

@@ -120,7 +120,8 @@ def _print_report(
         ("\n" if (shown or described) and args.format == "text" and sys.stdout.isatty() else "") + _summary(result)
     )
     if result.comparison is not None and result.comparison.skills:
-        summary = summarize_losses(result.comparison, text_only=bool(args.path))
+        counts = lost_counts(result.comparison, text_only=bool(args.path))
+        summary = summarize_losses(counts, len(result.comparison.distinct), text_only=bool(args.path))
         print_stderr(f"{summary} ({note})" if note else summary)
 
 

@@ -162,9 +162,10 @@ def _print_empty_hint(catalog: Catalog) -> None:
 def _list_matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
     from functools import cache
 
-    from prowess.catalog import new_filesystem
+    from prowess.catalog import count_losses, new_filesystem
 
     from ._agents import chosen_hosts
+    from ._losses import summarize_losses
 
     filesystem = cache(new_filesystem)
     args.host = [*names]
@@ -187,6 +188,10 @@ def _list_matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
     with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
     counts = f"{pluralize(len(skills), 'skill')}, {pluralize(len(catalogs), 'agent')}"
     print_stderr(f"{counts}{with_errors}; `prowess why NAME` explains a skill")
+    if skills:
+        lost, total = count_losses(dict(zip(hosts, catalogs, strict=True)))
+        asked = {host: count for host, count in lost.items() if names or host != DEFAULT_HOST}
+        print_stderr(summarize_losses(asked, total))
     if not skills:
         _print_empty_hint(base)
     return OK
