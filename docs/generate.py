@@ -1,9 +1,9 @@
 # ruff: noqa: INP001 - a script, not a package
 """Generate the pages of docs/ that come from the code. `make docs` runs it; tests compare.
 
-`help.md` and `role.schema.json` are generated as a whole. Other pages have generated parts between
-`<!-- generated -->` marks. On the pages of commands, the output in console blocks is generated: each line after `$` is
-run in the project of `examples/demo.py`.
+`help.md`, `role.schema.json` and `src/prowess/finding_texts.json` are generated as a whole. Other pages have generated
+parts between `<!-- generated -->` marks. On the pages of commands, the output in console blocks is generated: each line
+after `$` is run in the project of `examples/demo.py`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from prowess.agent.role._tool_schemas import TOOL_FIELDS
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
 from prowess.cli.hosts import folders as skills_folders
-from prowess.findings import CODES
+from prowess.findings import CODES, DOCS_URL
 from prowess.hosts import FOLDERS_TITLE, _host as host_module, describe_rules, host_names, load_host
 
 if TYPE_CHECKING:
@@ -270,6 +270,27 @@ def _console_lines(block: str, root: Path) -> Iterator[str]:
         yield output.replace(f"{root}/project", "/home/ada/project").replace(f"{root}/home", "/home/ada")
 
 
+# ── findings ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def finding_texts() -> str:
+    """Return the data file of the package with what each code means and how to fix it, from its page."""
+    texts = {code: _finding_text(code) for code in CODES}
+    return json.dumps(texts, indent=1, ensure_ascii=False) + "\n"
+
+
+def _finding_text(code: str) -> tuple[str, str]:
+    page = (DOCS / "findings" / f"{code}.md").read_text(encoding="utf-8")
+    page = re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE)
+    meaning = page.split("\n\n")[2]
+    fix = page.split("\n## How to fix it\n")[1].split("\n## ")[0].strip().split("\n\n")[0]
+    return _absolute_links(_one_line(meaning)), _absolute_links(_one_line(fix))
+
+
+def _absolute_links(text: str) -> str:
+    return re.sub(r"\]\(\.\./", f"]({DOCS_URL}/", text)
+
+
 PAGES: dict[str, Callable[[str], str]] = {
     "help.md": lambda _: help_page(),
     "architecture.md": architecture_page,
@@ -278,6 +299,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     "roles.md": roles_page,
     "role.schema.json": lambda _: json.dumps(role.schema(), indent=2, ensure_ascii=False) + "\n",
     **{f"commands/{name}.md": command_page for name in COMMANDS},
+    "../src/prowess/finding_texts.json": lambda _: finding_texts(),
 }
 """Page to the function that returns its new text from the old one."""
 

@@ -7,8 +7,11 @@ the host does not load such a skill.
 
 from __future__ import annotations
 
+import os
+import re
 from enum import StrEnum
 
+from ._internal.files import real_path
 from ._internal.frozen import Frozen
 from ._internal.text import neutral
 
@@ -21,11 +24,15 @@ __all__ = [
     "CODES",
     "DOCS_URL",
     "Code",
+    "Explanation",
     "Finding",
     "Severity",
+    "apply_policy",
+    "explain",
+    "fingerprints",
     "finding",
     "format_findings",
-    "apply_policy",
+    "relative_path",
 ]
 
 
@@ -230,3 +237,92 @@ def apply_policy(
             severity = Severity.WARNING if code.guide is Severity.ERROR else code.guide
         result.append(item if severity is item.severity else item.with_changes(severity=severity))
     return tuple(result)
+
+
+# ── the same finding on another day or machine ───────────────────────────────────────────────────────────────────────
+
+
+def relative_path(path: str, base: str) -> str | None:
+    """Return a path relative to a folder without links, `.` for the folder itself, or `None` if it is outside.
+
+    A path may lead into the folder through a link above it, as `/tmp` is one on macOS.
+    """
+    for candidate in (path, os.path.join(real_path(os.path.dirname(path)), os.path.basename(path))):
+        if candidate == base:
+            return "."
+        if candidate.startswith(base.rstrip(os.sep) + os.sep):
+            return candidate[len(base.rstrip(os.sep)) + 1 :]
+    return None
+
+
+def fingerprints(findings: Iterable[Finding], base: str, home: str | None = None) -> list[str]:
+    """Return a text for each finding that stays the same if its line moves or the folder is on another machine.
+
+    It depends on the code, the path relative to `base` (or to the home), and the message without its numbers, except
+    those in back-ticks. If several findings are equal in that, they are counted.
+
+    Args:
+        findings: all findings of a check, in their order.
+        base: the repository, without links.
+        home: the user's home, without links.
+    """
+    from hashlib import sha256
+
+    seen: dict[tuple[str, str, str], int] = {}
+    result = []
+    for item in findings:
+        key = (item.code, _portable_path(item.path, base, home), _without_numbers(_portable_text(item, base, home)))
+        seen[key] = seen.get(key, 0) + 1
+        text = "\0".join((*key, str(seen[key])))
+        result.append(sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32])
+    return result
+
+
+def _portable_path(path: str | None, base: str, home: str | None) -> str:
+    if path is None:
+        return ""
+    inside = relative_path(path, base)
+    if inside is not None:
+        return inside.replace(os.sep, "/")
+    in_home = relative_path(path, home) if home else None
+    return path if in_home is None else f"~/{in_home.replace(os.sep, '/')}"
+
+
+def _portable_text(item: Finding, base: str, home: str | None) -> str:
+    text = item.message.replace(neutral(base.rstrip(os.sep) + os.sep), "")
+    return text.replace(neutral(home.rstrip(os.sep) + os.sep), "~/") if home else text
+
+
+def _without_numbers(message: str) -> str:
+    parts = message.split("`")
+    parts[::2] = (re.sub(r"[0-9]+(?:[.,][0-9]+)*", "0", part) for part in parts[::2])
+    return "`".join(parts)
+
+
+# ── explanations ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Explanation(Frozen):
+    """What a code means and how to fix it, in short, from its page in the docs; Markdown."""
+
+    meaning: str
+    fix: str
+
+
+def explain(code: str) -> Explanation:
+    """Return the explanation of a code.
+
+    Raises:
+        KeyError: the code is not in `CODES`.
+    """
+    if not _explanations:
+        import json
+        from pkgutil import get_data
+
+        _explanations.update(json.loads(get_data(__package__, "finding_texts.json") or b"{}"))
+    meaning, fix = _explanations[code]
+    return Explanation(meaning=meaning, fix=fix)
+
+
+_explanations: dict[str, tuple[str, str]] = {}
+"""Read from `finding_texts.json`, which `make docs` writes from the pages."""

@@ -137,6 +137,7 @@ def test_sarif_has_rules_and_escaped_relative_places(project: Path, capsys: pyte
                 "text": "the name `b` differs from the folder name `é#1`; rename the folder, or write `name: é#1`"
             },
             "locations": [{"physicalLocation": place}],
+            "partialFingerprints": run["results"][0]["partialFingerprints"],
         }
     ]
 

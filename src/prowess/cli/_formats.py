@@ -1,16 +1,14 @@
-"""Write findings as text, SARIF or GitHub workflow commands.
+"""Write findings as text or GitHub workflow commands.
 
 Findings contain untrusted text: nothing in it may end a line, colour a terminal, or look like a command.
 """
 
 from __future__ import annotations
 
-import os
 from itertools import groupby
 
-from prowess import __version__
 from prowess._internal.text import display_width, neutral
-from prowess.findings import CODES, Finding, Severity
+from prowess.findings import Finding, Severity, relative_path
 
 from ._output import format_finding
 
@@ -18,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["github", "sarif", "text"]
+__all__ = ["github", "message_with_hint", "text"]
 
 _CONTEXT_CHARS = 60
 """Characters of a long line to show before and after the column of a finding."""
@@ -71,66 +69,8 @@ class _SourceLines:
         yield f"  {' ' * len(number)} | {' ' * display_width(before)}^"
 
 
-_SARIF_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-
-
-def sarif(findings: Iterable[Finding], base: str) -> dict[str, object]:
-    """Return findings as SARIF 2.1.0: one run, with paths relative to `base`."""
-    rule_numbers = {code: number for number, code in enumerate(CODES)}
-    rules = [
-        {
-            "id": code.code,
-            "shortDescription": {"text": code.title},
-            "defaultConfiguration": {"level": _SARIF_LEVELS[code.guide]},
-        }
-        for code in CODES.values()
-    ]
-    driver = {"name": "prowess", "version": __version__, "rules": rules}
-    run: dict[str, object] = {
-        "tool": {"driver": driver},
-        "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {"SRCROOT": {"uri": f"file://{_uri(base).rstrip('/')}/"}},
-        "results": [_result(item, rule_numbers[item.code], base) for item in findings],
-    }
-    return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
-
-
-def _result(item: Finding, rule_number: int, base: str) -> dict[str, object]:
-    result: dict[str, object] = {
-        "ruleId": item.code,
-        "ruleIndex": rule_number,
-        "level": _SARIF_LEVELS[item.severity],
-        "message": {"text": _message(item)},
-    }
-    if item.path is not None:
-        location: dict[str, object] = {"artifactLocation": _artifact(item.path, base)}
-        if item.line is not None:
-            location["region"] = {"startLine": item.line, **({"startColumn": item.column} if item.column else {})}
-        result["locations"] = [{"physicalLocation": location}]
-    return result
-
-
-def _artifact(path: str, base: str) -> dict[str, str]:
-    inner = _relative_path(path, base)
-    if inner is None:
-        return {"uri": f"file://{_uri(path)}"}
-    # A first segment with a colon would look like a scheme; `quote` escapes it.
-    return {"uri": _uri(inner), "uriBaseId": "SRCROOT"}
-
-
-def _uri(path: str) -> str:
-    path = path.replace(os.sep, "/")
-    from urllib.parse import quote
-
-    return quote(os.fsencode(path if path.startswith("/") or ":" not in path[:2] else f"/{path}"), safe="/")
-
-
-def _relative_path(path: str, base: str) -> str | None:
-    """Return a path relative to `base`, or `None` if it is not below it."""
-    return path[len(base) + 1 :] if path.startswith(base.rstrip(os.sep) + os.sep) else None
-
-
-def _message(item: Finding) -> str:
+def message_with_hint(item: Finding) -> str:
+    """Return the message, the agents it costs and the hint of a finding on one line."""
     agents = f"; invisible to {', '.join(item.agents)}" if item.agents else ""
     return neutral(f"{item.message}{agents}{f'; {item.hint}' if item.hint else ''}")
 
@@ -144,12 +84,12 @@ def github(findings: Iterable[Finding], base: str) -> Iterator[str]:
     Source: GitHub Docs, "Workflow commands for GitHub Actions", and `toolkit/packages/core/src/command.ts`.
     """
     for item in findings:
-        inner = item.path if item.path is None else _relative_path(item.path, base) or item.path
+        inner = item.path if item.path is None else relative_path(item.path, base) or item.path
         values = {"file": inner, "line": item.line, "col": item.column, "title": item.code}
         properties = ",".join(
             f"{key}={_escape_property(str(value))}" for key, value in values.items() if value is not None
         )
-        yield f"::{_GITHUB_COMMANDS[item.severity]} {properties}::{_escape_data(_message(item))}"
+        yield f"::{_GITHUB_COMMANDS[item.severity]} {properties}::{_escape_data(message_with_hint(item))}"
 
 
 def _escape_data(words: str) -> str:

@@ -108,7 +108,9 @@ def _print_report(
     from . import _formats as formats
 
     if args.format == "sarif":
-        print_json(formats.sarif(shown, git_root(cwd) or cwd))
+        from ._sarif import sarif
+
+        print_json(sarif(shown, git_root(cwd) or cwd))
         return
     lines = formats.github(shown, git_root(cwd) or cwd) if args.format == "github" else formats.text(shown, cwd)
     for line in lines:

@@ -1,0 +1,223 @@
+"""SARIF of `prowess check`: valid for the standard and for GitHub, whatever a skill or a path contains."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes, urljoin, urlsplit
+
+import pytest
+from jsonschema import Draft202012Validator, validators
+
+from prowess.cli._sarif import sarif
+from prowess.findings import CODES, Severity, finding
+from support.project_commands import run_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prowess.findings import Finding
+
+OFFICIAL = os.environ.get("PROWESS_SARIF_SCHEMA")
+"""The path of the schema that OASIS publishes, to validate with that too; the tests have no network to get it."""
+
+TEXT = {"type": "string", "minLength": 1}
+INDEX = {"type": "integer", "minimum": 0}
+LEVEL = {"enum": ["none", "note", "warning", "error"]}
+URI = {"type": "string", "pattern": r"^([A-Za-z0-9._~!$&'()*+,;=:@/?#-]|%[0-9A-F]{2})*$"}
+
+
+def closed(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
+    """Return the schema of an object with these properties and no others."""
+    properties = {**required, **optional}
+    return {"type": "object", "properties": properties, "required": [*required], "additionalProperties": False}
+
+
+def array(items: dict[str, Any], smallest: int = 0) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": smallest}
+
+
+MESSAGE = closed({"text": TEXT}, markdown=TEXT)
+ARTIFACT = closed({"uri": URI}, uriBaseId={"const": "SRCROOT"})
+REGION = closed({"startLine": {"type": "integer", "minimum": 1}}, startColumn={"type": "integer", "minimum": 1})
+LOCATION = closed({"physicalLocation": closed({"artifactLocation": ARTIFACT}, region=REGION)})
+RULE = closed(
+    {
+        "id": TEXT,
+        "name": {"type": "string", "pattern": "^[A-Z][A-Za-z0-9]+$"},
+        "shortDescription": closed({"text": {**TEXT, "maxLength": 1024}}),
+        "fullDescription": closed({"text": {**TEXT, "maxLength": 1024}}),
+        "help": closed({"text": TEXT, "markdown": TEXT}),
+        "helpUri": {**URI, "pattern": "^https://[^ ]+$"},
+        "defaultConfiguration": closed({"level": LEVEL}),
+    },
+    properties=closed(
+        {
+            "tags": {**array(TEXT), "uniqueItems": True, "maxItems": 20},
+            "problem.severity": {"enum": ["error", "warning", "recommendation"]},
+        }
+    ),
+)
+SUPPRESSION = closed({"kind": {"enum": ["inSource", "external"]}}, justification=TEXT, status={"const": "accepted"})
+RESULT = closed(
+    {
+        "ruleId": TEXT,
+        "ruleIndex": INDEX,
+        "level": LEVEL,
+        "message": closed({"text": TEXT}),
+        "locations": array(LOCATION, 1),  # GitHub requires one
+        "partialFingerprints": {"type": "object", "additionalProperties": TEXT, "minProperties": 1},
+    },
+    suppressions=array(SUPPRESSION, 1),
+)
+NOTIFICATION = closed(
+    {"message": closed({"text": TEXT}), "level": LEVEL},
+    descriptor=closed({"id": TEXT}),
+    associatedRule=closed({"id": TEXT, "index": INDEX}),
+)
+INVOCATION = closed({"executionSuccessful": {"type": "boolean"}}, toolConfigurationNotifications=array(NOTIFICATION))
+DRIVER = closed(
+    {"name": TEXT, "version": TEXT, "rules": {**array(RULE), "uniqueItems": True}},
+    semanticVersion={"type": "string", "pattern": r"^\d+\.\d+\.\d+"},
+    informationUri=URI,
+)
+RUN = closed(
+    {"tool": closed({"driver": DRIVER}), "results": array(RESULT)},
+    columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+    originalUriBaseIds={
+        "type": "object",
+        "additionalProperties": closed({"uri": {**URI, "pattern": "^file:///(.*/)?$"}}),
+    },
+    invocations=array(INVOCATION),
+)
+SCHEMA = closed({"version": {"const": "2.1.0"}, "runs": array(RUN)}, **{"$schema": URI})
+"""What the standard requires of the parts that Prowess writes. Objects are closed, as in the published schema."""
+
+
+def validate(log: Any) -> None:
+    """Assert that a log is valid SARIF: by this file's schema, and by the published one where it is given."""
+    Draft202012Validator(SCHEMA).validate(log)
+    if OFFICIAL:
+        with open(OFFICIAL, encoding="utf-8") as file:
+            schema = json.load(file)
+        validators.validator_for(schema)(schema).validate(log)
+
+
+def path_of(log: Any, result: Any) -> bytes:
+    """Return the path that the location of a result leads to, as a viewer resolves it."""
+    artifact = result["locations"][0]["physicalLocation"]["artifactLocation"]
+    run = log["runs"][0]
+    uri = urljoin(run["originalUriBaseIds"]["SRCROOT"]["uri"], artifact["uri"])
+    parts = urlsplit(uri)
+    assert (parts.scheme, parts.netloc, parts.query, parts.fragment) == ("file", "", "", "")
+    return unquote_to_bytes(parts.path)
+
+
+def one(item: Finding, base: str) -> tuple[Any, Any]:
+    """Return the log of one finding, after a round trip through JSON, and its only result."""
+    log = json.loads(json.dumps(sarif([item], base)))
+    validate(log)
+    (result,) = log["runs"][0]["results"]
+    return log, result
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("a b/SKILL.md", "100%/SKILL.md", "%41/SKILL.md", "a#b/SKILL.md", "a?b/SKILL.md", "a&b=c;d/SKILL.md"),
+        *("a:b/SKILL.md", "c:/SKILL.md", "http:/x/SKILL.md", "a\nb/SKILL.md", "a\\b/SKILL.md", "[a](b)/SKILL.md"),
+        *("é/SKILL.md", "\u202e/SKILL.md", os.fsdecode(b"\xff\xfe/SKILL.md"), "a+b@c!$'()*,~/SKILL.md"),
+        *("...", ".hidden", "a/..b/c", '"quoted"/SKILL.md', "\x1b[31m/SKILL.md", "\x01"),
+    ],
+)
+def test_every_path_is_one_uri_that_leads_back_to_it(path: str) -> None:
+    """Inside the repository relative to it; outside absolute."""
+    for base in ("/work tree/r#1", "/"):
+        inside = os.path.join(base, path)
+        log, result = one(finding("name-case", "m", path=inside, line=1), base)
+        assert path_of(log, result) == os.fsencode(inside)
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uriBaseId"] == "SRCROOT"
+    log, result = one(finding("name-case", "m", path=f"/elsewhere/{path}"), "/work tree/r#1")
+    assert path_of(log, result) == os.fsencode(f"/elsewhere/{path}")
+    assert "uriBaseId" not in result["locations"][0]["physicalLocation"]["artifactLocation"]
+
+
+def test_the_repository_itself_is_a_location() -> None:
+    log, result = one(finding("file-missing", "m", path="/r"), "/r")
+    assert path_of(log, result).rstrip(b"/") == b"/r"
+
+
+def test_a_path_through_a_link_above_the_repository_is_relative_to_it(tmp_path: Path) -> None:
+    """As `/tmp` is a link on macOS."""
+    (tmp_path / "real/skills/a").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    _, result = one(finding("name-case", "m", path=f"{tmp_path}/link/skills/a/SKILL.md"), f"{tmp_path}/real")
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "skills/a/SKILL.md"
+
+
+def test_a_finding_without_a_file_is_a_notification() -> None:
+    """GitHub rejects a whole file if one of its results has no location."""
+    log = sarif([finding("host-trust", "m", hint="h"), finding("name-case", "n", path="/r/a")], "/r")
+    validate(log)
+    run: Any = log["runs"]
+    assert [item["ruleId"] for item in run[0]["results"]] == ["name-case"]
+    (notification,) = run[0]["invocations"][0]["toolConfigurationNotifications"]
+    assert (notification["associatedRule"]["id"], notification["message"]) == ("host-trust", {"text": "m; h"})
+
+
+def test_a_finding_without_a_line_has_no_region() -> None:
+    _, result = one(finding("folder-link", "m", path="/r/a"), "/r")
+    assert "region" not in result["locations"][0]["physicalLocation"]
+
+
+def test_a_message_contains_no_link_that_a_skill_has_written() -> None:
+    """In a message of SARIF, `[text](address)` is a link."""
+    _, result = one(finding("name-case", "the name `[here](https://evil.example)`", path="/r/a"), "/r")
+    assert re.search(r"(?<!\\)[][]", result["message"]["text"]) is None
+
+
+def test_a_rule_explains_its_code_and_leads_to_its_page() -> None:
+    log: Any = sarif([], "/r")
+    validate(log)
+    rules = {rule["id"]: rule for rule in log["runs"][0]["tool"]["driver"]["rules"]}
+    assert [*rules] == [*CODES]
+    for code, rule in rules.items():
+        assert rule["helpUri"] == CODES[code].url
+        assert rule["help"]["text"].endswith(CODES[code].url)
+        assert "](../" not in rule["help"]["markdown"]
+        assert "](" not in rule["help"]["text"] + rule["fullDescription"]["text"]
+    assert len({rule["fullDescription"]["text"] for rule in rules.values()}) == len(rules)
+    assert "Put the whole value in quotes" in rules["repair-colon"]["help"]["text"]
+    assert rules["yaml-tag"]["defaultConfiguration"] == {"level": "error"}
+
+
+def test_levels_are_those_of_the_policy() -> None:
+    for severity, level in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note")):
+        _, result = one(finding("name-case", "m", path="/r/a").with_changes(severity=severity), "/r")
+        assert result["level"] == level
+
+
+def test_the_file_that_check_writes_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """For broken skills, in folders with hostile names, in a repository and without one."""
+    project = tmp_path / "pro ject#1"
+    (tmp_path / "home").mkdir()
+    for number, (folder, text) in enumerate(
+        [
+            ("a b%20c", "---\nname: [x](y)\ndescription: a: b\n---\n[x](no.md)\n"),
+            ("q?#:", "---\nname: a\ndescription: \x1b[31m <|im_end|>\n---\n"),
+            ("line\nfeed", "no front matter"),
+            (os.fsdecode(b"\xff"), "---\n"),
+        ]
+    ):
+        file = project / "skills" / folder / "SKILL.md"
+        file.parent.mkdir(parents=True)
+        file.write_text(text, encoding="utf-8")
+        if number == 1:
+            subprocess.run(["git", "init", "-q", project], check=True)
+        assert run_in("check", project, ".", "--format", "sarif") in (0, 1)
+        log = json.loads(capsys.readouterr().out)
+        validate(log)
+        assert len({path_of(log, result) for result in log["runs"][0]["results"]}) == number + 1
