@@ -266,6 +266,8 @@ def fingerprints(findings: Iterable[Finding], base: str, home: str | None = None
         base: the repository, without links.
         home: the user's home, without links.
     """
+    if not (findings := tuple(findings)):
+        return []
     from hashlib import sha256
 
     seen: dict[tuple[str, str, str], int] = {}

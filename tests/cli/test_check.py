@@ -97,6 +97,7 @@ def test_json_is_findings_and_counts(project: Path, capsys: pytest.CaptureFixtur
     view = shown.pop("hosts")[str(file)]["codex"]
     assert [*view] == ["state", "reason", "rule", "winner", "loss"]
     assert (view["state"], view["loss"]["kind"]) == ("absent", "place")
+    fingerprint = shown["findings"][0]["fingerprint"]
     assert shown == {
         "findings": [
             {
@@ -108,11 +109,14 @@ def test_json_is_findings_and_counts(project: Path, capsys: pytest.CaptureFixtur
                 "message": "the name `b` differs from the folder name `a`",
                 "hint": "rename the folder, or write `name: a`",
                 "agents": [],
+                "fingerprint": fingerprint,
             }
         ],
-        "counts": {"skills": 1, "error": 0, "warning": 1, "info": 0},
+        "counts": {"skills": 1, "error": 0, "warning": 1, "info": 0, "ignored": 0, "baseline": 0},
+        "root": str(project),
         "lost": {"codex": 1},
     }
+    assert len(fingerprint) == 32
 
 
 def test_sarif_has_rules_and_escaped_relative_places(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -240,7 +244,7 @@ def test_a_path_without_skill_is_an_error(name: str, project: Path, capsys: pyte
     [
         (["nowhere"], "no such file or folder: `{project}/nowhere`"),
         ([".", "--host", "codx"], "unknown host `codx`"),
-        (["--format", "xml"], "`--format` cannot be 'xml'\n\nhint: use one of text, json, sarif, github"),
+        (["--format", "xml"], "`--format` cannot be 'xml'\n\nhint: use one of text, json, sarif, github, gitlab"),
         (["a\0b"], "no such file or folder: `{project}/a\\x00b`"),
     ],
 )

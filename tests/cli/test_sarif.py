@@ -12,11 +12,13 @@ from urllib.parse import unquote_to_bytes, urljoin, urlsplit
 import pytest
 from jsonschema import Draft202012Validator, validators
 
-from prowess.cli._sarif import sarif
+from prowess.catalog import accept_findings, option_rules
+from prowess.cli import _sarif
 from prowess.findings import CODES, Severity, finding
 from support.project_commands import run_in
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from prowess.findings import Finding
@@ -106,6 +108,14 @@ def validate(log: Any) -> None:
         validators.validator_for(schema)(schema).validate(log)
 
 
+def sarif(findings: Iterable[Finding], base: str, *ignored: str) -> Any:
+    """Return the log of findings, some of which are ignored by their code."""
+    accepted = accept_findings(findings, base=base, home="/home/ada", rules=option_rules(ignored))
+    log = json.loads(json.dumps(_sarif.sarif(accepted.findings, base)))
+    validate(log)
+    return log
+
+
 def path_of(log: Any, result: Any) -> bytes:
     """Return the path that the location of a result leads to, as a viewer resolves it."""
     artifact = result["locations"][0]["physicalLocation"]["artifactLocation"]
@@ -118,8 +128,7 @@ def path_of(log: Any, result: Any) -> bytes:
 
 def one(item: Finding, base: str) -> tuple[Any, Any]:
     """Return the log of one finding, after a round trip through JSON, and its only result."""
-    log = json.loads(json.dumps(sarif([item], base)))
-    validate(log)
+    log = sarif([item], base)
     (result,) = log["runs"][0]["results"]
     return log, result
 
@@ -161,8 +170,7 @@ def test_a_path_through_a_link_above_the_repository_is_relative_to_it(tmp_path: 
 def test_a_finding_without_a_file_is_a_notification() -> None:
     """GitHub rejects a whole file if one of its results has no location."""
     log = sarif([finding("host-trust", "m", hint="h"), finding("name-case", "n", path="/r/a")], "/r")
-    validate(log)
-    run: Any = log["runs"]
+    run = log["runs"]
     assert [item["ruleId"] for item in run[0]["results"]] == ["name-case"]
     (notification,) = run[0]["invocations"][0]["toolConfigurationNotifications"]
     assert (notification["associatedRule"]["id"], notification["message"]) == ("host-trust", {"text": "m; h"})
@@ -180,8 +188,7 @@ def test_a_message_contains_no_link_that_a_skill_has_written() -> None:
 
 
 def test_a_rule_explains_its_code_and_leads_to_its_page() -> None:
-    log: Any = sarif([], "/r")
-    validate(log)
+    log = sarif([], "/r")
     rules = {rule["id"]: rule for rule in log["runs"][0]["tool"]["driver"]["rules"]}
     assert [*rules] == [*CODES]
     for code, rule in rules.items():
@@ -198,6 +205,17 @@ def test_levels_are_those_of_the_policy() -> None:
     for severity, level in ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note")):
         _, result = one(finding("name-case", "m", path="/r/a").with_changes(severity=severity), "/r")
         assert result["level"] == level
+
+
+def test_what_is_ignored_is_suppressed() -> None:
+    """With the reason; a notification is left out."""
+    items = [finding("name-case", "m", path="/r/a"), finding("name-type", "m", path="/r/a"), finding("host-trust", "m")]
+    run = sarif(items, "/r", "name-case", "host-trust")["runs"][0]
+    assert [result.get("suppressions") for result in run["results"]] == [
+        [{"kind": "external", "status": "accepted", "justification": "--ignore name-case"}],
+        None,
+    ]
+    assert run["invocations"][0]["toolConfigurationNotifications"] == []
 
 
 def test_the_file_that_check_writes_is_valid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

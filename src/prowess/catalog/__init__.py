@@ -8,6 +8,12 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._accepted import (
+        Accepted as Accepted,
+        ReportedFinding as ReportedFinding,
+        accept_findings as accept_findings,
+    )
+    from ._baseline import Baseline as Baseline, read_baseline as read_baseline
     from ._catalog import Catalog as Catalog
     from ._check import (
         Report as Report,
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
     from ._entry import REACHABLE as REACHABLE, Entry as Entry, State as State, with_digest as with_digest
     from ._filesystem import Filesystem as Filesystem
     from ._filesystem_provider import FilesystemSkillProvider as FilesystemSkillProvider
+    from ._ignore_rules import IgnoreRule as IgnoreRule, option_rules as option_rules, project_rules as project_rules
     from ._loss_groups import Cure as Cure, LossGroup as LossGroup, group_losses as group_losses
     from ._losses import Loss as Loss
     from ._places import KINDS as KINDS
@@ -60,6 +67,8 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
+            "_accepted": ("Accepted", "ReportedFinding", "accept_findings"),
+            "_baseline": ("Baseline", "read_baseline"),
             "_catalog": ("Catalog",),
             "_check": (
                 "Report",
@@ -75,6 +84,7 @@ else:  # otherwise every misspelt name would have a type
             "_entry": ("Entry", "REACHABLE", "State", "with_digest"),
             "_filesystem": ("Filesystem",),
             "_filesystem_provider": ("FilesystemSkillProvider",),
+            "_ignore_rules": ("IgnoreRule", "option_rules", "project_rules"),
             "_loss_groups": ("Cure", "LossGroup", "group_losses"),
             "_losses": ("Loss",),
             "_places": ("KINDS",),

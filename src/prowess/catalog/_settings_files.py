@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ._filesystem import Filesystem
 
-__all__ = ["SettingsFiles", "get_dotted", "parse_bool"]
+__all__ = ["SettingsFiles", "get_dotted", "parse_bool", "parse_toml"]
 
 _MAX_SETTINGS_BYTES = 512 * 1024
 _MAX_TOML_KEY_COST = 2_000_000
@@ -99,6 +99,21 @@ def get_dotted(table: Any, key: str) -> Any:
     return table
 
 
+def parse_toml(data: bytes) -> dict[str, Any]:
+    """Parse TOML in bounded time.
+
+    Raises:
+        ValueError: it is invalid.
+        RecursionError: it is nested too deeply.
+    """
+    import tomllib
+
+    text = data.decode("utf-8-sig")
+    if sum(line.count(".") ** 2 for line in text.split("\n")) > _MAX_TOML_KEY_COST:
+        raise ValueError("its keys have too many parts")
+    return tomllib.loads(text)
+
+
 def _parse_settings(path: str, data: bytes) -> Any:
     """Parse a file by its name.
 
@@ -113,13 +128,9 @@ def _parse_settings(path: str, data: bytes) -> Any:
         if errors:
             raise ValueError(errors[0].message)
         return values
-    text = data.decode("utf-8-sig")
     if path.endswith(".toml"):
-        import tomllib
-
-        if sum(line.count(".") ** 2 for line in text.split("\n")) > _MAX_TOML_KEY_COST:
-            raise ValueError("its keys have too many parts")
-        return tomllib.loads(text)
+        return parse_toml(data)
+    text = data.decode("utf-8-sig")
     import json
 
     try:

@@ -1,10 +1,11 @@
-"""Write findings as text or GitHub workflow commands.
+"""Write findings as text, GitHub workflow commands or a GitLab report.
 
 Findings contain untrusted text: nothing in it may end a line, colour a terminal, or look like a command.
 """
 
 from __future__ import annotations
 
+import os
 from itertools import groupby
 
 from prowess._internal.text import display_width, neutral
@@ -16,7 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["github", "message_with_hint", "text"]
+    from prowess.catalog import ReportedFinding
+
+__all__ = ["github", "gitlab", "message_with_hint", "text"]
 
 _CONTEXT_CHARS = 60
 """Characters of a long line to show before and after the column of a finding."""
@@ -98,3 +101,31 @@ def _escape_data(words: str) -> str:
 
 def _escape_property(words: str) -> str:
     return _escape_data(words).replace(":", "%3A").replace(",", "%2C")
+
+
+_GITLAB_SEVERITIES = {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
+
+
+def gitlab(findings: Iterable[ReportedFinding], base: str) -> list[dict[str, object]]:
+    """Return the findings that are not accepted as a Code Quality report.
+
+    Source: GitLab Docs, "Code Quality", "Code Quality report format". A path and a line are required: a finding without
+    a file is one of the repository, and one without a line is at the first.
+    """
+    return [
+        {
+            "description": message_with_hint(item.finding),
+            "check_name": item.finding.code,
+            "fingerprint": item.fingerprint,
+            "severity": _GITLAB_SEVERITIES[item.finding.severity],
+            "location": {"path": _gitlab_path(item.finding.path, base), "lines": {"begin": item.finding.line or 1}},
+        }
+        for item in findings
+        if item.kind is None
+    ]
+
+
+def _gitlab_path(path: str | None, base: str) -> str:
+    if path is None:
+        return "."
+    return (relative_path(path, base) or path).replace(os.sep, "/")

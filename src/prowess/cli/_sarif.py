@@ -10,7 +10,8 @@ import os
 import re
 
 from prowess import __version__
-from prowess.findings import CODES, DOCS_URL, Finding, Severity, explain, fingerprints, relative_path
+from prowess._internal.text import neutral
+from prowess.findings import CODES, DOCS_URL, Finding, Severity, explain, relative_path
 
 from ._formats import message_with_hint
 
@@ -18,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from prowess.catalog import ReportedFinding
     from prowess.findings import Code
 
 __all__ = ["sarif"]
@@ -29,8 +31,8 @@ _MAX_DESCRIPTION_CHARS = 1_000
 """GitHub rejects a file with a longer description of a rule (1,024)."""
 
 
-def sarif(findings: Iterable[Finding], base: str, home: str | None = None) -> dict[str, object]:
-    """Return findings as SARIF 2.1.0: one run.
+def sarif(findings: Iterable[ReportedFinding], base: str) -> dict[str, object]:
+    """Return findings as SARIF 2.1.0: one run. Accepted ones are suppressed.
 
     A finding without a file, such as a switched-off host, is a notification: GitHub rejects a file with a result that
     has no location.
@@ -38,17 +40,12 @@ def sarif(findings: Iterable[Finding], base: str, home: str | None = None) -> di
     Args:
         findings: all findings of a check, in their order.
         base: the folder that paths are relative to, without links.
-        home: the user's home, without links.
     """
     findings = tuple(findings)
-    results = [
-        _result(item, fingerprint, base)
-        for item, fingerprint in zip(findings, fingerprints(findings, base, home), strict=True)
-        if item.path is not None
-    ]
+    without_file = [item.finding for item in findings if item.finding.path is None and item.kind is None]
     invocation: dict[str, object] = {
         "executionSuccessful": True,
-        "toolConfigurationNotifications": [_notification(item) for item in findings if item.path is None],
+        "toolConfigurationNotifications": [_notification(item) for item in without_file],
     }
     driver = {
         "name": "prowess",
@@ -62,7 +59,7 @@ def sarif(findings: Iterable[Finding], base: str, home: str | None = None) -> di
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"SRCROOT": {"uri": _absolute_uri(base.rstrip(os.sep) + os.sep)}},
         "invocations": [invocation],
-        "results": results,
+        "results": [_result(item, base) for item in findings if item.finding.path is not None],
     }
     return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
 
@@ -101,18 +98,23 @@ def _escape(text: str) -> str:
     return re.sub(r"[][]", r"\\\g<0>", text)
 
 
-def _result(item: Finding, fingerprint: str, base: str) -> dict[str, object]:
+def _result(reported: ReportedFinding, base: str) -> dict[str, object]:
+    item = reported.finding
     location: dict[str, object] = {"artifactLocation": _artifact(item.path or "", base)}
     if item.line is not None:
         location["region"] = {"startLine": item.line, **({"startColumn": item.column} if item.column else {})}
-    return {
+    result: dict[str, object] = {
         "ruleId": item.code,
         "ruleIndex": list(CODES).index(item.code),
         "level": _LEVELS[item.severity],
         "message": {"text": _escape(message_with_hint(item))},
         "locations": [{"physicalLocation": location}],
-        "partialFingerprints": {_FINGERPRINT: fingerprint},
+        "partialFingerprints": {_FINGERPRINT: reported.fingerprint},
     }
+    if reported.kind is not None:
+        kind = "inSource" if reported.kind == "comment" else "external"
+        result["suppressions"] = [{"kind": kind, "status": "accepted", "justification": neutral(reported.reason)}]
+    return result
 
 
 def _notification(item: Finding) -> dict[str, object]:

@@ -11,6 +11,7 @@ from prowess.catalog import Filesystem, Report, find_repository_skills, find_ski
 from prowess.errors import SkillFileError
 from prowess.findings import Severity
 
+from ._accepting import AcceptRules, accepted_counts, add_accept_options, print_accepted_notes
 from ._agents import chosen_hosts
 from ._commands import FAILED, OK
 from ._losses import describe_losses, lost_counts, summarize_losses
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-FORMATS = ("text", "json", "sarif", "github")
+    from prowess.catalog import Accepted
+
+FORMATS = ("text", "json", "sarif", "github", "gitlab")
 
 
 def parser() -> ArgumentParser:
@@ -54,6 +57,7 @@ def parser() -> ArgumentParser:
         "--quiet", action="store_true", help="print only the findings that cause a failure, and no summary"
     )
     result.add_argument("--allow-empty", action="store_true", help="succeed if no skills are found")
+    add_accept_options(result)
     add_all_option(result)
     add_discovery_options(result, host="many")
     return result
@@ -62,6 +66,7 @@ def parser() -> ArgumentParser:
 def run(args: Namespace) -> int:
     """Check skills, after fixing them if `--fix` is given."""
     require_paths(args, "cwd", "home", "role")
+    rules = AcceptRules(args)
     fixed, fix_failed = _fix_files(args) if args.fix else ([], False)
     progress = _ProgressLine()
     agents, note = chosen_hosts(args)
@@ -78,49 +83,72 @@ def run(args: Namespace) -> int:
     )
     progress.clear()
     failing = (Severity.ERROR, Severity.WARNING) if args.strict else (Severity.ERROR,)
-    _print_report(args, result, fixed, failing, note)
-    if not result.skills and not result.findings and not args.allow_empty:
+    accepted = rules.accept(result.findings, result.skills)
+    result = result.with_changes(findings=accepted.counting)
+    if args.format in ("json", "sarif", "gitlab"):
+        print_json(_report_data(args, result, accepted, rules.base, failing, fixed))
+        print_accepted_notes(accepted, quiet=args.quiet)
+    else:
+        _print_report(args, result, accepted, rules.base, failing, note)
+    if not result.skills and not accepted.findings and not args.allow_empty:
         if not args.quiet:
             print_stderr("\nhint: `prowess new NAME` creates a skill; --allow-empty accepts a folder without skills")
         return FAILED
     return FAILED if fix_failed or any(item.severity in failing for item in result.findings) else OK
 
 
-def _print_report(
+def _report_data(
     args: Namespace,
     result: Report,
-    fixed: list[tuple[str, tuple[str, ...]]],
+    accepted: Accepted,
+    base: str,
     failing: tuple[str, ...],
-    note: str | None,
-) -> None:
-    cwd = real_path(args.cwd or ".")
-    shown = [item for item in result.findings if item.severity in failing] if args.quiet else list(result.findings)
-    if args.format == "json":
-        value: dict[str, object] = {
-            "findings": [{**item.as_dict(), "agents": [*item.agents]} for item in shown],
-            "counts": result.counts,
-            **_comparison_json(result),
-        }
-        if args.fix:
-            value["fixed"] = [{"path": path, "done": list(done)} for path, done in fixed]
-        print_json(value)
-        return
-    from . import _formats as formats
-
+    fixed: list[tuple[str, tuple[str, ...]]],
+) -> object:
+    """Return the report in a format for programs."""
+    reported = accepted.findings
+    if args.quiet:
+        reported = tuple(item for item in reported if item.kind is None and item.finding.severity in failing)
     if args.format == "sarif":
         from ._sarif import sarif
 
-        print_json(sarif(shown, git_root(cwd) or cwd))
-        return
-    lines = formats.github(shown, git_root(cwd) or cwd) if args.format == "github" else formats.text(shown, cwd)
+        return sarif(reported, base)
+    if args.format == "gitlab":
+        from ._formats import gitlab
+
+        return gitlab(reported, base)
+    value: dict[str, object] = {
+        "root": base,
+        "findings": [
+            {**item.finding.as_dict(), "agents": [*item.finding.agents], "fingerprint": item.fingerprint}
+            for item in reported
+            if item.kind is None
+        ],
+        "counts": {**result.counts, "ignored": accepted.ignored, "baseline": accepted.in_baseline},
+        **_comparison_json(result),
+    }
+    if args.fix:
+        value["fixed"] = [{"path": path, "done": list(done)} for path, done in fixed]
+    return value
+
+
+def _print_report(
+    args: Namespace, result: Report, accepted: Accepted, base: str, failing: tuple[str, ...], note: str | None
+) -> None:
+    cwd = real_path(args.cwd or ".")
+    shown = [item for item in result.findings if item.severity in failing] if args.quiet else list(result.findings)
+    from . import _formats as formats
+
+    lines = formats.github(shown, base) if args.format == "github" else formats.text(shown, cwd)
     for line in lines:
         print_stdout(line, command=args.format == "github")
     if args.quiet:
         return
     described = _print_losses(args, result, first=not shown) if args.format == "text" else False
-    print_stderr(
-        ("\n" if (shown or described) and args.format == "text" and sys.stdout.isatty() else "") + _summary(result)
-    )
+    if (shown or described) and args.format == "text" and sys.stdout.isatty():
+        print_stderr("")
+    print_accepted_notes(accepted)
+    print_stderr(_summary(result, accepted))
     if result.comparison is not None and result.comparison.skills:
         counts = lost_counts(result.comparison, text_only=bool(args.path))
         summary = summarize_losses(counts, len(result.comparison.distinct), text_only=bool(args.path))
@@ -153,13 +181,14 @@ def _comparison_json(result: Report) -> dict[str, object]:
     }
 
 
-def _summary(result: Report) -> str:
+def _summary(result: Report, accepted: Accepted) -> str:
     counts = result.counts
     if not counts["skills"] and not result.findings:
         return "no skills found"
     parts = [pluralize(counts[key], word) for key, word in (("error", "error"), ("warning", "warning")) if counts[key]]
     parts += [f"{counts['info']} info"] if counts["info"] else []
-    return f"{pluralize(counts['skills'], 'skill')} checked: {', '.join(parts) or 'no problems'}"
+    parts = (parts or ["no problems"]) + accepted_counts(accepted)
+    return f"{pluralize(counts['skills'], 'skill')} checked: {', '.join(parts)}"
 
 
 def _fix_files(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool]:

@@ -1,0 +1,154 @@
+"""Decide which findings of a check are accepted: ignored by a rule, or in the baseline."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.frozen import Frozen
+from prowess.findings import Finding, fingerprints, relative_path
+
+from ._filesystem import Filesystem
+from ._ignore_rules import IgnoreRule, comment_rules, is_own_file
+from ._roots import git_root
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ._baseline import Baseline
+
+__all__ = ["Accepted", "ReportedFinding", "accept_findings"]
+
+
+class ReportedFinding(Frozen):
+    """A finding, and why it does not count, if so."""
+
+    finding: Finding
+    fingerprint: str = ""
+    """What identifies it in the next check; empty if it was not asked for."""
+    kind: str | None = None
+    """Why it is accepted: a `comment`, a rule of the `project`, an `option` or the `baseline`; `None` if it counts."""
+    reason: str = ""
+
+
+class Accepted(Frozen):
+    """All findings of a check, and what to tell about the accepted ones."""
+
+    findings: tuple[ReportedFinding, ...]
+    notes: tuple[str, ...]
+    """Rules that match nothing or are invalid, and what is left of the baseline."""
+
+    @property
+    def counting(self) -> tuple[Finding, ...]:
+        """The findings that are not accepted."""
+        return tuple(item.finding for item in self.findings if item.kind is None)
+
+    @property
+    def ignored(self) -> int:
+        """How many findings a comment, the project or an option ignores."""
+        return sum(item.kind not in (None, "baseline") for item in self.findings)
+
+    @property
+    def in_baseline(self) -> int:
+        """How many findings are accepted because they are in the baseline."""
+        return sum(item.kind == "baseline" for item in self.findings)
+
+
+def accept_findings(
+    findings: Iterable[Finding],
+    *,
+    base: str,
+    home: str,
+    skills: Sequence[str] = (),
+    rules: Sequence[IgnoreRule] = (),
+    baseline: Baseline | None = None,
+    identify: bool = True,
+) -> Accepted:
+    """Return the findings of a check, each with whether it is accepted.
+
+    Args:
+        findings: all of them, in their order.
+        base: the repository, or else the working directory; without links.
+        home: the user's home, without links.
+        skills: the files that were checked. Those of the repository itself may have comments.
+        rules: of `pyproject.toml` and of options.
+        baseline: findings that were accepted before.
+        identify: whether fingerprints are needed; a baseline needs them anyway.
+    """
+    findings = tuple(findings)
+    comments, notes = _comments(skills, base)
+    own = _OwnFiles(base)
+    used: set[IgnoreRule] = set()
+    reported = []
+    identified = fingerprints(findings, base, home) if identify or baseline is not None else [""] * len(findings)
+    for item, fingerprint in zip(findings, identified, strict=True):
+        candidates: list[IgnoreRule] = [*comments.get(item.path or "", ()), *rules]
+        rule = next((rule for rule in candidates if rule.matches(item, base) and own.may_ignore(rule, item)), None)
+        if rule is not None:
+            used.add(rule)
+            kind, reason = rule.kind, rule.reason
+        elif baseline is not None and fingerprint in baseline.files:
+            kind, reason = "baseline", f"in the baseline {baseline.place}"
+        else:
+            kind, reason = None, ""
+        reported.append(ReportedFinding(finding=item, fingerprint=fingerprint, kind=kind, reason=reason))
+    notes += _unused(comments, rules, used, base)
+    if baseline is not None:
+        notes += _fixed(baseline, {item.fingerprint for item in reported}, skills, base)
+    return Accepted(findings=tuple(reported), notes=tuple(notes))
+
+
+class _OwnFiles:
+    """Knows which files the rules of a project count for: not those of another repository, nor outside it."""
+
+    def __init__(self, base: str) -> None:
+        self.base, self.filesystem = base, Filesystem()
+        self.is_repository = git_root(base, filesystem=self.filesystem) == base
+        self.known: dict[str, bool] = {}
+
+    def may_ignore(self, rule: IgnoreRule, item: Finding) -> bool:
+        """Return whether a rule that matches a finding counts for it."""
+        if rule.kind != "project" or item.path is None:
+            return True
+        if item.path not in self.known:
+            inside = is_own_file(item.path, self.base, self.filesystem) if self.is_repository else True
+            self.known[item.path] = inside and relative_path(item.path, self.base) is not None
+        return self.known[item.path]
+
+
+def _comments(skills: Sequence[str], base: str) -> tuple[dict[str, list[IgnoreRule]], list[str]]:
+    """Return the rules in comments by file, and notes about invalid ones."""
+    filesystem = Filesystem()
+    if git_root(base, filesystem=filesystem) != base:
+        return {}, []
+    found: dict[str, list[IgnoreRule]] = {}
+    notes = []
+    for path in dict.fromkeys(skills):
+        rules, problems = comment_rules(path)
+        if (rules or problems) and is_own_file(path, base, filesystem):
+            found[path] = rules
+            notes += [f"{relative_path(path, base)}:{problem}" for problem in problems]
+    return found, notes
+
+
+def _unused(
+    comments: dict[str, list[IgnoreRule]], rules: Sequence[IgnoreRule], used: set[IgnoreRule], base: str
+) -> Iterator[str]:
+    for path, of_file in comments.items():
+        for rule in of_file:
+            if rule not in used:
+                yield f"{relative_path(path, base)}:{rule.place}: the comment ignores `{rule.code}`, which is not found"
+    for rule in rules:
+        if rule not in used:
+            yield f"{rule.place} matches no finding"
+
+
+def _fixed(baseline: Baseline, current: set[str], skills: Sequence[str], base: str) -> Iterator[str]:
+    """Say how many findings of the baseline are fixed: their file was checked now, or is gone."""
+    checked = {relative_path(path, base) or path for path in skills}
+    fixed = 0
+    for fingerprint, path in baseline.files.items():
+        if fingerprint not in current and path is not None:
+            fixed += path.replace("/", os.sep) in checked or not os.path.lexists(os.path.join(base, path))
+    if fixed:
+        yield "1 finding of the baseline is fixed" if fixed == 1 else f"{fixed:,} findings of the baseline are fixed"
