@@ -1,0 +1,222 @@
+"""`action.yml`: its steps run as GitHub runs them, whatever the inputs contain."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+TOP = Path(__file__).parent.parent
+ACTION: dict[str, Any] = yaml.safe_load((TOP / "action.yml").read_text(encoding="utf-8"))
+EXPRESSION = re.compile(r"\$\{\{\s*([\w.-]+)\s*\}\}")
+BROKEN = "---\nname: a\ndescription: Use: it\n---\nDo it.\n"
+
+pytestmark = pytest.mark.slow
+
+
+def text_outputs(file: Path) -> dict[str, str]:
+    """Read what a step wrote to `$GITHUB_OUTPUT`: `key=value`, or a value of several lines with a delimiter."""
+    outputs, lines = {}, iter(file.read_text(encoding="utf-8").split("\n"))
+    for line in lines:
+        key, mark, delimiter = line.partition("<<")
+        if mark and "=" not in key:
+            outputs[key] = "\n".join(takewhile(delimiter.__ne__, lines))
+        elif line:
+            key, _, outputs[key] = line.partition("=")
+    return outputs
+
+
+@dataclass
+class Runner:
+    """Runs the `run` steps of a composite action, one after the other until one fails."""
+
+    workspace: Path
+    temp: Path
+    inputs: dict[str, str]
+    context: dict[str, str] = field(default_factory=dict)
+    code: int = 0
+    out: str = ""
+    err: str = ""
+
+    def evaluate(self, text: str) -> str:
+        """Replace the expressions in a value, as GitHub does before it starts a step."""
+        return EXPRESSION.sub(lambda match: self.context[match[1]], text)
+
+    def run(self) -> Runner:
+        self.context = {
+            **{
+                f"inputs.{name}": self.inputs.get(name, str(spec["default"])) for name, spec in ACTION["inputs"].items()
+            },
+            "github.action_path": str(TOP),
+            "runner.temp": str(self.temp),
+            "steps.python.outputs.python-path": str(fake_python(self.temp)),
+            "steps.check.outputs.sarif": "",
+        }
+        assert set(self.inputs) <= set(ACTION["inputs"])
+        for number, step in enumerate(ACTION["runs"]["steps"]):
+            if "run" in step and self.code == 0:
+                self.run_step(step, self.temp / f"output-{number}")
+        return self
+
+    def run_step(self, step: dict[str, Any], output: Path) -> None:
+        assert step["shell"] == "bash"
+        script = self.temp / f"{output.name}.sh"
+        script.write_text(self.evaluate(step["run"]), encoding="utf-8")
+        output.write_text("", encoding="utf-8")
+        env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.temp),
+            "PYTHONPATH": str(TOP / "src"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "CI": "true",
+            "GITHUB_OUTPUT": str(output),
+            **{name: self.evaluate(value) for name, value in step["env"].items()},
+        }
+        # https://docs.github.com/actions/reference/workflows-and-actions/workflow-syntax: the command of `shell: bash`
+        argv = ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)]
+        done = subprocess.run(argv, cwd=self.workspace, env=env, capture_output=True, text=True, check=False)
+        self.code, self.out, self.err = done.returncode, self.out + done.stdout, self.err + done.stderr
+        for key, value in text_outputs(output).items():
+            self.context[f"steps.{step.get('id')}.outputs.{key}"] = value
+
+    def output(self, name: str) -> str:
+        return self.evaluate(ACTION["outputs"][name]["value"])
+
+
+def fake_python(temp: Path) -> Path:
+    """Write a Python that makes environments, and installs Prowess into them, without the network."""
+    program = temp / "python"
+    program.write_text(
+        f"#!{sys.executable}\n"
+        "import json, os, shutil, sys\n"
+        "if sys.argv[1:3] == ['-m', 'venv']:\n"
+        "    os.makedirs(sys.argv[3] + '/bin')\n"
+        "    shutil.copy(__file__, sys.argv[3] + '/bin/python')\n"
+        "elif sys.argv[1:3] == ['-m', 'pip']:\n"
+        f"    open({str(temp / 'installed')!r}, 'w').write(json.dumps(sys.argv[3:]))\n"
+        "else:\n"
+        f"    os.execv({sys.executable!r}, [{sys.executable!r}, *sys.argv[1:]])\n",
+        encoding="utf-8",
+    )
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return program
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """A repository with one skill that has a warning."""
+    top = tmp_path / "work space"
+    (top / ".git").mkdir(parents=True)
+    write(top, "skills/a/SKILL.md", BROKEN)
+    return top
+
+
+def write(top: Path, path: str, text: str) -> None:
+    (top / path).parent.mkdir(parents=True, exist_ok=True)
+    (top / path).write_text(text, encoding="utf-8")
+
+
+def run_action(workspace: Path, **inputs: str) -> Runner:
+    temp = workspace.parent / "temp"
+    temp.mkdir(exist_ok=True)
+    for old in temp.glob("prowess-venv/bin/*"):
+        old.unlink()
+    for folder in ("prowess-venv/bin", "prowess-venv"):
+        if (temp / folder).exists():
+            (temp / folder).rmdir()
+    return Runner(workspace, temp, {name.replace("_", "-"): value for name, value in inputs.items()}).run()
+
+
+def test_it_installs_its_own_checkout(workspace: Path) -> None:
+    run = run_action(workspace, path="skills")
+    (*options, path) = json.loads((run.temp / "installed").read_text())
+    assert (options[0], path) == ("install", str(TOP))
+
+
+def test_findings_are_annotations_of_their_line(workspace: Path) -> None:
+    """With a path relative to the repository; a warning fails with `strict` only."""
+    run = run_action(workspace, path="skills")
+    assert "::warning file=skills/a/SKILL.md,line=3,col=14,title=repair-colon::" in run.out
+    assert (run.code, run.output("exit-code"), run.output("sarif")) == (0, "0", "")
+    strict = run_action(workspace, path="skills", strict="true")
+    assert (strict.code, strict.output("exit-code")) == (1, "1")
+
+
+def test_all_inputs_are_options(workspace: Path) -> None:
+    """Paths are separated by lines, agents by blanks, commas or lines."""
+    write(workspace, "more skills/a/SKILL.md", BROKEN)
+    both = run_action(workspace, path="skills\nmore skills\n")
+    assert "file=skills/a/SKILL.md" in both.out
+    assert "file=more skills/a/SKILL.md" in both.out
+    assert run_action(workspace, path="skills", policy="spec").code == 1
+    for hosts in ("copilot pi", "copilot, pi", "copilot\npi\n", " pi\t,copilot"):
+        assert run_action(workspace, path="skills", hosts=hosts).code == 1
+    assert run_action(workspace, path="skills", hosts="gemini-cli").code == 0
+
+
+@pytest.mark.parametrize("value", ["$(touch hacked)`touch hacked`", '"; touch hacked; \'; touch hacked; "', "*", "-h"])
+@pytest.mark.parametrize("name", ["path", "policy", "hosts", "strict", "baseline"])
+def test_no_input_runs_or_becomes_an_option(workspace: Path, name: str, value: str) -> None:
+    """An input that names nothing is an error of usage."""
+    run = run_action(workspace, **{"path": "skills", name: value})
+    assert run.code == 2
+    assert "error: " in run.err
+    assert not list(workspace.rglob("hacked"))
+    assert not list(run.temp.rglob("hacked"))
+
+
+@pytest.mark.parametrize("name", ["a b", "$(touch hacked)", "it's", '"', "-x", "é#%", "a;b"])
+def test_a_path_may_have_any_name(workspace: Path, name: str) -> None:
+    write(workspace, f"{name}/a/SKILL.md", BROKEN)
+    run = run_action(workspace, path=name, sarif=f"{name}/out put.sarif")
+    assert "title=repair-colon" in run.out
+    assert run.output("sarif") == f"{name}/out put.sarif"
+    log = json.loads((workspace / name / "out put.sarif").read_text(encoding="utf-8"))
+    assert len(log["runs"][0]["results"]) == 1
+
+
+def test_sarif_has_no_suppressed_results(workspace: Path) -> None:
+    """Code scanning would open an alert for each."""
+    rule = "[[tool.prowess.ignore]]\ncode = 'repair-colon'\nskill = 'a'\nreason = 'known'\n"
+    write(workspace, "pyproject.toml", rule)
+    run = run_action(workspace, path="skills", sarif="out.sarif", strict="true")
+    assert (run.code, run.out) == (0, "")
+    assert json.loads((workspace / "out.sarif").read_text())["runs"][0]["results"] == []
+
+
+def test_sarif_is_written_if_the_check_fails(workspace: Path) -> None:
+    """But not if the usage is wrong."""
+    run = run_action(workspace, path="skills", sarif="out.sarif", strict="true")
+    assert (run.code, run.output("sarif")) == (1, "out.sarif")
+    wrong = run_action(workspace, path="no-such", sarif="other.sarif")
+    assert (wrong.code, wrong.output("sarif"), wrong.output("exit-code")) == (2, "", "2")
+    assert not (workspace / "other.sarif").exists()
+
+
+def test_a_module_of_the_repository_is_not_imported(workspace: Path) -> None:
+    for name in ("json", "yaml", "prowess"):
+        write(workspace, f"{name}.py", "open('hacked', 'w')")
+    assert run_action(workspace, path="skills", sarif="out.sarif").code == 0
+    assert not (workspace / "hacked").exists()
+
+
+def test_no_script_contains_an_expression() -> None:
+    """GitHub would replace it by the input before bash reads the script."""
+    steps = ACTION["runs"]["steps"]
+    assert [step for step in steps if "${{" in step.get("run", "")] == []
+    assert [step["uses"] for step in steps if "uses" in step and not re.search(r"@v\d+$", step["uses"])] == []
+
+
+def test_every_input_is_used() -> None:
+    text = (TOP / "action.yml").read_text(encoding="utf-8")
+    assert [name for name in ACTION["inputs"] if f"inputs.{name} " not in text] == []
