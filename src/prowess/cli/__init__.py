@@ -64,6 +64,10 @@ def _run_command(arguments: list[str]) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     """Run the command that the first argument names."""
+    if not arguments and sys.stdout.isatty():
+        from ._overview import run
+
+        return run()
     name = arguments[0] if arguments else "--help"
     if name in ("-V", "--version"):
         from prowess import __version__

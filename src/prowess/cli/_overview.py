@@ -1,0 +1,149 @@
+"""Answer `prowess` alone on a terminal: how many skills, which agents, what each loses, and what to type next."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+
+from prowess._internal.files import real_path
+from prowess._internal.text import display_width, neutral
+from prowess.catalog import compare, find_repository_skills, git_root, group_losses
+from prowess.hosts import raw_value
+
+from ._agents import chosen_hosts
+from ._color import paint
+from ._commands import OK
+from ._output import display_path, format_table, pluralize, print_stdout, terminal_width, truncate_or_pad
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prowess.catalog import ComparedSkill, Comparison, LossGroup
+
+__all__ = ["run"]
+
+_MAX_ROWS = 10
+"""Agents that are listed; a terminal has 24 lines."""
+_KIND_WORDS = {
+    "text": "it rejects",
+    "field": "hidden by a field",
+    "place": "in folders it does not search",
+    "name": "another skill has the name",
+    "trust": "in a folder that is not trusted",
+    "setting": "switched off",
+}
+
+
+def run() -> int:
+    """Print one screen about the working directory."""
+    args = argparse.Namespace(all=False, host=None, cwd=None, home=None)
+    hosts, note = chosen_hosts(args)
+    # Outside a repository the working directory may be the home, with any number of folders.
+    files = (
+        [skill.path for skill in find_repository_skills(".").skills if not skill.inside]
+        if git_root(real_path("."))
+        else []
+    )
+    comparison = compare(".", hosts=hosts, files=files)
+    for line in _format(comparison, note):
+        print_stdout(line)
+    return OK
+
+
+def _format(comparison: Comparison, note: str | None) -> Iterator[str]:
+    total = len(comparison.distinct)
+    where = neutral(display_path(comparison.cwd, "/nowhere", comparison.home))
+    agents = pluralize(len(comparison.hosts), "agent")
+    lost = {host: len(comparison.lost(host)) for host in comparison.hosts}
+    worst = max(comparison.hosts, key=lambda host: lost[host])
+    if not total:
+        yield "No agent finds a skill from here."
+    elif lost[worst]:
+        yield f"{lost[worst]:,} of your {pluralize(total, 'skill')} {_verb(lost[worst])} invisible to {_title(worst)}."
+    else:
+        yield f"{agents[0].upper()}{agents[1:]} {'sees' if len(lost) == 1 else 'see'} all of your {total:,} skills."
+    counted = f"{pluralize(total, 'skill')}, {agents}, in {where}"
+    yield truncate_or_pad(counted, min(display_width(counted), terminal_width()))
+    if note:
+        yield f"({note})"
+    yield ""
+    yield from _agent_lines(comparison)
+    yield ""
+    yield "Next:"
+    commands = _next_commands(comparison)
+    width = max(len(command) for command, _ in commands) + 2
+    room = terminal_width() - 2
+    for command, meaning in commands:
+        if width + len(meaning) > room:
+            yield f"  {paint(command, 'command')}"
+            yield f"      {meaning}"
+        else:
+            yield f"  {paint(truncate_or_pad(command, width), 'command')}{meaning}"
+    yield ""
+    yield "`prowess --help` lists all commands."
+
+
+def _agent_lines(comparison: Comparison) -> Iterator[str]:
+    """Yield a line for each agent: how many skills it sees and loses, and why it loses most of these."""
+    total = len(comparison.distinct)
+    rows = [("AGENT", "SEES", "LOSES", "BECAUSE")]
+    hosts = sorted(comparison.hosts, key=lambda host: -len(comparison.lost(host)))
+    for host in hosts[:_MAX_ROWS]:
+        lost = comparison.lost(host)
+        rows.append((_title(host), f"{total - len(lost):,}", f"{len(lost):,}", _reasons(comparison, host)))
+    yield from format_table(rows)
+    if len(hosts) > _MAX_ROWS:
+        yield f"... and {len(hosts) - _MAX_ROWS} more; `prowess list` shows all"
+
+
+def _reasons(comparison: Comparison, host: str) -> str:
+    """Return why an agent loses skills, the most frequent reason first."""
+    kinds = [loss.kind for skill in comparison.lost(host) if (loss := skill.views[host].loss) is not None]
+    counted = sorted({*kinds}, key=lambda kind: (-kinds.count(kind), kind))
+    return ", ".join(f"{kinds.count(kind):,} {_KIND_WORDS[kind]}" for kind in counted)
+
+
+def _next_commands(comparison: Comparison) -> list[tuple[str, str]]:
+    """Return the three commands to type next, each with what it does."""
+    if not comparison.distinct:
+        return [
+            ("prowess new my-skill", "create a skill where your agents look"),
+            ("prowess inventory", "every SKILL.md below this folder, whether an agent finds it or not"),
+            ("prowess hosts", "the agents that Prowess knows, and their folders"),
+        ]
+    first = _largest_group(comparison)
+    if first is None:
+        return [
+            ("prowess list", "each skill at each agent"),
+            ("prowess check", "problems in the skills of this repository"),
+            (f"prowess show {_argument(comparison.distinct[0])}", "one skill: its fields, files, sizes and tokens"),
+        ]
+    return [
+        ("prowess check", "what each loss is, and the command that cures it"),
+        ("prowess list", "each skill at each agent"),
+        (f"prowess why {_argument(first.skills[0])}", "one of the lost skills, step by step"),
+    ]
+
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+"""Characters of a name that a shell takes as they are."""
+
+
+def _argument(skill: ComparedSkill) -> str:
+    """Return a skill's name as an argument of a command, or its path if the name would have to be quoted."""
+    is_plain = bool(skill.name) and not set(skill.name) - _PLAIN and not skill.name.startswith("-")
+    return skill.name if is_plain else shlex.quote(neutral(os.path.dirname(skill.path)))
+
+
+def _title(host: str) -> str:
+    return str(raw_value(host, "title"))
+
+
+def _verb(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _largest_group(comparison: Comparison) -> LossGroup | None:
+    return max(group_losses(comparison), key=lambda group: len(group.skills) * len(group.hosts), default=None)
