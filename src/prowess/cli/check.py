@@ -92,6 +92,9 @@ def run(args: Namespace) -> int:
         _print_report(args, result, accepted, rules.base, failing, note)
     if not result.skills and not accepted.findings and not args.allow_empty:
         if not args.quiet:
+    _print_report(args, result, fixed, failing, note)
+    if not result.skills and not args.allow_empty:
+        if not args.quiet and not args.path:
             print_stderr("\nhint: `prowess new NAME` creates a skill; --allow-empty accepts a folder without skills")
         return FAILED
     return FAILED if fix_failed or any(item.severity in failing for item in result.findings) else OK
@@ -183,12 +186,13 @@ def _comparison_json(result: Report) -> dict[str, object]:
 
 def _summary(result: Report, accepted: Accepted) -> str:
     counts = result.counts
-    if not counts["skills"] and not result.findings:
-        return "no skills found"
     parts = [pluralize(counts[key], word) for key, word in (("error", "error"), ("warning", "warning")) if counts[key]]
     parts += [f"{counts['info']} info"] if counts["info"] else []
     parts = (parts or ["no problems"]) + accepted_counts(accepted)
     return f"{pluralize(counts['skills'], 'skill')} checked: {', '.join(parts)}"
+    if not counts["skills"]:
+        return f"no skills found{': ' if parts else ''}{', '.join(parts)}"
+    return f"{pluralize(counts['skills'], 'skill')} checked: {', '.join(parts) or 'no problems'}"
 
 
 def _fix_files(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool]:
