@@ -122,6 +122,19 @@ def test_a_tracked_skill_is_not_ignored(tmp_path: Path, version: str, object_for
 
 
 @pytest.mark.needs("git")
+def test_a_file_of_a_virtual_environment_hides_no_tracked_skill(tmp_path: Path) -> None:
+    """Nor the skill whose folder it is in."""
+    git(tmp_path, "init", "-q")
+    for folder in ("skills/a", "env/lib/b", "c"):
+        skill(tmp_path / folder)
+    for folder in ("skills", "env", "c"):
+        (tmp_path / folder / "pyvenv.cfg").touch()
+    git(tmp_path, "add", "skills")
+    found = find_repository_skills(tmp_path)
+    assert [os.path.relpath(item.path, found.top) for item in found.skills] == ["c/SKILL.md", "skills/a/SKILL.md"]
+
+
+@pytest.mark.needs("git")
 def test_git_is_not_started(tmp_path: Path) -> None:
     """The settings of a repository can name a program that git runs."""
     git(tmp_path, "init", "-q")

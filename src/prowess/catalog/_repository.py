@@ -135,7 +135,7 @@ class _RepositoryWalk:
             if progress is not None and count % _PROGRESS_STEP == 0:
                 progress(count)
             above, ignored = rules.pop(folder)
-            if folder != self.top and (reason := _own_checkout(folder, files)):
+            if folder != self.top and (reason := self._reason_to_skip(folder, files)):
                 self._skip(reason, folder)
                 folders.clear()
                 continue
@@ -194,11 +194,28 @@ class _RepositoryWalk:
 
     def _is_kept(self, parts: tuple[str, ...], *, partly: bool = False) -> bool:
         """Return whether a path counts that an ignore file names: an agent's skill, or one that git tracks."""
-        if agent_folder_end(parts, partly=partly):
-            return True
+        return bool(agent_folder_end(parts, partly=partly)) or self._is_tracked(parts)
+
+    def _is_tracked(self, parts: tuple[str, ...]) -> bool:
+        """Return whether git tracks a SKILL.md at or below a path."""
         if self.tracked is None:
             self.tracked = tracked_skill_paths(self.repository or self.top)
         return "/".join(parts) in self.tracked
+
+    def _reason_to_skip(self, folder: str, files: dict[str, bool]) -> str | None:
+        """Return why a folder is not part of the repository: it is a virtual environment or another worktree.
+
+        A publisher cannot hide skills that way: what git tracks counts.
+        """
+        if "pyvenv.cfg" in files and SKILL_FILE not in files and not self._is_tracked(self._parts(folder)):
+            return "virtual environment"
+        if ".git" not in files:
+            return None
+        try:
+            text = read_file(os.path.join(folder, ".git"), 4096)
+        except UnreadableError:
+            return None
+        return "worktree" if text.startswith(b"gitdir:") and b"/.git/worktrees/" in text else None
 
     # ── what was found ───────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -254,19 +271,6 @@ class _RepositoryWalk:
             ),
             folders=count,
         )
-
-
-def _own_checkout(folder: str, files: dict[str, bool]) -> str | None:
-    """Return why a folder is not part of the repository: it is a virtual environment or another worktree."""
-    if "pyvenv.cfg" in files:
-        return "virtual environment"
-    if ".git" in files:
-        try:
-            text = read_file(os.path.join(folder, ".git"), 4096)
-        except UnreadableError:
-            return None
-        return "worktree" if text.startswith(b"gitdir:") and b"/.git/worktrees/" in text else None
-    return None
 
 
 def _owner(path: str, top: str, owners: dict[str, str]) -> str | None:
