@@ -90,11 +90,9 @@ def run(args: Namespace) -> int:
         print_accepted_notes(accepted, quiet=args.quiet)
     else:
         _print_report(args, result, accepted, rules.base, failing, note)
-    if not result.skills and not accepted.findings and not args.allow_empty:
+    # A path without skills is a finding.
+    if not result.skills and not args.path and not args.allow_empty:
         if not args.quiet:
-    _print_report(args, result, fixed, failing, note)
-    if not result.skills and not args.allow_empty:
-        if not args.quiet and not args.path:
             print_stderr("\nhint: `prowess new NAME` creates a skill; --allow-empty accepts a folder without skills")
         return FAILED
     return FAILED if fix_failed or any(item.severity in failing for item in result.findings) else OK
@@ -188,11 +186,10 @@ def _summary(result: Report, accepted: Accepted) -> str:
     counts = result.counts
     parts = [pluralize(counts[key], word) for key, word in (("error", "error"), ("warning", "warning")) if counts[key]]
     parts += [f"{counts['info']} info"] if counts["info"] else []
+    if not counts["skills"]:
+        return ": ".join(["no skills found", *filter(None, [", ".join(parts + accepted_counts(accepted))])])
     parts = (parts or ["no problems"]) + accepted_counts(accepted)
     return f"{pluralize(counts['skills'], 'skill')} checked: {', '.join(parts)}"
-    if not counts["skills"]:
-        return f"no skills found{': ' if parts else ''}{', '.join(parts)}"
-    return f"{pluralize(counts['skills'], 'skill')} checked: {', '.join(parts) or 'no problems'}"
 
 
 def _fix_files(args: Namespace) -> tuple[list[tuple[str, tuple[str, ...]]], bool]:
