@@ -147,7 +147,7 @@ CODES: Mapping[str, Code] = {
         ("description-hidden", _W, _W, "the description contains hidden characters"),
         ("description-markup", _I, _I, "the description contains `<` or `>`"),
         ("special-token", _W, _W, "a field contains a special token of a language model"),
-        ("license-type", _W, _W, "the licence is not text"),
+        ("license-type", _W, _W, "the license is not text"),
         ("compatibility-empty", _I, _W, "the compatibility note is empty"),
         ("compatibility-type", _I, _E, "the compatibility note is not text"),
         ("compatibility-too-long", _W, _E, "the compatibility note is longer than 500 characters"),

@@ -66,7 +66,7 @@ def test_each_finding_shows_its_place_its_line_and_its_hint(project: Path, capsy
         "skills/a/SKILL.md:2:1: warning: the name `b` differs from the folder name `a` [name-not-folder]\n"
         "  2 | name: b\n"
         "    | ^\n"
-        "    hint: rename the folder, or write `name: a`\n"
+        "    hint: write `name: a`, or rename the folder to `b`\n"
         "skills/a/SKILL.md:3:14: warning: the unquoted value contains `: ` [repair-colon]\n"
         "  3 | description: Use: it\n"
         "    |              ^\n"
@@ -78,7 +78,7 @@ def test_each_finding_shows_its_place_its_line_and_its_hint(project: Path, capsy
         "skills/a/SKILL.md:5:21: warning: the link `../up.md` leads out of the skill's folder [link-escapes]\n"
         "  5 | See [x](no.md), [y](../up.md).\n"
         "    |                     ^\n"
-        "    hint: move the file into the skill\n"
+        "    hint: move the file into the skill, and link to it there\n"
         "\n"
         "skills/c/SKILL.md:1:1: error: missing `description` [description-missing]\n"
         "  1 | ---\n"
@@ -107,7 +107,7 @@ def test_json_is_findings_and_counts(project: Path, capsys: pytest.CaptureFixtur
                 "line": 2,
                 "column": 1,
                 "message": "the name `b` differs from the folder name `a`",
-                "hint": "rename the folder, or write `name: a`",
+                "hint": "write `name: a`, or rename the folder to `b`",
                 "agents": [],
                 "fingerprint": fingerprint,
             }
@@ -137,9 +137,7 @@ def test_sarif_has_rules_and_escaped_relative_places(project: Path, capsys: pyte
             "ruleId": "name-not-folder",
             "ruleIndex": list(CODES).index("name-not-folder"),
             "level": "warning",
-            "message": {
-                "text": "the name `b` differs from the folder name `é#1`; rename the folder, or write `name: é#1`"
-            },
+            "message": {"text": "the name `b` differs from the folder name `é#1`; rename the folder to `b`"},
             "locations": [{"physicalLocation": place}],
             "partialFingerprints": run["results"][0]["partialFingerprints"],
         }
@@ -153,7 +151,7 @@ def test_a_path_cannot_forge_a_workflow_command(project: Path, capsys: pytest.Ca
     assert capsys.readouterr().out == (
         "::warning file=a%2Cb%3A100%25%0A%3A%3Aerror%3A%3Ax/SKILL.md,line=2,col=1,title=name-not-folder::"
         "the name `b` differs from the folder name `a,b:100%25\\x0a::error::x`; "
-        "rename the folder, or write `name: a,b:100%25\\x0a::error::x`\n"
+        "rename the folder to `b`\n"
     )
 
 

@@ -262,7 +262,7 @@ error: 6 problems; nothing was mounted:
   {top}/project/.agents/skills/xls: `{top}/home/.claude/skills/xls` already exists, and Prowess did not mount it \
 (move it away, or mount the skill under another name: `NAME=PATH`)
   {lib}/review/SKILL.md:2: the name `reviews` differs from the folder name `review` \
-(rename the folder, or write `name: review`)
+(write `name: review`, or rename the folder to `reviews`)
   {lib}/review: `link` is a link (replace it with the file itself)
   no such file or folder: `{lib}/nope` (check the path)
   {top}/project/.agents/skills/pdf: `A` is not a valid skill name (use lower case letters, digits and single hyphens \

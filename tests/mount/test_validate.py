@@ -94,7 +94,7 @@ INVALID: dict[str, tuple[str, str, str]] = {
     "front matter that does not end": (
         "---\nname: pdf\ndescription: d\n",
         "1: no `---` line closes the front matter",
-        "put a line that is exactly `---` after the last field",
+        "put a line that is exactly `---` below line 3",
     ),
     "invalid YAML": (
         skill_text(description='"d'),
@@ -111,7 +111,7 @@ INVALID: dict[str, tuple[str, str, str]] = {
     "a description that is a map": (
         skill_text(description="{a: b}"),
         "3: the description is a map, not text",
-        "write it as one text",
+        "write it as one text: say what the skill does and when to use it",
     ),
     "an empty description": (
         skill_text(description='""'),
@@ -121,12 +121,12 @@ INVALID: dict[str, tuple[str, str, str]] = {
     "a description too long": (
         skill_text(description="d" * 1025),
         "3: the description has 1,025 characters; at most 1,024 are allowed",
-        "shorten it; move details into the body",
+        "shorten it to 1,024 characters, and move details into the body",
     ),
     "compatibility too long": (
         skill_text(compatibility="c" * 501),
         "4: the compatibility note has 501 characters; at most 500 are allowed",
-        "shorten it",
+        "shorten it to 500 characters",
     ),
     "metadata that is text": (
         skill_text(metadata="x"),
@@ -138,20 +138,20 @@ INVALID: dict[str, tuple[str, str, str]] = {
         "4: the metadata value `a` is a map, not text",
         "write it as one text",
     ),
-    "a licence that is a list": (
+    "a license that is a list": (
         skill_text(license="[MIT]"),
-        "4: the licence is a list, not text",
-        "write its SPDX name",
+        "4: the license is a list, not text",
+        "write the SPDX name of the license, such as `license: MIT`",
     ),
     "allowed tools that are a map": (
         skill_text(allowed_tools="{a: b}"),
         "4: `allowed-tools` is a map, not one line of text",
-        "write `allowed-tools: Read Grep Bash(git:*)` on one line",
+        "name the tools on one line, with blanks between them",
     ),
     "another name than the folder's": (
         skill_text(name="xls"),
         "2: the name `xls` differs from the folder name `pdf`",
-        "rename the folder, or write `name: pdf`",
+        "write `name: pdf`, or rename the folder to `xls`",
     ),
 }
 

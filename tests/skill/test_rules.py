@@ -150,7 +150,7 @@ def test_a_name_that_breaks_one_rule_has_one_finding(name: str, code: str, messa
         pytest.param(
             DESCRIPTION + "a <b>", "description-markup", 3, "the description contains `<` or `>`", id="markup"
         ),
-        pytest.param(GOOD + "\nlicense: [MIT]", "license-type", 4, "the licence is a list, not text", id="licence"),
+        pytest.param(GOOD + "\nlicense: [MIT]", "license-type", 4, "the license is a list, not text", id="license"),
         pytest.param(
             GOOD + "\ncompatibility:", "compatibility-empty", 4, "the compatibility note is empty", id="compat-empty"
         ),

@@ -11,6 +11,7 @@ import os
 from prowess._internal.text import quoted
 from prowess.findings import finding
 from prowess.hosts import TABLES, Flag, load_host
+from prowess.skill import FALSE_WORDS
 
 from ._entry import State
 from ._evaluate import sidecar_matches
@@ -37,9 +38,10 @@ def check_sidecars(skill: Skill, filesystem: Filesystem, hosts: Iterable[str] | 
         filesystem: reads the files beside it.
         hosts: the agents; all by default.
     """
-    if not skill.disable_model_invocation or skill.path is None:
+    field = skill.fields.get(_HIDING_FIELD)
+    # An invalid value counts too: who corrects it must not get the next finding.
+    if field is None or skill.path is None or str(field.value).strip().lower() in {"", *FALSE_WORDS}:
         return
-    field = skill.fields[_HIDING_FIELD]
     for name in TABLES if hosts is None else hosts:
         host = load_host(name)
         hides_by_field = any(_HIDING_FIELD in flag.when and flag.state == State.USER_ONLY for flag in host.flags)

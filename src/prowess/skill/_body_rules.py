@@ -122,7 +122,7 @@ def check_links(skill: Skill, exists: Callable[[str], bool]) -> Iterator[Finding
         path = os.path.normpath(target)
         if os.path.isabs(path) or path == ".." or path.startswith(".." + os.sep):
             code, message = "link-escapes", f"the link {quoted(target)} leads out of the skill's folder"
-            hint = "move the file into the skill"
+            hint = "move the file into the skill, and link to it there"
         elif len(checked) >= _MAX_LINKS and path not in checked:
             return
         elif not (checked[path] if path in checked else checked.setdefault(path, exists(path))):

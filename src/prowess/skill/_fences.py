@@ -20,6 +20,14 @@ _PROGRAM_LANGUAGES = frozenset(
 )
 _JAVASCRIPT_BLANKS = re.compile(r"^[\s\ufeff]+|[\s\ufeff]+\Z")
 
+_BLANKS_HINT = "write exactly `---`, or run `prowess check --fix`"
+_FIRST_FIELD = re.compile(r"(?:name|description):[ \t]")
+_FIELD_LINE = re.compile(r"[ \t]+\S|- |[A-Za-z_][\w.-]*[ \t]*:(?:[ \t]|$)")
+"""A field, or a line that continues one."""
+_BROKEN_FENCE = re.compile(r"[ \t]*(?:-{2,}|[\u2013\u2014]+-*|\*{3,}|\+{3,}|\.{3})[ \t]*")
+"""A line that was meant as a fence: with another number of dashes, indented, or changed by a text editor."""
+_MAX_FIELD_LINES = 1000
+
 _MAX_PER_CODE = 20
 """Findings of one code in one file."""
 
@@ -68,18 +76,31 @@ def find_fences(text: str, report: FindingRecorder) -> tuple[int, int, int] | No
         if opening is None:
             _report_no_opening(text, report)
             return None
-        report("fence-dashes", "the opening fence has more than three dashes", 1, 4, "write exactly `---`")
+        hint = "write both fences as exactly `---`, or run `prowess check --fix`"
+        report("fence-dashes", "the opening fence has more than three dashes", 1, 4, hint)
     elif opening[1]:
-        report("fence-blanks", "the opening fence has blanks after its dashes", 1, 4, "write exactly `---`")
+        report("fence-blanks", "the opening fence has blanks after its dashes", 1, 4, _BLANKS_HINT)
     closing = (LONG_CLOSING_FENCE if is_long else _CLOSING_FENCE).search(text, opening.end())
     if closing is None:
-        hint = "put a line that is exactly `---` after the last field"
-        report("frontmatter-unclosed", "no `---` line closes the front matter", 1, 1, hint)
+        report("frontmatter-unclosed", "no `---` line closes the front matter", 1, 1, _unclosed_hint(text))
         return None
     if len(closing[0]) > 3 and not is_long:
         line = text.count("\n", 0, closing.start()) + 1
-        report("fence-blanks-closing", "the closing fence has blanks after its dashes", line, 4, "write exactly `---`")
+        report("fence-blanks-closing", "the closing fence has blanks after its dashes", line, 4, _BLANKS_HINT)
     return opening.end(), closing.start(), min(closing.end() + 1, len(text))
+
+
+def _unclosed_hint(text: str) -> str:
+    """Say where the closing fence belongs: it replaces a line that resembles it, or below the last field."""
+    last = 1
+    for number, line in enumerate(text.split("\n")[1:_MAX_FIELD_LINES], 2):
+        if _BROKEN_FENCE.fullmatch(line):
+            return f"make line {number} exactly `---`"
+        if _FIELD_LINE.match(line):
+            last = number
+        elif line.strip():
+            break
+    return f"put a line that is exactly `---` below line {last}"
 
 
 def _report_no_opening(text: str, report: FindingRecorder) -> None:
@@ -87,10 +108,16 @@ def _report_no_opening(text: str, report: FindingRecorder) -> None:
     if late is not None:
         message = "there is text before the `---` that opens the front matter"
         line = text.count("\n", 0, late) + 1
-        report("frontmatter-not-first", message, line, 1, "make the first line exactly `---`")
+        above = "line 1" if line == 2 else f"lines 1 to {line - 1}"
+        hint = f"move {above} below the front matter"
+        report("frontmatter-not-first", message, line, 1, hint)
     else:
         message = "the file does not begin with a `---` line" if text.strip() else "the file is empty"
         hint = "begin with `---`, then `name:` and `description:`, then `---`"
+        if not text.strip():
+            hint += ", then what the agent should do"
+        elif _FIRST_FIELD.match(text) and _CLOSING_FENCE.search(text):
+            hint = "put a line that is exactly `---` above the first line"
         report("frontmatter-missing", message, 1, 1, hint)
 
 

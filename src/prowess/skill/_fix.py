@@ -10,11 +10,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from prowess._internal.files import SKILL_FILE
 from prowess._internal.frozen import Frozen
 
 from ._frontmatter import control_character, parse_frontmatter
-from ._rules import check_skill
+from ._names import name_line, name_problems, normalized_name
 from ._skill import from_document
 
 TYPE_CHECKING = False
@@ -69,8 +68,7 @@ def change_name(data: bytes, name: str) -> bytes | None:
             break
         end = number + 1
     indent = front.lines[start][: field.column - 1]
-    quote = "" if name[0].isalpha() and name not in _YAML_KEYWORDS else '"'
-    front.lines[start:end] = [f"{indent}name: {quote}{name}{quote}"]
+    front.lines[start:end] = [indent + name_line(name)]
     front.ends[start:end] = [front.ends[start]]
     renamed = front.to_bytes()
     old, new = from_document(parse_frontmatter(data)), from_document(parse_frontmatter(renamed))
@@ -197,23 +195,12 @@ def _hyphenate_allowed_tools(data: bytes, _folder: str) -> bytes | None:
 
 def _add_name(data: bytes, folder: str) -> bytes | None:
     document, front = parse_frontmatter(data), _split_frontmatter(data)
-    if front is None or "name" in document.fields or not _is_valid_name(folder):
+    if front is None or "name" in document.fields or not folder or name_problems(normalized_name(folder)):
         return None
     column = min((entry.column for entry in document.fields.values()), default=1)
-    quote = '"' if not folder.isascii() or not folder[0].isalpha() or folder in _YAML_KEYWORDS else ""
-    front.lines.insert(1, f"{' ' * (column - 1)}name: {quote}{folder}{quote}")
+    front.lines.insert(1, " " * (column - 1) + name_line(folder))
     front.ends.insert(1, front.ends[0])
     return front.to_bytes()
-
-
-_YAML_KEYWORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
-
-
-def _is_valid_name(name: str) -> bool:
-    text = f"---\nname: '{name}'\ndescription: x\n---\n"
-    path = f"{name}/{SKILL_FILE}"
-    skill = from_document(parse_frontmatter(text.encode(errors="replace"), path), path)
-    return skill.name == name and not [item for item in check_skill(skill) if item.code != "name-reserved"]
 
 
 _REPAIRS: tuple[tuple[Callable[[bytes, str], bytes | None], str], ...] = (

@@ -39,6 +39,8 @@ __all__ = [
 
 MAX_FRONTMATTER_BYTES = 64 * 1024
 _MAX_REPAIRS = 32
+_BOM_HINT = "save it as UTF-8 without one, or run `prowess check --fix`"
+_CR_HINT = "use LF or CRLF line ends, or run `prowess check --fix`"
 
 
 class Document(Frozen):
@@ -109,7 +111,18 @@ def parse_frontmatter(data: bytes, path: str | None = None, *, complete: bool = 
         report("frontmatter-too-large", "the front matter is larger than 64 KiB", 1, 1, "move the text into the body")
         return document({}, text[body_start:], text.count("\n", 0, body_start) + 1, None)
     fields, frontmatter = _parse_fields(frontmatter, report, 2)
-    return document(fields, text[body_start:], text.count("\n", 0, body_start) + 1, frontmatter)
+    body_line = text.count("\n", 0, body_start) + 1
+    if any(item.code == "encoding-not-utf8" and (item.line or 0) < body_line for item in report.findings):
+        _remove_fix_hints(report)
+    return document(fields, text[body_start:], body_line, frontmatter)
+
+
+def _remove_fix_hints(report: FindingRecorder) -> None:
+    """Leave `check --fix` out of all hints: it does not write lines whose bytes it cannot read."""
+    report.findings[:] = [
+        item.with_changes(hint=item.hint.removesuffix(", or run `prowess check --fix`")) if item.hint else item
+        for item in report.findings
+    ]
 
 
 def parse_yaml_mapping(data: bytes, path: str | None = None) -> tuple[Mapping[str, Value], tuple[Finding, ...]]:
@@ -124,7 +137,7 @@ def parse_yaml_mapping(data: bytes, path: str | None = None) -> tuple[Mapping[st
 def _decode(data: bytes, report: FindingRecorder) -> str:
     """Decode UTF-8; other bytes are replaced and reported with their offset."""
     if data.startswith(b"\xef\xbb\xbf"):
-        report("encoding-bom", "the file begins with a byte order mark", 1, 1, "save it as UTF-8 without one")
+        report("encoding-bom", "the file begins with a byte order mark", 1, 1, _BOM_HINT)
         data = data[3:]
     try:
         text = data.decode()
@@ -140,7 +153,9 @@ def _decode(data: bytes, report: FindingRecorder) -> str:
         text = data.decode(errors="replace")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        report("encoding-nul", "the file contains a NUL byte", line, None, "remove it: SKILL.md is a text file")
+        report(
+            "encoding-nul", "the file contains a NUL byte", line, None, "remove every NUL byte: SKILL.md is a text file"
+        )
     if "\r" in text:
         text = text.replace("\r\n", "\n")
         if "\r" in text:
@@ -149,7 +164,7 @@ def _decode(data: bytes, report: FindingRecorder) -> str:
             close = LONG_CLOSING_FENCE.search(text, text.find("\n") + 1)
             if text.startswith("---") and close is not None and first <= close.end():
                 line = text.count("\n", 0, first) + 1
-                report("newline-cr", "a line ends in a lone carriage return", line, None, "use LF or CRLF line ends")
+                report("newline-cr", "a line ends in a lone carriage return", line, None, _CR_HINT)
     return text
 
 
@@ -171,7 +186,7 @@ def _parse_fields(frontmatter: str, report: FindingRecorder, first: int) -> tupl
             f"the front matter contains the control character U+{ord(match[0]):04X}",
             frontmatter.count("\n", 0, match.start()) + first,
             match.start() - frontmatter.rfind("\n", 0, match.start()),
-            "remove it",
+            "remove all control characters from the front matter, or run `prowess check --fix`",
         )
     lines = control.sub("", frontmatter).split("\n")
     positions = _Positions(original, lines, first)
@@ -184,7 +199,7 @@ def _parse_fields(frontmatter: str, report: FindingRecorder, first: int) -> tupl
         except YamlSyntaxError as error:
             repaired = repair(lines, error, reader) if len(repairs) < _MAX_REPAIRS else None
             if repaired is None:
-                hint = "close every quote and bracket, or put the whole value in quotes"
+                hint = error.hint or "close every quote and bracket, or put the whole value in quotes"
                 report("yaml-syntax", error.message, *positions.in_file(error.line, error.column), hint)
                 return _salvage_fields(frontmatter), frontmatter
             repairs.append(repaired)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ._skill import Skill
 
-__all__ = ["render"]
+__all__ = ["render", "scalar_line"]
 
 
 def render(skill: Skill) -> str:
@@ -65,7 +65,7 @@ _MAX_IMPLICIT_KEY = 128
 
 
 def _render_entry(key: str, value: Value | bool, depth: int) -> Iterator[str]:
-    name = _render_scalar(key)
+    name = scalar_line(key)
     if len(name) > _MAX_IMPLICIT_KEY:
         yield f"{'  ' * depth}? {name}"
         name = ""
@@ -73,7 +73,7 @@ def _render_entry(key: str, value: Value | bool, depth: int) -> Iterator[str]:
     if isinstance(value, bool):
         yield f"{start} {'true' if value else 'false'}"
     elif isinstance(value, str):
-        yield f"{start} {_render_scalar(value)}"
+        yield f"{start} {scalar_line(value)}"
     elif not value:
         yield f"{start} {'{}' if isinstance(value, Mapping) else '[]'}"
     else:
@@ -89,7 +89,7 @@ def _render_items(value: Value, depth: int) -> Iterator[str]:
     for item in value:
         dash = f"{'  ' * depth}-"
         if isinstance(item, str):
-            yield f"{dash} {_render_scalar(item)}"
+            yield f"{dash} {scalar_line(item)}"
         elif not item:
             yield f"{dash} {'{}' if isinstance(item, Mapping) else '[]'}"
         else:
@@ -106,7 +106,7 @@ _MUST_ESCAPE = (
 )
 
 
-def _render_scalar(text: str) -> str:
+def scalar_line(text: str) -> str:
     """Return text as a scalar that every YAML parser reads as the same text."""
     if (
         re.fullmatch(_PLAIN_SCALAR, text)

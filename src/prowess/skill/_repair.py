@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TAB_REPLACEMENT", "Repair", "repair"]
 
+_TAB_HINT = "indent with spaces, or run `prowess check --fix`"
 TAB_REPLACEMENT = "  "
 """Replaces a tab in an indentation."""
 
@@ -83,7 +84,7 @@ def _replace_tabs(lines: list[str], number: int) -> Repair | None:
             width = _indent(line, " \t")
             repaired[index] = line[:width].replace("\t", TAB_REPLACEMENT) + line[width:]
             if len(line) > width:
-                findings.append(("repair-tab", index, "the line is indented with a tab", "indent with spaces"))
+                findings.append(("repair-tab", index, "the line is indented with a tab", _TAB_HINT))
     return Repair(0, repaired, 0, findings)
 
 

@@ -11,11 +11,12 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from prowess._internal.text import hidden_characters, quoted
+from prowess._internal.text import hidden_characters, neutral, quoted, without_hidden
 from prowess.findings import Finding, finding
 
 from ._client_fields import CLIENT_FIELDS
-from ._skill import FIELDS, SPEC_FIELDS, Skill
+from ._names import MAX_NAME, RESERVED_WORDS, name_hint, name_problems, normalized_name
+from ._skill import FIELDS, SPEC_FIELDS, Skill, split_tools
 from ._token_rules import check_special_tokens
 
 __all__ = [
@@ -27,14 +28,10 @@ __all__ = [
     "check_skill",
 ]
 
-MAX_NAME = 64
-"""Characters; "name field"."""
 MAX_DESCRIPTION = 1024
 """Characters; "description field"."""
 MAX_COMPATIBILITY = 500
 """Characters; "compatibility field"."""
-RESERVED_WORDS = ("infer", "claude", "anthropic", "gemini", "openai")
-"""Words that the `infer` CLI forbids in a name. Anthropic forbids two of them, and ships `claude-api` itself."""
 
 
 def check_skill(skill: Skill) -> tuple[Finding, ...]:
@@ -42,14 +39,14 @@ def check_skill(skill: Skill) -> tuple[Finding, ...]:
     if skill.document is None or skill.document.frontmatter is None:
         # The file could not be opened or has no front matter: each rule would report the same problem again.
         return skill.findings
-    return (
-        *skill.findings,
-        *_check_name(skill),
-        *_check_description(skill),
-        *_limit_per_code(_check_optional_fields(skill)),
-        *_limit_per_code(_check_unknown_fields(skill)),
-        *_limit_per_code(check_special_tokens(skill)),
-    )
+    findings = (*skill.findings, *_check_name(skill), *_check_description(skill))
+    if not any(item.code == "yaml-syntax" for item in skill.findings):
+        # Of a text that is not YAML only single lines are read: a map looks like an empty text.
+        findings += (
+            *_limit_per_code(_check_optional_fields(skill)),
+            *_limit_per_code(_check_unknown_fields(skill)),
+        )
+    return (*findings, *_limit_per_code(check_special_tokens(skill)))
 
 
 MAX_FINDINGS_PER_CODE = 20
@@ -71,6 +68,11 @@ def _field_finding(skill: Skill, key: str, code: str, message: str, hint: str | 
     return finding(code, message, path=skill.path, line=line, column=column, hint=hint)
 
 
+def _is_read_completely(skill: Skill) -> bool:
+    """Return whether a field that was not read is missing. The reader stops at some problems, and reports those."""
+    return not any(item.code in ("yaml-not-mapping", "yaml-too-deep", "yaml-too-long") for item in skill.findings)
+
+
 def _check_name(skill: Skill) -> Iterator[Finding]:
     """Specification, "name field"."""
 
@@ -78,54 +80,47 @@ def _check_name(skill: Skill) -> Iterator[Finding]:
         return _field_finding(skill, "name", code, message, hint)
 
     folder = skill.folder
+    kind = "folder" if os.path.basename(os.path.dirname(skill.path or "")) == folder else "file"
     field = skill.fields.get("name")
     name = skill.name
     if field is None:
-        yield at_name("name-missing", "missing `name`", f"add `name: {folder}`" if folder else "add `name:`")
+        if not _is_read_completely(skill):
+            return
+        yield at_name("name-missing", "missing `name`", name_hint(None, folder, verb="add", kind=kind))
     elif name is None:
-        hint = f"write `name: {folder}`" if folder else None
-        yield at_name("name-not-text", f"the name is {_describe_kind(field.kind)}, not text", hint)
+        message = f"the name is {_describe_kind(field.kind)}, not text"
+        yield at_name("name-not-text", message, name_hint(None, folder, kind=kind))
     elif not name.strip():
-        yield at_name("name-empty", "the name is empty", f"write `name: {folder}`" if folder else "write a name")
+        yield at_name("name-empty", "the name is empty", name_hint(None, folder, kind=kind))
     else:
         if field.kind != "text":
             message = f"YAML reads the name {quoted(name)} as {_describe_kind(field.kind)}, not as text"
             yield at_name("name-type", message, f'write `name: "{name}"`')
-        for code, message, hint in _check_name_text(_nfkc(name.strip()), folder, skill.path):
+        for code, message, hint in _check_name_text(normalized_name(name.strip()), folder, kind):
             yield at_name(code, message, hint)
 
 
-def _check_name_text(name: str, folder: str, path: str | None) -> Iterator[tuple[str, str, str]]:
+def _check_name_text(name: str, folder: str, kind: str) -> Iterator[tuple[str, str, str]]:
     """Yield the code, message and hint of each rule that a name breaks."""
-    if len(name) > MAX_NAME:
-        message = f"the name has {len(name)} characters; at most {MAX_NAME} are allowed"
-        yield "name-too-long", message, "shorten it"
-    if name != name.lower():
-        yield "name-case", f"the name {quoted(name)} has upper case letters", f"write {quoted(name.lower())}"
+    hint = name_hint(name, folder, kind=kind)
     bad = sorted({c for c in name if not (c.isalnum() or c == "-")})
-    if bad:
-        message = f"the name {quoted(name)} contains {' '.join(quoted(c) for c in bad[:8])}"
-        yield "name-characters", message, "use lower case letters, digits and hyphens only"
-    if name[0] == "-" or name[-1] == "-" or "--" in name:
-        message = f"the name {quoted(name)} begins or ends with a hyphen, or has two in a row"
-        yield "name-hyphens", message, "put single hyphens between words"
-    if folder and name != _nfkc(folder):
-        kind = "folder" if os.path.basename(os.path.dirname(path or "")) == folder else "file"
+    messages = {
+        "name-too-long": f"the name has {len(name)} characters; at most {MAX_NAME} are allowed",
+        "name-case": f"the name {quoted(name)} has upper case letters",
+        "name-characters": f"the name {quoted(name)} contains {' '.join(quoted(c) for c in bad[:8])}",
+        "name-hyphens": f"the name {quoted(name)} begins or ends with a hyphen, or has two in a row",
+    }
+    for code in name_problems(name):
+        yield code, messages[code], hint
+    if folder and name != normalized_name(folder):
         message = f"the name {quoted(name)} differs from the {kind} name {quoted(folder)}"
-        yield "name-not-folder", message, f"rename the {kind}, or write `name: {folder}`"
+        if "rename" not in hint and not name_problems(name):
+            hint += f", or rename the {kind} to {quoted(name + ('.md' if kind == 'file' else ''), MAX_NAME + 3)}"
+        yield "name-not-folder", message, hint
     reserved = next((word for word in RESERVED_WORDS if word in name.lower()), None)
     if reserved is not None:
         message = f"the name {quoted(name)} contains the reserved word {quoted(reserved)}"
-        yield "name-reserved", message, "choose another name"
-
-
-def _nfkc(name: str) -> str:
-    """Return a name in Unicode's compatibility form."""
-    if name.isascii():
-        return name
-    import unicodedata
-
-    return unicodedata.normalize("NFKC", name)
+        yield "name-reserved", message, f"choose another name{f', also for the {kind}' if folder else ''}"
 
 
 def _check_description(skill: Skill) -> Iterator[Finding]:
@@ -137,12 +132,13 @@ def _check_description(skill: Skill) -> Iterator[Finding]:
     field = skill.fields.get("description")
     advice = "say what the skill does and when to use it"
     if field is None:
-        yield at_description("description-missing", "missing `description`", f"add `description:` and {advice}")
+        if _is_read_completely(skill):
+            yield at_description("description-missing", "missing `description`", f"add `description:` and {advice}")
         return
     text = skill.description
     if text is None:
         message = f"the description is {_describe_kind(field.kind)}, not text"
-        yield at_description("description-not-text", message, "write it as one text")
+        yield at_description("description-not-text", message, f"write it as one text: {advice}")
         return
     if not text.strip():
         yield at_description("description-empty", "the description is empty", advice)
@@ -152,14 +148,15 @@ def _check_description(skill: Skill) -> Iterator[Finding]:
         yield at_description("description-type", message, advice)
     if len(text) > MAX_DESCRIPTION:
         message = f"the description has {len(text):,} characters; at most {MAX_DESCRIPTION:,} are allowed"
-        yield at_description("description-too-long", message, "shorten it; move details into the body")
+        hint = f"shorten it to {MAX_DESCRIPTION:,} characters, and move details into the body"
+        yield at_description("description-too-long", message, hint)
     hidden = hidden_characters(text)
     if hidden:
         shown = " ".join(f"U+{ord(c):04X}" for c in hidden[:8])
         message = f"the description contains hidden characters: {shown}"
-        yield at_description("description-hidden", message, "remove them")
+        yield at_description("description-hidden", message, "remove them" if without_hidden(text).strip() else advice)
     if "<" in text or ">" in text:
-        hint = "write it without them: some clients show a description inside XML"
+        hint = advice if not text.strip("<> \n") else "remove them: some clients show a description inside XML"
         yield at_description("description-markup", "the description contains `<` or `>`", hint)
 
 
@@ -167,28 +164,52 @@ def _check_optional_fields(skill: Skill) -> Iterator[Finding]:
     """Specification, "license" to "allowed-tools" fields; then the fields of single clients."""
     license_field = skill.fields.get("license")
     if license_field is not None and skill.license is None:
-        message = f"the licence is {_describe_kind(license_field.kind)}, not text"
-        yield _field_finding(skill, "license", "license-type", message, "write its SPDX name")
+        message = f"the license is {_describe_kind(license_field.kind)}, not text"
+        hint = "write the SPDX name of the license, such as `license: MIT`"
+        yield _field_finding(skill, "license", "license-type", message, hint)
     yield from _check_compatibility(skill)
     if "metadata" in skill.extra:
-        message = f"the metadata is {_describe_kind(skill.fields['metadata'].kind)}, not a map"
-        yield _field_finding(skill, "metadata", "metadata-type", message, "write `key: value` lines below it")
-    for key, value in skill.metadata.items():
-        if not isinstance(value, str):
-            kind = "map" if isinstance(value, Mapping) else "list"
-            message = f"the metadata value {quoted(key)} is a {kind}, not text"
-            yield _field_finding(skill, "metadata", "metadata-nested", message, "write it as one text")
+        kind = skill.fields["metadata"].kind
+        message = f"the metadata is {_describe_kind(kind)}, not a map"
+        hint = "remove it, or write" if kind == "null" else "write"
+        yield _field_finding(skill, "metadata", "metadata-type", message, f"{hint} `key: value` lines below it")
+    yield from _check_nested_metadata(skill)
     for key in ("allowed-tools", "allowed_tools"):
         field = skill.fields.get(key)
         if field is not None and field.kind != "text":
             message = f"`{key}` is {_describe_kind(field.kind)}, not one line of text"
-            hint = "write `allowed-tools: Read Grep Bash(git:*)` on one line"
-            yield _field_finding(skill, key, "allowed-tools-type", message, hint)
+            yield _field_finding(skill, key, "allowed-tools-type", message, _allowed_tools_hint(skill, field.kind))
     for key in FIELDS[len(SPEC_FIELDS) :]:
         field = skill.fields.get(key)
         if field is not None and key in skill.extra and field.kind != "null":
             message = f"invalid value {quoted(_describe_value(skill.extra[key]))} for `{key}`"
-            yield _field_finding(skill, key, "field-type", message, _FIELD_HINTS[key])
+            yield _field_finding(skill, key, "field-type", message, _field_hint(skill, key))
+
+
+def _check_nested_metadata(skill: Skill) -> Iterator[Finding]:
+    """All such values share one finding, since only the position of `metadata` is known."""
+    nested = {key: value for key, value in skill.metadata.items() if not isinstance(value, str)}
+    if not nested:
+        return
+    names = ", ".join(quoted(key) for key in [*nested][:MAX_FINDINGS_PER_CODE])
+    message, hint = f"the metadata values {names} are lists or maps, not text", "write each as one text"
+    if len(nested) == 1:
+        ((key, value),) = nested.items()
+        kind = "map" if isinstance(value, Mapping) else "list"
+        message, hint = f"the metadata value {quoted(key)} is a {kind}, not text", "write it as one text"
+    yield _field_finding(skill, "metadata", "metadata-nested", message, hint)
+
+
+def _allowed_tools_hint(skill: Skill, kind: str) -> str:
+    """Return the line with the tools of the skill, or advice if they do not fit on one line."""
+    line = " ".join(skill.allowed_tools)
+    if kind == "null":
+        return "remove it, or name the tools on one line"
+    if not line or tuple(split_tools(line)) != skill.allowed_tools or neutral(line) != line or len(line) > 200:
+        return "name the tools on one line, with blanks between them"
+    from ._render import scalar_line
+
+    return f"write `allowed-tools: {scalar_line(line)}`"
 
 
 def _check_compatibility(skill: Skill) -> Iterator[Finding]:
@@ -199,18 +220,27 @@ def _check_compatibility(skill: Skill) -> Iterator[Finding]:
     if text is None:
         note = "; its `requires:` list is read" if skill.requirements.packages else ""
         message = f"the compatibility note is {_describe_kind(field.kind)}, not text{note}"
-        yield _field_finding(skill, "compatibility", "compatibility-type", message, "write it as one text")
+        hint = f"write it as one text of at most {MAX_COMPATIBILITY} characters"
+        yield _field_finding(skill, "compatibility", "compatibility-type", message, hint)
     elif not text.strip():
         message = "the compatibility note is empty"
         yield _field_finding(skill, "compatibility", "compatibility-empty", message, "remove it")
     elif len(text) > MAX_COMPATIBILITY:
         message = f"the compatibility note has {len(text):,} characters; at most {MAX_COMPATIBILITY} are allowed"
-        yield _field_finding(skill, "compatibility", "compatibility-too-long", message, "shorten it")
+        hint = f"shorten it to {MAX_COMPATIBILITY} characters"
+        yield _field_finding(skill, "compatibility", "compatibility-too-long", message, hint)
+
+
+def _field_hint(skill: Skill, key: str) -> str:
+    """Say which values are valid; with some, neither the model nor the user could use the skill."""
+    if key == "disable-model-invocation":
+        return "write `true` or `false`" if skill.user_invocable else "write `false`"
+    if key == "user-invocable":
+        return "write `true`" if skill.disable_model_invocation else "write `true` or `false`"
+    return _FIELD_HINTS[key]
 
 
 _FIELD_HINTS = {
-    "disable-model-invocation": "write `true` or `false`",
-    "user-invocable": "write `true` or `false`",
     "context": "write one word of text",
     "agent": "write the name of an agent",
     "model": "write the name of a model",
@@ -244,7 +274,11 @@ def _check_unknown_fields(skill: Skill) -> Iterator[Finding]:
             hint = "keep it for these agents, or remove it to follow the specification"
         else:
             message = f"unknown field {quoted(key)}"
-            hint = "put your own values below `metadata:`"
+            kind = skill.fields[key].kind
+            form = " as text" if kind in ("list", "map") else ""
+            hint = f"put your own values below `metadata:`{form}"
+            if kind == "null":
+                hint += ", or remove it"
         yield _field_finding(skill, key, "field-unknown", message, hint)
 
 

@@ -8,6 +8,8 @@ from prowess._internal.special_tokens import find_special_tokens
 from prowess._internal.text import quoted, without_hidden
 from prowess.findings import Finding, finding
 
+from ._names import name_hint, normalized_name
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,9 +37,16 @@ def check_special_tokens(skill: Skill) -> Iterator[Finding]:
                     path=skill.path,
                     line=line,
                     column=column,
-                    hint="remove it: a language model may read it as the end of the text",
+                    hint=_hint(skill, key),
                 )
                 break
+
+
+def _hint(skill: Skill, key: str) -> str:
+    """Say what to do; a name without its token is often not a name."""
+    if key == "name" and skill.name is not None:
+        return name_hint(normalized_name(skill.name.strip()), skill.folder)
+    return "remove it: a language model may read it as the end of the text"
 
 
 def _texts(value: Value) -> Iterator[str]:

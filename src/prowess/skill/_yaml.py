@@ -49,6 +49,7 @@ _MAX_TOTAL_EVENTS = 4 * MAX_EVENTS
 """YAML events over all attempts to repair one front matter, so that many mistakes in a long one do not take long."""
 _MAX_ALIAS_CHARS = 64 * 1024
 """Characters that all aliases of one front matter may repeat; further aliases are empty."""
+_TEXT_TAG = "tag:yaml.org,2002:str"
 _SEPARATE_FILE_HINT = "keep data in a file beside SKILL.md"
 
 
@@ -186,7 +187,7 @@ class FrontmatterReader:
 class _OpenCollection:
     """A list or map whose end is not read yet."""
 
-    __slots__ = ("column", "items", "key", "line", "start")
+    __slots__ = ("column", "items", "key", "line", "lines", "start")
 
     def __init__(self, items: Any, start: Mark) -> None:
         self.items = items
@@ -194,6 +195,8 @@ class _OpenCollection:
         self.key: str | None = None
         """The key whose value comes next."""
         self.line = self.column = 0
+        self.lines: dict[str, int] = {}
+        """0-based line of each key."""
 
 
 class _FieldComposer:
@@ -205,6 +208,7 @@ class _FieldComposer:
         self._source = source
         self._placeholders = placeholders
         self._anchors: dict[str, str] = {}
+        self._anchor_problems: dict[str, int] = {}
         self._open: list[_OpenCollection] = []
         self._alias_chars = 0
 
@@ -241,7 +245,8 @@ class _FieldComposer:
             elif isinstance(event, yaml.DocumentStartEvent):
                 documents += 1
                 if documents > 1 or event.explicit:
-                    raise YamlSyntaxError("the front matter has more than one YAML document", mark.line, mark.column)
+                    message = "the front matter has more than one YAML document"
+                    raise YamlSyntaxError(message, mark.line, mark.column, "remove this line")
 
     def _report(self, code: str, mark: Mark, message: str, hint: str) -> None:
         self.problems.append((code, mark.line, mark.column, message, hint))
@@ -249,36 +254,50 @@ class _FieldComposer:
     def _add_alias(self, anchor: str | None, mark: Mark) -> None:
         alias = quoted(f"*{anchor}")
         if anchor is None or anchor not in self._anchors:
-            raise YamlSyntaxError(f"the alias {alias} has no anchor", mark.line, mark.column)
-        self._report("yaml-alias", mark, f"the alias {alias} is not allowed", "write the value itself")
+            hint = "put the whole value in quotes"
+            raise YamlSyntaxError(f"the alias {alias} has no anchor", mark.line, mark.column, hint)
+        self._report("yaml-alias", mark, f"the alias {alias} is not allowed", f"write the value itself for {alias}")
+        self._change_anchor_hint(anchor, alias)
         self._alias_chars += len(self._anchors[anchor])
         self._add(self._anchors[anchor] if self._alias_chars <= _MAX_ALIAS_CHARS else "", "text", mark)
+
+    def _change_anchor_hint(self, anchor: str, alias: str) -> None:
+        """Let the hint about an anchor say that its aliases need its value."""
+        index = self._anchor_problems.pop(anchor, None)
+        if index is not None:
+            hint = f"write its value for each {alias}, and remove {quoted(f'&{anchor}')}"
+            self.problems[index] = (*self.problems[index][:4], hint)
 
     def _check_anchor_and_tag(self, event: Any) -> None:
         anchor = getattr(event, "anchor", None)
         if anchor is not None:
             # An alias of a list or a map is empty: nested aliases could fill any memory.
             self._anchors[anchor] = getattr(event, "value", "")
-            hint = "remove the anchor, or put the value in quotes"
-            self._report("yaml-anchor", event.start_mark, f"the anchor {quoted(f'&{anchor}')} is not allowed", hint)
+            label = quoted(f"&{anchor}")
+            hint = f"put the value in quotes, or remove {label}"
+            self._anchor_problems[anchor] = len(self.problems)
+            self._report("yaml-anchor", event.start_mark, f"the anchor {label} is not allowed", hint)
         tag = getattr(event, "tag", None)
         if tag is not None:
-            hint = "remove the tag, or put the value in quotes"
+            is_text = tag == _TEXT_TAG
+            hint = "put the value in quotes, without the tag" if is_text else "remove the tag, or put it in quotes"
             self._report("yaml-tag", event.start_mark, f"the tag {quoted(tag)} is not allowed", hint)
 
     def _add_scalar(self, event: Any) -> None:
         value = event.value.translate(self._placeholders) if self._placeholders else event.value
-        is_plain = event.style in (None, "") and event.tag != "tag:yaml.org,2002:str"
+        is_plain = event.style in (None, "") and event.tag != _TEXT_TAG
         if self._open:
             self._add(value, scalar_kind(value) if is_plain else "text", event.start_mark)
         elif value:
             message = "the front matter is text, not `key: value` lines"
-            self._report("yaml-not-mapping", event.start_mark, message, "write `name: ...`")
+            self._report("yaml-not-mapping", event.start_mark, message, "write `name:` and `description:` instead")
 
     def _open_collection(self, mark: Mark, *, is_list: bool) -> None:
         if is_list and not self._open:
             message = "the front matter is a list, not `key: value` lines"
-            self._report("yaml-not-mapping", mark, message, "remove the dash")
+            self._report(
+                "yaml-not-mapping", mark, message, "remove the dashes, and write each field on a line of its own"
+            )
         items: Any = [] if is_list else {} if self._open else self.fields
         self._open.append(_OpenCollection(items, mark))
 
@@ -298,9 +317,13 @@ class _FieldComposer:
             parent.items.append(value)
         elif parent.key is None:
             if not isinstance(value, str):
-                raise YamlSyntaxError("the front matter has a list or a map as a key", mark.line, mark.column)
+                hint = "put the whole key in quotes"
+                raise YamlSyntaxError("the front matter has a list or a map as a key", mark.line, mark.column, hint)
             if value in parent.items:
-                self._report("yaml-duplicate-key", mark, f"duplicate key {quoted(value)}", "remove one of them")
+                # The last value counts, here and in most parsers, so the skill stays as it is without the other one.
+                hint = f"remove the other one, in line {parent.lines[value] + 2}"
+                self._report("yaml-duplicate-key", mark, f"duplicate key {quoted(value)}", hint)
+            parent.lines[value] = mark.line
             parent.key, parent.line, parent.column = value, mark.line, mark.column
         else:
             if parent.items is self.fields:
