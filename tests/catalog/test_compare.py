@@ -122,6 +122,17 @@ def test_another_skill_of_the_same_name_is_a_loss_by_name(project: Path) -> None
     }
 
 
+def test_the_setting_for_one_skill_is_named_not_the_one_for_all(project: Path) -> None:
+    """Both are in one file."""
+    (project / ".infer").mkdir()
+    (project / ".infer/config.yaml").write_text("agent: {skills: {enabled: true, disabled_skills: [pdf]}}\n")
+    skill(project / ".infer/skills/pdf")
+    for view in compared("infer", "infer-cli").skills[0].views.values():
+        loss = view.loss
+        assert loss is not None
+        assert loss.cure == "remove `pdf` from `agent.skills.disabled_skills` in .infer/config.yaml"
+
+
 def test_a_skill_that_the_user_switched_off_names_the_setting(project: Path) -> None:
     skill(project / ".claude/skills/pdf")
     (project / ".claude/settings.json").write_text('{"skillOverrides": {"pdf": "off"}}')

@@ -21,7 +21,9 @@ def test_the_example_is_a_skill_to_delete(tmp_path: Path, capsys: pytest.Capture
     """It passes `check`, and its first line says to delete it."""
     assert main(["init", "--cwd", str(tmp_path), "--home", str(tmp_path)]) == 0
     path = tmp_path / ".agents/skills/example/SKILL.md"
-    assert capsys.readouterr() == (f"{path}\n", "created an example skill; read it, then delete it\n")
+    out, err = capsys.readouterr()
+    assert out == f"{path}\n"
+    assert err.startswith("created an example skill; read it, then delete it\n")
     assert check(path, policy="spec") == ()
     assert load(str(path)).body.startswith("<!-- delete me: ")
 
@@ -32,19 +34,21 @@ def test_a_second_time_it_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(command) == 0
     path = tmp_path / ".agents/skills/example/SKILL.md"
     answer = {"name": "example", "path": str(path), "host": None, "created": True, "state": "active"}
-    assert json.loads(capsys.readouterr().out) == answer
+    first = json.loads(capsys.readouterr().out)
+    assert {**first, **answer} == first
     path.write_text("---\nname: example\ndescription: Mine.\n---\nMine.\n")
     assert main(command) == 0
-    assert json.loads(capsys.readouterr().out) == {**answer, "created": False}
+    assert json.loads(capsys.readouterr().out) == {**first, "created": False}
     assert path.read_text().endswith("Mine.\n")
 
 
 def test_a_host_gets_its_own_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """For `infer`, skills are off until its settings enable them; a hint says so."""
+    """For `infer`, skills are off until its settings enable them; the line and a hint say so."""
     assert main(["init", "--host", "infer", "--cwd", str(tmp_path), "--home", str(tmp_path)]) == 0
     out, err = capsys.readouterr()
     assert out == f"{tmp_path}/.infer/skills/example/SKILL.md\n"
-    assert err.endswith("hint: the agent does not list it; `prowess list --host infer` shows what it finds\n")
+    assert "\nit is not seen by infer\n" in err
+    assert err.endswith("; set INFER_AGENT_SKILLS_ENABLED=true to switch them on\n")
     assert check(tmp_path / ".infer", hosts=["infer"]) == ()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import prowess
-from prowess.hosts import detected_hosts, host_names, installed_hosts, observed_hosts, skills_folder
+from prowess.hosts import detected_hosts, host_names, installed_hosts, load_host, observed_hosts, skills_folder
 from prowess.hosts._detect import _is_on_path
 from support.skills import skill
 
@@ -39,6 +39,14 @@ def test_an_agent_with_a_folder_in_the_project_is_detected_but_not_installed(tmp
     assert installed_hosts(home) == ()
     assert detected_hosts(inner, home) == ("gemini-cli",)
     assert detected_hosts(inner, home, [str(tmp_path / "project")]) == ("claude-code", "gemini-cli")
+
+
+def test_of_two_lines_of_a_client_the_newer_is_detected(tmp_path: Path) -> None:
+    """The folders of the infer CLI do not say which release it is."""
+    (tmp_path / ".infer").mkdir()
+    assert detected_hosts(str(tmp_path), str(tmp_path / "home")) == ("infer-cli",)
+    for name in host_names():
+        assert (load_host(name).newer or name) in host_names()
 
 
 def test_prowess_itself_is_not_detected(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ class LossFinder:
             return "raise `max_skills`, or remove other skills"
         for setting in self.host.settings:
             file = _settings_file(setting, self.catalog)
-            if file and neutral(file) in (entry.reason or ""):
+            if setting.form in ("names", "effects", "entries") and file and neutral(file) in (entry.reason or ""):
                 return f"{_change_of_setting(setting, entry)} in {neutral(self.shown(file))}"
         return f"switch it on again: it was {entry.reason or 'switched off'}"
 

@@ -25,39 +25,43 @@ from prowess._internal.text import describe_os_error, neutral
 from prowess.catalog import Filesystem, evaluate_path, git_root
 from prowess.errors import ConfigError, ProwessError, SkillValidationError
 from prowess.findings import Severity, apply_policy
+from prowess.hosts import load_host
 from prowess.skill import MAX_NAME, Skill, check_skill, from_document, parse_frontmatter, render
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from prowess.hosts import Host
 
-__all__ = ["check_inside", "check_name", "project_folder", "suggest_name", "skill_text", "skills_folder", "write_skill"]
+__all__ = [
+    "DEFAULT_FOLDER",
+    "check_inside",
+    "check_name",
+    "project_folder",
+    "skill_text",
+    "skills_folder",
+    "suggest_name",
+    "write_skill",
+]
 
 DEFAULT_FOLDER = os.path.join(".agents", "skills")
-"""The folder that most agents search."""
+"""The folder of a project that most agents search."""
 
 
-def project_folder(cwd: str, host: Host | None = None) -> str:
+def project_folder(cwd: str, host: Host) -> str:
     """Return the top folder of the project: the git root, as the host finds it, or else the working directory."""
     cwd = real_path(cwd)
-    return git_root(cwd, host.git_marker if host else "exists") or cwd
+    return git_root(cwd, host.git_marker) or cwd
 
 
-def skills_folder(cwd: str, host: Host | None = None) -> str:
-    """Return the skills folder of a project.
-
-    Args:
-        cwd: the working directory.
-        host: use the first project folder of this host; by default the one that most agents search.
+def skills_folder(cwd: str, host: Host) -> str:
+    """Return the first folder of a project that a host searches for skills.
 
     Raises:
         ConfigError: the host has no project folder.
     """
     cwd, project = real_path(cwd), project_folder(cwd, host)
-    if host is None:
-        return os.path.join(project, DEFAULT_FOLDER)
     for root in host.roots:
         if root.scope == "project" and not root.path.startswith(("~", "/", "$", "@")) and "*" not in root.path:
             base = cwd if root.walk == "none" else project
@@ -108,7 +112,7 @@ def skill_text(name: str, description: str, body: str) -> str:
 
 
 def write_skill(
-    folder: str, name: str, files: Mapping[str, str], host: Host | None = None, *, project: str | None = None
+    folder: str, name: str, files: Mapping[str, str], hosts: Iterable[str] = (), *, project: str | None = None
 ) -> str:
     """Write a new skill in one step.
 
@@ -116,19 +120,19 @@ def write_skill(
         folder: the folder of skills, created if missing.
         name: the name of the skill and of its own folder.
         files: paths inside the skill's folder and their text, including SKILL.md.
-        host: the host that must accept the skill.
+        hosts: the names of the hosts that must accept the skill.
         project: the folder that no link on the way to `folder` may leave; `None` if the user typed `folder`.
 
     Returns:
         The path of its SKILL.md.
 
     Raises:
-        SkillValidationError: the host would reject it.
+        SkillValidationError: a host would reject it.
         ProwessError: the skill exists already, a link leads out of the project, or it cannot be written.
     """
     target = os.path.join(folder, name)
-    if host is not None:
-        _check_host_accepts(target, files[SKILL_FILE], host)
+    for host in hosts:
+        _check_host_accepts(target, files[SKILL_FILE], load_host(host))
     if project is not None:
         check_inside(project, folder)
     if os.path.lexists(target):

@@ -10,8 +10,9 @@ from prowess._internal.text import neutral
 from ._commands import OK
 from ._options import make_parser
 from ._output import print_json, print_stderr, print_stdout
-from ._scaffold import check_inside, project_folder, skill_text, skills_folder, write_skill
-from .new import add_project_options, listed_state, project_and_host
+from ._scaffold import check_inside, skill_text, write_skill
+from ._skill_place import print_who_sees, views_of
+from .new import add_project_options, place_as_dict, skill_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,18 +41,16 @@ def parser() -> ArgumentParser:
 
 def run(args: Namespace) -> int:
     """Create the folder and the example, unless they exist."""
-    cwd, host = project_and_host(args)
-    folder = skills_folder(cwd, host)
-    project = project_folder(cwd, host)
+    place = skill_place(args)
+    folder, project = place.folder("prowess init", _NAME)
     check_inside(project, os.path.join(folder, _NAME))
     path = os.path.join(folder, _NAME, SKILL_FILE)
     created = not os.path.lexists(path)
     if created:
-        write_skill(folder, _NAME, {SKILL_FILE: skill_text(_NAME, _DESCRIPTION, _BODY)}, host, project=project)
+        write_skill(folder, _NAME, {SKILL_FILE: skill_text(_NAME, _DESCRIPTION, _BODY)}, place.named, project=project)
+    views = views_of(place, args, path)
     if args.json:
-        print_json(
-            {"name": _NAME, "path": path, "host": args.host, "created": created, "state": listed_state(args, path)}
-        )
+        print_json({"name": _NAME, "path": path, **place_as_dict(args, path, views), "created": created})
         return OK
     print_stdout(neutral(path))
     print_stderr(
@@ -59,7 +58,5 @@ def run(args: Namespace) -> int:
         if created
         else "the example skill exists already; nothing changed"
     )
-    if listed_state(args, path) is None:
-        command = f"prowess list{f' --host {args.host}' if args.host else ''}"
-        print_stderr(f"\nhint: the agent does not list it; `{command}` shows what it finds")
+    print_who_sees(place, views)
     return OK

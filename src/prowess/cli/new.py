@@ -6,18 +6,19 @@ import os
 
 from prowess._internal.files import SKILL_FILE, real_path
 from prowess._internal.text import neutral
-from prowess.hosts import load_host
+from prowess.catalog import ABSENT
 
 from ._commands import OK
 from ._options import add_json_option, make_parser, require_paths
 from ._output import print_json, print_stderr, print_stdout
-from ._scaffold import check_name, project_folder, skill_text, skills_folder, write_skill
+from ._scaffold import check_name, skill_text, write_skill
+from ._skill_place import SkillPlace, print_who_sees, views_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from prowess.hosts import Host
+    from prowess.catalog import View
 
 _BODY = """
 # {title}
@@ -114,57 +115,70 @@ def add_project_options(parser: ArgumentParser) -> None:
     """Add the options of the commands that write into a project."""
     add_json_option(parser)
     group = parser.add_argument_group("where to write")
-    group.add_argument("--host", metavar="NAME", help="use the skills folder of this agent; `prowess hosts` lists all")
+    group.add_argument(
+        "--host",
+        metavar="NAME",
+        action="append",
+        help="use the skills folder of this agent; given several times, one that all of them search; `prowess hosts` "
+        "lists all",
+    )
     group.add_argument("--cwd", metavar="DIR", help="a directory of the project (default: the current one)")
     group.add_argument("--home", metavar="DIR", help="the user's home directory (default: yours)")
 
 
 def run(args: Namespace) -> int:
     """Create the skill and print its path."""
-    cwd, host = project_and_host(args)
+    place = skill_place(args)
     check_name(args.name)
+    folder: str
+    project: str | None
     if args.dir:
-        folder, project = os.path.abspath(os.path.join(cwd, os.path.expanduser(args.dir))), None
+        folder, project = os.path.abspath(os.path.join(place.cwd, os.path.expanduser(args.dir))), None
     else:
-        folder, project = skills_folder(cwd, host), project_folder(cwd, host)
-    path = write_skill(folder, args.name, _skill_files(args), host, project=project)
+        folder, project = place.folder(f"prowess new {args.name}", args.name)
+    path = write_skill(folder, args.name, _skill_files(args), place.named, project=project)
+    views = views_of(place, args, path)
     if args.json:
-        print_json({"name": args.name, "path": path, "host": args.host, "state": listed_state(args, path)})
+        print_json({"name": args.name, "path": path, **place_as_dict(args, path, views)})
         return OK
     print_stdout(neutral(path))
     print_stderr("next, edit the description: an agent chooses a skill by it")
     if args.with_tests:
         print_stderr(f"`prowess test {_shell_quoted(os.path.dirname(path))}` runs its tests")
-    print_state_hint(args, path)
+    print_who_sees(place, views, searched=project is not None)
+    if project is None and all(view.state == ABSENT for view in views.values()):
+        print_stderr("\nhint: agents do not search this folder; `prowess list --skill-dir DIR` includes it")
     return OK
 
 
-def project_and_host(args: Namespace) -> tuple[str, Host | None]:
-    """Return the working directory, and the host if one is named.
+def skill_place(args: Namespace) -> SkillPlace:
+    """Return where a skill goes, and for which agents.
 
     Raises:
-        ConfigError: the directory does not exist.
+        ConfigError: `--cwd` is not a folder.
+        HostNotFoundError: a host is unknown.
     """
     require_paths(args, "cwd")
-    return real_path(args.cwd or "."), load_host(args.host) if args.host else None
+    return SkillPlace(args)
 
 
-def listed_state(args: Namespace, path: str) -> str | None:
+def place_as_dict(args: Namespace, path: str, views: dict[str, View]) -> dict[str, object]:
+    """Return who sees a new skill in the shape of `--json`."""
+    return {
+        "host": args.host[0] if args.host and len(args.host) == 1 else None,
+        "state": _listed_state(args, path),
+        "hosts": {host: view.as_dict() for host, view in views.items()},
+    }
+
+
+def _listed_state(args: Namespace, path: str) -> str | None:
     """Return the state that `prowess list` shows for the skill; `None` if it does not list it."""
     from prowess.catalog import discover
 
-    catalog = discover(args.cwd or ".", host=args.host or "prowess", home=args.home)
+    host = args.host[0] if args.host and len(args.host) == 1 else "prowess"
+    catalog = discover(args.cwd or ".", host=host, home=args.home)
     real = real_path(path)
     return next((str(entry.state) for entry in catalog.skills if real_path(entry.path) == real), None)
-
-
-def print_state_hint(args: Namespace, path: str) -> None:
-    """Print a hint if the new skill is not active."""
-    state = listed_state(args, path)
-    if state is None:
-        print_stderr("\nhint: agents do not search this folder; `prowess list --skill-dir DIR` includes it")
-    elif state != "active":
-        print_stderr(f"\nhint: the new skill is {state}; `prowess why {args.name}` says why")
 
 
 def _shell_quoted(path: str) -> str:

@@ -55,7 +55,7 @@ def detected_hosts(cwd: str, home: str, projects: Iterable[str] = ()) -> tuple[s
         projects: other folders of the project, such as the root of its repository.
     """
     found = {name for folder in (cwd, *projects) for name in _hosts_with_markers(folder, home, lambda _: True)}
-    return tuple(name for name in host_names() if name in found)
+    return tuple(name for name in host_names() if name in found and raw_value(name, "newer") not in found)
 
 
 def _hosts_with_markers(folder: str, home: str, counts: Callable[[str], bool]) -> tuple[str, ...]:

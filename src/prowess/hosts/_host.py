@@ -336,6 +336,8 @@ class Host(Frozen):
     """What is not known about the client."""
     found_by: tuple[str, ...] = ()
     """Folders or programs that show that the client is on a machine."""
+    newer: str = ""
+    """The host with the rules of the client's newer releases. Where that is found, this one is not."""
     collision: str = "first"
     """Of skills with one name: `first` wins, `last` wins, `keep-all`, or `undefined` (a race)."""
     compare: str = "exact"

@@ -625,6 +625,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
  'infer': {'title': 'infer CLI',
            'documented': 'issue `Agent Skills` of the infer CLI, acceptance criteria',
            'links': ('https://github.com/inference-gateway/cli',),
+           'newer': 'infer-cli',
            'found_by': ('~/.infer', '.infer', '$infer'),
            'activation': 'no tool: the model reads the file',
            'enabled': False,

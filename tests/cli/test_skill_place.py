@@ -1,0 +1,314 @@
+"""Where `prowess new` and `prowess init` put a skill, and what they say about who sees it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+
+from prowess.catalog import REACHABLE, discover
+from prowess.cli import main
+from prowess.hosts import load_host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+AGENTS, CLAUDE = ".agents/skills", ".claude/skills"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of a user without agents, who works in it."""
+    monkeypatch.setenv("PATH", "")
+    (tmp_path / "p/.git").mkdir(parents=True)
+    (tmp_path / "p/.git/HEAD").write_text("ref: refs/heads/main\n")
+    (tmp_path / "p/sub").mkdir()
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path / "p")
+    return (tmp_path / "p").resolve()
+
+
+def use(project: Path, *hosts: str) -> None:
+    """Give the user's home the folders by which agents are found."""
+    for host in hosts:
+        marker = next(marker for marker in load_host(host).found_by if marker.startswith("~/"))
+        (project.parent / "home" / marker[2:]).mkdir(parents=True, exist_ok=True)
+
+
+def skills(project: Path) -> list[str]:
+    return sorted(str(path.parent.relative_to(project)) for path in project.rglob("SKILL.md"))
+
+
+def sees(project: Path, host: str, name: str) -> bool:
+    catalog = discover(project, host=host, home=project.parent / "home")
+    return any(entry.folder == name and entry.state in REACHABLE for entry in catalog.skills)
+
+
+def commands_in(text: str) -> list[list[str]]:
+    """Return the commands in back-ticks that hints name."""
+    hints = [line for line in text.splitlines() if line.startswith("hint: ")]
+    return [shlex.split(command) for line in hints for command in re.findall(r"`(prowess [^`]*)`", line)]
+
+
+def run(commands: Iterable[list[str]]) -> None:
+    for command in commands:
+        assert command[0] == "prowess"
+        assert main(command[1:]) == 0
+
+
+PLACES = [
+    pytest.param(["claude-code"], CLAUDE, id="claude-code-alone"),
+    pytest.param(["codex"], AGENTS, id="codex-alone"),
+    pytest.param(["camel"], ".camel/skills", id="camel-alone"),
+    pytest.param(["claude-code", "codex"], AGENTS, id="one-each"),
+    pytest.param(["claude-code", "opencode"], CLAUDE, id="both-search-claude"),
+    pytest.param(["claude-code", "opencode", "codex", "pi"], AGENTS, id="most-search-agents"),
+    pytest.param(["claude-code", "copilot", "codex"], AGENTS, id="two-each"),
+    pytest.param(["claude-code", "aam", "codex"], CLAUDE, id="two-to-one"),
+    pytest.param(["claude-code", "infer-cli"], AGENTS, id="infer"),
+    pytest.param(["claude-code", "gemini-cli", "qwen-code", "goose", "cursor", "letta"], AGENTS, id="many"),
+]
+
+
+@pytest.mark.parametrize("command", [["new", "pdf"], ["init"]], ids=["new", "init"])
+@pytest.mark.parametrize(("hosts", "folder"), PLACES)
+def test_a_skill_goes_where_most_agents_in_use_look(
+    hosts: list[str], folder: str, command: list[str], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line says who sees it, and after the commands of the hints all do."""
+    use(project, *hosts)
+    name = "pdf" if command[0] == "new" else "example"
+    assert main(command) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{project}/{folder}/{name}/SKILL.md\n"
+    assert skills(project) == [f"{folder}/{name}"]
+    (line,) = [line for line in err.splitlines() if line.startswith("it is ")]
+    seeing, _, others = line.removeprefix("it is seen by ").partition(", not by ")
+    named = re.split(", | and | or ", seeing), re.split(", | and | or ", others) if others else []
+    assert {*hosts} <= {*named[0], *named[1]}
+    for host in named[0]:
+        assert sees(project, host, name)
+    for host in named[1]:
+        assert not sees(project, host, name)
+    commands = commands_in(err)
+    assert [words[-1] for words in commands] == named[1]
+    run(commands)
+    for host in (*named[0], *named[1]):
+        assert sees(project, host, name), host
+
+
+def test_without_agents_it_is_the_folder_that_most_agents_search(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line names the agents whose rules were observed, and no hint asks to copy it for one that is not there."""
+    assert main(["new", "pdf"]) == 0
+    assert capsys.readouterr() == (
+        f"{project}/{AGENTS}/pdf/SKILL.md\n",
+        (
+            "next, edit the description: an agent chooses a skill by it\n"
+            "no agent found on this machine; of those that were observed, it is seen by codex, copilot, gemini-cli, "
+            "opencode, pi and qwen-code, not by claude-code\n"
+        ),
+    )
+
+
+def test_an_agent_of_the_project_is_in_use(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its folder may be in the project instead of the home."""
+    (project / ".claude").mkdir()
+    assert main(["new", "pdf", "--cwd", str(project / "sub")]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{project}/{CLAUDE}/pdf/SKILL.md\n"
+    assert "it is seen by claude-code\n" in err
+
+
+def test_below_the_top_it_goes_where_an_agent_that_is_started_there_looks(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Gemini CLI searches the working directory only, Codex also the folders above it."""
+    use(project, "codex", "gemini-cli")
+    assert main(["new", "pdf", "--cwd", "sub"]) == 0
+    assert capsys.readouterr().out == f"{project}/sub/{AGENTS}/pdf/SKILL.md\n"
+    use(project, "pi")
+    (project.parent / "home/.gemini").rmdir()
+    assert main(["new", "csv", "--cwd", "sub"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{project}/{AGENTS}/csv/SKILL.md\n"
+    assert "it is seen by codex and pi\n" in err
+
+
+def test_a_folder_that_is_a_link_to_another_serves_the_agents_of_both(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use(project, "codex", "claude-code")
+    (project / AGENTS).mkdir(parents=True)
+    (project / ".claude").symlink_to(".agents")
+    assert main(["new", "pdf"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{project}/{AGENTS}/pdf/SKILL.md\n"
+    assert err.endswith("\nit is seen by claude-code and codex\n")
+
+
+def test_who_sees_it_is_found_out_not_assumed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A setting, or the rules for names, hide a skill in a folder that an agent searches."""
+    use(project, "infer-cli", "initrunner")
+    (project.parent / "home/.infer/config.yaml").write_text("agent: {skills: {disabled_skills: [x]}}\n")
+    assert main(["new", "x"]) == 0
+    out, err = capsys.readouterr()
+    assert out == f"{project}/{AGENTS}/x/SKILL.md\n"
+    assert "\nit is not seen by infer-cli or initrunner\n" in err
+    hints = [line for line in err.splitlines() if line.startswith("hint: ")]
+    assert "switched off in" in hints[0]
+    assert "remove `x` from `agent.skills.disabled_skills`" in hints[0]
+    assert "does not accept the name `x`" in hints[1]
+
+
+# --host
+
+
+TOGETHER = [
+    pytest.param(["codex", "gemini-cli"], AGENTS, id="codex-gemini"),
+    pytest.param(["codex", "codex"], ".codex/skills", id="twice-the-same"),
+    pytest.param(["claude-code", "copilot"], CLAUDE, id="claude-copilot"),
+    pytest.param(["infer-cli", "infer"], ".infer/skills", id="infer"),
+    pytest.param(["goose", "camel-ai", "vscode", "pi"], AGENTS, id="four"),
+]
+
+
+@pytest.mark.parametrize("command", [["new", "pdf"], ["init"]], ids=["new", "init"])
+@pytest.mark.parametrize(("hosts", "folder"), TOGETHER)
+def test_several_hosts_are_a_folder_that_all_search(
+    hosts: list[str], folder: str, command: list[str], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    use(project, "claude-code")
+    assert main([*command, *(word for host in hosts for word in ("--host", host))]) == 0
+    assert capsys.readouterr().out.startswith(f"{project}/{folder}/")
+
+
+APART = [
+    pytest.param(["claude-code", "codex"], id="two"),
+    pytest.param(["codex", "claude-code", "gemini-cli"], id="three"),
+    pytest.param(["infer", "camel", "claude-code"], id="three-folders"),
+    pytest.param(["infer-cli", "camel", "infer", "codex"], id="four"),
+]
+
+
+@pytest.mark.parametrize("command", [["new", "pdf"], ["init"]], ids=["new", "init"])
+@pytest.mark.parametrize("hosts", APART)
+def test_hosts_without_a_common_folder_are_refused_with_the_commands_for_each(
+    hosts: list[str],
+    command: list[str],
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nothing is written; after the commands, all of them see it."""
+    monkeypatch.setenv("INFER_AGENT_SKILLS_ENABLED", "true")
+    assert main([*command, *(word for host in hosts for word in ("--host", host))]) == 2
+    out, err = capsys.readouterr()
+    assert (out, skills(project)) == ("", [])
+    assert err.startswith(f"error: no folder is searched by all of {', '.join(hosts)}\n\nhint: `prowess {command[0]} ")
+    commands = commands_in(err)
+    assert sorted(re.findall(r"--host ([\w-]+)", err)) == sorted(hosts)
+    run(commands)
+    for host in hosts:
+        catalog = discover(project, host=host, home=project.parent / "home")
+        assert [str(entry.state) for entry in catalog.skills if entry.state in REACHABLE] == ["active"], host
+
+
+def test_the_commands_for_each_work_from_another_folder(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project.parent)
+    assert main(["new", "pdf", "--host", "codex", "--host", "claude-code", "--cwd", "p"]) == 2
+    run(commands_in(capsys.readouterr().err))
+    assert skills(project) == [f"{CLAUDE}/pdf", ".codex/skills/pdf"]
+
+
+@pytest.mark.parametrize("command", [["new", "claude-x"], ["new", "claude-x", "--dir", "d"]])
+def test_each_of_several_hosts_must_accept_the_skill(
+    command: list[str], project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*command, "--host", "infer-cli", "--host", "infer"]) == 1
+    assert "infer CLI would reject the skill: the name `claude-x`" in capsys.readouterr().err
+    assert skills(project) == []
+
+
+@pytest.mark.parametrize(("host", "message"), [("cdx", "unknown host `cdx`"), ("wink", "WINK has no skills folder")])
+def test_one_wrong_host_of_several_is_an_error(
+    host: str, message: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["new", "pdf", "--host", "codex", "--host", host]) == 2
+    assert message in capsys.readouterr().err
+    assert skills(project) == []
+
+
+# --dir, --json
+
+
+def test_a_folder_that_the_user_names_is_not_changed(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The line says who sees it there, or that none does."""
+    use(project, "claude-code", "codex")
+    assert main(["new", "a", "--dir", CLAUDE]) == 0
+    assert capsys.readouterr().err.endswith("\nit is seen by claude-code, not by codex\n")
+    assert main(["new", "b", "--dir", "drafts"]) == 0
+    assert capsys.readouterr().err.endswith(
+        "\nit is not seen by claude-code or codex\n\n"
+        "hint: agents do not search this folder; `prowess list --skill-dir DIR` includes it\n"
+    )
+
+
+def test_json_has_each_agent(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the shape of `check --json`; `host` is the only one that was named."""
+    use(project, "claude-code", "codex")
+    assert main(["new", "pdf", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["host"], answer["state"]) == (None, "active")
+    assert {host: (view["state"], view["loss"] and view["loss"]["kind"]) for host, view in answer["hosts"].items()} == {
+        "claude-code": ("absent", "place"),
+        "codex": ("active", None),
+    }
+    assert main(["init", "--host", "pi", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["host"], answer["state"], list(answer["hosts"])) == ("pi", "active", ["pi"])
+    assert main(["init", "--host", "pi", "--host", "codex", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["host"], answer["state"], list(answer["hosts"])) == (None, "active", ["pi", "codex"])
+
+
+def test_the_name_of_a_folder_forges_no_line(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(project, "claude-code", "codex")
+    folder = project / "a\nit is seen by evil\x1b[2J\u2028"
+    (folder / ".git").mkdir(parents=True)
+    for cwd in (folder, project):
+        monkeypatch.chdir(cwd)
+        for command in (["new", f"a{len(str(cwd))}"], ["new", "b", "--host", "claude-code", "--host", "codex"]):
+            main([*command, "--cwd", str(folder)])
+            out, err = capsys.readouterr()
+            assert "seen by" in err or "no folder" in err
+            assert not re.search("^it is seen by evil", out + err, re.MULTILINE)
+            assert not re.search("[\x1b\u2028]", out + err)
+
+
+@pytest.mark.parametrize("broken", ["folder", "link", "latin-1"])
+def test_an_example_that_is_broken_is_left_alone(
+    broken: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It exists, so nothing is written; the line says that nobody sees it."""
+    use(project, "codex")
+    file = project / AGENTS / "example/SKILL.md"
+    file.parent.mkdir(parents=True)
+    if broken == "folder":
+        file.mkdir()
+    elif broken == "link":
+        file.symlink_to("nowhere")
+    else:
+        file.write_bytes(b"\xff")
+    assert main(["init"]) == 0
+    assert "exists already; nothing changed\nit is not seen by codex\n" in capsys.readouterr().err
