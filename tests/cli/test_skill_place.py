@@ -300,7 +300,7 @@ def test_the_name_of_a_folder_forges_no_line(
 def test_an_example_that_is_broken_is_left_alone(
     broken: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It exists, so nothing is written; the line says that nobody sees it."""
+    """It exists, so nothing is written; the line says that no agent sees it."""
     use(project, "codex")
     file = project / AGENTS / "example/SKILL.md"
     file.parent.mkdir(parents=True)

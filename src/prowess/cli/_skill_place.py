@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shlex
 
-from prowess._internal.files import SKILL_FILE, real_path
+from prowess._internal.files import real_path
 from prowess._internal.text import neutral
 from prowess.catalog import REACHABLE, compare, find_scan_roots, git_root, mount_command
 from prowess.errors import ConfigError
@@ -85,10 +85,10 @@ class SkillPlace:
             folder = skills_folder(self.cwd, load_host(served[0]))
         where = [f"--cwd {shlex.quote(self.args.cwd)}"] if self.args.cwd else []
         yield " ".join([command, *(f"--host {host}" for host in served), *where])
-        path = os.path.join(folder, name, SKILL_FILE)
         for host in self.named:
             if host not in served:
-                yield mount_command([path], host, cwd=self.cwd, home=self.home, user=False)
+                skill = os.path.join(folder, name)
+                yield mount_command([skill], host, cwd=self.cwd, home=self.home, user=False)
 
     def _searched_by(self, host: str) -> Iterator[str]:
         """Yield the real paths of the project's folders that an agent searches from the working directory."""
