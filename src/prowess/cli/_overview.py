@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-_MAX_ROWS = 9
+_MAX_ROWS = 8
 """Agents that are listed; a terminal has 24 lines."""
 _KIND_WORDS = {
     "text": "it rejects",
