@@ -265,7 +265,7 @@ def test_a_file_that_is_wrong_is_2_and_other_skills_are_run(
         (["pfd"], "no skill is called `pfd` for host `prowess`\n\nhint: did you mean `pdf`?"),
         (["./nowhere"], "no such file or folder: `{}/nowhere`\n\nhint: check the path"),
         (["--junit", "no/where.xml"], "`--junit`: no such folder: {}/no\n\nhint: create it first"),
-        (["--junit", "."], "cannot write the report: {}/.: is a directory\n\nhint: name another file"),
+        (["--junit", "."], "`--junit`: this is a folder: {}/.\n\nhint: name a file"),
     ],
 )
 def test_wrong_use_is_2(arguments: list[str], message: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:

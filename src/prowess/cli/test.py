@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 
 from prowess._internal.files import real_path
-from prowess._internal.fs import open_fd, write_all
 from prowess._internal.signals import signals_as_exception
-from prowess._internal.text import describe_os_error, neutral
+from prowess._internal.text import neutral
 from prowess.errors import ConfigError
 from prowess.sandbox import remove_runtime_folder, stop
 from prowess.testing import STATUSES, find_suites, run_suites
@@ -17,6 +15,7 @@ from prowess.testing import STATUSES, find_suites, run_suites
 from ._commands import INTERRUPTED, OK, USAGE
 from ._options import add_discovery_options, add_json_option, add_sandbox_option, catalog_from_args, make_parser
 from ._output import pluralize, print_findings, print_json, print_stderr, print_stdout
+from ._write import require_folder_of, write_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,8 +64,8 @@ def run(args: Namespace) -> int:
     if args.list:
         return _list_cases(suites, args) or (NO_TESTS if untested else OK)
     junit = os.path.join(os.path.abspath(args.cwd or "."), args.junit) if args.junit else None
-    if junit is not None and not os.path.isdir(os.path.dirname(junit)):
-        raise ConfigError(f"`--junit`: no such folder: {neutral(os.path.dirname(junit))}", hint="create it first")
+    if junit is not None:
+        require_folder_of("--junit", junit)
     progress = (
         None
         if args.json or sys.stderr is None or not sys.stderr.isatty()
@@ -86,7 +85,7 @@ def run(args: Namespace) -> int:
     if junit is not None:
         from prowess.testing import junit_xml
 
-        _write_junit(junit, junit_xml(report))
+        write_file(junit, junit_xml(report))
     if args.json:
         print_json(report.as_dict())
     else:
@@ -95,25 +94,6 @@ def run(args: Namespace) -> int:
         print_stderr("interrupted: cases that are not listed did not finish")
         return 128 + signals[0] if signals else INTERRUPTED
     return report.exit_code or (NO_TESTS if untested else OK)
-
-
-def _write_junit(path: str, data: bytes) -> None:
-    """Write the JUnit report.
-
-    Raises:
-        ConfigError: the file cannot be written.
-    """
-    try:
-        # Without O_NONBLOCK, opening a FIFO without a reader never ends.
-        with open_fd(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666) as fd:
-            if stat.S_ISREG(os.fstat(fd).st_mode):
-                os.ftruncate(fd, 0)
-            elif hasattr(os, "set_blocking"):
-                os.set_blocking(fd, True)
-            write_all(fd, data)
-    except OSError as error:
-        message = f"cannot write the report: {neutral(path)}: {describe_os_error(error)}"
-        raise ConfigError(message, hint="name another file") from None
 
 
 def _cpu_count() -> int:
