@@ -11,7 +11,7 @@ CLIENTS := .clients
 AGENT := .venv-agent
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages quick adapters clients lint mutations endurance docs bench clean
+.PHONY: help demo test test-packages test-browser quick adapters clients lint mutations endurance docs bench clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -39,7 +39,7 @@ $(AGENT)/.ready: pyproject.toml
 	@touch $@
 
 test: export PROWESS_SKIPPED := $(CURDIR)/$(VENV)/.skipped
-test: test-packages lint  ## run all checks and tests, as CI does; the last line names skipped tests
+test: test-packages test-browser lint  ## run all checks and tests, as CI does; the last line names skipped tests
 	@rm -f "$(PROWESS_SKIPPED)"
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore tests/adapters --ignore tests/real
 	@$(MAKE) --no-print-directory adapters
@@ -51,6 +51,10 @@ quick: test-packages lint  ## lint and run the tests that find nine faults of te
 
 test-packages:
 	@$(SYSTEM_PACKAGES) bwrap git openssl
+
+# Apart, because some systems have no such package, and then nothing else would be installed either.
+test-browser:
+	@$(SYSTEM_PACKAGES) chromium
 
 # Some tests of test_role_files.py need the package of MCP too.
 adapters: $(FRAMEWORKS)/.ready $(CAMEL)/.ready  ## test the adapters, each with its real framework

@@ -121,6 +121,7 @@ SHAPES = {
     "validate": (["validate", "roles/table-helper.yaml", "--json"],),
     "check": (["check", "--json", "--fix"],),
     "inventory": (["inventory", "--json", "--host", "codex"],),
+    "report": (["report", "-o", "skills.html", "--json"],),
     "prompt": (["prompt", "--json"],),
     "activate": (["activate", "csv-profile", "--json"],),
     "read": (["read", "csv-profile", "assets/report.md", "--json"],),

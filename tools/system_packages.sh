@@ -13,6 +13,7 @@ set -u
 describe() {
     case $1 in
         bwrap) apt=bubblewrap dnf=bubblewrap purpose='commands of skills run in its sandbox' ;;
+        chromium) apt=chromium dnf=chromium purpose='the tests of reports open them in it' ;;
         git) apt=git dnf=git-core purpose='the tests of the git tool use it' ;;
         openssl) apt=openssl dnf=openssl purpose='the tests of HTTPS make a certificate with it' ;;
         socat) apt=socat dnf=socat purpose='the sandbox of Claude Code uses it' ;;
@@ -29,6 +30,7 @@ works() {
     case $1 in
         venv) "$python" -c 'import ensurepip, venv' 2>/dev/null ;;
         bwrap) [ "$(uname -s)" != Linux ] || { command -v bwrap >/dev/null && sandbox_works; } ;;
+        chromium) { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null ;;
         *) command -v "$1" >/dev/null ;;
     esac
 }

@@ -154,6 +154,15 @@ def test_a_bubblewrap_that_does_not_work_is_not_installed_again(machine: Machine
     assert machine.log == []
 
 
+@pytest.mark.parametrize("name", ["chromium", "chromium-browser", "google-chrome"])
+def test_a_browser_has_several_names(machine: Machine, name: str) -> None:
+    """Debian, Fedora and Google name the same engine differently."""
+    message = "chromium is missing; install it with the package manager of this system\n"
+    assert machine.run("--advice", "chromium") == (0, message)
+    machine.has(name, "exit 1")
+    assert machine.run("--advice", "chromium") == (0, "")
+
+
 def test_a_python_that_makes_no_environments_is_always_a_failure(machine: Machine) -> None:
     """Nothing works without them; Debian has a package for each version of Python."""
     machine.has("python3", 'case "$*" in *version*) echo python3.11-venv;; *) exit 1;; esac')

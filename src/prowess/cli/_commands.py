@@ -10,6 +10,7 @@ COMMANDS = {
     "show": "show one skill: fields, files, sizes, tokens, digest and findings",
     "check": "report problems in skills, and how to fix them",
     "inventory": "list every SKILL.md below a folder, and which agents see each",
+    "report": "write one page of HTML: which agents see which skills, what is lost and what to change",
     "prompt": "print the skill catalog as the model gets it",
     "activate": "print what the model reads when a skill is activated",
     "read": "print a file of a skill",

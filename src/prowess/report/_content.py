@@ -1,0 +1,206 @@
+"""Decide what a report says: turn a comparison of catalogs into the headline, tables and lists of the page.
+
+All values of a page are plain texts and numbers, cut to a length that fits, but not escaped: the template does that.
+"""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.frozen import Frozen
+from prowess.findings import Severity
+from prowess.hosts import describe_rules, load_host
+
+from ._explanations import as_problem, batches_of, explain_skill
+from ._states import LOSS_PHRASES, SEEN, STATES, look_of
+from ._texts import NAME_LIMIT, PATH_LIMIT, home_path, is_inside, one_line, phrases, short_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prowess.catalog import ComparedSkill, Comparison
+
+    from ._explanations import Batch, Explanation, Problem
+    from ._states import Look
+    from ._texts import Phrase
+
+__all__ = ["Content", "page_content"]
+
+_OPEN_DETAILS = 8
+"""If a page explains this many skills or fewer, their explanations are open from the start."""
+
+
+class Agent(Frozen):
+    """One agent: what it makes of all skills, and its rules."""
+
+    number: int
+    name: str
+    title: str
+    lost: int
+    seen: int
+    """Skills that it loses, and those that its model sees."""
+    others: tuple[str, ...]
+    """Counts of the skills in each other state, such as those that only the user can call."""
+    causes: tuple[str, ...]
+    """Why it loses skills, with counts."""
+    evidence: str
+    links: tuple[str, ...]
+    rules: tuple[tuple[str, tuple[tuple[Phrase, ...], ...]], ...]
+    """Title of a section, and its sentences."""
+
+
+class Row(Frozen):
+    """One skill in the matrix."""
+
+    number: int
+    name: str
+    is_copy: bool
+    """Whether it is the same as an earlier one, and so not counted."""
+    is_lost: bool
+    is_explained: bool
+    cells: tuple[tuple[Look, bool], ...]
+    """For each agent the state, and whether the skill is lost."""
+
+
+class Folder(Frozen):
+    """The skills of one folder."""
+
+    path: str
+    rows: tuple[Row, ...]
+
+
+class Content(Frozen):
+    """Everything that a page shows."""
+
+    headline: str
+    summary: str
+    total: int
+    agents: tuple[Agent, ...]
+    """The agent that loses most is first."""
+    folders: tuple[Folder, ...]
+    legend: tuple[Look, ...]
+    """The states that occur."""
+    batches: tuple[Batch, ...]
+    explanations: tuple[Explanation, ...]
+    are_open: bool
+    problems: tuple[Problem, ...]
+    """Findings that belong to no skill."""
+
+
+def page_content(comparison: Comparison) -> Content:
+    """Return what the page shows for a comparison."""
+    skills, total = comparison.skills, len(comparison.distinct)
+    agents = sorted(
+        (_agent(name, number, comparison.distinct) for number, name in enumerate(comparison.hosts, 1)),
+        key=lambda agent: -agent.lost,
+    )
+    names = [agent.name for agent in agents]
+    explanations = tuple(
+        item for number, skill in enumerate(skills, 1) if (item := explain_skill(number, skill, comparison)) is not None
+    )
+    explained = {item.number for item in explanations}
+    looks = {look_of(view).shape for skill in skills for view in skill.views.values()}
+    return Content(
+        headline=_headline(agents, total),
+        summary=_summary(agents, total, comparison),
+        total=total,
+        agents=tuple(agents),
+        folders=_folders(skills, names, explained, comparison),
+        legend=tuple(look for shape, look in STATES.items() if shape in looks),
+        batches=tuple(batches_of(comparison)),
+        explanations=explanations,
+        are_open=len(explanations) <= _OPEN_DETAILS,
+        problems=tuple(
+            as_problem(item, comparison) for item in comparison.findings if item.severity is not Severity.INFO
+        ),
+    )
+
+
+# ── the headline ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _headline(agents: Sequence[Agent], total: int) -> str:
+    """Return the sentence for the agent that loses most."""
+    if not total:
+        return "No skills found"
+    if not agents[0].lost:
+        who = agents[0].title if len(agents) == 1 else f"All {len(agents)} agents"
+        what = "your skill" if total == 1 else f"all {total:,} of your skills"
+        return f"{who} {'sees' if len(agents) == 1 else 'see'} {what}"
+    lost, title = agents[0].lost, agents[0].title
+    if lost == total:
+        what = "Your skill is" if total == 1 else f"All {total:,} of your skills are"
+        others = sum(agent.lost == total for agent in agents) - 1
+        if others:
+            title = f"all {len(agents)} agents" if others + 1 == len(agents) else f"{title} and {others} more"
+        return f"{what} invisible to {title}"
+    return f"{lost:,} of your {total:,} skills {'is' if lost == 1 else 'are'} invisible to {title}"
+
+
+def _summary(agents: Sequence[Agent], total: int, comparison: Comparison) -> str:
+    """Return the sentence below the headline."""
+    skills = "1 skill" if total == 1 else f"{total:,} skills"
+    seen_by = "1 agent sees it" if len(agents) == 1 and total == 1 else "1 agent sees them"
+    seen_by = seen_by if len(agents) == 1 else f"{len(agents)} agents see {'it' if total == 1 else 'them'}"
+    where = home_path(comparison.cwd, comparison.home)
+    complete = sum(not agent.lost for agent in agents)
+    rest = ""
+    if total and agents[0].lost and len(agents) > 1:
+        rest = f" {'One loses' if complete == 1 else f'{complete} lose' if complete else 'Each loses'} "
+        rest += "at least one." if not complete else "nothing."
+    return f"{skills} for {where}, as {seen_by}.{rest}"
+
+
+def _agent(name: str, number: int, skills: Sequence[ComparedSkill]) -> Agent:
+    host = load_host(name)
+    views = [skill.views[name] for skill in skills]
+    kinds = [view.loss.kind for view in views if view.loss]
+    counts = {kind: kinds.count(kind) for kind in LOSS_PHRASES if kind in kinds}
+    shapes = [look_of(view).shape for view in views if not view.loss]
+    version, _, date = host.observed.rpartition(", ")
+    return Agent(
+        number=number,
+        name=name,
+        title=host.title,
+        lost=len(kinds),
+        seen=sum(shape in SEEN for shape in shapes),
+        others=tuple(
+            f"{shapes.count(shape):,} {look.label}"
+            for shape, look in STATES.items()
+            if shape in shapes and shape not in SEEN
+        ),
+        causes=tuple(f"{count:,} {LOSS_PHRASES[kind][count != 1]}" for kind, count in counts.items()),
+        evidence=f"observed in version {version} on {date}" if version else f"documented: {host.documented}",
+        links=host.links,
+        rules=tuple(
+            (title, tuple(phrases(line) for line in lines))
+            for title, lines in (("activation", [host.activation] if host.activation else []), *describe_rules(host))
+            if lines
+        ),
+    )
+
+
+# ── the matrix ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _folders(
+    skills: Sequence[ComparedSkill], names: Sequence[str], explained: set[int], comparison: Comparison
+) -> tuple[Folder, ...]:
+    """Return the rows of the matrix by folder, those of the project first."""
+    rows: dict[str, list[Row]] = {}
+    for number, skill in enumerate(skills, 1):
+        views = [skill.views[name] for name in names]
+        row = Row(
+            number=number,
+            name=one_line(skill.name or skill.folder, NAME_LIMIT),
+            is_copy=skill.copy_of is not None,
+            is_lost=skill.copy_of is None and any(view.loss for view in views),
+            is_explained=number in explained,
+            cells=tuple((look_of(view), view.loss is not None) for view in views),
+        )
+        rows.setdefault(os.path.dirname(os.path.dirname(skill.path)), []).append(row)
+    return tuple(
+        Folder(path=one_line(short_path(path, comparison), PATH_LIMIT), rows=tuple(items))
+        for path, items in sorted(rows.items(), key=lambda item: (not is_inside(item[0], comparison.cwd), item[0]))
+    )

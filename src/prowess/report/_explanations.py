@@ -1,0 +1,155 @@
+"""Explain what is lost of each skill, and what to change."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.frozen import Frozen
+from prowess.catalog import group_losses
+from prowess.findings import CODES, Severity
+
+from ._states import LOSS_PHRASES, SEEN, look_of
+from ._texts import NAME_LIMIT, PATH_LIMIT, one_line, sentence, short_path, titles
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prowess.catalog import ComparedSkill, Comparison, Cure, LossGroup
+    from prowess.findings import Finding
+
+    from ._states import Look
+    from ._texts import Phrase
+
+__all__ = ["Batch", "Explanation", "Problem", "as_problem", "batches_of", "explain_skill"]
+
+_DESCRIPTION_LIMIT = 400
+"""Characters that are shown of a description; a valid one has 1,024 at most."""
+
+
+class Change(Frozen):
+    """What to do about a loss: a command that can be pasted, or else a sentence."""
+
+    agents: str
+    """Whom it helps."""
+    command: str
+    advice: tuple[Phrase, ...]
+
+
+class Cause(Frozen):
+    """Why some agents do not see a skill, and what to do."""
+
+    agents: str
+    look: Look
+    is_lost: bool
+    reason: tuple[Phrase, ...]
+    changes: tuple[Change, ...]
+
+
+class Problem(Frozen):
+    """A finding."""
+
+    severity: str
+    place: str
+    message: tuple[Phrase, ...]
+    hint: tuple[Phrase, ...]
+    code: str
+    link: str
+
+
+class Explanation(Frozen):
+    """What is lost of one skill, and the findings."""
+
+    number: int
+    name: str
+    path: str
+    description: str
+    losers: str
+    """The agents that lose it, in words."""
+    causes: tuple[Cause, ...]
+    problems: tuple[Problem, ...]
+
+
+class Batch(Frozen):
+    """One command for several skills that are lost for one reason."""
+
+    agents: str
+    what: str
+    command: str
+
+
+def explain_skill(number: int, skill: ComparedSkill, comparison: Comparison) -> Explanation | None:
+    """Return why not all agents simply see a skill, and its findings; `None` if there is nothing to say."""
+    causes = (*_losses(skill, comparison), *_limits(skill, comparison))
+    serious = any(item.severity is not Severity.INFO for item in skill.findings)
+    if skill.copy_of is not None or not (causes or serious):
+        return None
+    return Explanation(
+        number=number,
+        name=one_line(skill.name or skill.folder, NAME_LIMIT),
+        path=one_line(short_path(os.path.dirname(skill.path), comparison), PATH_LIMIT),
+        description=one_line(skill.description, _DESCRIPTION_LIMIT),
+        losers=titles(skill.losers, len(comparison.hosts)),
+        causes=causes,
+        problems=tuple(as_problem(item, comparison) for item in skill.findings),
+    )
+
+
+def _losses(skill: ComparedSkill, comparison: Comparison) -> Iterator[Cause]:
+    """Yield why agents lose a skill; those that lose it for one reason share a line."""
+    for group in group_losses(comparison.with_changes(skills=(skill,))):
+        yield Cause(
+            agents=titles(group.hosts),
+            look=look_of(skill.views[group.hosts[0]]),
+            is_lost=True,
+            # The names of the agents are above it.
+            reason=sentence(group.reason.removeprefix(f"{titles(group.hosts[:1])} "), comparison),
+            changes=tuple(_change(cure, comparison) for cure in group.cures if cure.text),
+        )
+
+
+def _limits(skill: ComparedSkill, comparison: Comparison) -> Iterator[Cause]:
+    """Yield why agents that do not lose a skill show it to the user only, or later."""
+    limits: dict[tuple[Look, str], list[str]] = {}
+    for host, view in skill.views.items():
+        if view.loss is None and view.reason and look_of(view).shape not in SEEN:
+            limits.setdefault((look_of(view), view.reason), []).append(host)
+    for (look, reason), hosts in limits.items():
+        yield Cause(agents=titles(hosts), look=look, is_lost=False, reason=sentence(reason, comparison), changes=())
+
+
+def _change(cure: Cure, comparison: Comparison) -> Change:
+    return Change(
+        agents=titles(cure.hosts),
+        command=cure.text if cure.is_command else "",
+        advice=() if cure.is_command else sentence(cure.text, comparison),
+    )
+
+
+def batches_of(comparison: Comparison) -> Iterator[Batch]:
+    """Yield a command for each reason for which several skills are lost."""
+    for group in group_losses(comparison):
+        if len(group.skills) > 1:
+            yield from (
+                Batch(agents=titles(cure.hosts), what=_group_phrase(group, comparison), command=cure.text)
+                for cure in group.cures
+                if cure.is_command
+            )
+
+
+def _group_phrase(group: LossGroup, comparison: Comparison) -> str:
+    """Return how many skills are lost for one reason, such as `4 skills in .agents/skills`."""
+    where = f"in {one_line(short_path(group.folder, comparison), PATH_LIMIT)}"
+    return f"{len(group.skills):,} skills {where if group.kind == 'place' else LOSS_PHRASES[group.kind][1]}"
+
+
+def as_problem(item: Finding, comparison: Comparison) -> Problem:
+    path = one_line(short_path(item.path or "", comparison), PATH_LIMIT)
+    return Problem(
+        severity=str(item.severity),
+        place=":".join(str(part) for part in (path, item.line, item.column) if part),
+        message=sentence(item.message, comparison),
+        hint=sentence(item.hint or "", comparison),
+        code=item.code,
+        link=CODES[item.code].url,
+    )

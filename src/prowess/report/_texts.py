@@ -1,0 +1,89 @@
+"""Prepare texts for a report: on one line, cut, with short paths, and split at back-ticks."""
+
+from __future__ import annotations
+
+import re
+
+from prowess._internal.frozen import Frozen
+from prowess.hosts import load_host
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from prowess.catalog import Comparison
+
+__all__ = [
+    "NAME_LIMIT",
+    "PATH_LIMIT",
+    "Phrase",
+    "home_path",
+    "is_inside",
+    "one_line",
+    "phrases",
+    "sentence",
+    "short_path",
+    "titles",
+]
+
+NAME_LIMIT, PATH_LIMIT, _SENTENCE_LIMIT = 80, 300, 1000
+"""Characters that are shown of a text. A valid name has 64 at most."""
+
+
+class Phrase(Frozen):
+    """A part of a sentence: plain text, or code between back-ticks."""
+
+    text: str
+    is_code: bool = False
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return a text on one line, cut to a number of characters."""
+    text = " ".join(text.split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def phrases(sentence: str) -> tuple[Phrase, ...]:
+    """Split a sentence at its back-ticks."""
+    return tuple(_split(sentence))
+
+
+def _split(sentence: str) -> Iterator[Phrase]:
+    for number, part in enumerate(re.split("`([^`]+)`", sentence)):
+        if part:
+            yield Phrase(text=part, is_code=number % 2 == 1)
+
+
+def home_path(path: str, home: str) -> str:
+    """Return a path with `~` for the home."""
+    return f"~{path[len(home) :]}" if home != "/" and is_inside(path, home) else path
+
+
+def short_path(path: str, comparison: Comparison) -> str:
+    """Return a path as people write it: relative to the working directory, or with `~`."""
+    if is_inside(path, comparison.cwd) and comparison.cwd != comparison.home:
+        return path[len(comparison.cwd) :].lstrip("/") or home_path(path, comparison.home)
+    return home_path(path, comparison.home)
+
+
+def is_inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def sentence(text: str, comparison: Comparison) -> tuple[Phrase, ...]:
+    """Return the parts of a sentence, with short paths.
+
+    Commands keep their paths, because a shell does not expand `~` everywhere.
+    """
+    text = one_line(text, _SENTENCE_LIMIT)
+    for folder, short in ((comparison.cwd, ""), (comparison.home, "~/")):
+        if len(folder) > 1:
+            text = re.sub(rf"(?<![^\s`(]){re.escape(folder)}/", short, text)
+    return phrases(text)
+
+
+def titles(hosts: Sequence[str], total: int = 0) -> str:
+    """Return the names of agents for people; `all 7 agents` if there are no others."""
+    if 1 < len(hosts) == total:
+        return f"all {total} agents"
+    return ", ".join(load_host(host).title for host in hosts) or "no agent"
