@@ -177,7 +177,9 @@ def run_example(built: Built, *options: str) -> list[dict[str, Any]]:
         for name in ("INFER_AGENT_SKILLS_ENABLED", "GEMINI_CLI_TRUST_WORKSPACE", "PROWESS_SKILL_DIR"):
             patch.delenv(name, raising=False)
         patch.chdir(built.project)
-        main([*built.argv, *options, "--home", str(built.home), "--json"])
+        # Without an agent, `check` asks those that it finds on the machine, and adds what only their rules find.
+        own = ["--host", "prowess"] if built.argv[0] == "check" and "--host" not in built.argv else []
+        main([*built.argv, *own, *options, "--home", str(built.home), "--json"])
     value: dict[str, Any] = json.loads(output.getvalue())
     own = value.get("findings", ())
     return [*own, *(item for entry in value.get("skills", ()) for item in entry["findings"])]
