@@ -264,6 +264,8 @@ COMMANDS = [
     pytest.param(["check", "--policy", "spec", "--format", "github"], id="check-github"),
     pytest.param(["check", "--format", "sarif"], id="check-sarif"),
     pytest.param(["check", ".", "--json"], id="check-path"),
+    pytest.param(["inventory", "--json"], id="inventory-json"),
+    pytest.param(["inventory", "--all"], id="inventory"),
     pytest.param(["prompt", "--json"], id="prompt-json"),
     pytest.param(["prompt", "--host", "gemini-cli"], id="prompt"),
 ]
@@ -537,6 +539,8 @@ def test_no_host_shows_text_of_files_outside_a_skill(host: str, bad: Bad, tmp_pa
         ["check", "--json"],
         ["check"],
         ["check", ".", "--json"],
+        ["inventory", "--json"],
+        ["inventory"],
         ["check", "--host", "claude-code", "--host", "codex", "--host", "copilot", "--format", "text"],
         ["prompt", "--host", "claude-code", "--json"],
         ["why", "in-front-txt", "--json"],
