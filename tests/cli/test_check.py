@@ -209,7 +209,7 @@ def test_all_skills_below_a_folder_are_checked(project: Path, capsys: pytest.Cap
 
 def test_a_walk_ends(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Past the limit of folders there is a finding, not silence."""
-    monkeypatch.setattr(sys.modules[check.__module__], "MAX_FOLDERS", 3)
+    monkeypatch.setattr("prowess.catalog._check_file.MAX_FOLDERS", 3)
     for number in range(5):
         (project / f"f{number}").mkdir()
     write(project, ".a/SKILL.md", GOOD.format("b"))

@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     )
     from ._baseline import Baseline as Baseline, read_baseline as read_baseline
     from ._catalog import Catalog as Catalog
-    from ._check import (
-        Report as Report,
-        check as check,
+    from ._check import Report as Report, check as check, report as report
+    from ._check_file import (
         check_file as check_file,
         entry_findings as entry_findings,
         evaluate_path as evaluate_path,
         find_skill_files as find_skill_files,
-        report as report,
     )
     from ._compare import (
         ABSENT as ABSENT,
@@ -70,15 +68,8 @@ else:  # otherwise every misspelt name would have a type
             "_accepted": ("Accepted", "ReportedFinding", "accept_findings"),
             "_baseline": ("Baseline", "read_baseline"),
             "_catalog": ("Catalog",),
-            "_check": (
-                "Report",
-                "check",
-                "check_file",
-                "entry_findings",
-                "evaluate_path",
-                "find_skill_files",
-                "report",
-            ),
+            "_check": ("Report", "check", "report"),
+            "_check_file": ("check_file", "entry_findings", "evaluate_path", "find_skill_files"),
             "_compare": ("ABSENT", "ComparedSkill", "Comparison", "View", "compare", "count_losses"),
             "_discover": ("discover", "new_filesystem"),
             "_entry": ("Entry", "REACHABLE", "State", "with_digest"),

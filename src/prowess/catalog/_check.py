@@ -7,42 +7,26 @@ checked. Every file is read whole, since problems in the body and links to missi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from prowess._internal.files import SKILL_FILE, real_path
+from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import PATH_LIMIT, quoted
-from prowess.errors import ConfigError, SkillNotFoundError
-from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, finding
+from prowess._internal.text import quoted
+from prowess.errors import ConfigError
+from prowess.findings import Finding, Severity, apply_policy, finding
 from prowess.hosts import load_host
-from prowess.skill import Skill, check_body, check_links, check_skill, load
 
+from ._check_file import check_file, entry_findings, find_skill_files, is_skill_file
 from ._discover import discover
 from ._filesystem import Filesystem
-from ._precedence import evaluate_file
 from ._repository import find_repository_skills
-from ._sidecars import check_sidecars
-from ._walk import MAX_FOLDERS, walk_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._catalog import Catalog
     from ._compare import Comparison
-    from ._entry import Entry
 
-__all__ = [
-    "Report",
-    "check",
-    "entry_findings",
-    "check_file",
-    "evaluate_path",
-    "report",
-    "find_skill_files",
-]
-
-_SKIPPED_FOLDERS = frozenset((".git", "node_modules"))
-_LOCATION_CODES = frozenset(("name-shadowed", "skill-copy"))
-"""Codes about the place of a skill, not about its file."""
+__all__ = ["Report", "check", "report"]
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
@@ -155,11 +139,6 @@ def report(
     return Report(skills=tuple(checker.skills), findings=checker.findings(), comparison=comparison)
 
 
-def is_skill_file(path: str) -> bool:
-    """Return whether a path is that of a SKILL.md, not of a single-file skill."""
-    return os.path.basename(path).lower() == SKILL_FILE.lower()
-
-
 class _Checker:
     """Checks files under the given rules, and collects findings by file."""
 
@@ -241,137 +220,3 @@ class _Checker:
             sorted(self.by_file[path].values(), key=lambda item: (item.line or 0, item.column or 0)) for path in files
         ]
         return (*(item for group in groups for item in group), *without_file)
-
-
-def check_file(path: str, rule: str = "guide", *, filesystem: Filesystem | None = None) -> tuple[Finding, ...]:
-    """Return the findings of one file alone.
-
-    Args:
-        path: of the file; a link is not followed.
-        rule: `guide`, `spec`, or a host's name.
-        filesystem: what was read so far.
-    """
-    skill = load(path)
-    if rule in ("guide", "spec"):
-        return apply_policy((*_file_name_findings(path), *check_skill(skill), *_whole_file_findings(skill, rule)), rule)
-    named = tuple(item.with_changes(severity=Severity.ERROR) for item in _file_name_findings(path))
-    return (*named, *_with_whole_file_findings(evaluate_path(path, rule, filesystem=filesystem), skill, rule))
-
-
-def evaluate_path(path: str, host: str, *, filesystem: Filesystem | None = None) -> Entry:
-    """Return how a host sees one file alone; a flat `NAME.md` as if it were `NAME/SKILL.md`."""
-    if os.path.basename(path).lower() == SKILL_FILE.lower():
-        return evaluate_file(path, host, filesystem=filesystem)
-    as_folder = os.path.join(path[: -len(".md")], SKILL_FILE)
-    entry = evaluate_file(as_folder, host, filesystem=_FlatFileFilesystem(path))
-    findings = tuple(item.with_changes(path=path) if item.path == as_folder else item for item in entry.findings)
-    return entry.with_changes(path=path, root=os.path.dirname(path), findings=findings)
-
-
-class _FlatFileFilesystem(Filesystem):
-    """A file system that reads a flat file in place of every SKILL.md."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__()
-        self._path = path
-
-    def skill(
-        self,
-        path: str,  # noqa: ARG002 - another file is read
-        *,
-        real: str | None = None,  # noqa: ARG002
-        whole: bool = False,
-        body: bool = True,  # noqa: ARG002
-    ) -> Skill:
-        return super().skill(self._path, whole=whole)
-
-
-def entry_findings(entry: Entry, rule: str, *, suppressed: bool = False) -> tuple[Finding, ...]:
-    """Return the findings of a skill in a catalog, with those of its whole file and of its place.
-
-    Args:
-        entry: of the catalog.
-        rule: `guide` or `spec` for the host `prowess`, else the host's name.
-        suppressed: whether the host reports nothing in the skill's scope.
-    """
-    if suppressed:
-        return tuple(item for item in entry.findings if item.code in ALWAYS_ERRORS)
-    if entry.skill.document is None:
-        return apply_policy(entry.findings, rule) if rule == "spec" else entry.findings
-    skill = load(entry.path, real=entry.real)
-    if rule == "spec":
-        location = (item for item in entry.findings if item.code in _LOCATION_CODES)
-        return apply_policy((*check_skill(skill), *_whole_file_findings(skill, rule), *location), rule)
-    return _with_whole_file_findings(entry, skill, rule)
-
-
-def _with_whole_file_findings(entry: Entry, skill: Skill, rule: str) -> tuple[Finding, ...]:
-    """Add the findings of the whole file. The host does not read it, so none of them rejects."""
-    if entry.skill.document is None:
-        return entry.findings
-    known = {item.code for item in entry.skill.findings}
-    late = [item for item in skill.findings if item.code not in known]
-    return (*entry.findings, *apply_policy((*late, *_whole_file_findings(skill, rule)), rule))
-
-
-def _whole_file_findings(skill: Skill, rule: str) -> Iterator[Finding]:
-    """Check the body, the files it links to, the files that agents read beside it, and the path itself."""
-    if any("\ud800" <= character <= "\udfff" for character in skill.path or ""):
-        message = f"the path is not UTF-8: {quoted(skill.path or '', PATH_LIMIT)}"
-        yield finding("path-not-utf8", message, path=skill.path, hint="rename the folder")
-    yield from check_body(skill)
-    folder = os.path.dirname(skill.path or "")
-    yield from check_links(skill, lambda path: _file_exists(folder, path))
-    yield from check_sidecars(skill, Filesystem(), None if rule in ("guide", "spec") else (rule,))
-
-
-def _file_exists(folder: str, path: str) -> bool:
-    """Return whether a file of the skill exists. A link in the skill counts as existing and is not followed."""
-    for part in path.split(os.sep):
-        folder = os.path.join(folder, part)
-        if os.path.islink(folder):
-            return True
-    return os.path.lexists(folder)
-
-
-def _file_name_findings(path: str) -> tuple[Finding, ...]:
-    name = os.path.basename(path)
-    if name == SKILL_FILE or name.lower() != SKILL_FILE.lower():
-        return ()
-    message = f"the file is named {quoted(name)}; clients look for `{SKILL_FILE}` exactly"
-    return (finding("file-name-case", message, path=path, hint=f"rename it to `{SKILL_FILE}`"),)
-
-
-def find_skill_files(path: str) -> tuple[list[str], list[Finding]]:
-    """Return the skill files that a path names, and the problems in finding others.
-
-    Links below the path are not followed; the path itself may be a link to a folder.
-
-    Raises:
-        SkillNotFoundError: the path does not exist.
-    """
-    try:
-        exists = os.path.lexists(path)
-    except ValueError:
-        exists = False
-    if not exists:
-        raise SkillNotFoundError(f"no such file or folder: {quoted(path, PATH_LIMIT)}", hint="check the path")
-    if os.path.isdir(path):
-        files, problems = _find_below(path)
-    else:
-        files, problems = ([path] if path.lower().endswith(".md") else []), []
-    if not files:
-        message = "no SKILL.md in or below this folder" if os.path.isdir(path) else "neither a SKILL.md nor a folder"
-        problems.append(finding("file-missing", message, path=path, hint="`prowess new NAME` writes a skill"))
-    return files, problems
-
-
-def _find_below(top: str) -> tuple[list[str], list[Finding]]:
-    files: list[str] = []
-    problems: list[Finding] = []
-    for folder, folders, found in walk_folders(top, problems, files=(SKILL_FILE.lower(),), max_folders=MAX_FOLDERS):
-        folders[:] = [name for name in folders if name not in _SKIPPED_FOLDERS]
-        name = SKILL_FILE if SKILL_FILE in found else min(found, default=None)
-        if name is not None:
-            files.append(os.path.join(folder, name))
-    return sorted(files, key=lambda path: path.split(os.sep)), problems
