@@ -227,6 +227,19 @@ def test_other_worktrees_of_a_repository_are_skipped(repo: Path) -> None:
     assert list(kinds(find_repository_skills(repo / "trees/one"))) == ["skills/a"]
 
 
+@pytest.mark.parametrize("top", ["", "home"])
+def test_a_home_is_no_repository(tmp_path: Path, top: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It contains the repositories of others. If the user asks for it, or keeps it in git, it is searched."""
+    skill(tmp_path / "home/clones/other/skills/a")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    found = find_repository_skills(tmp_path / top)
+    assert (found.skills, [item.reason for item in found.skipped]) == ((), ["home"])
+    assert len(find_repository_skills(tmp_path / top, home_too=True).skills) == 1
+    assert len(find_repository_skills(tmp_path / "home/clones").skills) == 1
+    (tmp_path / top / ".git").mkdir()
+    assert len(find_repository_skills(tmp_path / top).skills) == 1
+
+
 # ── links, names and hostile trees ───────────────────────────────────────────────────────────────────────────────────
 
 

@@ -82,6 +82,20 @@ def test_below_the_top_the_tree_counts_and_what_agents_see(
     assert not any("plugins" in folder or "fixtures" in folder for folder in found)
 
 
+def test_in_a_home_only_what_agents_see_is_checked_and_fixed(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The repositories below it belong to others."""
+    home = project.parent / "home"
+    monkeypatch.setenv("HOME", str(home))
+    skill(home / ".agents/skills/mine", description="Use when: it is mine")
+    other = skill(home / "clones/other/skills/theirs", description="Use when: it is theirs")
+    text = other.read_text()
+    assert checked(home, home, capsys) == [".agents/skills/mine"]
+    assert run_in("check", home, "--fix", "--allow-empty") == 0
+    assert other.read_text() == text
+
+
 def test_a_finding_of_any_place_fails(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Also of a skill that no agent sees."""
     (repository / "plugins/p/skills/f/SKILL.md").write_text("no front matter")

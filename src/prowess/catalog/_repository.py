@@ -70,7 +70,7 @@ class RepositorySkills(Frozen):
 
 
 def find_repository_skills(
-    top: str | os.PathLike[str], *, progress: Callable[[int], None] | None = None
+    top: str | os.PathLike[str], *, home_too: bool = False, progress: Callable[[int], None] | None = None
 ) -> RepositorySkills:
     """Return every SKILL.md in or below a folder, also those that no agent sees.
 
@@ -79,6 +79,8 @@ def find_repository_skills(
 
     Args:
         top: the folder, usually the top of a repository.
+        home_too: whether to search the user's home too, or a folder that contains it. Without a `.git` it is no
+            repository but contains others, so that otherwise nothing is found there.
         progress: called with the number of folders searched so far, now and then.
 
     Raises:
@@ -88,7 +90,17 @@ def find_repository_skills(
     if not os.path.isdir(folder):
         problem = "this is not a folder" if os.path.lexists(folder) else "no such folder"
         raise SkillNotFoundError(f"{problem}: {quoted(folder, PATH_LIMIT)}", hint="check the path")
-    return _RepositoryWalk(real_path(folder)).run(progress)
+    folder = real_path(folder)
+    if not home_too and _is_home(folder):
+        skipped = SkippedFolders(reason="home", count=1, examples=(folder,))
+        return RepositorySkills(top=folder, skills=(), findings=(), skipped=(skipped,), folders=0)
+    return _RepositoryWalk(folder).run(progress)
+
+
+def _is_home(folder: str) -> bool:
+    """Return whether a folder is the user's home or contains it, and is no repository."""
+    home = os.path.join(real_path(os.path.expanduser("~")), "")
+    return home.startswith(os.path.join(folder, "")) and not os.path.lexists(os.path.join(folder, ".git"))
 
 
 def with_linked_skills(found: RepositorySkills, paths: Mapping[str, str]) -> RepositorySkills:

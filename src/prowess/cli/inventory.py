@@ -75,7 +75,7 @@ def run(args: Namespace) -> int:
 def _find_rows(args: Namespace, top: str, hosts: Sequence[str]) -> tuple[RepositorySkills, list[Row]]:
     """Return what was found, and each skill with the views of the agents."""
     progress = _ProgressLine()
-    found = find_repository_skills(top, progress=progress.show_folders)
+    found = find_repository_skills(top, home_too=True, progress=progress.show_folders)
     comparison = compare(
         args.cwd,
         hosts=hosts,
