@@ -50,7 +50,7 @@ quick: test-packages lint  ## lint and run the tests that find nine faults of te
 	PYTHONDONTWRITEBYTECODE= PROWESS_HYPOTHESIS=quick $(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --ignore tests/adapters --ignore tests/real --ignore tests/support --ignore tests/test_benchmarks.py
 
 test-packages:
-	@$(SYSTEM_PACKAGES) bwrap git openssl
+	@$(SYSTEM_PACKAGES) bwrap git openssl zsh fish
 
 # Apart, because some systems have no such package, and then nothing else would be installed either.
 test-browser:

@@ -9,6 +9,7 @@ import re
 import runpy
 import shlex
 import tomllib
+from argparse import SUPPRESS
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -81,6 +82,8 @@ def test_every_command_and_every_host_has_a_page() -> None:
 
 def options(parser: ArgumentParser) -> Iterator[str]:
     for action in parser._actions:
+        if action.help == SUPPRESS:
+            continue
         yield from action.option_strings or [str(action.metavar)]
 
 
@@ -143,6 +146,7 @@ SHAPES = {
         ["test", "csv-profile", "--list", "--json"],
     ),
     "hosts": (["hosts", "--json"], ["hosts", "codex", "--json"]),
+    "completion": (),
 }
 """Command to the command lines that print each shape of its JSON."""
 

@@ -16,6 +16,8 @@ describe() {
         chromium) apt=chromium dnf=chromium purpose='the tests of reports open them in it' ;;
         git) apt=git dnf=git-core purpose='the tests of the git tool use it' ;;
         openssl) apt=openssl dnf=openssl purpose='the tests of HTTPS make a certificate with it' ;;
+        zsh) apt=zsh dnf=zsh purpose='the tests of completion use it' ;;
+        fish) apt=fish dnf=fish purpose='the tests of completion use it' ;;
         socat) apt=socat dnf=socat purpose='the sandbox of Claude Code uses it' ;;
         venv)  # Debian has one for each version of Python
             apt=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])') || apt=python3-venv

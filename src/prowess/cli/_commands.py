@@ -24,6 +24,7 @@ COMMANDS = {
     "run": "run a role: an agent defined in one YAML file",
     "validate": "check that a role would run, or that a role could load a skill",
     "hosts": "list the agents Prowess knows, their skills folders, and the evidence for their rules",
+    "completion": "print a script that completes commands, options and names in bash, zsh or fish",
 }
 """Each command and what it does. Each is a module of this package."""
 
