@@ -71,9 +71,9 @@ def test_no_hidden_character_is_left(text: str) -> None:
     assert len(neutral(text).splitlines()) <= 1
 
 
-@given(st.text("abc", max_size=8), st.lists(st.text("abc", max_size=16)), st.sampled_from([0.5, 0.6]))
+@given(st.text("abc", max_size=8), st.lists(st.text("abc", max_size=16), unique=True), st.sampled_from([0.5, 0.6]))
 def test_nearest_names_are_those_of_difflib(name: str, names: list[str], cutoff: float) -> None:
-    """What is left out for its length alone could not be near."""
+    """What is left out for its length alone could not be near. A name is returned once."""
     assert nearest_names(name, names, cutoff=cutoff) == get_close_matches(name, names, n=3, cutoff=cutoff)
 
 

@@ -119,7 +119,7 @@ _MAX_COMPARISONS = 5_000_000
 
 
 def nearest_names(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
-    """Return at most three names that are similar to this one, the most similar first.
+    """Return at most three names that are similar to this one, the most similar first. Case does not count.
 
     Args:
         name: the name to look for.
@@ -130,20 +130,21 @@ def nearest_names(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> li
 
     # Comparing two names takes up to the product of their lengths. Names of very different lengths are never similar.
     longest, shortest = (2 / cutoff - 1) * len(name), len(name) * cutoff / (2 - cutoff)
-    comparisons_left, candidates = _MAX_COMPARISONS, []
+    comparisons_left, by_folded_name = _MAX_COMPARISONS, dict[str, str]()
     for candidate in names:
         if shortest - 1e-9 <= len(candidate) <= longest + 1e-9:  # with room for rounding
             comparisons_left -= len(candidate) * len(name)
             if comparisons_left < 0:
                 break
-            candidates.append(candidate)
-    return get_close_matches(name, candidates, n=3, cutoff=cutoff)
+            by_folded_name.setdefault(candidate.casefold(), candidate)
+    return [by_folded_name[near] for near in get_close_matches(name.casefold(), by_folded_name, n=3, cutoff=cutoff)]
 
 
 def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
     """Return a hint for an unknown name: the most similar one, or the text `otherwise` if none is similar."""
     near = nearest_names(name, names)
-    return f"did you mean {quoted(near[0])}?" if near else otherwise
+    # A hint is there to be typed, so long names are kept.
+    return f"did you mean {quoted(near[0], PATH_LIMIT)}?" if near else otherwise
 
 
 class _LookalikeTable(dict[int, str]):

@@ -8,7 +8,7 @@ from itertools import product
 
 from prowess._internal.files import expand_home
 from prowess._internal.frozen import EMPTY, LazyFrozen
-from prowess._internal.text import nearest_names, neutral, normalize_name, quoted
+from prowess._internal.text import PATH_LIMIT, nearest_names, neutral, normalize_name, quoted
 
 from ._entry import REACHABLE, Entry, State, with_digest
 
@@ -142,7 +142,7 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
         near = nearest_names(reference, names)
         option = "" if self.host.name == "prowess" else f" --host {self.host.name}"
         hint = (
-            "did you mean " + " or ".join(quoted(name) for name in near) + "?"
+            "did you mean " + " or ".join(quoted(name, PATH_LIMIT) for name in near) + "?"
             if near
             else f"`prowess list{option}` shows all skills"
         )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import may_begin_special_token, neutral, without_hidden
+from prowess._internal.text import did_you_mean, may_begin_special_token, neutral, quoted, without_hidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ def _check_options(
 
     for name, level in levels.items():
         if level not in LEVELS:
-            hint = "use one of " + ", ".join(LEVELS)
-            raise ConfigError(f"`{level}` is not a level of detail for `{name}`", hint=hint)
+            hint = did_you_mean(level, LEVELS, "use one of " + ", ".join(LEVELS))
+            raise ConfigError(f"{quoted(level)} is not a level of detail for {quoted(name)}", hint=hint)
     if unit not in ("chars", "tokens"):
         raise ConfigError(f"`{unit}` is not a unit", hint="use chars or tokens")
     if budget is not None and budget < 0:
@@ -142,7 +142,8 @@ def _check_options(
         raise ConfigError(f"`{form}` is not a format", hint="use one of " + ", ".join(FORMATS))
     unknown = [name for name in levels if all(entry.name != name for entry in entries)]
     if unknown:
-        raise ConfigError(f"no active skill is called `{neutral(unknown[0])}`", hint="`prowess list` shows all skills")
+        hint = did_you_mean(unknown[0], (entry.name for entry in entries), "`prowess list` shows all skills")
+        raise ConfigError(f"no active skill is called {quoted(unknown[0])}", hint=hint)
 
 
 def _clear_caches(host_block: bool) -> None:

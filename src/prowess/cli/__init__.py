@@ -80,6 +80,8 @@ def _dispatch(arguments: list[str]) -> int:
         topic = arguments[1] if len(arguments) > 1 and name == "help" else None
         if topic in COMMANDS:
             return _dispatch([str(topic), "--help"])
+        if topic is not None and not topic.startswith("-"):
+            return _report_unknown_command(topic)
         print(main_help(), end="")
         return OK if arguments else USAGE
     if name not in COMMANDS:
@@ -97,7 +99,7 @@ def _report_unknown_command(name: str) -> int:
     from ._commands import COMMANDS, USAGE
     from ._output import print_error
 
-    near = nearest_names(name, COMMANDS)
+    near = nearest_names(name, [*COMMANDS, "--help", "--version"])
     hint = f"did you mean `prowess {near[0]}`?" if near else "`prowess --help` lists all commands"
     print_error(f"unknown command {quoted(name)}", hint)
     return USAGE

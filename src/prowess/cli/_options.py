@@ -64,7 +64,9 @@ class _ArgumentParser(argparse.ArgumentParser):
             if problem == "expected one argument":
                 return f"`{option}` needs a value", hint
             if choice := re.fullmatch(r"invalid choice: (.*) \(choose from (.*)\)", problem, re.DOTALL):
-                return f"`{option}` cannot be {neutral(choice[1])}", f"use one of {choice[2]}".replace("'", "")
+                names = choice[2].replace("'", "")
+                hint = did_you_mean(choice[1].strip("'\""), names.split(", "), f"use one of {names}")
+                return f"`{option}` cannot be {neutral(choice[1])}", hint
             if value := re.fullmatch(r"invalid int value: (.*)", problem, re.DOTALL):
                 return f"`{option}` must be a whole number, not {neutral(value[1])}", hint
             return f"`{option}` {neutral(problem)}" if problem.startswith("must ") else neutral(message), hint

@@ -8,7 +8,7 @@ import sys
 from contextlib import contextmanager
 
 from prowess._internal.signals import signals_as_exception
-from prowess._internal.text import neutral, quoted
+from prowess._internal.text import did_you_mean, neutral, quoted
 from prowess.agent import RoleReloader, assemble
 from prowess.errors import ConfigError
 from prowess.findings import format_findings
@@ -128,7 +128,8 @@ def _check_options(args: Namespace) -> None:
         ConfigError: they do not.
     """
     if args.sandbox not in CHOICES:
-        raise ConfigError(f"unknown sandbox {quoted(args.sandbox)}", hint=f"use one of {', '.join(CHOICES)}")
+        hint = did_you_mean(args.sandbox, CHOICES, f"use one of {', '.join(CHOICES)}")
+        raise ConfigError(f"unknown sandbox {quoted(args.sandbox)}", hint=hint)
     modes = [name for name in ("prompt", "interactive", "serve", "dry_run") if getattr(args, name) not in (None, False)]
     if len(modes) > 1:
         first, second = (f"`--{name.replace('_', '-')}`" for name in modes[:2])

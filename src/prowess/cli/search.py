@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from prowess._internal.text import quoted
+from prowess._internal.text import did_you_mean, quoted
 from prowess.catalog import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index, State
 
 from ._commands import OK
@@ -42,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
         print_json({"query": query, "results": [hit.as_dict() for hit in hits]})
         return OK
     if not hits:
-        print_stderr(f"no skill matches {quoted(query)}\n\nhint: `prowess list` shows all skills")
+        hint = did_you_mean(query, (entry.name for entry in catalog.skills), "`prowess list` shows all skills")
+        print_stderr(f"no skill matches {quoted(query)}\n\nhint: {hint}")
         return OK
     rows = [("NAME", "SCORE", "WHERE", "DESCRIPTION")]
     rows += [

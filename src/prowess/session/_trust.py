@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from time import gmtime, strftime
 
 from prowess._internal.files import real_path
-from prowess._internal.text import neutral, normalize_name, quoted
+from prowess._internal.text import did_you_mean, neutral, normalize_name, quoted
 from prowess.catalog import State
 from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
 from prowess.findings import ALWAYS_ERRORS
@@ -212,8 +212,9 @@ def _find_with_copies(trusted: TrustedSkills, reference: str | Entry) -> Trusted
     )
     digests = {skill.digest for skill in by_reference}
     if not digests:
-        name = quoted(reference if isinstance(reference, str) else reference.name)
-        raise SkillNotFoundError(f"{name} is not a trusted skill", hint="`prowess trust --list` shows all")
+        name = reference if isinstance(reference, str) else reference.name
+        hint = did_you_mean(name, (skill.name for skill in trusted), "`prowess trust --list` shows all")
+        raise SkillNotFoundError(f"{quoted(name)} is not a trusted skill", hint=hint)
     return tuple(skill for skill in trusted if skill.digest in digests)
 
 
