@@ -236,6 +236,15 @@ def test_the_order_of_hosts_is_that_of_the_question(project: Path) -> None:
     assert set(observed_hosts()) <= set(HOSTS)
 
 
+def test_what_an_agent_brings_along_is_lost_by_no_other(project: Path) -> None:
+    skill(project.parent / "home/.codex/skills/.system/skill-creator")
+    skill(project / ".agents/skills/pdf")
+    seen = compared("codex", "copilot")
+    assert [each.name for each in seen.distinct] == ["pdf"]
+    assert [each.losers for each in seen.skills] == [(), ()]
+    assert count_losses(seen.catalogs) == ({"codex": 0, "copilot": 0}, 1)
+
+
 def test_counting_alone_gives_the_counts_of_the_comparison(project: Path) -> None:
     """With copies, other skills of the same name, rejected and hidden skills, and agents that search nothing."""
     for number, text in enumerate(TEXTS.values()):

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ABSENT", "ComparedSkill", "Comparison", "View", "compare", "count_losses"]
 
+_BUNDLED_FOLDER = f"{os.sep}.system{os.sep}"
+"""Codex unpacks the skills that it brings along into `skills/.system` of its own folder (observed, 0.169.0)."""
+
 ABSENT = "absent"
 """The word for the state of a skill that is in no folder that an agent searches."""
 
@@ -71,6 +74,8 @@ class ComparedSkill(Frozen):
     """`user` for a skill of the user, `project` for one of the project, or another scope in which an agent has it."""
     copy_of: str | None = None
     """The path of an earlier skill that is the same in every byte."""
+    bundled: bool = False
+    """Whether an agent brings it along for itself, so that no other agent loses it."""
     findings: tuple[Finding, ...]
     """Under the policy `guide`."""
     skill: Skill
@@ -97,8 +102,8 @@ class Comparison(Frozen):
 
     @property
     def distinct(self) -> tuple[ComparedSkill, ...]:
-        """The skills without those that are copies of another; these are what is counted."""
-        return tuple(skill for skill in self.skills if skill.copy_of is None)
+        """The skills without copies of another, and without those that an agent brings along: what is counted."""
+        return tuple(skill for skill in self.skills if skill.copy_of is None and not skill.bundled)
 
     def lost(self, host: str) -> tuple[ComparedSkill, ...]:
         """Return the skills that an agent loses."""
@@ -166,7 +171,9 @@ def count_losses(catalogs: Mapping[str, Catalog]) -> tuple[dict[str, int], int]:
     """
     filesystem = new_filesystem()
     groups: dict[str, list[dict[str, Entry]]] = {}
-    for row in _rows_of_entries(catalogs).values():
+    for real, row in _rows_of_entries(catalogs).items():
+        if _BUNDLED_FOLDER in real:
+            continue
         entry = next(iter(row.values()))
         groups.setdefault(normalize_name(entry.frontmatter_name or entry.folder), []).append(row)
     counts, total = dict.fromkeys(catalogs, 0), 0
@@ -222,7 +229,7 @@ class _Comparer:
             host: _by_name(entry for entry in catalog.skills if entry.state in REACHABLE)
             for host, catalog in catalogs.items()
         }
-        self.finders = {host: LossFinder(catalog, filesystem, cwd) for host, catalog in catalogs.items()}
+        self.finders = {host: LossFinder(catalog) for host, catalog in catalogs.items()}
 
     def rows(self, files: Iterable[str], *, only_files: bool) -> list[tuple[str, str]]:
         """Return the real path and the path of each skill."""
@@ -246,6 +253,7 @@ class _Comparer:
             folder=folder,
             description=(skill.description or "").strip(),
             scope=scope,
+            bundled=_BUNDLED_FOLDER in path,
             findings=check_skill(skill),
             skill=skill,
             views={host: self._view(host, path, real, row.get(host), scope, found=bool(row)) for host in self.catalogs},
@@ -270,6 +278,8 @@ class _Comparer:
         if other is not None and _are_copies(self.filesystem, real, other.real):
             copied = f"it has an exact copy, {neutral(finder.shown(other.path))}"
             return View(host=host, state=ABSENT, reason=copied, rule="skill-copy", winner=other.path)
+        if _BUNDLED_FOLDER in path:
+            return View(host=host, state=ABSENT, reason="it belongs to another agent", rule="bundled")
         taken = None if other is None else other.path
         lost = finder.loss_elsewhere(path, alone, user=scope == "user", taken=taken)
         if lost is None:

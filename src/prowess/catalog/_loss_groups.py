@@ -8,7 +8,7 @@ import re
 from prowess._internal.frozen import Frozen
 from prowess.hosts import skills_folder
 
-from ._losses import is_refused_by_mount, mount_command
+from ._losses import fix_command, mount_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,10 +92,8 @@ def _group(comparison: Comparison, kind: str, skills: list[ComparedSkill], hosts
     if kind == "place":
         cures = tuple(_place_cures(comparison, skills, hosts))
     elif kind == "text" and is_command and len(skills) > 1:
-        # Every one of these commands begins in the same way and ends in the path of a skill.
-        losses = (skill.views[hosts[0]].loss for skill in skills)
-        paths = [loss.cure.removeprefix("prowess check --fix ") for loss in losses if loss is not None]
-        cures = (Cure(text=f"prowess check --fix {' '.join(paths)}", is_command=True, hosts=tuple(hosts)),)
+        command = fix_command([skill.path for skill in skills], comparison.cwd)
+        cures = (Cure(text=command, is_command=True, hosts=tuple(hosts)),)
     return LossGroup(kind=kind, folder=folder, skills=tuple(skills), hosts=tuple(hosts), reason=reason, cures=cures)
 
 
@@ -113,17 +111,17 @@ def _place_cures(comparison: Comparison, skills: list[ComparedSkill], hosts: lis
 
 def _mount_all(comparison: Comparison, skills: list[ComparedSkill], host: str, *, user: bool) -> str:
     """Return the command that mounts skills for an agent, after a fix of those that it cannot load."""
-    unfit = [skill for skill in skills if (loss := skill.views[host].loss) is not None and loss.codes]
-    fixes = [loss.cure.partition(" && ")[0] for skill in unfit if (loss := skill.views[host].loss) is not None]
+    losses = [(skill, loss) for skill in skills if (loss := skill.views[host].loss) is not None]
+    unfit = [skill.path for skill, loss in losses if loss.needs_fix]
     command = mount_command(
         _folders_to_mount(comparison, skills),
         host,
         cwd=comparison.cwd,
         home=comparison.home,
         user=user,
-        validate=not any(is_refused_by_mount(skill.skill) for skill in skills),
+        validate=not any(loss.needs_no_validate for _, loss in losses),
     )
-    return " && ".join([*dict.fromkeys(fix for fix in fixes if fix.startswith("prowess ")), command])
+    return f"{fix_command(unfit, comparison.cwd)} && {command}" if unfit else command
 
 
 def _folders_to_mount(comparison: Comparison, skills: list[ComparedSkill]) -> list[str]:

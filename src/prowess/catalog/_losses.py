@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 
     from ._catalog import Catalog
 
-__all__ = ["Loss", "LossFinder", "is_identical_copy", "is_refused_by_mount", "mount_command", "rejecting_codes"]
+__all__ = [
+    "Loss",
+    "LossFinder",
+    "is_identical_copy",
+    "fix_command",
+    "is_refused_by_mount",
+    "mount_command",
+    "rejecting_codes",
+]
 
 _VALID_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
 _MAX_NAME = 64
@@ -49,6 +57,10 @@ class Loss(Frozen):
     """A command, or a sentence that says what to change."""
     is_command: bool = False
     """Whether the cure is a command for the shell."""
+    needs_fix: bool = False
+    """Whether the command begins with `check --fix` of the skill."""
+    needs_no_validate: bool = False
+    """Whether `mount` must not validate the skill."""
 
     def as_dict(self) -> dict[str, object]:
         """Return the loss in the shape of every `--json` output."""
@@ -58,8 +70,8 @@ class Loss(Frozen):
 class LossFinder:
     """Finds the losses of one agent in one place."""
 
-    def __init__(self, catalog: Catalog, filesystem: Filesystem, cwd: str) -> None:
-        self.catalog, self.filesystem, self.given_cwd = catalog, filesystem, cwd != _current_folder()
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
         self.host = catalog.host
         self.disabled = next((item for item in catalog.findings if item.code == "host-disabled"), None)
 
@@ -98,25 +110,36 @@ class LossFinder:
             other = neutral(self.shown(taken))
             return Loss(
                 kind="name",
-                reason=f"{reason}, and it has another skill of that name, {other}",
+                reason=f"it has another skill of that name, {other}",
                 codes=codes,
                 cure=f"give one of the two another name, or remove {other}",
             )
-        fixed = self._after_fix(alone) if codes else None
-        command = mount_command(
+        refused = is_refused_by_mount(alone.skill)
+        fixed = self._after_fix(alone) if codes or refused else None
+        if fixed is not None and not codes and is_refused_by_mount(fixed.skill):
+            fixed = None  # the agent loads it as it is, and the fix is not enough for `mount`
+        refused = refused if fixed is None else is_refused_by_mount(fixed.skill)
+        cure = mount_command(
             [os.path.dirname(path)],
             self.host.name,
             cwd=self.catalog.cwd,
             home=self.catalog.home,
             user=user,
-            validate=not is_refused_by_mount((fixed or alone).skill),
+            validate=not refused,
         )
-        if not codes:
-            return Loss(kind="place", reason=reason, cure=command, is_command=True)
-        text = self._lost_text(alone, alone.reason or "")
-        cure = f"{text.cure} && {command}" if text.is_command else f"{text.cure}; then `{command}`"
-        reason = f"{reason}, and {text.reason}"
-        return Loss(kind="place", reason=reason, codes=codes, cure=cure, is_command=text.is_command)
+        if fixed is not None:
+            cure = f"{fix_command([path], self.catalog.cwd)} && {cure}"
+        elif codes:
+            cure = f"{self._lost_text(alone, alone.reason or '').cure}; then `{cure}`"
+        return Loss(
+            kind="place",
+            reason=f"{reason}, and {alone.reason}" if codes else reason,
+            codes=codes,
+            cure=cure,
+            is_command=fixed is not None or not codes,
+            needs_fix=fixed is not None,
+            needs_no_validate=refused,
+        )
 
     # ── kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -141,8 +164,8 @@ class LossFinder:
             return Loss(kind="field", reason=reason, codes=codes, cure=_field_cure(entry))
         kind = "field" if entry.rule == "field-type" else "text"
         if self._after_fix(entry) is not None:
-            command = f"prowess check --fix {_shell_path(entry.path, self.catalog.cwd)}{self._cwd_option()}"
-            return Loss(kind=kind, reason=reason, codes=codes, cure=command, is_command=True)
+            cure = fix_command([entry.path], self.catalog.cwd)
+            return Loss(kind=kind, reason=reason, codes=codes, cure=cure, is_command=True, needs_fix=True)
         hint = next((item.hint for item in entry.findings if item.code == entry.rule and item.hint), None)
         return Loss(kind=kind, reason=reason, codes=codes, cure=_sentence(hint or f"change this: {reason}"))
 
@@ -155,9 +178,6 @@ class LossFinder:
         return after if after is not None and after.state in REACHABLE else None
 
     # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-    def _cwd_option(self) -> str:
-        return f" --cwd {shlex.quote(self.catalog.cwd)}" if self.given_cwd else ""
 
     def shown(self, path: str) -> str:
         """Return a path as people write it: relative to the working directory, or with `~`."""
@@ -207,6 +227,16 @@ def is_identical_copy(entry: Entry) -> bool:
     return any(item.code == "skill-copy" for item in entry.findings)
 
 
+def fix_command(paths: Iterable[str], cwd: str) -> str:
+    """Return the command that fixes the text of skills.
+
+    Args:
+        paths: of their SKILL.md files.
+        cwd: the working directory, absolute.
+    """
+    return f"prowess check --fix {' '.join(_shell_path(path, cwd) for path in paths)}{_cwd_option(cwd)}"
+
+
 def mount_command(folders: Iterable[str], host: str, *, cwd: str, home: str, user: bool, validate: bool = True) -> str:
     """Return the command that puts skills where an agent looks.
 
@@ -221,8 +251,7 @@ def mount_command(folders: Iterable[str], host: str, *, cwd: str, home: str, use
     scope = "--project" if not user and skills_folder(host, "project") else f"--to {_shell_home(home)}"
     arguments = [_mount_argument(folder, cwd) for folder in folders]
     more = "" if validate else " --no-validate"
-    elsewhere = f" --cwd {shlex.quote(cwd)}" if cwd != _current_folder() else ""
-    return f"prowess mount {' '.join(arguments)} {scope} --host {host}{more}{elsewhere}"
+    return f"prowess mount {' '.join(arguments)} {scope} --host {host}{more}{_cwd_option(cwd)}"
 
 
 def _mount_argument(folder: str, cwd: str) -> str:
@@ -248,6 +277,10 @@ def _shell_path(path: str, cwd: str) -> str:
 
 def _shell_home(home: str) -> str:
     return "~" if home == os.path.expanduser("~") else shlex.quote(neutral(home))
+
+
+def _cwd_option(cwd: str) -> str:
+    return f" --cwd {shlex.quote(neutral(cwd))}" if cwd != _current_folder() else ""
 
 
 def _current_folder() -> str:

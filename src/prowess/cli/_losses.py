@@ -38,7 +38,8 @@ def describe_losses(comparison: Comparison, *, text: bool = True, limit: int = _
 
 
 def _describe_group(comparison: Comparison, group: LossGroup) -> Iterator[str]:
-    agents = join_words(group.hosts)
+    all_of_them = len(group.hosts) > 2 and group.hosts == comparison.hosts
+    agents = f"all {len(group.hosts)} agents" if all_of_them else join_words(group.hosts)
     reason = group.reason
     if group.kind == "place":
         folder = neutral(display_path(group.folder, comparison.cwd, comparison.home))
