@@ -11,7 +11,7 @@ CLIENTS := .clients
 AGENT := .venv-agent
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser quick adapters clients lint mutations endurance docs bench clean
+.PHONY: help demo test test-packages test-browser quick adapters clients lint mutations endurance docs picture bench clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -103,6 +103,9 @@ endurance: $(READY) $(FRAMEWORKS)/.ready  ## kill two thousand processes during 
 docs: $(READY)   ## write the generated pages of docs/ and the modules made from src/prowess/hosts/*.toml
 	$(BIN)/python docs/hosts_module.py
 	$(BIN)/python docs/generate.py
+
+picture: $(READY) test-browser  ## take the picture of a report that the README shows, after a change of the page
+	$(BIN)/python docs/report_picture.py
 
 bench: $(READY)  ## measure Prowess and other readers of skills; write docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py

@@ -119,8 +119,8 @@ def test_several_skills_that_are_lost_for_one_reason_have_one_command() -> None:
         compared("e", lost("codex", "place", cure="prowess mount x"), folder=f"{HOME}/.x/skills"),
     )
     (batch,) = page.batches
-    assert (batch.agents, batch.what) == ("OpenAI Codex", "2 skills in .agents/skills")
-    assert batch.command.startswith("prowess mount .agents/skills/a .agents/skills/b --project --host codex")
+    assert (batch.what, batch.losers) == ("2 skills in .agents/skills", "OpenAI Codex")
+    assert batch.changes[0].command.startswith("prowess mount .agents/skills/a .agents/skills/b --project --host codex")
 
 
 def test_a_skill_that_every_agent_loses_says_so_in_short() -> None:
@@ -155,6 +155,26 @@ def test_paths_of_the_home_are_shown_with_a_tilde() -> None:
     assert text(problem.message) == message
     assert problem.link.endswith("/findings/name-case.md")
     assert page.summary == "1 skill for ~/project, as 1 agent sees it."
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        (f"{HOME}/.x/skills/a", "~/.x/skills/a"),
+        (f"'{HOME}/my skills/a'", f"'{HOME}/my skills/a'"),
+        (f"b={HOME}/a", f"b={HOME}/a"),
+        (f"{HOME}x/a", f"{HOME}x/a"),
+        (f"/x{HOME}/a", f"/x{HOME}/a"),
+        (f"{HOME}/$(id)", f"{HOME}/$(id)"),
+    ],
+)
+def test_a_command_has_a_tilde_where_a_shell_expands_it(path: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the home is that of the user who reads it."""
+    row = compared("a", lost("pi", cure=f"prowess check --fix {path} --cwd {CWD}"))
+    for home, expected in ((HOME, f"{shown} --cwd ~/project"), ("/home/eve", f"{path} --cwd {CWD}")):
+        monkeypatch.setenv("HOME", home)
+        (change,) = content(row).explanations[0].causes[0].changes
+        assert change.command == f"prowess check --fix {expected}"
 
 
 def test_a_skill_with_nothing_to_say_has_no_explanation() -> None:

@@ -9,7 +9,7 @@ from prowess.catalog import group_losses
 from prowess.findings import CODES, Severity
 
 from ._states import LOSS_PHRASES, SEEN, look_of
-from ._texts import NAME_LIMIT, PATH_LIMIT, one_line, sentence, short_path, titles
+from ._texts import NAME_LIMIT, PATH_LIMIT, one_line, sentence, short_command, short_path, titles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ class Explanation(Frozen):
 
 
 class Batch(Frozen):
-    """One command for several skills that are lost for one reason."""
+    """Several skills that are lost for one reason, and the commands that help all of them."""
 
-    agents: str
     what: str
-    command: str
+    losers: str
+    changes: tuple[Change, ...]
 
 
 def explain_skill(number: int, skill: ComparedSkill, comparison: Comparison) -> Explanation | None:
@@ -121,19 +121,20 @@ def _limits(skill: ComparedSkill, comparison: Comparison) -> Iterator[Cause]:
 def _change(cure: Cure, comparison: Comparison) -> Change:
     return Change(
         agents=titles(cure.hosts),
-        command=cure.text if cure.is_command else "",
+        command=short_command(cure.text, comparison) if cure.is_command else "",
         advice=() if cure.is_command else sentence(cure.text, comparison),
     )
 
 
 def batches_of(comparison: Comparison) -> Iterator[Batch]:
-    """Yield a command for each reason for which several skills are lost."""
+    """Yield each reason for which several skills are lost, if a command helps."""
     for group in group_losses(comparison):
-        if len(group.skills) > 1:
-            yield from (
-                Batch(agents=titles(cure.hosts), what=_group_phrase(group, comparison), command=cure.text)
-                for cure in group.cures
-                if cure.is_command
+        changes = tuple(_change(cure, comparison) for cure in group.cures if cure.is_command)
+        if changes and len(group.skills) > 1:
+            yield Batch(
+                what=_group_phrase(group, comparison),
+                losers=titles(group.hosts, len(comparison.hosts)),
+                changes=changes,
             )
 
 

@@ -49,7 +49,7 @@ STATES = {
 LOSS_PHRASES = {
     "text": ("rejected for its text", "rejected for their text"),
     "place": ("in a folder that it does not search", "in folders that it does not search"),
-    "name": ("hidden by another skill of the same name", "hidden by other skills of the same name"),
+    "name": ("hidden by a skill of the same name", "hidden by skills of the same name"),
     "setting": ("switched off by a setting", "switched off by a setting"),
     "trust": ("in a folder that it does not trust", "in folders that it does not trust"),
     "field": ("limited by a field that it reads", "limited by a field that it reads"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 
 from prowess._internal.frozen import Frozen
@@ -22,6 +23,7 @@ __all__ = [
     "one_line",
     "phrases",
     "sentence",
+    "short_command",
     "short_path",
     "titles",
 ]
@@ -70,11 +72,16 @@ def is_inside(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def sentence(text: str, comparison: Comparison) -> tuple[Phrase, ...]:
-    """Return the parts of a sentence, with short paths.
+def short_command(command: str, comparison: Comparison) -> str:
+    """Return a command with `~` for the home, where a shell expands it: not in quotes, and only for its own user."""
+    home = comparison.home
+    if home == "/" or home != os.path.expanduser("~"):
+        return command
+    return re.sub(rf"(?<= ){re.escape(home)}/(?=[\w@%+=:,./-]+(?: |$))", "~/", command)
 
-    Commands keep their paths, because a shell does not expand `~` everywhere.
-    """
+
+def sentence(text: str, comparison: Comparison) -> tuple[Phrase, ...]:
+    """Return the parts of a sentence, with short paths."""
     text = one_line(text, _SENTENCE_LIMIT)
     for folder, short in ((comparison.cwd, ""), (comparison.home, "~/")):
         if len(folder) > 1:
