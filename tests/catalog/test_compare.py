@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -139,6 +141,48 @@ def test_a_skill_that_the_user_switched_off_names_the_setting(project: Path) -> 
     loss = compared("claude-code", "copilot").skills[0].views["claude-code"].loss
     assert loss is not None
     assert (loss.kind, loss.cure) == ("setting", "set `pdf` in `skillOverrides` to `on` in .claude/settings.json")
+
+
+SETTINGS = {
+    "claude-code": (".claude/settings.json", {"skillOverrides": {"other": "off", "pdf": "off"}}),
+    "copilot": ("~/.copilot/settings.json", {"disabledSkills": ["other", "pdf"]}),
+    "gemini-cli": (".gemini/settings.json", {"skills": {"disabled": ["other", "pdf"]}}),
+    "qwen-code": ("~/.qwen/settings.json", {"skills": {"disabled": ["other"], "defaultDisabled": ["pdf"]}}),
+    "codex": (
+        "~/.codex/config.toml",
+        '[[skills.config]]\nname = "pdf"\nenabled = false\n[[skills.config]]\nname = "other"\nenabled = false\n',
+    ),
+}
+
+
+@pytest.mark.parametrize("host", SETTINGS)
+def test_the_change_of_a_setting_that_is_named_shows_the_skill_again(project: Path, host: str) -> None:
+    """The change is made as it is written, with the file and the key that it names."""
+    for folder in (".agents/skills", ".claude/skills"):
+        skill(project / folder / "pdf")
+    name, settings = SETTINGS[host]
+    file = project.parent / "home" / name[2:] if name.startswith("~/") else project / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(settings if isinstance(settings, str) else json.dumps(settings))
+    loss = next(each.views[host].loss for each in compared(host).skills)
+    assert loss is not None
+    assert (loss.kind, loss.cure.endswith(f" in {name}")) == ("setting", True)
+    words = re.findall("`([^`]+)`", loss.cure)
+    if loss.cure.startswith("set `enabled` of "):
+        assert words[1:] == ["pdf", "skills.config"]
+        file.write_text(file.read_text().replace("enabled = false", "enabled = true", 1))
+    else:
+        table, (skill_name, key) = json.loads(file.read_text()), words[:2]
+        *path, last = key.split(".")
+        inner = table
+        for part in path:
+            inner = inner[part]
+        if loss.cure.startswith("remove "):
+            inner[last].remove(skill_name)
+        else:
+            inner[last][skill_name] = words[2]
+        file.write_text(json.dumps(table))
+    assert not any(each.losers for each in compared(host).skills)
 
 
 def test_a_skill_that_its_author_hides_from_the_model_is_no_loss(project: Path) -> None:

@@ -21,6 +21,8 @@ from prowess.skill import check_skill, fix, from_document, parse_frontmatter
 from ._entry import REACHABLE, Entry, State
 from ._filesystem import Filesystem
 from ._precedence import evaluate_file
+from ._roots import git_root
+from ._settings import find_hiding_setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -151,11 +153,20 @@ class LossFinder:
         """Return what to change in the settings, so that the agent shows a skill."""
         if entry.rule == "max_skills":
             return "raise `max_skills`, or remove other skills"
-        for setting in self.host.settings:
-            file = _settings_file(setting, self.catalog)
-            if setting.form in ("names", "effects", "entries") and file and neutral(file) in (entry.reason or ""):
-                return f"{_change_of_setting(setting, entry)} in {neutral(self.shown(file))}"
-        return f"switch it on again: it was {entry.reason or 'switched off'}"
+        catalog = self.catalog
+        found = find_hiding_setting(
+            self.host,
+            project=git_root(catalog.cwd, self.host.git_marker) or catalog.cwd,
+            cwd=catalog.cwd,
+            home=catalog.home,
+            env=os.environ,
+            names={entry.name, entry.folder, entry.frontmatter_name or entry.name},
+            paths={entry.path, os.path.dirname(entry.path), entry.real, os.path.dirname(entry.real)},
+        )
+        if found is None:
+            return f"switch it on again: it was {entry.reason or 'switched off'}"
+        setting, file, written = found
+        return f"{_change_of_setting(setting, written)} in {neutral(self.shown(file))}"
 
     def _lost_text(self, entry: Entry, reason: str) -> Loss:
         """Return the loss of a skill that the agent rejects."""
@@ -303,17 +314,14 @@ def _field_cure(entry: Entry) -> str:
     return f"change {entry.rule}: {entry.reason or 'it hides the skill'}"
 
 
-def _settings_file(setting: Setting, catalog: Catalog) -> str:
-    """Return the path of a settings file in the project or the home; empty if a variable moves it."""
-    file = setting.file.rpartition("|")[2]
-    if file.startswith("~/"):
-        return os.path.join(catalog.home, file[2:])
-    return "" if file.startswith("$") else os.path.join(catalog.cwd, file)
+def _change_of_setting(setting: Setting, written: str) -> str:
+    """Return what to change in a setting that hides a skill.
 
-
-def _change_of_setting(setting: Setting, entry: Entry) -> str:
-    """Return what to change in a setting that hides a skill."""
-    name = quoted(entry.name)
+    Args:
+        setting: of the agent.
+        written: the skill's name, path or pattern in it.
+    """
+    name = quoted(written)
     if setting.form == "names":
         return f"remove {name} from `{setting.key}`"
     if setting.form == "effects":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 
 from prowess._internal.files import expand_home
 from prowess._internal.frozen import EMPTY, Frozen
@@ -17,13 +18,13 @@ from ._settings_files import SettingsFiles, get_dotted, parse_bool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from typing import Any
 
     from prowess.findings import Finding
     from prowess.hosts import Host, Setting
 
-__all__ = ["Settings", "read_settings"]
+__all__ = ["Settings", "find_hiding_setting", "read_settings"]
 
 _MAX_PATTERNS = 1000
 """Patterns of names that count for one host."""
@@ -91,6 +92,44 @@ def read_settings(
     if role is not None:
         reader.apply_role(role)
     return reader.settings()
+
+
+def find_hiding_setting(
+    host: Host,
+    *,
+    project: str,
+    cwd: str,
+    home: str,
+    env: Mapping[str, str],
+    names: Collection[str],
+    paths: Collection[str],
+) -> tuple[Setting, str, str] | None:
+    """Return the setting that hides a skill, its file, and how the skill is written there.
+
+    Args:
+        host: whose settings.
+        project: the git root, or the working directory without one.
+        cwd: the working directory.
+        home: the user's home.
+        env: the environment.
+        names: of the skill.
+        paths: of the skill's folder and SKILL.md.
+    """
+    reader = _SettingsReader(host, project, cwd, home, env, Filesystem())
+    folded = {name.lower() for name in names}
+    for setting in host.settings:
+        for file in reader.paths(setting, cwd if setting.only_cwd else project):
+            for written, effect in _skill_effects(setting, reader.files.value(file, setting.key)):
+                absolute = os.path.normpath(os.path.join(os.path.dirname(file), expand_home(written, home)))
+                matches = (
+                    written in names
+                    or (setting.fold and written.strip().lower() in folded)
+                    or absolute in paths
+                    or (setting.patterns and any(fnmatchcase(name, written) for name in names))
+                )
+                if matches and effect != "on":
+                    return setting, file, written
+    return None
 
 
 class _SettingsReader:
