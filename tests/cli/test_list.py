@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import unicodedata
@@ -16,7 +17,7 @@ import pytest
 from prowess._internal.files import skill_digest
 from prowess._internal.text import display_width
 from prowess.cli import _output as output, main
-from prowess.hosts import host_names, load_host, observed_hosts
+from prowess.hosts import host_names, load_host, observed_hosts, raw_value
 from support.project_commands import json_in, run_in
 from support.skills import skill
 from support.unreadable_links import refuse_to_read
@@ -186,22 +187,70 @@ CHOSEN = tuple(argument for host in HOSTS for argument in ("--host", host))
 
 
 def test_the_matrix_has_skills_down_and_agents_across(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the order of the options; a cell is empty if the agent does not search that folder."""
+    """In the order of the options, with a legend; a cell is empty if the agent does not search that folder."""
     assert run(project, *CHOSEN) == 0
     assert capsys.readouterr() == (
         """\
-SKILL    prowess  claude-code  codex  opencode  copilot  WHERE
-csv      yes                   yes    yes       yes      .agents/skills
-deploy   user                  yes    yes       user     .agents/skills
-pdf      -        yes                 ?                  ~/.claude/skills
-pdf      yes      -                   ?         yes      .claude/skills
-release  yes                   yes    yes       no       .agents/skills
+SKILL      prowess  claude-code  codex  opencode  copilot
+.agents/skills
+  csv      yes                   yes    yes       yes
+  deploy   user                  yes    yes       user
+  release  yes                   yes    yes       no
+.claude/skills
+  pdf      yes      -                   ?         yes
+~/.claude/skills
+  pdf      -        yes                 ?
 """,
         (
+            "  yes     the model sees it\n"
+            "  user    only the user can call it\n"
+            "  -       another skill hides it\n"
+            "  no      the agent does not load it\n"
+            "  ?       skills share that name; the winner is undefined\n"
+            "  (empty) the agent does not search that folder\n"
             "5 skills, 5 agents; `prowess why NAME` explains a skill\n"
             "5 of 5 agents lose skills: claude-code 4, codex 2, copilot 2, opencode 1, prowess 1 of 5\n"
         ),
     )
+
+
+def test_skills_of_a_folder_with_the_same_cells_share_a_row(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All their names are shown; `--rows` prints a row for each."""
+    names = [f"skill-{number:02}" for number in range(60)]
+    for name in names:
+        skill(project / ".agents/skills" / name)
+    assert run(project, *CHOSEN) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:3] == [
+        ".agents/skills",
+        "  61 skills  yes                   yes    yes       yes",
+    ]
+    assert re.findall(r"skill-\d\d", "".join(lines)) == names
+    assert len(lines) < 20
+    assert max(map(len, lines)) <= 80
+    assert run(project, *CHOSEN, "--rows") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines if "skill-" in line] == [[name, *(["yes"] * 4)] for name in names]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 200])
+def test_the_matrix_of_all_agents_fits_the_terminal(
+    columns: int, project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In several blocks, which have all agents."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert run(project, "--all") == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= columns
+    headings = [heading for line in out.splitlines() if line.startswith("SKILL") for heading in line.split()[1:]]
+    assert len(headings) == len(host_names())
+    assert [
+        pair
+        for pair in zip(headings, host_names(), strict=True)
+        if pair[0] not in (pair[1], raw_value(pair[1], "short"))
+    ] == []
 
 
 def test_json_of_the_matrix(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,9 +305,12 @@ def test_without_agents_the_observed_ones_are_shown(
     assert run(tmp_path / "project") == 0
     out, err = capsys.readouterr()
     observed = observed_hosts()
-    assert out.splitlines()[0].split() == ["SKILL", "prowess", *observed, "WHERE"]
+    assert out.splitlines()[0].split() == ["SKILL", "prowess", *(raw_value(name, "short") or name for name in observed)]
     assert err == (
         "no agent found on this machine; showing the agents whose rules were observed\n"
+        "  yes     the model sees it\n"
+        "  (empty) the agent does not search that folder\n"
+        "  claude = claude-code, gemini = gemini-cli, qwen = qwen-code\n"
         "1 skill, 8 agents; `prowess why NAME` explains a skill\n"
         "1 of 7 agents lose skills: claude-code 1 of 1\n"
     )
@@ -279,7 +331,7 @@ def test_errors_are_counted_below_the_matrix(project: Path, capsys: pytest.Captu
     """One is one error, not one errors."""
     (project / ".agents/skills/release/SKILL.md").write_text("no front matter\n")
     assert run(project, *CHOSEN) == 0
-    assert capsys.readouterr().err == (
+    assert capsys.readouterr().err.endswith(
         "5 skills, 5 agents; 1 error, see `prowess check`; `prowess why NAME` explains a skill\n"
         "5 of 5 agents lose skills: claude-code 4, codex 3, copilot 2, opencode 2, prowess 2 of 5\n"
     )
@@ -366,10 +418,7 @@ def test_a_hostile_name_cannot_touch_the_terminal(project: Path, capsys: pytest.
         assert [c for c in out + err if unicodedata.category(c)[0] == "C" and c != "\n"] == []
     assert run(project, *CHOSEN) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == r"a\x1b[2J\u202eb\u200b日本  yes                   yes    yes       no       .agents/skills/csv"
-    assert lines[2].startswith(
-        "deploy" + " " * (display_width(r"a\x1b[2J\u202eb\u200b日本") + 2 - len("deploy")) + "user "
-    )
+    assert r"  a\x1b[2J\u202eb\u200b日本 (csv)" in lines
 
 
 def test_very_long_names_and_texts_are_cut(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -377,9 +426,11 @@ def test_very_long_names_and_texts_are_cut(project: Path, capsys: pytest.Capture
     skill(project / ".agents/skills/csv", "é" * 10_000, "ü" * 15_000)
     assert run(project, *CHOSEN) == 0
     assert run(project, "--host", "prowess") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert "é" * 63 + "…  yes" in lines[1]
-    assert max(map(len, lines)) < 180
+    matrix, table = capsys.readouterr().out.split("NAME", 1)
+    assert "  " + "é" * 76 + "…\n" in matrix
+    assert max(map(len, matrix.splitlines())) <= 80
+    assert "é" * 63 + "…  active" in table
+    assert max(map(len, table.splitlines())) < 180
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

@@ -47,7 +47,7 @@ _GAP = 2
 _NAME_INDENT = 2
 _NAMES_INDENT = 4
 """The indents of a row, and of the names that share one."""
-_MIN_NAME_WIDTH, _MAX_NAME_WIDTH = 12, 40
+_MIN_NAME_WIDTH, _MAX_NAME_WIDTH = 10, 40
 """A longer name has a line of its own, above its cells."""
 _MIN_MERGED = 3
 """Two rows that are merged need as many lines as before."""
@@ -66,7 +66,7 @@ class MatrixRow(Frozen):
     """The symbol of its state for each agent."""
 
 
-def state_symbol(state: str, rule: str) -> str:
+def state_symbol(state: str, rule: str | None) -> str:
     """Return the symbol of a state: the word of a `State`, or `absent`."""
     return "?" if rule == "undefined" else _STATE_SYMBOLS[state]
 

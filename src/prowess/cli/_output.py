@@ -36,6 +36,7 @@ __all__ = [
     "print_stdout",
     "print_untrusted_chunk",
     "print_untrusted_text",
+    "terminal_width",
     "to_json_value",
 ]
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from prowess._internal.text import neutral
 from prowess.catalog import State
 from prowess.errors import ConfigError
 from prowess.findings import Severity
-from prowess.hosts import DEFAULT_HOST
+from prowess.hosts import DEFAULT_HOST, raw_value
 
+from ._color import STATE_STYLES
 from ._commands import OK
 from ._options import (
     add_all_option,
@@ -17,7 +21,16 @@ from ._options import (
     make_parser,
     require_paths,
 )
-from ._output import display_path, format_table, pluralize, print_findings, print_json, print_stderr, print_stdout
+from ._output import (
+    display_path,
+    format_table,
+    pluralize,
+    print_findings,
+    print_json,
+    print_stderr,
+    print_stdout,
+    terminal_width,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,23 +40,18 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog, Entry
     from prowess.findings import Finding
 
+    from ._matrix import MatrixRow
+
 _EPILOG = """\
-Without --host, the result is a table of skills and of the agents found on this machine:
+Without --host, the result is a table of skills, by their folders, and of the agents found on this machine:
   yes  the model sees it       user  only the user can call it      later  it appears later
   -    another skill hides it  off   it is disabled or not trusted  no     the agent does not load it
-  ?    several skills have that name, and which one wins is undefined
-An empty cell means that the agent does not search that folder. `prowess why NAME` explains each cell."""
+  ?    skills share that name; the winner is undefined
+An empty cell means that the agent does not search that folder. Skills of one folder with the same cells share a row;
+--rows prints a row for each. `prowess why NAME` explains each cell."""
 
-_STATE_SYMBOLS = {
-    "active": "yes",
-    "user-only": "user",
-    "deferred": "later",
-    "shadowed": "-",
-    "disabled": "off",
-    "untrusted": "off",
-    "rejected": "no",
-}
-_UNDEFINED_ORDER_SYMBOL = "?"
+_PIPE_WIDTH = 80
+"""The width of the matrix if stdout is not a terminal."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -51,6 +59,9 @@ def parser() -> argparse.ArgumentParser:
     result = make_parser("list", epilog=_EPILOG)
     add_discovery_options(result, host="many")
     add_all_option(result)
+    result.add_argument(
+        "--rows", action="store_true", help="in the table, print a row for each skill, also if several rows are equal"
+    )
     result.add_argument("--digest", action="store_true", help="with one --host: print the digest of each skill's files")
     add_json_option(result)
     return result
@@ -91,7 +102,7 @@ def _list_host(args: argparse.Namespace, host: str) -> int:
         )
         return OK
     if catalog.skills:
-        for line in format_table(_host_table(catalog)):
+        for line in format_table(_host_table(catalog), styles={1: STATE_STYLES}):
             print_stdout(line)
     if args.digest:
         for entry in catalog.skills:
@@ -181,8 +192,7 @@ def _list_matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
         return OK
     base = catalogs[0]
     if skills:
-        for line in format_table(_matrix_table(hosts, skills, base)):
-            print_stdout(line)
+        _print_matrix(hosts, skills, base, merge=not args.rows)
     _print_catalog_findings(findings.values(), base, include_disabled=bool(names))
     errors = sum(item.severity is Severity.ERROR for row in skills for item in _first_entry(row).findings)
     with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
@@ -210,24 +220,36 @@ def _matrix_rows(hosts: Sequence[str], catalogs: Sequence[Catalog]) -> list[dict
     return sorted(rows.values(), key=lambda row: (_first_entry(row).folder.casefold(), _first_entry(row).path))
 
 
-def _matrix_table(hosts: Sequence[str], skills: Sequence[dict[str, Entry]], base: Catalog) -> list[tuple[str, ...]]:
-    return [
-        ("SKILL", *hosts, "WHERE"),
-        *(
-            (
-                _row_name(row),
-                *(_state_symbol(row.get(host)) for host in hosts),
-                _display_skill_path(_first_entry(row).path, base, _row_name(row)),
-            )
-            for row in skills
-        ),
-    ]
+def _print_matrix(hosts: Sequence[str], skills: Sequence[dict[str, Entry]], base: Catalog, *, merge: bool) -> None:
+    """Print the matrix on stdout, and what its symbols mean on stderr."""
+    from ._matrix import agent_titles, format_legend, format_matrix
+
+    rows = sorted(
+        (_matrix_row(row, hosts, base) for row in skills),
+        # The project's folders first, then those of the user, then others.
+        key=lambda row: (row.where.startswith("/"), row.where.startswith("~"), row.where),
+    )
+    width = terminal_width() if sys.stdout.isatty() else _PIPE_WIDTH
+    titles = agent_titles(hosts, [str(raw_value(host, "short") or host) for host in hosts], rows, width)
+    for line in format_matrix(rows, titles, width=width, merge=merge):
+        print_stdout(line)
+    if sys.stdout.isatty():
+        print_stderr("")
+    for line in format_legend(rows, hosts, titles, width=width):
+        print_stderr(line)
 
 
-def _state_symbol(entry: Entry | None) -> str:
-    if entry is None:
-        return ""
-    return _UNDEFINED_ORDER_SYMBOL if entry.rule == "undefined" else _STATE_SYMBOLS[entry.state]
+def _matrix_row(row: dict[str, Entry], hosts: Sequence[str], base: Catalog) -> MatrixRow:
+    from ._matrix import MatrixRow, state_symbol
+
+    first = _first_entry(row)
+    found = (row.get(host) for host in hosts)
+    return MatrixRow(
+        name=_row_name(row),
+        folder=first.folder,
+        where=os.path.dirname(_display_skill_path(first.path, base)),
+        cells=tuple(state_symbol(entry.state, entry.rule) if entry else "" for entry in found),
+    )
 
 
 def _row_name(row: dict[str, Entry]) -> str:
