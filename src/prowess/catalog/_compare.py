@@ -6,6 +6,7 @@ Start with `compare`. A skill is one file, however many agents and paths reach i
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
@@ -14,7 +15,7 @@ from prowess.skill import check_skill
 
 from ._discover import discover, new_filesystem
 from ._entry import REACHABLE, Entry, State
-from ._losses import Loss, LossFinder
+from ._losses import FixedFilesystem, Loss, LossFinder
 from ._precedence import evaluate_file
 from ._roots import git_root
 
@@ -229,7 +230,9 @@ class _Comparer:
             host: _by_name(entry for entry in catalog.skills if entry.state in REACHABLE)
             for host, catalog in catalogs.items()
         }
-        self.finders = {host: LossFinder(catalog) for host, catalog in catalogs.items()}
+        # The agents are asked skill by skill, and a fix does not depend on them.
+        fixed_filesystem = lru_cache(maxsize=1)(FixedFilesystem)
+        self.finders = {host: LossFinder(catalog, fixed_filesystem) for host, catalog in catalogs.items()}
 
     def rows(self, files: Iterable[str], *, only_files: bool) -> list[tuple[str, str]]:
         """Return the real path and the path of each skill."""

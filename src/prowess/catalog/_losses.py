@@ -26,7 +26,7 @@ from ._settings import find_hiding_setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from prowess.hosts import Setting
     from prowess.skill import Skill
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Loss",
+    "FixedFilesystem",
     "LossFinder",
     "is_identical_copy",
     "fix_command",
@@ -72,8 +73,9 @@ class Loss(Frozen):
 class LossFinder:
     """Finds the losses of one agent in one place."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, fixed_filesystem: Callable[[str], FixedFilesystem]) -> None:
         self.catalog = catalog
+        self.fixed_filesystem = fixed_filesystem
         self.host = catalog.host
         self.disabled = next((item for item in catalog.findings if item.code == "host-disabled"), None)
 
@@ -184,7 +186,7 @@ class LossFinder:
         """Return how the agent sees a skill after `check --fix`, or `None` if it still does not load it."""
         if entry.skill.document is None:
             return None
-        fixed = _FixedFilesystem(entry.path, os.path.basename(os.path.dirname(entry.path)))
+        fixed = self.fixed_filesystem(entry.path)
         after = evaluate_file(entry.path, self.host, filesystem=fixed) if fixed.changed else None
         return after if after is not None and after.state in REACHABLE else None
 
@@ -198,29 +200,32 @@ class LossFinder:
         return "~" + path[len(home) :] if path.startswith(home + os.sep) else path
 
 
-class _FixedFilesystem(Filesystem):
+class FixedFilesystem(Filesystem):
     """A file system in which one skill is as `check --fix` would write it."""
 
-    def __init__(self, path: str, folder: str) -> None:
+    def __init__(self, path: str) -> None:
         super().__init__()
-        self._path, self._fixed = path, b""
+        self.path, self._fixed = path, b""
+        self._parsed: Skill | None = None
         try:
             original = super().data(path, MAX_SKILL_FILE_BYTES, follow=False)
         except UnreadableError:
             self.changed = False
             return
-        self._fixed = fix(original, folder=folder).data
+        self._fixed = fix(original, folder=os.path.basename(os.path.dirname(path))).data
         self.changed = self._fixed != original
 
     def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
         """Return the skill as it is after the fix."""
-        if path != self._path:
+        if path != self.path:
             return super().skill(path, real=real, whole=whole, body=body)
-        return from_document(parse_frontmatter(self._fixed, path), path)
+        if self._parsed is None:
+            self._parsed = from_document(parse_frontmatter(self._fixed, path), path)
+        return self._parsed
 
     def text(self, real: str) -> str:
         """Return the text as it is after the fix."""
-        if real != self._path:
+        if real != self.path:
             return super().text(real)
         return self._fixed.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
 
