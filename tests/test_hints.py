@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from prowess.catalog import check
+from prowess.catalog._check_file import check_file
 from prowess.catalog._entry import State
 from prowess.catalog._precedence import evaluate_file
+from prowess.findings import Severity
 from prowess.hosts import host_names
 from support.hints import Hinted, ways
 
@@ -189,6 +191,17 @@ FRONTS = {
     "a list": (f"- name: pdf-forms\n- {GOOD}", "pdf-forms"),
     "text": ("Fills forms", "pdf-forms"),
     "deep": (f"name: pdf-forms\n{GOOD}\nx: {'[' * 70}{']' * 70}", "pdf-forms"),
+    "a character at which YAML 1.1 breaks lines": (
+        "name: pdf-forms\ndescription: Fills\u2028 forms. Use it.",
+        "pdf-forms",
+    ),
+    "a replacement character": ("name: pdf-forms\ndescription: Fills\ufffd forms. Use it.", "pdf-forms"),
+    "hidden from all": (
+        f"name: pdf-forms\n{GOOD}\ndisable-model-invocation: true\nuser-invocable: false",
+        "pdf-forms",
+    ),
+    "paths as text": (f"name: pdf-forms\n{GOOD}\npaths: src/**\nallowedTools: Read", "pdf-forms"),
+    "a name of one letter": (f"name: a\n{GOOD}", "a"),
     "everything at once": (
         (
             "name: 'PDF_Forms'\ndescription: Use when: <b>it's</b> \"so\" # really\nauthor: Ada\nwhen_to_use: Often\n"
@@ -308,3 +321,26 @@ def test_every_hint_that_is_followed_is_true(name: str, tmp_path: Path) -> None:
         first, *_ = [assert_true(item, file, tmp_path / "ways") for item in findings]
         file = first
     pytest.fail(f"the hints never end: {findings}")
+
+
+PLAIN = [name for name in CASES if not name.endswith((", CRLF", ", mark", ", comment"))]
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_an_agent_loads_a_skill_after_its_hints_are_followed(name: str, tmp_path: Path) -> None:
+    """Each agent that rejects it at first, whatever the agent's own rules are."""
+    file = CASES[name].write(tmp_path / "first")
+    for host in rejected(file) if file.name == "SKILL.md" else ():
+        now, steps = file, []
+        for number in range(12):
+            if evaluate_file(str(now), host).state is not State.REJECTED:
+                break
+            error = next(item for item in check_file(str(now), host) if item.severity is Severity.ERROR)
+            assert error.hint is not None, f"{host} gives no hint for {error.code}: {error.message}"
+            ((follow, match), *_) = ways(error.hint)
+            hinted = Hinted(moved(now, tmp_path / f"{host}-{number}"), error)
+            follow(hinted, match)
+            steps.append((error.code, error.message, error.hint))
+            now = hinted.file
+        else:
+            pytest.fail(f"{host} never loads it: {steps}\n{now.read_bytes()[:500]!r}")

@@ -171,7 +171,10 @@ def shorten(item: Hinted, match: re.Match[str]) -> None:
     key = item.key()
     text = item.skill.fields[key].value
     assert isinstance(text, str)
-    item.set_text(key, text[: int(match["limit"].replace(",", ""))])
+    limit = int(match["limit"].replace(",", ""))
+    encoding = {"bytes of UTF-8": "utf-8", "units of UTF-16": "utf-16-le"}.get(match["unit"], "utf-32-le")
+    width = {"utf-8": 1, "utf-16-le": 2, "utf-32-le": 4}[encoding]
+    item.set_text(key, text.encode(encoding)[: limit * width].decode(encoding, "ignore"))
 
 
 def remove_from_description(item: Hinted, match: re.Match[str]) -> None:
@@ -455,6 +458,29 @@ def set_field(*lines: str) -> Callable[[Hinted, re.Match[str]], None]:
     return follow
 
 
+def write_key(*lines: str) -> Callable[[Hinted, re.Match[str]], None]:
+    def follow(item: Hinted, match: re.Match[str]) -> None:
+        key = match["key"]
+        item.replace_entry([f"{key}: {lines[0]}" if lines[0] else f"{key}:", *lines[1:]], item.field_line(key))
+
+    return follow
+
+
+def write_bool(word: str) -> Callable[[Hinted, re.Match[str]], None]:
+    return write_key(word)
+
+
+def remove_field(which: str) -> Callable[[Hinted, re.Match[str]], None]:
+    def follow(item: Hinted, match: re.Match[str]) -> None:
+        item.replace_entry([], item.field_line(match[which]))
+
+    return follow
+
+
+def remove_character(item: Hinted, match: re.Match[str]) -> None:
+    item.text = item.text.replace(chr(int(match["number"], 16)), "")
+
+
 def remove_line(item: Hinted, match: re.Match[str]) -> None:
     lines = item.lines
     del lines[item.line]
@@ -476,10 +502,13 @@ FOLLOW: dict[str, tuple[Callable[[Hinted, re.Match[str]], None], ...]] = {
     rf"write `(?P<line>{NAME_LINE})`, or rename the folder to `(?P<other>[^`]+)`": (write_name, rename_folder),
     r"rename the folder to `(?P<folder>[\w-]+)`": (write_name,),
     r"choose another name, also for the folder": (another_name,),
+    r"write a name of `a` to `z`, digits and single hyphens, and give its folder the same name": (another_name,),
     r"(?:add `description:` and |write it as one text: )?say what the skill does and when to use it": (
         author_describes,
     ),
-    r"shorten it to (?P<limit>[\d,]+) characters(?:, and move details into the body)?": (shorten,),
+    r"shorten it to (?P<limit>[\d,]+) (?P<unit>characters|bytes of UTF-8|units of UTF-16)(?:, and move details .+)?": (
+        shorten,
+    ),
     r"remove them(?:: some clients show a description inside XML)?": (remove_from_description,),
     r"remove it: a language model may read it as the end of the text": (remove_tokens,),
     r"write the SPDX name of the license, such as `(?P<line>license: MIT)`": (write_line,),
@@ -494,6 +523,12 @@ FOLLOW: dict[str, tuple[Callable[[Hinted, re.Match[str]], None], ...]] = {
     ),
     r"remove it(?:: `allowed-tools` is there too)?": (remove_entry,),
     r"write `true` or `false`": (set_bool("true"), set_bool("false")),
+    r"write `(?P<key>[\w-]+): true` or `(?P=key): false`, without quotes": (write_bool("true"), write_bool("false")),
+    r"write `(?P<key>[\w-]+)` as a list, with a dash before each item": (write_key("", "  - a"),),
+    r"write `(?P<key>[\w-]+)` as one line of text(?:, in quotes if it begins with `\[`)?": (write_key("a"),),
+    r"write `key: value` lines below `metadata:`": (key_values,),
+    r"remove `(?P<one>[\w-]+)` or `(?P<two>[\w-]+)`": (remove_field("one"), remove_field("two")),
+    r"remove the character U\+(?P<number>[0-9A-F]+)": (remove_character,),
     r"write `true`": (set_bool("true"),),
     r"write `false`": (set_bool("false"),),
     r"write one word of text": (set_field("fork"),),
@@ -515,7 +550,7 @@ FOLLOW: dict[str, tuple[Callable[[Hinted, re.Match[str]], None], ...]] = {
     r"fix the link, or add the file": (add_linked_file,),
     r"move the file into the skill, and link to it there": (move_linked_file,),
     # the reader
-    rf"save it as UTF-8 without one, {FIX}": (without_mark, check_fix),
+    rf"save it as UTF-8 without a byte order mark, {FIX}": (without_mark, check_fix),
     r"save it as UTF-8 without a byte order mark": (encode,),
     r"save the file as UTF-8": (encode,),
     r"remove every NUL byte: SKILL.md is a text file": (without_nul,),

@@ -18,6 +18,7 @@ from prowess.skill import check_skill
 
 from ._entry import State
 from ._evaluate_fields import FieldEvaluator
+from ._rejection_hints import rejection_hint
 from ._verdicts import ACTIVE_VERDICT, Verdict, rejection
 
 TYPE_CHECKING = False
@@ -87,11 +88,17 @@ class Evaluator:
             description=description,
             first_line=first_line,
             verdict=verdict,
-            findings=self._host_findings(item, findings, verdict, rejects=reading_verdict is not None),
+            findings=self._host_findings(item, findings, host_findings, verdict, rejects=reading_verdict is not None),
         )
 
     def _host_findings(
-        self, item: FoundSkill, findings: tuple[Finding, ...], verdict: Verdict, *, rejects: bool
+        self,
+        item: FoundSkill,
+        findings: tuple[Finding, ...],
+        host_findings: tuple[Finding, ...],
+        verdict: Verdict,
+        *,
+        rejects: bool,
     ) -> tuple[Finding, ...]:
         """Return the findings with the severities that they have for the host."""
         if item.scan_root.scope in self.host.suppressed_scopes:
@@ -99,7 +106,8 @@ class Evaluator:
         policy = "guide" if self.host.name == "prowess" else self.host.name
         shown = apply_policy(findings, policy, self._rejecting_codes if rejects else frozenset())
         if verdict.code is not None and verdict.state is State.REJECTED:
-            shown = _with_error(shown, verdict, item.path)
+            hint = rejection_hint(self.host, verdict, item.skill, findings, host_findings)
+            shown = _with_error(shown, host_findings, verdict, item.path, hint)
         return shown
 
     # ── reading ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -196,12 +204,17 @@ class Evaluator:
         return Verdict(State.DEFERRED, reason, "nested")
 
 
-def _with_error(findings: tuple[Finding, ...], verdict: Verdict, path: str) -> tuple[Finding, ...]:
-    """Make the finding that rejects the skill an error, whatever its severity is elsewhere."""
+def _with_error(
+    findings: tuple[Finding, ...], host_findings: tuple[Finding, ...], verdict: Verdict, path: str, hint: str | None
+) -> tuple[Finding, ...]:
+    """Make the finding that rejects the skill an error, whatever its severity is elsewhere, with the hint."""
     for index, item in enumerate(findings):
         if item.code == verdict.code:
-            return (*findings[:index], item.with_changes(severity=Severity.ERROR), *findings[index + 1 :])
-    extra = finding(verdict.code or verdict.rule, verdict.reason or "", path=path)
+            error = item.with_changes(severity=Severity.ERROR, hint=hint or item.hint)
+            return (*findings[:index], error, *findings[index + 1 :])
+    place = next((item for item in host_findings if item.code == verdict.code), None)
+    line, column = (place.line, place.column) if place is not None else (None, None)
+    extra = finding(verdict.code or verdict.rule, verdict.reason or "", path=path, line=line, column=column, hint=hint)
     return (*findings, extra.with_changes(severity=Severity.ERROR))
 
 

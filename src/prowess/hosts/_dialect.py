@@ -109,9 +109,18 @@ def _parse_between_fences(skill: Skill, path: str, front: str, body: str) -> Ski
 def _with_parser_refusal(skill: Skill, path: str, reading: ReadingRules) -> Skill:
     """Add a finding if the client's YAML parser refuses front matter that is valid YAML."""
     front = skill.document.frontmatter if skill.document is not None else None
-    if front is None or not any(re.search(pattern, front) for pattern in reading.refuses):
+    if front is None:
         return skill
-    return _with_finding(skill, "yaml-syntax", "the client's YAML parser refuses this front matter", path)
+    refused = next(filter(None, (re.search(pattern, front) for pattern in reading.refuses)), None)
+    if refused is None:
+        return skill
+    is_character = len(refused[0]) == 1
+    hint = f"remove the character U+{ord(refused[0]):04X}" if is_character else "put the whole value in quotes"
+    hint = next((item.hint for item in skill.findings if item.code == "encoding-not-utf8" and item.hint), hint)
+    line, column = front.count("\n", 0, refused.start()) + 2, refused.start() - front.rfind("\n", 0, refused.start())
+    message = "the client's YAML parser refuses this front matter"
+    problem = finding("yaml-syntax", message, path=path, line=line, column=column, hint=hint)
+    return skill.with_changes(findings=(*skill.findings, problem))
 
 
 # ── repairs: what a client does to lines that its YAML parser refuses ────────────────────────────────────────────────

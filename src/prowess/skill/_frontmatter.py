@@ -39,7 +39,7 @@ __all__ = [
 
 MAX_FRONTMATTER_BYTES = 64 * 1024
 _MAX_REPAIRS = 32
-_BOM_HINT = "save it as UTF-8 without one, or run `prowess check --fix`"
+_BOM_HINT = "save it as UTF-8 without a byte order mark, or run `prowess check --fix`"
 _CR_HINT = "use LF or CRLF line ends, or run `prowess check --fix`"
 
 

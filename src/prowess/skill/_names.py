@@ -96,7 +96,8 @@ def name_hint(
     """Return what to write as the name, and what to rename.
 
     Args:
-        name: the present one, normalized; `None` if it is missing, empty, or not text.
+        name: the present one, normalized unless an agent compares it as it is; `None` if it is missing, empty, or not
+            text.
         folder: the name of the skill's folder, or of its file without `.md`; empty without a path.
         verb: `write` or `add`.
         kind: `folder`, or `file` for a flat `NAME.md`.
@@ -108,6 +109,6 @@ def name_hint(
         place = f", and give its {kind} the same name" if folder else ""
         return f"{verb} a name of {letters}, digits and single hyphens{place}"
     steps = [] if name == target else [f"{verb} `{name_line(target)}`"]
-    if folder and normalized_name(folder) != target:
+    if folder and (folder if ascii_only else normalized_name(folder)) != target:
         steps.append(f"rename the {kind} to `{target}{'.md' if kind == 'file' else ''}`")
     return ", and ".join(steps)
