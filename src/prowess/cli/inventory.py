@@ -69,6 +69,8 @@ def run(args: Namespace) -> int:
         if note or len(hosts) > 1:
             print_stderr(f"agents: {', '.join(hosts)}{f' ({note})' if note else ''}")
         print_stderr(_summary(rows, hosts))
+        if not rows and not args.allow_empty:
+            print_stderr("\nhint: `prowess new NAME` creates a skill; --allow-empty accepts a folder without skills")
     return OK if rows or args.allow_empty else FAILED
 
 

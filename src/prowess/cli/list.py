@@ -202,9 +202,25 @@ def _list_matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
         lost, total = count_losses(dict(zip(hosts, catalogs, strict=True)))
         asked = {host: count for host, count in lost.items() if names or host != DEFAULT_HOST}
         print_stderr(summarize_losses(asked, total))
-    if not skills:
+    if not skills and (names or not _print_elsewhere_hint(base)):
         _print_empty_hint(base)
     return OK
+
+
+def _print_elsewhere_hint(catalog: Catalog) -> bool:
+    """Say how many skills of the repository no agent searches for; return whether there are any."""
+    from prowess.catalog import find_repository_skills, git_root
+
+    # Outside a repository the working directory may have any number of folders.
+    found = find_repository_skills(catalog.cwd).skills if git_root(catalog.cwd) else ()
+    if not found:
+        return False
+    are = "1 skill of this repository is" if len(found) == 1 else f"{len(found):,} skills of this repository are"
+    print_stderr(
+        f"\nhint: {are} in no folder that these agents search; `prowess inventory` lists every skill, and "
+        "`prowess check` says how to show them to an agent"
+    )
+    return True
 
 
 def _matrix_rows(hosts: Sequence[str], catalogs: Sequence[Catalog]) -> list[dict[str, Entry]]:
