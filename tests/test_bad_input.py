@@ -17,6 +17,7 @@ from prowess.catalog import Catalog, discover
 from prowess.catalog._check import check
 from prowess.catalog._prompt import render
 from prowess.hosts import host_names
+from support.sarif import validate
 from support.skills import finding_codes, skill
 
 if TYPE_CHECKING:
@@ -263,6 +264,7 @@ COMMANDS = [
     pytest.param(["check", "--host", "prowess", "--host", "codex", "--host", "copilot"], id="check"),
     pytest.param(["check", "--policy", "spec", "--format", "github"], id="check-github"),
     pytest.param(["check", "--format", "sarif"], id="check-sarif"),
+    pytest.param(["check", "--format", "gitlab"], id="check-gitlab"),
     pytest.param(["check", ".", "--json"], id="check-path"),
     pytest.param(["inventory", "--json"], id="inventory-json"),
     pytest.param(["inventory", "--all"], id="inventory"),
@@ -285,8 +287,10 @@ def test_no_command_fails_on_bad_input(command: list[str], bad: Bad) -> None:
     (bad.repo / ".claude/skills").symlink_to("../.agents/skills")
     done = bad.run(*command)
     assert b"-good" in done.stdout or "check" in command
-    if "--json" in command:
+    if "--json" in command or "gitlab" in command:
         json.loads(done.stdout)
+    if "sarif" in command:
+        validate(json.loads(done.stdout))
     assert not (bad.repo / "pwned").exists()
 
 

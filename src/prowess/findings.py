@@ -247,12 +247,17 @@ def relative_path(path: str, base: str) -> str | None:
 
     A path may lead into the folder through a link above it, as `/tmp` is one on macOS.
     """
-    for candidate in (path, os.path.join(real_path(os.path.dirname(path)), os.path.basename(path))):
-        if candidate == base:
-            return "."
-        if candidate.startswith(base.rstrip(os.sep) + os.sep):
-            return candidate[len(base.rstrip(os.sep)) + 1 :]
-    return None
+    inside = _below(path, base)
+    if inside is not None:
+        return inside
+    return _below(os.path.join(real_path(os.path.dirname(path)), os.path.basename(path)), base)
+
+
+def _below(path: str, base: str) -> str | None:
+    if path == base:
+        return "."
+    before = base.rstrip(os.sep) + os.sep
+    return path[len(before) :] if path.startswith(before) else None
 
 
 def fingerprints(findings: Iterable[Finding], base: str, home: str | None = None) -> list[str]:

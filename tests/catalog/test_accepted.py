@@ -121,7 +121,7 @@ def test_without_a_file_or_a_table_there_are_no_rules(top: Path) -> None:
     [
         ("tool.prowess.ignores = []", "`tool.prowess`: unknown key `ignores`", "did you mean `ignore`?"),
         ("tool.prowess.x = 1", "`tool.prowess`: unknown key `x`", "the keys are ignore"),
-        ("tool.prowess = 1", "`tool.prowess` is not a table", "see `docs/ci.md`"),
+        ("tool.prowess = 1", "`tool.prowess` is not a table", "/docs/ci.md"),
         ("tool.prowess.ignore = {}", "`tool.prowess.ignore` is not a list of tables", "[[tool.prowess.ignore]]"),
         ("tool.prowess.ignore = [1]", "`tool.prowess.ignore` 1 is not a table", ""),
         (RULE.replace("reason", "reson"), "1: unknown key `reson`", "did you mean `reason`?"),
@@ -199,6 +199,9 @@ def test_a_comment_ignores_one_code_in_its_own_file(top: Path) -> None:
         ),
         ("# prowess: ignore name-case, name-type: x", "2: write the comment as"),
         ("# prowess: ignore frontmatter-code: x", "2: a comment cannot ignore `frontmatter-code`"),
+        ("  # prowess: ignore name-case: x", "2: write the comment on a line of its own"),
+        ("title: a # prowess: ignore name-case: x", "2: write the comment on a line of its own"),
+        ("title: |\n  # prowess: ignore name-case: x", "3: write the comment on a line of its own"),
     ],
 )
 def test_an_invalid_comment_ignores_nothing(top: Path, comment: str, problem: str) -> None:
@@ -214,13 +217,11 @@ def test_an_invalid_comment_ignores_nothing(top: Path, comment: str, problem: st
     [
         "# prowess: ignore name-case: x\n---\nname: a\n---\n",
         "---\nname: a\n---\n# prowess: ignore name-case: x\n",
-        "---\ndescription: |\n  # prowess: ignore name-case: x\n---\n",
-        "---\nname: a # prowess: ignore name-case: x\n---\n",
         "---\n# prowess: ignore name-case: x\nname: a\n",
         "# prowess: ignore name-case: x\n",
         "",
     ],
-    ids=["before", "body", "text", "after-a-value", "unclosed", "no-front-matter", "empty"],
+    ids=["before", "body", "unclosed", "no-front-matter", "empty"],
 )
 def test_only_a_whole_line_of_the_front_matter_is_a_comment(top: Path, text: str) -> None:
     assert comment_rules(write(top, "a/SKILL.md", text)) == ([], [])

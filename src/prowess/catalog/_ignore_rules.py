@@ -15,7 +15,7 @@ from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
 from prowess.errors import ConfigError
-from prowess.findings import ALWAYS_ERRORS, CODES, Finding, relative_path
+from prowess.findings import ALWAYS_ERRORS, CODES, DOCS_URL, Finding, relative_path
 
 from ._roots import git_root
 from ._settings_files import parse_toml
@@ -33,7 +33,7 @@ _MAX_RULES = 1_000
 _MAX_PATTERN_CHARS = 500
 _MAX_REASON_CHARS = 500
 
-_COMMENT = re.compile(r"# *prowess: *ignore\b(.*)")
+_COMMENT = re.compile(r"(.*)# *prowess: *ignore\b(.*)")
 _COMMENT_PARTS = re.compile(r"[ \t]+([A-Za-z0-9_-]+)[ \t]*(?::[ \t]*(.*))?")
 _FENCE = re.compile(r"-{3,}[ \t]*")
 
@@ -164,7 +164,7 @@ def _read_rule(rule: Any, place: str) -> IgnoreRule:
 
 def _check_keys(table: Any, known: tuple[str, ...], place: str) -> None:
     if not isinstance(table, Mapping):
-        raise ConfigError(f"{place} is not a table", hint="see `docs/ci.md`")
+        raise ConfigError(f"{place} is not a table", hint=f"see {DOCS_URL}/ci.md")
     for key in table:
         if key not in known:
             hint = did_you_mean(key, known, f"the keys are {', '.join(known)}")
@@ -211,7 +211,7 @@ def comment_rules(path: str) -> tuple[list[IgnoreRule], list[str]]:
         if _FENCE.fullmatch(line):
             return rules, problems
         if match := _COMMENT.fullmatch(line):
-            rule = _read_comment(match[1], path, number)
+            rule = _read_comment(match[2], path, number) if not match[1] else "write the comment on a line of its own"
             if isinstance(rule, IgnoreRule):
                 rules.append(rule)
             elif len(problems) < _MAX_PROBLEMS:
