@@ -97,7 +97,7 @@ class GitIgnore:
                 self._steps_left -= len(patterns) + len(below)
                 if number < last or self._steps_left < 0:
                     break
-                if (folder or not only_folders) and matches_parts(patterns, below):
+                if (folder or not only_folders) and _matches(patterns, below):
                     last, ignored = number, not negated
                     break
             if last >= 0:
@@ -105,6 +105,16 @@ class GitIgnore:
             self._steps_left -= 1
             rules = rules.above if self._steps_left > 0 else None
         return False
+
+
+def _matches(patterns: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
+    """Match a path. The two most common forms, `*.log` and `/docs/build`, are decided by one part."""
+    first = patterns[0]
+    if first is not None:
+        return first.match(parts[0]) is not None and matches_parts(patterns, parts)
+    if len(patterns) == 2 and (name := patterns[1]) is not None:
+        return name.match(parts[-1]) is not None
+    return matches_parts(patterns, parts)
 
 
 def _parse_rule(line: str) -> tuple[bool, bool, list[str]] | None:
