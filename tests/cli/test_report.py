@@ -63,6 +63,24 @@ def test_stdout_gets_the_same_bytes(project: Path) -> None:
     assert (done.stdout, done.stderr) == ((project / "skills.html").read_bytes(), b"")
 
 
+def test_a_reader_that_ends_early_is_no_bug(project: Path) -> None:
+    command = [sys.executable, "-m", "prowess", "report", "--all", "-o", "-"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.read(15) == b"<!doctype html>"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+
+
+def test_stdout_is_utf_8_in_any_locale(project: Path) -> None:
+    skill(project / ".agents/skills/umlaut", description="Für Größen")
+    command = [sys.executable, "-m", "prowess", "report", "-o", "-"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    done = subprocess.run(command, capture_output=True, check=True, env=env)
+    assert "Für Größen" in done.stdout.decode()
+
+
 def test_the_agents_can_be_chosen(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def hosts(*options: str) -> list[str]:
         assert main(["report", "-o", "x.html", "--json", *options]) == 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from prowess.findings import finding
-from prowess.hosts import observed_hosts
+from prowess.hosts import host_names, observed_hosts
 from prowess.report import render_page
 from support.browser import chromium
 from support.comparisons import CWD, HOME, compared, comparison, lost, seen
@@ -89,6 +89,25 @@ def test_axe_finds_nothing(browser: Browser, report: Path, width: int, scheme: s
         page.eval_on_selector_all("details", "all => all.forEach(one => { one.open = true })")
         found = Axe().run(page).response["violations"]
         assert [(rule["id"], rule["impact"], [node["html"] for node in rule["nodes"]][:3]) for rule in found] == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_axe_finds_nothing_on_other_pages(browser: Browser, tmp_path: Path, width: int) -> None:
+    """Without skills; with nothing lost; with so many agents that their names are vertical."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    many = [name for name in host_names() if name != "prowess"]
+    pages = (
+        comparison(hosts=["codex"]),
+        comparison(compared("fine", seen("codex"))),
+        comparison(compared("a", *(seen(host) for host in many)), compared("b", *(lost(host) for host in many))),
+    )
+    for number, each in enumerate(pages):
+        file = tmp_path / f"{number}.html"
+        file.write_text(render_page(each), encoding="utf-8")
+        with opened(browser, file, width=width, bypass_csp=True) as page:
+            assert page.evaluate("document.documentElement.scrollWidth") == width
+            assert [rule["id"] for rule in Axe().run(page).response["violations"]] == []
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

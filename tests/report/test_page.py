@@ -18,7 +18,7 @@ from prowess._internal.text import hidden_characters
 from prowess.findings import finding
 from prowess.report import render_page
 from prowess.report._page import _template
-from support.comparisons import CWD, compared, comparison, lost, seen
+from support.comparisons import CWD, HOME, compared, comparison, lost, seen
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -74,6 +74,14 @@ def test_no_text_of_a_skill_adds_an_element_or_an_attribute(text: str) -> None:
     page = page_with(text)
     assert shape(page) == HARMLESS
     assert hidden_characters(page.replace("\r", "\x00")) == []
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_name_of_a_folder_adds_an_element_or_an_attribute(text: str) -> None:
+    """The working directory and the home may be named by others too."""
+    here = comparison(compared("a", lost("codex", "place", cure="prowess mount a")))
+    other = here.with_changes(cwd=f"{HOME}/{text}", home=f"/home/{text}")
+    assert shape(render_page(other)) == shape(render_page(here))
 
 
 @pytest.mark.slow

@@ -62,13 +62,13 @@ def run(args: Namespace) -> int:
         cache=not args.no_cache,
     )
     try:
-        data = render_page(comparison).encode()
+        page = render_page(comparison)
     except ImportError as error:
         raise ConfigError(str(error), hint="install the extra with the `pip` command above, then try again") from None
     if to_stdout:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        _print_page(page)
         return OK
+    data = page.encode()
     write_file(args.output, data)
     if args.json:
         path = os.path.abspath(args.output)
@@ -77,3 +77,13 @@ def run(args: Namespace) -> int:
     counts = f"{pluralize(len(comparison.distinct), 'skill')}, {pluralize(len(comparison.hosts), 'agent')}"
     print_stderr(f"wrote {neutral(args.output)}: {counts}{f' ({note})' if note else ''}")
     return OK
+
+
+def _print_page(page: str) -> None:
+    """Write the page to stdout in UTF-8, as the page itself says, whatever the locale."""
+    sys.stdout.flush()
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(page)
+    else:
+        buffer.write(page.encode())
