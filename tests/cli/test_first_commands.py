@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -122,3 +123,24 @@ def test_with_one_agent_and_skills_in_the_home(
     assert "Claude Code" in screen(monkeypatch, capsys)
     code, shown = typed(capsys, "why", "notes")
     assert (code, "1 of 1 agent sees it" in shown) == (0, True)
+
+
+def test_the_commands_that_check_prints_cure_all_losses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Typed as they are printed, one after the other: no agent loses a skill, and check finds nothing to do."""
+    for host, place in AGENT_FOLDERS.items():
+        for number in range(10):
+            skill(folder / place / f"s{number}-{host.partition('-')[0].replace('claude', 'cc')}")
+    shutil.copytree(EXAMPLES, folder / "skills")
+    skill(folder / "odd place/it's/notes", description="Use when: notes are taken")
+    commands = [line.strip() for line in typed(capsys, "check")[1].splitlines() if line.startswith("    prowess ")]
+    assert len(commands) >= 10
+    for command in commands:
+        words = shlex.split(command, comments=True)
+        while words:
+            end = words.index("&&") if "&&" in words else len(words)
+            name, *arguments = words[:end]
+            code, shown = typed(capsys, *arguments)
+            assert (name, code) == ("prowess", 0), (command, shown)
+            words = words[end + 1 :]
+    shown = typed(capsys, "check")[1]
+    assert "none of 7 agents loses a skill" in shown, shown
