@@ -82,7 +82,10 @@ tests/fixtures  (other; 1 skill)
     c
 """
     )
-    assert err == "agents: claude-code, codex\n6 skills in 4 places: 2 seen by some agent, 4 by none\n"
+    assert err.splitlines() == [
+        "agents: claude-code, codex",
+        "6 skills in 4 places: 2 seen by some agent, 4 by none; `prowess check` says what to change",
+    ]
 
 
 def test_json_has_every_skill_with_the_views_of_all_agents(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +147,12 @@ def test_one_agent_has_a_summary_of_its_own(project: Path, capsys: pytest.Captur
     skill(project / "skills/a")
     skill(project / ".claude/skills/b")
     assert run(project, "--host", "claude-code") == 0
-    assert capsys.readouterr().err == "2 skills in 2 places: 1 seen by claude-code, 1 not\n"
+    assert (
+        capsys.readouterr().err
+        == "2 skills in 2 places: 1 seen by claude-code, 1 not; `prowess check` says what to change\n"
+    )
+    assert run(project, "--host", "claude-code", "--kind", "agent-folder") == 0
+    assert capsys.readouterr().err == "1 skill in 1 place: 1 seen by claude-code, 0 not\n"
 
 
 def test_kinds_can_be_chosen(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

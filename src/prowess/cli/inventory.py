@@ -101,10 +101,15 @@ def _summary(rows: Sequence[Row], hosts: Sequence[str]) -> str:
     if not rows:
         return "no skills found"
     seen = sum(map(_is_seen, rows))
+    cure = "; `prowess check` says what to change" if seen < len(rows) else ""
     places = pluralize(len({item.place for item, _ in rows}), "place")
     if len(hosts) == 1:
-        return f"{pluralize(len(rows), 'skill')} in {places}: {seen:,} seen by {hosts[0]}, {len(rows) - seen:,} not"
-    return f"{pluralize(len(rows), 'skill')} in {places}: {seen:,} seen by some agent, {len(rows) - seen:,} by none"
+        return (
+            f"{pluralize(len(rows), 'skill')} in {places}: {seen:,} seen by {hosts[0]}, {len(rows) - seen:,} not{cure}"
+        )
+    return (
+        f"{pluralize(len(rows), 'skill')} in {places}: {seen:,} seen by some agent, {len(rows) - seen:,} by none{cure}"
+    )
 
 
 def _is_seen(row: Row) -> bool:
