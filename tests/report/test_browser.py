@@ -188,6 +188,14 @@ def test_paper_shows_everything_in_light_colours(browser: Browser, report: Path,
         assert color(page, "[role=region]", "overflow") == "visible"
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_shapes_stay_in_the_colours_of_the_system(browser: Browser, report: Path, scheme: str) -> None:
+    """High contrast on Windows replaces all backgrounds."""
+    with opened(browser, report, scheme=scheme, forced_colors="active") as page:
+        shape = page.eval_on_selector("td.active", "cell => getComputedStyle(cell, '::before').backgroundColor")
+        assert shape == color(page, "h1") != color(page, "body", "backgroundColor")
+
+
 def test_the_policy_holds_if_escaping_failed(browser: Browser, tmp_path: Path) -> None:
     """Markup that got into the page neither runs nor loads anything."""
     file = tmp_path / "forged.html"
