@@ -12,9 +12,10 @@ import pytest
 
 from prowess.catalog._accepted import Accepted, accept_findings
 from prowess.catalog._baseline import read_baseline
+from prowess.catalog._identity import fingerprints
 from prowess.catalog._ignore_rules import comment_rules, is_own_file, option_rules, project_rules
 from prowess.errors import ConfigError
-from prowess.findings import finding, fingerprints
+from prowess.findings import finding
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from prowess._internal.frozen import Frozen
-from prowess.findings import Finding, fingerprints, relative_path
+from prowess.findings import Finding, relative_path
 
 from ._filesystem import Filesystem
+from ._identity import fingerprints
 from ._ignore_rules import IgnoreRule, comment_rules, is_own_file
 from ._roots import git_root
 
