@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Comparison as Comparison,
         View as View,
         compare as compare,
+        compare_catalogs as compare_catalogs,
         count_losses as count_losses,
     )
     from ._discover import discover as discover, new_filesystem as new_filesystem
@@ -70,7 +71,15 @@ else:  # otherwise every misspelt name would have a type
             "_catalog": ("Catalog",),
             "_check": ("Report", "check", "report"),
             "_check_file": ("check_file", "entry_findings", "evaluate_path", "find_skill_files"),
-            "_compare": ("ABSENT", "ComparedSkill", "Comparison", "View", "compare", "count_losses"),
+            "_compare": (
+                "ABSENT",
+                "ComparedSkill",
+                "Comparison",
+                "View",
+                "compare",
+                "compare_catalogs",
+                "count_losses",
+            ),
             "_discover": ("discover", "new_filesystem"),
             "_entry": ("Entry", "REACHABLE", "State", "with_digest"),
             "_filesystem": ("Filesystem",),

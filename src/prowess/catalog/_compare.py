@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ._catalog import Catalog
     from ._filesystem import Filesystem
 
-__all__ = ["ABSENT", "ComparedSkill", "Comparison", "View", "compare", "count_losses"]
+__all__ = ["ABSENT", "ComparedSkill", "Comparison", "View", "compare", "compare_catalogs", "count_losses"]
 
 _BUNDLED_FOLDER = f"{os.sep}.system{os.sep}"
 """Codex unpacks the skills that it brings along into `skills/.system` of its own folder (observed, 0.169.0)."""
@@ -97,6 +97,8 @@ class Comparison(Frozen):
     hosts: tuple[str, ...]
     skills: tuple[ComparedSkill, ...]
     """By folder, then by path."""
+    is_complete: bool = True
+    """Whether these are all skills that the agents find."""
     findings: tuple[Finding, ...]
     """The findings that belong to no skill, each once."""
     catalogs: Mapping[str, Catalog]
@@ -140,16 +142,40 @@ def compare(
         HostNotFoundError: a host is unknown.
     """
     filesystem = new_filesystem()
-    names = tuple(dict.fromkeys(hosts))
     skill_dirs = [*skill_dirs]
     catalogs = {
         host: discover(cwd, host=host, home=home, skill_dirs=skill_dirs, role=role, filesystem=filesystem, cache=cache)
-        for host in names
+        for host in hosts
     }
-    comparer = _Comparer(catalogs, filesystem, real_path(cwd), home)
-    rows = comparer.rows(files, only_files=only_files)
+    return compare_catalogs(
+        catalogs, cwd, home=home, files=files, only_files=only_files, filesystem=filesystem, progress=progress
+    )
+
+
+def compare_catalogs(
+    catalogs: Mapping[str, Catalog],
+    cwd: str | os.PathLike[str],
+    *,
+    home: str | os.PathLike[str] | None = None,
+    files: Iterable[str] = (),
+    only_files: bool = False,
+    filesystem: Filesystem | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Comparison:
+    """Compare catalogs of one directory, as `compare` does.
+
+    Args:
+        catalogs: by host.
+        cwd: the directory that they are of.
+        home: as in `compare`.
+        files: as in `compare`.
+        only_files: as in `compare`.
+        filesystem: what was read so far.
+        progress: as in `compare`.
+    """
+    comparer = _Comparer(catalogs, filesystem or new_filesystem(), real_path(cwd), home)
     skills = []
-    for number, (real, path) in enumerate(rows, 1):
+    for number, (real, path) in enumerate(comparer.rows(files, only_files=only_files), 1):
         skills.append(comparer.compared_skill(real, path))
         if progress is not None:
             progress(number)
@@ -158,8 +184,9 @@ def compare(
     return Comparison(
         cwd=comparer.cwd,
         home=comparer.home,
-        hosts=names,
+        hosts=tuple(catalogs),
         skills=tuple(skills),
+        is_complete=not only_files,
         findings=tuple(findings.values()),
         catalogs=catalogs,
     )

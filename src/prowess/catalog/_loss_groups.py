@@ -128,7 +128,9 @@ def _folders_to_mount(comparison: Comparison, skills: list[ComparedSkill]) -> li
     """Return the skills, or the folder that contains them and nothing else, if that is shorter."""
     folder = os.path.dirname(os.path.dirname(skills[0].path))
     below = [skill for skill in comparison.skills if skill.path.startswith(folder + os.sep)]
-    is_whole = len(below) == len(skills) and all(_is_valid_name(skill.folder) for skill in skills)
+    is_whole = (
+        comparison.is_complete and len(below) == len(skills) and all(_is_valid_name(skill.folder) for skill in skills)
+    )
     if len(skills) <= _MAX_NAMED or not is_whole or folder == comparison.cwd:
         return [os.path.dirname(skill.path) for skill in skills]
     return [folder]

@@ -17,14 +17,13 @@ from ._options import (
     catalog_from_args,
     make_parser,
     require_paths,
-    skill_dirs,
 )
 from ._output import display_path, format_finding, format_table, pluralize, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from prowess.catalog import Catalog, ComparedSkill, Comparison, Entry, View
 
@@ -94,26 +93,25 @@ def _format_candidate(number: int, entry: Entry) -> list[str]:
 
 
 def _explain_for_all(args: argparse.Namespace) -> int:
-    from prowess.catalog import compare
+    from prowess.catalog import compare_catalogs, new_filesystem
 
     from ._agents import chosen_hosts
 
     require_paths(args, "cwd", "home", "role")
     hosts, note = chosen_hosts(args)
-    options = {"home": args.home, "skill_dirs": skill_dirs(args), "role": args.role, "cache": not args.no_cache}
-    comparison = compare(args.cwd or ".", hosts=hosts, **options)
-    own = catalog_from_args(args, "prowess")
+    filesystem = new_filesystem()
+    catalogs = {host: catalog_from_args(args, host, filesystem) for host in hosts}
+    own = catalog_from_args(args, "prowess", filesystem)
     own_chain = own.candidates(args.name)
-    chains = {host: catalog.candidates(args.name) for host, catalog in comparison.catalogs.items()}
-    reals = {entry.real for chain in (*chains.values(), own_chain) for entry in chain}
-    files = [] if reals else _files_of_repository(comparison, args.name)
-    if not reals and not files:
-        raise _not_found(comparison, own, args.name)
-    missing = [entry.path for entry in own_chain if all(s.real != entry.real for s in comparison.skills)]
-    if files or missing:
-        comparison = compare(args.cwd or ".", hosts=hosts, files=[*files, *missing], **options)
-        reals |= {skill.real for skill in comparison.skills if skill.path in files}
-    skills = [skill for skill in comparison.skills if skill.real in reals]
+    chains = {host: catalog.candidates(args.name) for host, catalog in catalogs.items()}
+    found = {entry.real: entry.path for chain in (own_chain, *chains.values()) for entry in chain}
+    files = [*found.values()] or _files_of_repository(own, args.name)
+    if not files:
+        raise _not_found([own, *catalogs.values()], args.name)
+    comparison = compare_catalogs(
+        catalogs, args.cwd or ".", home=args.home, files=files, only_files=True, filesystem=filesystem
+    )
+    skills = [*comparison.skills]
     views = {host: _best_view(skills, host) for host in comparison.hosts}
     if args.json:
         value = _chain_json(args.name, own, own_chain)
@@ -129,17 +127,17 @@ def _explain_for_all(args: argparse.Namespace) -> int:
     return OK
 
 
-def _files_of_repository(comparison: Comparison, name: str) -> list[str]:
+def _files_of_repository(catalog: Catalog, name: str) -> list[str]:
     """Return the skills of the repository that no agent finds, and that have this name, folder or path."""
     from prowess._internal.files import expand_home
     from prowess._internal.text import normalize_name
 
-    path = os.path.abspath(os.path.join(comparison.cwd, expand_home(name, comparison.home)))
+    path = os.path.abspath(os.path.join(catalog.cwd, expand_home(name, catalog.home)))
     path = os.path.join(path, "SKILL.md") if os.path.isdir(path) else path
     if os.path.basename(path) == "SKILL.md" and os.path.isfile(path):
         return [path]
     key = normalize_name(name)
-    return [path for path, names in _names_in_repository(comparison.cwd) if key in map(normalize_name, names)]
+    return [path for path, names in _names_in_repository(catalog.cwd) if key in map(normalize_name, names)]
 
 
 def _names_in_repository(top: str) -> Iterator[tuple[str, list[str]]]:
@@ -152,12 +150,12 @@ def _names_in_repository(top: str) -> Iterator[tuple[str, list[str]]]:
         yield skill.path, [name for name in names if name]
 
 
-def _not_found(comparison: Comparison, own: Catalog, name: str) -> SkillNotFoundError:
+def _not_found(catalogs: Sequence[Catalog], name: str) -> SkillNotFoundError:
     """Return the error that no agent finds a skill; it suggests similar names of any of them."""
     from prowess._internal.text import did_you_mean, quoted
 
-    names = [entry.name for catalog in (own, *comparison.catalogs.values()) for entry in catalog.skills]
-    names += [each for _, found in _names_in_repository(comparison.cwd) for each in found]
+    names = [entry.name for catalog in catalogs for entry in catalog.skills]
+    names += [each for _, found in _names_in_repository(catalogs[0].cwd) for each in found]
     hint = did_you_mean(name, dict.fromkeys(names), "`prowess list` and `prowess inventory` show all skills")
     return SkillNotFoundError(f"no skill is called {quoted(name)}", hint=hint)
 
