@@ -55,6 +55,13 @@ def test_every_host_is_described_in_words(name: str, capsys: pytest.CaptureFixtu
     assert not [word for word in ("{}", "True", "False", "None", "mappingproxy") if word in out]
 
 
+def test_an_older_line_of_a_client_names_the_newer_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["hosts", "infer"]) == 0
+    assert "\n  newer releases: `--host infer-cli`\n" in capsys.readouterr().out
+    assert main(["hosts", "infer-cli"]) == 0
+    assert "newer releases" not in capsys.readouterr().out
+
+
 def test_folders_that_are_here_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As text and as JSON."""
     (tmp_path / "p" / ".infer" / "skills").mkdir(parents=True)

@@ -113,6 +113,8 @@ def _describe_host(host: Host, scan_roots: tuple[ScanRoot, ...]) -> Iterator[str
     yield f"{host.title} (`--host {host.name}`)"
     yield f"  {f'observed: {host.observed}' if host.observed else f'documented: {host.documented}'}"
     yield from (f"  see {link}" for link in host.links)
+    if host.newer:
+        yield f"  newer releases: `--host {host.newer}`"
     if host.activation:
         yield f"  activation: {host.activation}"
     existing = [f"{neutral(root.path)} ({root.scope})" for root in scan_roots if os.path.isdir(root.path)]
