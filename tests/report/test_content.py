@@ -45,6 +45,20 @@ def test_the_headline_names_the_agent_that_loses_most(total: int, losers: dict[s
     assert content(*skills(total, losers), hosts=[*losers]).headline == headline
 
 
+@pytest.mark.parametrize(
+    ("hosts", "total", "headline"),
+    [
+        (["wink"], 2, "WINK does not lose any of your 2 skills"),
+        (["wink"], 1, "WINK does not lose your skill"),
+        (["codex", "pi"], 2, "No agent loses any of your 2 skills"),
+    ],
+)
+def test_a_skill_that_is_not_lost_need_not_be_seen(hosts: list[str], total: int, headline: str) -> None:
+    """Agents that search no folder get skills in another way; others show a skill to their user only."""
+    rows = [compared(f"s{number}", *(seen(host, "user-only") for host in hosts)) for number in range(total)]
+    assert content(*rows).headline == headline
+
+
 def test_the_agent_that_loses_most_is_first_everywhere() -> None:
     page = content(*skills(3, {"codex": 1, "copilot": 0, "pi": 2}))
     assert [agent.name for agent in page.agents] == ["pi", "codex", "copilot"]

@@ -37,9 +37,9 @@ def write_file(path: str, data: bytes) -> None:
         ConfigError: it cannot be written; a file that was there is unchanged.
     """
     try:
-        path = real_path(path)
+        # By the path as it was given: `/dev/stdout` leads to a pipe that has no path of its own.
         if not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode):
-            atomic_replace(path, data, mode=0o666)
+            atomic_replace(real_path(path), data, mode=0o666)
             return
         # Without O_NONBLOCK, opening a FIFO without a reader never ends.
         with open_fd(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0)) as fd:

@@ -125,9 +125,7 @@ def _headline(agents: Sequence[Agent], total: int) -> str:
     if not total:
         return "No skills found"
     if not agents[0].lost:
-        who = agents[0].title if len(agents) == 1 else f"All {len(agents)} agents"
-        what = "your skill" if total == 1 else f"all {total:,} of your skills"
-        return f"{who} {'sees' if len(agents) == 1 else 'see'} {what}"
+        return _headline_without_losses(agents, total)
     lost, title = agents[0].lost, agents[0].title
     if lost == total:
         what = "Your skill is" if total == 1 else f"All {total:,} of your skills are"
@@ -136,6 +134,15 @@ def _headline(agents: Sequence[Agent], total: int) -> str:
             title = f"all {len(agents)} agents" if others + 1 == len(agents) else f"{title} and {others} more"
         return f"{what} invisible to {title}"
     return f"{lost:,} of your {total:,} skills {'is' if lost == 1 else 'are'} invisible to {title}"
+
+
+def _headline_without_losses(agents: Sequence[Agent], total: int) -> str:
+    """Return the headline if no agent loses a skill, though some may show one later, or to their user only."""
+    if any(agent.seen < total for agent in agents):
+        who = f"{agents[0].title} does not lose" if len(agents) == 1 else "No agent loses"
+        return f"{who} {'your skill' if total == 1 else f'any of your {total:,} skills'}"
+    who = f"{agents[0].title} sees" if len(agents) == 1 else f"All {len(agents)} agents see"
+    return f"{who} {'your skill' if total == 1 else f'all {total:,} of your skills'}"
 
 
 def _summary(agents: Sequence[Agent], total: int, comparison: Comparison) -> str:
