@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
+import tempfile
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from prowess.catalog._accepted import Accepted, accept_findings
 from prowess.catalog._baseline import read_baseline
 from prowess.catalog._identity import fingerprints
-from prowess.catalog._ignore_rules import comment_rules, is_own_file, option_rules, project_rules
+from prowess.catalog._ignore_rules import comment_rules, is_own_file, option_rules, project_rules, read_table
 from prowess.errors import ConfigError
 from prowess.findings import finding
 
@@ -267,6 +270,16 @@ def test_a_hostile_file_has_a_bounded_number_of_notes(top: Path) -> None:
     assert len(accept(top, skills=[path]).notes) == 10
 
 
+def test_a_check_of_some_skills_says_nothing_about_rules_for_others(top: Path) -> None:
+    """As in a hook that checks the changed files."""
+    write(top, "pyproject.toml", RULE.format("pdf") + RULE.format("other") + RULE.format("*"))
+    path = skill(top, "skills/pdf/SKILL.md")
+    rules = option_rules(["name-type"])
+    assert len(accept(top, skills=[path], rules=rules).notes) == 4
+    notes = accept(top, skills=[path], rules=rules, whole=False).notes
+    assert notes == ("pyproject.toml: `tool.prowess.ignore` 1 matches no finding",)
+
+
 # ── --ignore ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -369,3 +382,49 @@ def test_windows_paths_of_a_baseline_are_relative_to_its_root(top: Path) -> None
     value = {**GOOD, "root": r"C:\work\r", "findings": [{**GOOD["findings"][0], "path": r"C:\work\r\a\SKILL.md"}]}  # type: ignore[index]
     path = write(top, "baseline.json", json.dumps(value))
     assert list(read_baseline(path).files.values()) == ["a/SKILL.md"]
+
+
+# ── any content ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=9) | st.sampled_from(["name-case", "0" * 32, "/r"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["findings", "root", "code", "path", "fingerprint", "skill", "reason", "ignore"]), inner
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@pytest.mark.slow
+@given(value=JSON)
+def test_any_json_is_a_baseline_or_an_error(value: object) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "b.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        with suppress(ConfigError):
+            assert accept_findings([], base=folder, home=folder, baseline=read_baseline(path)).findings == ()
+
+
+@pytest.mark.slow
+@given(content=st.binary(max_size=60), before=st.sampled_from([b"", b"[tool.prowess]\n", b"---\n# prowess: ignore "]))
+def test_any_bytes_are_rules_or_an_error(content: bytes, before: bytes) -> None:
+    """In `pyproject.toml` and in a skill."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("pyproject.toml", "SKILL.md"):
+            with open(os.path.join(folder, name), "wb") as file:
+                file.write(before + content + b"\n---\n")
+        with suppress(ConfigError):
+            project_rules(folder)
+        comment_rules(os.path.join(folder, "SKILL.md"))
+
+
+@pytest.mark.slow
+@given(value=JSON)
+def test_any_table_is_rules_or_an_error(value: object) -> None:
+    with suppress(ConfigError):
+        for rule in read_table(value, "pyproject.toml"):
+            rule.matches(finding("name-case", "m", path="/r/a/SKILL.md"), "/r")

@@ -64,6 +64,7 @@ def accept_findings(
     rules: Sequence[IgnoreRule] = (),
     baseline: Baseline | None = None,
     identify: bool = True,
+    whole: bool = True,
 ) -> Accepted:
     """Return the findings of a check, each with whether it is accepted.
 
@@ -75,6 +76,7 @@ def accept_findings(
         rules: of `pyproject.toml` and of options.
         baseline: findings that were accepted before.
         identify: whether fingerprints are needed; a baseline needs them anyway.
+        whole: whether the whole repository was checked, so that a rule that matches nothing is worth a note.
     """
     findings = tuple(findings)
     comments, notes = _comments(skills, base)
@@ -93,7 +95,7 @@ def accept_findings(
         else:
             kind, reason = None, ""
         reported.append(ReportedFinding(finding=item, fingerprint=fingerprint, kind=kind, reason=reason))
-    notes += _unused(comments, rules, used, base)
+    notes += _unused(comments, rules if whole else _rules_of(rules, skills, base), used, base)
     if baseline is not None:
         notes += _fixed(baseline, {item.fingerprint for item in reported}, skills, base)
     return Accepted(findings=tuple(reported), notes=tuple(notes))
@@ -142,6 +144,12 @@ def _unused(
     for rule in rules:
         if rule not in used:
             yield f"{rule.place} matches no finding"
+
+
+def _rules_of(rules: Sequence[IgnoreRule], skills: Sequence[str], base: str) -> list[IgnoreRule]:
+    """Return the rules of the project that name one of these skills without a wildcard for all."""
+    named = [rule for rule in rules if rule.kind == "project" and rule.skill != "*"]
+    return [rule for rule in named if any(rule.matches_path(path, base) for path in skills)]
 
 
 def _fixed(baseline: Baseline, current: set[str], skills: Sequence[str], base: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ._filesystem import Filesystem
 
-__all__ = ["IgnoreRule", "comment_rules", "is_own_file", "option_rules", "project_rules"]
+__all__ = ["IgnoreRule", "comment_rules", "is_own_file", "option_rules", "project_rules", "read_table"]
 
 _MAX_CONFIG_BYTES = 1024 * 1024
 _MAX_RULES = 1_000
@@ -61,10 +61,16 @@ class IgnoreRule(Frozen):
             return False
         if self.kind == "comment":
             return item.path == self.skill
-        path = (relative_path(item.path, base) or "").replace(os.sep, "/")
-        folder, _, file = path.rpartition("/")
+        return self.matches_path(item.path, base)
+
+    def matches_path(self, path: str, base: str) -> bool:
+        """Return whether a rule of the project names a file or its skill."""
+        inside = (relative_path(path, base) or "").replace(os.sep, "/")
+        folder, _, file = inside.rpartition("/")
         is_skill_file = file.lower() == SKILL_FILE.lower()
-        names = {path, folder, folder.rpartition("/")[2]} if is_skill_file else {path, file, file.removesuffix(".md")}
+        names = (
+            {inside, folder, folder.rpartition("/")[2]} if is_skill_file else {inside, file, file.removesuffix(".md")}
+        )
         from fnmatch import fnmatchcase
 
         return any(fnmatchcase(name, self.skill) for name in names if name)
@@ -120,11 +126,11 @@ def project_rules(base: str) -> tuple[IgnoreRule, ...]:
         message = f"{quoted(path, PATH_LIMIT)} is not valid TOML: {quoted(reason, 120)}"
         raise ConfigError(message, hint="fix the file") from None
     table = tool.get("prowess") if isinstance(tool, Mapping) else None
-    return () if table is None else tuple(_read_table(table, "pyproject.toml"))
+    return () if table is None else tuple(read_table(table, "pyproject.toml"))
 
 
-def _read_table(table: Any, place: str) -> Iterable[IgnoreRule]:
-    """Return the rules in a table `tool.prowess`.
+def read_table(table: Any, place: str) -> Iterator[IgnoreRule]:
+    """Yield the rules in a table `tool.prowess`.
 
     Raises:
         ConfigError: it is invalid.

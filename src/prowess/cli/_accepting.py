@@ -45,6 +45,7 @@ class AcceptRules:
         cwd = real_path(args.cwd or ".")
         self.base = git_root(cwd) or cwd
         self.home = real_path(args.home or os.path.expanduser("~"))
+        self.whole = not args.path
         self.identify = args.format in ("json", "sarif", "gitlab")
         self.rules: tuple[IgnoreRule, ...] = (*option_rules(args.ignore), *project_rules(self.base))
         path = args.baseline
@@ -65,6 +66,7 @@ class AcceptRules:
             rules=self.rules,
             baseline=self.baseline,
             identify=self.identify,
+            whole=self.whole,
         )
 
 
