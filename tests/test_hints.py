@@ -5,9 +5,12 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
 
 from prowess.catalog import check
 from prowess.catalog._check_file import check_file
@@ -15,11 +18,11 @@ from prowess.catalog._entry import State
 from prowess.catalog._precedence import evaluate_file
 from prowess.findings import Severity
 from prowess.hosts import host_names
-from support.hints import Hinted, ways
+from prowess.skill import fix_file, from_document, parse_frontmatter
+from support.hints import FIX, Hinted, ways
+from support.strategies import skill_bytes
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from prowess.findings import Finding
 
 HOSTS = host_names()
@@ -344,3 +347,21 @@ def test_an_agent_loads_a_skill_after_its_hints_are_followed(name: str, tmp_path
             now = hinted.file
         else:
             pytest.fail(f"{host} never loads it: {steps}\n{now.read_bytes()[:500]!r}")
+
+
+@given(skill_bytes())
+def test_what_a_hint_says_about_fix_is_true(data: bytes) -> None:
+    """For any bytes: a finding with that hint is gone, the values stay, and fixing again changes nothing."""
+    with TemporaryDirectory() as top:
+        file = Case(data).write(Path(top))
+        named = {item.code for item in check_file(str(file)) if FIX in (item.hint or "")}
+        before = from_document(parse_frontmatter(data))
+        fix_file(str(file))
+        left = check_file(str(file))
+        assert not (named - {"field-unknown"}) & {item.code for item in left}
+        assert not [item for item in left if FIX in (item.hint or "")]
+        fixed = file.read_bytes()
+        assert fix_file(str(file)) == (str(file), ())
+    after = from_document(parse_frontmatter(fixed))
+    assert after.with_changes(name=before.name) == before
+    assert after.name in (before.name, "pdf-forms")

@@ -398,14 +398,12 @@ def shrink(item: Hinted, match: re.Match[str]) -> None:
 
 def encode(item: Hinted, match: re.Match[str]) -> None:
     data = item.data
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    if data.startswith(b"\xef\xbb\xbf"):
+        item.data = data[3:]
+    elif data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         item.data = data.decode("utf-16").encode()
     else:
         item.data = data.decode("cp1252").encode()
-
-
-def without_mark(item: Hinted, match: re.Match[str]) -> None:
-    item.data = item.data.removeprefix(b"\xef\xbb\xbf")
 
 
 def without_nul(item: Hinted, match: re.Match[str]) -> None:
@@ -494,7 +492,7 @@ def quote_key(item: Hinted, match: re.Match[str]) -> None:
 
 
 NAME_LINE = r"name: (?:\"[^\"`]+\"|[\w-]+)"
-FIX = "or run `prowess check --fix`"
+FIX = ", or run `prowess check --fix`"
 
 FOLLOW: dict[str, tuple[Callable[[Hinted, re.Match[str]], None], ...]] = {
     rf"(?:write|add) `(?P<line>{NAME_LINE})`": (write_name,),
@@ -550,11 +548,10 @@ FOLLOW: dict[str, tuple[Callable[[Hinted, re.Match[str]], None], ...]] = {
     r"fix the link, or add the file": (add_linked_file,),
     r"move the file into the skill, and link to it there": (move_linked_file,),
     # the reader
-    rf"save it as UTF-8 without a byte order mark, {FIX}": (without_mark, check_fix),
     r"save it as UTF-8 without a byte order mark": (encode,),
     r"save the file as UTF-8": (encode,),
     r"remove every NUL byte: SKILL.md is a text file": (without_nul,),
-    rf"use LF or CRLF line ends, {FIX}": (line_feeds, check_fix),
+    r"use LF or CRLF line ends": (line_feeds,),
     r"write the fields as YAML, below a line that is exactly `---`": (write_fields,),
     r"begin with `---`, then `name:` and `description:`, then `---`": (write_fields,),
     r"begin with `---`, then `name:` and `description:`, then `---`, then what the agent should do": (write_skill,),
@@ -563,14 +560,13 @@ FOLLOW: dict[str, tuple[Callable[[Hinted, re.Match[str]], None], ...]] = {
     r"make line (?P<number>\d+) exactly `---`": (fence_in_line,),
     r"move (?:line (?P<only>1)|lines 1 to (?P<last>\d+)) below the front matter": (move_above,),
     r"move the text into (?:the body|files beside it)": (shrink,),
-    rf"write (?:both fences as )?exactly `---`, {FIX}": (exact_fence, check_fix),
-    rf"remove all control characters from the front matter, {FIX}": (remove_controls, check_fix),
+    r"write (?:both fences as )?exactly `---`": (exact_fence,),
+    r"remove all control characters from the front matter": (remove_controls,),
     r"close every quote and bracket, or put the whole value in quotes": (close_quote,),
     r"put the whole value in quotes": (quote_value,),
     r"put the whole key in quotes": (quote_key,),
     r"remove this line": (remove_line,),
-    rf"put the whole value in quotes, {FIX}": (quote_value, check_fix),
-    rf"indent with spaces, {FIX}": (spaces_for_tabs, check_fix),
+    r"indent with spaces": (spaces_for_tabs,),
     r"remove the dashes, and write each field on a line of its own": (remove_dashes,),
     r"write `name:` and `description:` instead": (write_fields,),
     r"remove the other one, in line (?P<number>\d+)": (remove_other,),
@@ -595,8 +591,9 @@ def ways(hint: str) -> list[tuple[Callable[[Hinted, re.Match[str]], None], re.Ma
     Raises:
         LookupError: the hint is unknown: add it to `FOLLOW`.
     """
-    found = [(follow, match) for hint_, follow in FOLLOW.items() if (match := re.fullmatch(hint_, hint))]
+    own = hint.removesuffix(FIX)
+    found = [(follow, match) for pattern, follow in FOLLOW.items() if (match := re.fullmatch(pattern, own))]
     if len(found) != 1:
         raise LookupError(f"{len(found)} rows of FOLLOW match the hint {hint!r}")
     ((follows, match),) = found
-    return [(follow, match) for follow in follows]
+    return [(follow, match) for follow in (*follows, *((check_fix,) if own != hint else ()))]

@@ -14,6 +14,7 @@ from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, fin
 from prowess.skill import Skill, check_body, check_links, check_skill, load
 
 from ._filesystem import Filesystem
+from ._fix_hints import with_fix_hints
 from ._precedence import evaluate_file
 from ._sidecars import check_sidecars
 from ._walk import MAX_FOLDERS, walk_folders
@@ -45,10 +46,13 @@ def check_file(path: str, rule: str = "guide", *, filesystem: Filesystem | None 
         filesystem: what was read so far.
     """
     skill = load(path)
+    named = _file_name_findings(path)
     if rule in ("guide", "spec"):
-        return apply_policy((*_file_name_findings(path), *check_skill(skill), *_whole_file_findings(skill, rule)), rule)
-    named = tuple(item.with_changes(severity=Severity.ERROR) for item in _file_name_findings(path))
-    return (*named, *_with_whole_file_findings(evaluate_path(path, rule, filesystem=filesystem), skill, rule))
+        own = with_fix_hints(check_skill(skill), path, skill.folder)
+        return apply_policy((*named, *own, *_whole_file_findings(skill, rule)), rule)
+    named = tuple(item.with_changes(severity=Severity.ERROR) for item in named)
+    entry = evaluate_path(path, rule, filesystem=filesystem)
+    return (*named, *with_fix_hints(_with_whole_file_findings(entry, skill, rule), path, skill.folder))
 
 
 def evaluate_path(path: str, host: str, *, filesystem: Filesystem | None = None) -> Entry:
@@ -94,8 +98,9 @@ def entry_findings(entry: Entry, rule: str, *, suppressed: bool = False) -> tupl
     skill = load(entry.path, real=entry.real)
     if rule == "spec":
         location = (item for item in entry.findings if item.code in _LOCATION_CODES)
-        return apply_policy((*check_skill(skill), *_whole_file_findings(skill, rule), *location), rule)
-    return _with_whole_file_findings(entry, skill, rule)
+        own = with_fix_hints(check_skill(skill), entry.path, skill.folder)
+        return apply_policy((*own, *_whole_file_findings(skill, rule), *location), rule)
+    return with_fix_hints(_with_whole_file_findings(entry, skill, rule), entry.path, skill.folder)
 
 
 def _with_whole_file_findings(entry: Entry, skill: Skill, rule: str) -> tuple[Finding, ...]:

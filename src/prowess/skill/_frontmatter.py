@@ -104,11 +104,13 @@ def parse_frontmatter(data: bytes, path: str | None = None, *, complete: bool = 
         report.findings.pop()
         report("frontmatter-too-large", "the front matter is larger than 64 KiB", 1, 1, "move the text into the body")
     if bounds is None:
+        _remove_fix_hints(report)
         return document({}, text, 1, None)
     start, end, body_start = bounds
     frontmatter = text[start:end]
     if len(frontmatter.encode("utf-8", "surrogatepass")) > MAX_FRONTMATTER_BYTES:
         report("frontmatter-too-large", "the front matter is larger than 64 KiB", 1, 1, "move the text into the body")
+        _remove_fix_hints(report)
         return document({}, text[body_start:], text.count("\n", 0, body_start) + 1, None)
     fields, frontmatter = _parse_fields(frontmatter, report, 2)
     body_line = text.count("\n", 0, body_start) + 1
@@ -118,7 +120,7 @@ def parse_frontmatter(data: bytes, path: str | None = None, *, complete: bool = 
 
 
 def _remove_fix_hints(report: FindingRecorder) -> None:
-    """Leave `check --fix` out of all hints: it does not write lines whose bytes it cannot read."""
+    """Leave `check --fix` out of all hints: it does not change a front matter that cannot be read."""
     report.findings[:] = [
         item.with_changes(hint=item.hint.removesuffix(", or run `prowess check --fix`")) if item.hint else item
         for item in report.findings
