@@ -112,6 +112,17 @@ def test_skills_of_a_repository_that_no_agent_searches_are_in_it(
     assert "prowess mount skills/published --project --host codex" in page
 
 
+def test_a_long_search_shows_its_progress(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a terminal only, and the line is removed."""
+    for number in range(250):
+        (project / f"{number}").mkdir()
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert main(["report", "-o", "x.html", "--color", "never"]) == 0
+    assert capsys.readouterr().err.startswith("\r\x1b[Ksearching: 200 folders\r\x1b[Kwrote x.html: ")
+
+
 def test_an_empty_project_has_a_page_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

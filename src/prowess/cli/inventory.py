@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from prowess._internal.files import real_path
 from prowess._internal.text import neutral
@@ -15,6 +14,7 @@ from ._commands import FAILED, OK
 from ._inventory_text import inventory_lines, skipped_note
 from ._options import add_all_option, add_discovery_options, add_json_option, make_parser, require_paths, skill_dirs
 from ._output import pluralize, print_findings, print_json, print_stderr, print_stdout
+from ._progress import ProgressLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def run(args: Namespace) -> int:
 
 def _find_rows(args: Namespace, top: str, hosts: Sequence[str]) -> tuple[RepositorySkills, list[Row]]:
     """Return what was found, and each skill with the views of the agents."""
-    progress = _ProgressLine()
+    progress = ProgressLine()
     found = find_repository_skills(top, home_too=True, progress=progress.show_folders)
     comparison = compare(
         args.cwd,
@@ -165,31 +165,3 @@ def _as_json(found: RepositorySkills, rows: Sequence[Row], hosts: Sequence[str])
         },
         "findings": [item.as_dict() for item in found.findings],
     }
-
-
-class _ProgressLine:
-    """A progress line on a terminal, overwritten during a long search."""
-
-    def __init__(self) -> None:
-        self.is_terminal = sys.stderr is not None and sys.stderr.isatty()
-        self.shown = False
-
-    def show_folders(self, count: int) -> None:
-        """Show how many folders were searched."""
-        self._show(f"searching: {count:,} folders")
-
-    def show_skills(self, count: int) -> None:
-        """Show how many skills were compared, every hundred skills."""
-        if count % 100 == 0:
-            self._show(f"comparing: {count:,} skills")
-
-    def _show(self, text: str) -> None:
-        if self.is_terminal:
-            sys.stderr.write(f"\r\x1b[K{text}")
-            sys.stderr.flush()
-            self.shown = True
-
-    def clear(self) -> None:
-        """Remove the line."""
-        if self.shown:
-            sys.stderr.write("\r\x1b[K")

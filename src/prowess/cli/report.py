@@ -12,6 +12,7 @@ from ._agents import chosen_hosts
 from ._commands import OK
 from ._options import add_all_option, add_discovery_options, add_json_option, make_parser, require_paths, skill_dirs
 from ._output import pluralize, print_json, print_stderr
+from ._progress import ProgressLine
 from ._write import require_folder_of, write_file
 
 TYPE_CHECKING = False
@@ -52,15 +53,19 @@ def run(args: Namespace) -> int:
     from prowess.report import render_page
 
     hosts, note = chosen_hosts(args)
+    progress = ProgressLine()
+    found = find_repository_skills(args.cwd or ".", progress=progress.show_folders)
     comparison = compare(
         args.cwd or ".",
         hosts=hosts,
         home=args.home,
         skill_dirs=skill_dirs(args),
         role=args.role,
-        files=[skill.path for skill in find_repository_skills(args.cwd or ".").skills],
+        files=[skill.path for skill in found.skills],
         cache=not args.no_cache,
+        progress=progress.show_skills,
     )
+    progress.clear()
     try:
         page = render_page(comparison)
     except ImportError as error:
