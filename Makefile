@@ -9,9 +9,10 @@ FRAMEWORKS := .venv-frameworks
 CAMEL := .venv-camel
 CLIENTS := .clients
 AGENT := .venv-agent
+WHEELS := .venv-wheels
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser quick adapters clients lint mutations endurance docs picture bench clean
+.PHONY: help demo test test-packages test-browser quick adapters clients lint mutations endurance docs picture wheels bench clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -107,8 +108,18 @@ docs: $(READY)   ## write the generated pages of docs/ and the modules made from
 picture: $(READY) test-browser  ## take the picture of a report that the README shows, after a change of the page
 	$(BIN)/python docs/report_picture.py
 
+# It builds as a release would, from files that are not installed here.
+wheels: $(WHEELS)/.ready  ## build the wheel and the sdist, check them, and try them with each Python 3.11 to 3.14 that is here
+	$(WHEELS)/bin/python tools/wheels.py
+
+$(WHEELS)/.ready: pyproject.toml
+	$(environment)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --group wheels
+	@touch $@
+
 bench: $(READY)  ## measure Prowess and other readers of skills; write docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
 clean:           ## remove everything that was set up
-	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(AGENT) $(CLIENTS) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(AGENT) $(WHEELS) $(CLIENTS) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

@@ -1,9 +1,9 @@
 # ruff: noqa: INP001 - a script, not a package
 """Generate the pages of docs/ that come from the code. `make docs` runs it; tests compare.
 
-`help.md`, `role.schema.json` and `src/prowess/finding_texts.json` are generated as a whole. Other pages have generated
-parts between `<!-- generated -->` marks. On the pages of commands, the output in console blocks is generated: each line
-after `$` is run in the project of `examples/demo.py`.
+`help.md`, `prowess.1`, `role.schema.json` and `src/prowess/finding_texts.json` are generated as a whole. Other pages
+have generated parts between `<!-- generated -->` marks. On the pages of commands, the output in console blocks is
+generated: each line after `$` is run in the project of `examples/demo.py`.
 """
 
 from __future__ import annotations
@@ -299,6 +299,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     "roles.md": roles_page,
     "role.schema.json": lambda _: json.dumps(role.schema(), indent=2, ensure_ascii=False) + "\n",
     **{f"commands/{name}.md": command_page for name in COMMANDS},
+    "prowess.1": lambda _: runpy.run_path(str(DOCS / "man_page.py"))["man_page"](),
     "../src/prowess/finding_texts.json": lambda _: finding_texts(),
 }
 """Page to the function that returns its new text from the old one."""
