@@ -110,6 +110,18 @@ def test_axe_finds_nothing_on_other_pages(browser: Browser, tmp_path: Path, widt
             assert [rule["id"] for rule in Axe().run(page).response["violations"]] == []
 
 
+def test_screen_readers_get_a_word_for_each_state(browser: Browser, report: Path) -> None:
+    """In the tree that they read, beside the names of the skill and the agent."""
+    with opened(browser, report) as page:
+        row = page.get_by_role("row", name="states")
+        words = ["sees it", "user only", "later", "off", "hidden", "not trusted", "rejected"]
+        assert sorted(cell.inner_text() for cell in row.get_by_role("cell").all()) == sorted(words)
+        assert [row.get_by_role("cell", name=word, exact=True).count() for word in words] == [1] * 7
+        assert row.get_by_role("rowheader").inner_text() == "states"
+        heads = [head.inner_text() for head in page.get_by_role("columnheader").all()]
+        assert heads[:2] == ["Claude Code", "OpenAI Codex"]
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_light_and_dark_follow_the_system(browser: Browser, report: Path, scheme: str) -> None:
     with opened(browser, report, scheme=scheme) as page:
