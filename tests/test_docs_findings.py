@@ -157,7 +157,7 @@ def put(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def run_example(built: Built, *options: str) -> list[dict[str, Any]]:
+def run_example(built: Built, *options: str, variables: dict[str, str] | None = None) -> list[dict[str, Any]]:
     """Run the example's command and return its findings."""
     real: dict[str, Any] = {"scandir": os.scandir, "open": os.open}
 
@@ -176,6 +176,8 @@ def run_example(built: Built, *options: str) -> list[dict[str, Any]]:
             patch.setattr(os, name, refusing(name))
         for name in ("INFER_AGENT_SKILLS_ENABLED", "GEMINI_CLI_TRUST_WORKSPACE", "PROWESS_SKILL_DIR"):
             patch.delenv(name, raising=False)
+        for name, setting in (variables or {}).items():
+            patch.setenv(name, setting)
         patch.chdir(built.project)
         # Without an agent, `check` asks those that it finds on the machine, and adds what only their rules find.
         own = ["--host", "prowess"] if built.argv[0] == "check" and "--host" not in built.argv else []

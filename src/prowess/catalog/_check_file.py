@@ -6,9 +6,10 @@ Every file is read whole, since problems in the body and links to missing files 
 from __future__ import annotations
 
 import os
+import shlex
 
 from prowess._internal.files import SKILL_FILE
-from prowess._internal.text import PATH_LIMIT, quoted
+from prowess._internal.text import PATH_LIMIT, neutral, quoted
 from prowess.errors import SkillNotFoundError
 from prowess.findings import ALWAYS_ERRORS, Finding, Severity, apply_policy, finding
 from prowess.skill import Skill, check_body, check_links, check_skill, load
@@ -17,6 +18,7 @@ from ._filesystem import Filesystem
 from ._fix_hints import with_fix_hints
 from ._precedence import evaluate_file
 from ._sidecars import check_sidecars
+from ._skipped import rename_hint
 from ._walk import MAX_FOLDERS, walk_folders
 
 TYPE_CHECKING = False
@@ -137,7 +139,14 @@ def _file_name_findings(path: str) -> tuple[Finding, ...]:
     if name == SKILL_FILE or name.lower() != SKILL_FILE.lower():
         return ()
     message = f"the file is named {quoted(name)}; clients look for `{SKILL_FILE}` exactly"
-    return (finding("file-name-case", message, path=path, hint=f"rename it to `{SKILL_FILE}`"),)
+    return (finding("file-name-case", message, path=path, hint=rename_hint(_names_beside(path))),)
+
+
+def _names_beside(path: str) -> list[str]:
+    try:
+        return os.listdir(os.path.dirname(path))
+    except OSError:
+        return []
 
 
 def find_skill_files(path: str) -> tuple[list[str], list[Finding]]:
@@ -159,8 +168,11 @@ def find_skill_files(path: str) -> tuple[list[str], list[Finding]]:
     else:
         files, problems = ([path] if path.lower().endswith(".md") else []), []
     if not files:
-        message = "no SKILL.md in or below this folder" if os.path.isdir(path) else "neither a SKILL.md nor a folder"
-        problems.append(finding("file-missing", message, path=path, hint="`prowess new NAME` writes a skill"))
+        message, hint = "neither a SKILL.md nor a folder", f"name a `{SKILL_FILE}`, or a folder that contains one"
+        if os.path.isdir(path):
+            message = "no SKILL.md in or below this folder"
+            hint = f"`prowess new NAME --dir {shlex.quote(neutral(path))}` writes a skill"
+        problems.append(finding("file-missing", message, path=path, hint=hint))
     return files, problems
 
 

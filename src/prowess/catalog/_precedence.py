@@ -139,7 +139,10 @@ class Precedence:
         entries = self.sort_entries(entries)
         entries = fit_to_budget(self.host, entries, self.lazy_entries.first_line)
         if self.host.trust_note and self.settings.trust != "trusted" and any(e.scope == "project" for e in entries):
-            self.findings.append(finding("host-trust", self.host.trust_note, hint="trust the folder in the client"))
+            hint = f"trust the folder in {self.host.title}"
+            if self.host.trust_variable:
+                hint += f", or set {self.host.trust_variable}=true"
+            self.findings.append(finding("host-trust", self.host.trust_note, hint=hint))
         return tuple(entries)
 
     def resolve_collisions(self, entries: list[Entry]) -> list[Entry]:

@@ -10,6 +10,8 @@ from prowess.findings import Finding, finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from prowess.hosts import Host, Root
 
     from ._filesystem import Filesystem
@@ -17,10 +19,15 @@ if TYPE_CHECKING:
 
     Listing = tuple[tuple[str, str], ...]
 
-__all__ = ["MAX_PROBES", "SkipReports"]
+__all__ = ["MAX_PROBES", "SkipReports", "rename_hint"]
 
 MAX_PROBES = 64
 """Folders in one root that are searched only to report a skill that is skipped there."""
+
+
+def rename_hint(names: Iterable[str]) -> str:
+    """Return what to do with a file whose name differs from SKILL.md in case, in a folder with these names."""
+    return f"remove it: `{SKILL_FILE}` is there too" if SKILL_FILE in names else f"rename it to `{SKILL_FILE}`"
 
 
 class SkipReports:
@@ -76,7 +83,8 @@ class SkipReports:
         for name, letter in entries:
             if letter == "f" and name != SKILL_FILE and name.lower() == SKILL_FILE.lower():
                 message = f"the file is named {quoted(name)}; clients look for `{SKILL_FILE}` exactly"
-                self.report("file-name-case", message, os.path.join(path, name), f"rename it to `{SKILL_FILE}`")
+                hint = rename_hint(other for other, _ in entries)
+                self.report("file-name-case", message, os.path.join(path, name), hint)
 
     def skill_in_root(self, path: str, entries: Listing) -> None:
         """Report a skill in the skills folder itself, if the host scans only the folders below."""
