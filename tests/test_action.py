@@ -152,6 +152,13 @@ def test_findings_are_annotations_of_their_line(workspace: Path) -> None:
     assert (strict.code, strict.output("exit-code")) == (1, "1")
 
 
+def test_without_a_path_the_repository_is_checked(workspace: Path) -> None:
+    """A repository without skills fails."""
+    assert "file=skills/a/SKILL.md,line=3" in run_action(workspace).out
+    (workspace / "skills/a/SKILL.md").unlink()
+    assert run_action(workspace).code == 1
+
+
 def test_all_inputs_are_options(workspace: Path) -> None:
     """Paths are separated by lines, agents by blanks, commas or lines."""
     write(workspace, "more skills/a/SKILL.md", BROKEN)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes, urljoin, urlsplit
 
@@ -150,7 +149,7 @@ def test_the_file_that_check_writes_is_valid(tmp_path: Path, capsys: pytest.Capt
         file.parent.mkdir(parents=True)
         file.write_text(text, encoding="utf-8")
         if number == 1:
-            subprocess.run(["git", "init", "-q", project], check=True)
+            (project / ".git").mkdir()
         assert run_in("check", project, ".", "--format", "sarif") in (0, 1)
         log = json.loads(capsys.readouterr().out)
         validate(log)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import pairwise
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
@@ -71,9 +72,16 @@ class IgnoreRule(Frozen):
         names = (
             {inside, folder, folder.rpartition("/")[2]} if is_skill_file else {inside, file, file.removesuffix(".md")}
         )
-        from fnmatch import fnmatchcase
+        matches = _compile_pattern(self.skill).match
+        return any(matches(name) for name in names if name)
 
-        return any(fnmatchcase(name, self.skill) for name in names if name)
+
+@lru_cache(maxsize=_MAX_RULES)
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern of names; the cache of `fnmatch` itself is smaller than the number of rules."""
+    from fnmatch import translate
+
+    return re.compile(translate(pattern))
 
 
 def check_code(code: str, place: str) -> None:
