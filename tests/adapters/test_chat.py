@@ -91,8 +91,12 @@ class Chat:
 
     def end(self) -> int:
         """End the chat with Ctrl-D, and return its exit code."""
-        assert self._process is not None
         self.type(CTRL_D)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Return its exit code when it has ended."""
+        assert self._process is not None
         return self._process.wait(20)
 
     def close(self) -> None:
@@ -172,3 +176,55 @@ def test_the_chat_goes_on_after_an_error(chat: Chat) -> None:
         text += chat.read_until("tokens")
         assert "note: " not in text
         assert chat.end() == 0
+
+
+def test_commands_are_run_and_not_sent(chat: Chat) -> None:
+    """`/help`, `/skills`, an unknown one and `/exit`; the model is never asked."""
+    skill(chat.top / "skills/tides")
+    with ModelServer("Calm.") as server:
+        chat.start(model=server.model)
+        chat.type("/help\r")
+        assert "/skills" in chat.read_until("Ctrl-D ends the conversation")
+        chat.read_until(" 0 tokens")
+        chat.type("/skills\r")
+        assert "/tides" in chat.read_until("1 skill, 0 in use")
+        chat.read_until(" 0 tokens")
+        chat.type("/hlep\r")
+        chat.read_until("did you mean `/help`?")
+        chat.read_until(" 0 tokens")
+        chat.type("/exit\r")
+        assert chat.wait() == 0
+        assert server.requests == []
+
+
+def test_a_skill_is_in_use_after_it_was_mentioned(chat: Chat) -> None:
+    """`/NAME` mentions a skill; `/skills` then shows that it is in use."""
+    skill(chat.top / "skills/tides")
+    chat.start({"say": "It is high."})
+    chat.type("/tides now?\r")
+    assert "It is high." in chat.read_until("tokens · skills: tides")
+    chat.type("/skills\r")
+    assert re.search(r"/tides\s+yes", chat.read_until("1 skill, 1 in use"))
+    chat.read_until("tokens · skills: tides")
+    assert chat.end() == 0
+
+
+def test_tool_calls_are_shown_as_they_happen(chat: Chat) -> None:
+    """One line each: short arguments, and the size of the result or the error. None of it can touch the terminal."""
+    chat.role("tools:\n- type: filesystem\n  read_only: true\n")
+    (chat.top / "notes.txt").write_text("x" * 1234)
+    long = "y" * 500 + ".txt"
+    chat.start(
+        {"call": "read_file", "with": {"path": "notes.txt"}},
+        {"call": "read_file", "with": {"path": "no\x1b]0;title\x07\n/../red.txt"}},
+        {"call": "read_file", "with": {"path": long}},
+        {"say": "Done."},
+    )
+    chat.type("Read them.\r")
+    text = chat.read_until("Done.").replace("\r", "")
+    assert re.search(r'^  read_file\(path="notes.txt"\): 1,2\d\d characters$', text, re.MULTILINE)
+    assert re.search(r"^  read_file\(path=\"no\\u001b\]0;title\\u0007\\n/../red.txt\"\): error: ", text, re.MULTILINE)
+    assert "y" * 60 not in text.split("Read them.")[-1].split("Done.")[0].split("error:")[0]
+    assert "\x07" not in text
+    chat.read_until("tokens")
+    assert chat.end() == 0

@@ -61,6 +61,7 @@ __all__ = ["Confirm", "Conversation"]
 Confirm = Callable[[str, Mapping[str, Any]], Awaitable[bool]]
 """Ask the user whether to allow a call, given the tool's name and its arguments."""
 OnText = Callable[[str], None]
+OnCall = Callable[[ToolCall], None]
 
 _MAX_RESULT_CHARS = 20_000
 """Characters of a tool's result in the transcript."""
@@ -93,14 +94,15 @@ class Conversation:
         else:
             self.session.update(assembly.catalog)
 
-    async def ask(self, prompt: str, *, on_text: OnText | None = None) -> Turn:
+    async def ask(self, prompt: str, *, on_text: OnText | None = None, on_call: OnCall | None = None) -> Turn:
         """Send a prompt and return the turn.
 
         Args:
             prompt: the user's message.
             on_text: called with each part of the answer as it arrives.
+            on_call: called with each tool call when it has ended.
         """
-        run = _RunningTurn(self)
+        run = _RunningTurn(self, on_text, on_call)
         timeout = self.assembly.role.guardrails.timeout_seconds
         output = error = None
         try:
@@ -119,7 +121,7 @@ class Conversation:
                         self.history = event.result.all_messages()
                         run.usage = event.result.usage
                     else:
-                        run.record_event(event, on_text)
+                        run.record_event(event)
         except asyncio.CancelledError:
             raise
         except TimeoutError:
@@ -159,8 +161,9 @@ def _usage_limits(assembly: Assembly) -> UsageLimits:
 class _RunningTurn:
     """A turn while it runs: the assembly it began with, and the calls so far."""
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, on_text: OnText | None, on_call: OnCall | None) -> None:
         self.conversation, self.assembly = conversation, conversation.assembly
+        self.on_text, self.on_call = on_text, on_call
         self.toolset = _RoleToolset(self)
         self.calls: dict[str, ToolCall] = {}
         self.errors: dict[str, str] = {}
@@ -187,8 +190,8 @@ class _RunningTurn:
             for origin, config, context in servers
         ]
 
-    def record_event(self, event: Any, on_text: OnText | None) -> None:
-        """Record an event of Pydantic AI, and pass text on to `on_text`."""
+    def record_event(self, event: Any) -> None:
+        """Record an event of Pydantic AI, and pass on text and calls."""
         if isinstance(event, PartStartEvent) and isinstance(event.part, ToolCallPart):
             self._count_call()
         if isinstance(event, FunctionToolCallEvent):
@@ -196,11 +199,11 @@ class _RunningTurn:
             self.calls[part.tool_call_id] = ToolCall(tool=part.tool_name, arguments=parse_arguments(part.args))
         elif isinstance(event, FunctionToolResultEvent):
             self._record_result(event)
-        elif on_text is not None:
+        elif self.on_text is not None:
             if isinstance(event, PartStartEvent) and isinstance(event.part, TextPart) and event.part.content:
-                on_text(event.part.content)
+                self.on_text(event.part.content)
             elif isinstance(event, PartDeltaEvent) and isinstance(event.delta, TextPartDelta):
-                on_text(event.delta.content_delta)
+                self.on_text(event.delta.content_delta)
 
     def _record_result(self, event: Any) -> None:
         call_id = event.tool_call_id
@@ -212,6 +215,8 @@ class _RunningTurn:
         failed = is_error_text or getattr(part, "outcome", "success") != "success"
         error = self.errors.get(call_id) or (text if failed else None)
         self.calls[call_id] = call.with_changes(result=None if error else text, error=error)
+        if self.on_call is not None:
+            self.on_call(self.calls[call_id])
 
     def _count_call(self) -> None:
         """Count a call as soon as the model begins to write it: ten thousand in one answer take minutes to read.

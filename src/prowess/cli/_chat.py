@@ -1,20 +1,29 @@
-"""Hold a conversation on the terminal: line editing, completion of skill names, streamed answers, a status bar."""
+"""Hold a conversation on the terminal: line editing, completion, streamed answers, tool calls, a status bar."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import neutral
 from prowess.adapters import missing_extra
-from prowess.catalog import REACHABLE
 from prowess.errors import ConfigError
 
+from ._chat_commands import CHAT_COMMANDS, mention_of, reachable_skills, run_chat_command
+from ._color import paint
 from ._commands import OK
 from ._input import ALLOW_QUESTION, describe_call, is_yes
-from ._output import print_note, print_stderr, print_untrusted_chunk
+from ._output import (
+    pluralize,
+    print_note,
+    print_stderr,
+    print_untrusted_chunk,
+    terminal_width,
+    truncate_or_pad,
+)
 
 try:
     from prompt_toolkit import PromptSession
@@ -26,28 +35,33 @@ except ImportError as error:
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from prowess.agent import Conversation, RoleReloader, Turn
+    from prowess.agent import Conversation, RoleReloader, ToolCall, Turn
 
 __all__ = ["chat"]
 
-_HELP = "type a message; `/NAME` activates a skill, Ctrl-C stops an answer, Ctrl-D exits"
+_HELP = "type a message; `/NAME` uses a skill, `/help` lists the commands, Ctrl-C stops an answer, Ctrl-D exits"
+_MAX_ARGUMENT_CHARS = 40
+"""Characters of an argument in the line of a tool call."""
 
 
-class _SkillCompleter(Completer):  # type: ignore[misc, unused-ignore]
-    """Completes the names of skills after a `/`."""
+class _SlashCompleter(Completer):  # type: ignore[misc, unused-ignore]
+    """Completes commands and the names of skills after a `/`."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
 
     def get_completions(self, document: Any, complete_event: Any) -> Iterator[Any]:  # noqa: ARG002
         word = document.get_word_before_cursor(WORD=True)
-        session = self._conversation.session
-        if not word.startswith("/") or session is None:
+        if not word.startswith("/"):
             return
-        for entry in session.catalog.skills:
-            if entry.state in REACHABLE and entry.name.startswith(word[1:]):
+        if document.text_before_cursor == word:  # a command is at the beginning of a line
+            for name, meaning in CHAT_COMMANDS.items():
+                if name.startswith(word[1:]):
+                    yield Completion(f"/{name}", start_position=-len(word), display_meta=meaning)
+        for entry in reachable_skills(self._conversation):
+            if entry.name.startswith(word[1:]):
                 description = neutral(entry.description or "")[:80]
-                yield Completion(f"/{neutral(entry.name)}", start_position=-len(word), display_meta=description)
+                yield Completion(neutral(mention_of(entry.name)), start_position=-len(word), display_meta=description)
 
 
 class _StatusBar:
@@ -82,7 +96,7 @@ def chat(conversation: Conversation, reloader: RoleReloader, model: str, *, yes:
 
 async def _chat_loop(conversation: Conversation, reloader: RoleReloader, model: str, yes: bool) -> int:
     status = _StatusBar(conversation, model)
-    lines: PromptSession[str] = PromptSession(completer=_SkillCompleter(conversation), bottom_toolbar=status)
+    lines: PromptSession[str] = PromptSession(completer=_SlashCompleter(conversation), bottom_toolbar=status)
     if not yes:
         conversation.confirm = _confirm_call
     print_stderr(f"{neutral(conversation.assembly.role.name)}: {_HELP}")
@@ -98,6 +112,11 @@ async def _chat_loop(conversation: Conversation, reloader: RoleReloader, model: 
         if not prompt.strip():
             continue
         conversation.update_assembly(reloader.current())
+        action = run_chat_command(prompt, conversation)
+        if action == "exit":
+            return OK
+        if action == "ask":
+            continue
         turn = await _ask_interruptibly(conversation, prompt)
         if turn is None:
             print_stderr("\nstopped")
@@ -112,9 +131,41 @@ async def _chat_loop(conversation: Conversation, reloader: RoleReloader, model: 
             print_stderr(f"error: {neutral(turn.error)}")
 
 
+class _AnswerPrinter:
+    """Prints an answer as it arrives, and a line for each tool call that has ended."""
+
+    def __init__(self) -> None:
+        self._in_line = False
+
+    def print_text(self, text: str) -> None:
+        print_untrusted_chunk(text)
+        self._in_line = not text.endswith("\n")
+
+    def print_call(self, call: ToolCall) -> None:
+        if self._in_line:
+            print_untrusted_chunk("\n")
+            self._in_line = False
+        line = truncate_or_pad(_describe_ended_call(call), terminal_width()).rstrip()
+        print_stderr(paint(line, "dim", sys.stderr))
+
+
+def _describe_ended_call(call: ToolCall) -> str:
+    """Return the line about a tool call: its name, the beginning of each argument, and its result or error."""
+    arguments = call.arguments if isinstance(call.arguments, dict) else {"": call.arguments}
+    shown = ", ".join(f"{name}={_shorten(value)}" if name else _shorten(value) for name, value in arguments.items())
+    outcome = f"error: {call.error}" if call.error else pluralize(len(call.result or ""), "character")
+    return neutral(f"  {call.tool}({shown}): {outcome}")
+
+
+def _shorten(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _MAX_ARGUMENT_CHARS else f"{text[:_MAX_ARGUMENT_CHARS]}…"
+
+
 async def _ask_interruptibly(conversation: Conversation, prompt: str) -> Turn | None:
     """Return the turn for a prompt, or `None` if the user stopped it with Ctrl-C."""
-    task = asyncio.create_task(conversation.ask(prompt, on_text=print_untrusted_chunk))
+    answer = _AnswerPrinter()
+    task = asyncio.create_task(conversation.ask(prompt, on_text=answer.print_text, on_call=answer.print_call))
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, task.cancel)
     try:
