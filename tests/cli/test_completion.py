@@ -140,7 +140,6 @@ def test_a_shell_completes_commands_options_and_values(shell: str, argv: list[st
         "prowess why --json r\t --host ge\t": ["why", "--json", "r#s", "--host", "gemini-cli"],
         "prowess test --case x r\t": ["test", "--case", "x", "r#s"],
         "prowess why nothing\t": ["why", "nothing"],
-        "prowess why -o\t": ["why", "-o"],
         "prowess new li\t": ["new", "li"],
         "prowess exec -- pwd li\t": ["exec", "--", "pwd", "li"],
         "prowess why v:\t": ["why", "v:w"],

@@ -52,7 +52,8 @@ def test_prowess_is_first_and_the_rest_is_sorted() -> None:
     ("name", "hint"),
     [
         ("claud-code", "did you mean `claude-code`?"),
-        ("INFER", "list the hosts with `prowess hosts`"),
+        ("INFER", "did you mean `infer`?"),
+        ("zzzzzz", "list the hosts with `prowess hosts`"),
         ("../hosts/infer", "did you mean `infer`?"),
         ("zzz", "list the hosts with `prowess hosts`"),
         ("", "list the hosts with `prowess hosts`"),

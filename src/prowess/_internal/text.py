@@ -118,26 +118,28 @@ _MAX_COMPARISONS = 5_000_000
 """Pairs of characters to compare at most when looking for similar names."""
 
 
-def nearest_names(name: str, names: Iterable[str], *, cutoff: float = 0.6) -> list[str]:
-    """Return at most three names that are similar to this one, the most similar first. Case does not count.
+def nearest_names(name: str, names: Iterable[str], *, cutoff: float = 0.6, fold_case: bool = True) -> list[str]:
+    """Return at most three names that are similar to this one, the most similar first.
 
     Args:
         name: the name to look for.
         names: the names that exist; if there are very many, only the first ones are compared.
         cutoff: how similar they must be, from 0 to 1.
+        fold_case: whether letters that differ in case are the same.
     """
     from difflib import get_close_matches
 
     # Comparing two names takes up to the product of their lengths. Names of very different lengths are never similar.
     longest, shortest = (2 / cutoff - 1) * len(name), len(name) * cutoff / (2 - cutoff)
-    comparisons_left, by_folded_name = _MAX_COMPARISONS, dict[str, str]()
+    comparisons_left, compared = _MAX_COMPARISONS, dict[str, str]()
     for candidate in names:
         if shortest - 1e-9 <= len(candidate) <= longest + 1e-9:  # with room for rounding
             comparisons_left -= len(candidate) * len(name)
             if comparisons_left < 0:
                 break
-            by_folded_name.setdefault(candidate.casefold(), candidate)
-    return [by_folded_name[near] for near in get_close_matches(name.casefold(), by_folded_name, n=3, cutoff=cutoff)]
+            compared.setdefault(candidate.casefold() if fold_case else candidate, candidate)
+    near = get_close_matches(name.casefold() if fold_case else name, compared, n=3, cutoff=cutoff)
+    return [compared[key] for key in near]
 
 
 def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:

@@ -188,7 +188,7 @@ def _has_link(folder: str, path: str) -> bool:
 def _file_names_hint(folder: str, path: str) -> str:
     """Name the files with similar names, else the first ones; a hint is there to be typed, so long names are kept."""
     names = [name for name, _ in skill_files(folder)[:1000]]
-    near = nearest_names(path[:200], names, cutoff=0.5)
+    near = nearest_names(path[:200], names, cutoff=0.5, fold_case=False)
     if near:
         return "did you mean " + " or ".join(quoted(name, PATH_LIMIT) for name in near) + "?"
     if not names:
