@@ -61,7 +61,7 @@ test-browser:
 adapters: $(FRAMEWORKS)/.ready $(CAMEL)/.ready  ## test the adapters, each with its real framework
 	@$(SYSTEM_PACKAGES) bwrap git openssl socat
 	$(FRAMEWORKS)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters tests/agent/test_role_files.py --ignore-glob '*/test_camel*.py'
-	$(CAMEL)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters/test_camel*.py
+	$(CAMEL)/bin/python -m pytest -q -n auto --dist worksteal tests/adapters/test_camel*.py tests/adapters/test_docs_as_installed.py
 
 # CAMEL needs another version of MCP's package than the other frameworks.
 $(FRAMEWORKS)/.ready: group := frameworks

@@ -94,6 +94,7 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
         f"prowess.cli.{name}",
         *(["prowess.cli._agents", "prowess.cli._losses"] if name in ("check", "why") else []),
         *(["prowess.cli._accepting"] if name == "check" else []),
+        *(["prowess.cli._skills"] if name == "why" else []),
     }
     # The settings of some agents are JSON, and `why` asks all agents.
     assert ("json" in loaded) == ("--json" in arguments) or name == "why"

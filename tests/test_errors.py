@@ -12,6 +12,7 @@ from prowess.findings import finding
     ("error", "base"),
     [
         pytest.param(errors.ConfigError, ValueError, id="config"),
+        pytest.param(errors.RoleError, errors.ConfigError, id="role"),
         pytest.param(errors.HostNotFoundError, LookupError, id="host"),
         pytest.param(errors.SkillNotFoundError, LookupError, id="not-found"),
         pytest.param(errors.AmbiguousSkillError, errors.SkillNotFoundError, id="ambiguous"),

@@ -34,6 +34,7 @@ PUBLIC_NAMES = {
     "ProwessError": "errors",
     "ConfigError": "errors",
     "HostNotFoundError": "errors",
+    "RoleError": "errors",
     "SandboxError": "errors",
     "SkillError": "errors",
     "ActivationError": "errors",

@@ -305,7 +305,7 @@ def test_no_line_break_of_a_skill_is_one_of_the_catalog(host: str, line_break: s
 
 
 def test_infer_loads_a_published_skill_unchanged(here: FakeMachine) -> None:
-    """A folder in the shape of github.com/anthropics/skills, with a licence and files beside."""
+    """A folder in the shape of github.com/anthropics/skills, with a license and files beside."""
     folder = here.repo / ".infer/skills/webapp-testing"
     skill(folder, more="license: Complete terms in LICENSE.txt\n", body="# Web\n\nSee [x](references/x.md).")
     (folder / "LICENSE.txt").write_text("terms")

@@ -1,6 +1,6 @@
 """Skills in an agent of Pydantic AI: two turns of a conversation, with a scripted model instead of a real one.
 
-Run it with `pip install 'prowess[pydantic-ai]'`. No key and no network are needed.
+Run it with `pip install '.[pydantic-ai]'`. No key and no network are needed.
 """
 
 from __future__ import annotations

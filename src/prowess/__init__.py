@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ConfigError as ConfigError,
         HostNotFoundError as HostNotFoundError,
         ProwessError as ProwessError,
+        RoleError as RoleError,
         SandboxError as SandboxError,
         SkillError as SkillError,
         SkillFileError as SkillFileError,
@@ -71,7 +72,7 @@ _NAMES = {
     ),
     "errors": (
         *("ActivationError", "AmbiguousSkillError", "ConfigError", "HostNotFoundError", "ProwessError"),
-        *("SandboxError", "SkillError", "SkillFileError", "SkillMountError", "SkillNotFoundError"),
+        *("RoleError", "SandboxError", "SkillError", "SkillFileError", "SkillMountError", "SkillNotFoundError"),
         *("SkillSyntaxError", "SkillValidationError"),
     ),
     "findings": ("Finding", "Severity"),

@@ -2,6 +2,7 @@
 
 ProwessError
 ├── ConfigError (ValueError)              a setting, variable or file of Prowess or of a host
+│   └── RoleError                         a role, or a skill that it names, has errors
 ├── HostNotFoundError (LookupError)       no host of that name
 ├── SandboxError (RuntimeError)           a command cannot be run in a sandbox
 └── SkillError
@@ -28,6 +29,7 @@ __all__ = [
     "ConfigError",
     "HostNotFoundError",
     "ProwessError",
+    "RoleError",
     "SandboxError",
     "SkillError",
     "SkillFileError",
@@ -56,6 +58,10 @@ class ProwessError(Exception):
 
 class ConfigError(ProwessError, ValueError):
     """A setting, an environment variable or a configuration file is invalid."""
+
+
+class RoleError(ConfigError):
+    """A role, or a skill that it names, has errors; the message lists all of them."""
 
 
 class HostNotFoundError(ProwessError, LookupError):

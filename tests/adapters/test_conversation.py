@@ -125,6 +125,29 @@ def test_a_dry_run_shows_exactly_what_is_sent(top: Path) -> None:
     assert sent == [(tool["name"], tool["description"], tool["parameters"]) for tool in shown["tools"]]
 
 
+@pytest.mark.parametrize("prompt", ["Hello", "Use $found on it", "Use $found and $other", "$unknown", ""])
+def test_a_dry_run_of_a_prompt_shows_exactly_what_is_sent(prompt: str, top: Path) -> None:
+    """The same messages, also for skills that the prompt names, and the tools that these bring."""
+    seen: list[Any] = []
+
+    async def stream(messages: list[Any], info: Any) -> Any:
+        seen.append((messages, info))
+        yield "Done."
+
+    skill(top / "skills/found", body="Do it well.", more="tools:\n- type: git\n")
+    skill(top / "skills/other", body="Do it quickly.")
+    conversation = start_conversation(top, FunctionModel(stream_function=stream))
+    assert ask(conversation, prompt).output == "Done."
+    shown = dry_run(conversation.assembly, prompt=prompt)
+    (([message], info),) = seen
+    assert message.instructions == shown["instructions"]
+    assert [(part.part_kind, part.content) for part in message.parts] == [
+        (f"{item['role']}-prompt", item["content"]) for item in shown["messages"]
+    ]
+    sent = [(tool.name, tool.description, tool.parameters_json_schema) for tool in info.function_tools]
+    assert sent == [(tool["name"], tool["description"], tool["parameters"]) for tool in shown["tools"]]
+
+
 def test_a_discovered_skill_s_tools_are_offered_after_its_activation(top: Path) -> None:
     """And not before."""
     offered: list[list[str]] = []

@@ -222,6 +222,9 @@ def test_a_dry_run_needs_no_key(folder: RoleFolder) -> None:
     assert done.stdout.startswith("model  openai:m\n\nYou help.\n")
     assert "<name>tides</name>" in done.stdout
     assert "tool  activate_skill  (prowess)" in done.stdout
+    done = folder.run("--dry-run", "-p", "Use $tides\x1b[2J")
+    assert done.returncode == 0
+    assert "\n\nuser:\nUse $tides\\x1b[2J\n\nuser:\n<" in done.stdout
 
 
 _OBSERVER = """\

@@ -102,3 +102,29 @@ def test_an_invalid_model_is_an_error_as_in_a_run(tmp_path: Path) -> None:
         dry_run_text(tmp_path, model="opnai:m")
     assert "`opnai`" in str(caught.value)
     assert dry_run_text(tmp_path, model="script:anything.yaml")["model"] == "script:anything.yaml"
+
+
+def test_a_dry_run_of_a_prompt_shows_its_messages(tmp_path: Path) -> None:
+    """The skills that it names follow the prompt, and their tools are offered."""
+    skill(tmp_path / "skills/found", body="Do it well.", more="tools:\n- type: git\n")
+    (tmp_path / "role.yaml").write_text("name: a\nprompt: You help.\nmodel: openai:m\n")
+    assembly, _ = assemble(tmp_path / "role.yaml", home=str(tmp_path), env={})
+    assert assembly is not None
+    assert dry_run(assembly)["messages"] == []
+    report = dry_run(assembly, None, "Hello")
+    assert (report["messages"], report["notes"]) == ([{"role": "user", "content": "Hello"}], [])
+    assert "git_diff" not in [tool["name"] for tool in report["tools"]]
+    report = dry_run(assembly, None, "Use $found")
+    (first, second) = report["messages"]
+    assert first == {"role": "user", "content": "Use $found"}
+    assert (second["role"], "Do it well." in second["content"]) == ("user", True)
+    assert "git_diff" in [tool["name"] for tool in report["tools"]]
+
+
+def test_a_dry_run_says_why_a_named_skill_brings_no_tools(tmp_path: Path) -> None:
+    skill(tmp_path / "skills/found", more="tools:\n- type: shell\n")
+    (tmp_path / "role.yaml").write_text("name: a\nprompt: You help.\nmodel: openai:m\n")
+    assembly, _ = assemble(tmp_path / "role.yaml", home=str(tmp_path), env={})
+    assert assembly is not None
+    (note,) = dry_run(assembly, None, "Use $found")["notes"]
+    assert note.startswith("the tools of `found` are not offered: `found` is not trusted")

@@ -225,7 +225,7 @@ SHAPES = {
     "description-dashes": written(description="Fills --- forms"),
     "description-date": written(description="2026-11-01 is a date"),
     "unknown-field": written("x: a b"),
-    "licence-map": written("license:", "  a: b c"),
+    "license-map": written("license:", "  a: b c"),
     "compatibility-too-long": written("compatibility: " + "a" * 501),
     "compatibility-too-long-by-blanks": written(f'compatibility: "{"a":501}"'),
     "compatibility-requires": written("compatibility:", "  requires: a b"),

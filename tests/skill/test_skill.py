@@ -253,7 +253,7 @@ def test_an_unreadable_file_gives_an_empty_skill() -> None:
         pytest.param("name: review\ndescription: |-\n  Use when:\n  - asked\n  - bored", id="literal-with-list"),
         pytest.param('name: chat\ndescription: "Talk \\"nicely\\" to \'users\': always"', id="both-quotes"),
         pytest.param('name: make-gif\ndescription: Draw GIFs; use for requests like "make a GIF of X".', id="quotes"),
-        pytest.param("name: learn\ndescription: Notes\nlicense: Proprietary. LICENSE.txt has all terms", id="licence"),
+        pytest.param("name: learn\ndescription: Notes\nlicense: Proprietary. LICENSE.txt has all terms", id="license"),
         pytest.param("name: sql\ndescription: 'SQL -- the: good parts'\nrisk: safe\nsource: community", id="extras"),
         pytest.param(
             "name: ci\ndescription: CI → logs — fast\nallowed-tools: ['a b/c', 'd/e']", id="tools-with-blanks"

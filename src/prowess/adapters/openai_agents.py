@@ -18,7 +18,7 @@ from prowess.session import Session
 from ._extras import missing_extra
 
 try:
-    from agents import FunctionTool, RunConfig
+    from agents import FunctionTool, RunConfig, Tool
     from agents.run import CallModelData, ModelInputData
 except ImportError as error:
     raise ImportError(missing_extra("openai-agents", "openai-agents")) from error
@@ -56,8 +56,8 @@ class Skills:
         """Return an agent's instructions followed by its skills: the same bytes for each run."""
         return "\n\n".join(text for text in (base_instructions, self._template_session.static_block()) if text)
 
-    def tools(self) -> list[FunctionTool]:
-        """Return the tools for using skills; an empty list if there are no skills."""
+    def tools(self) -> list[Tool]:
+        """Return the tools for using skills, as `Agent` takes them; an empty list if there are no skills."""
         return [
             FunctionTool(
                 name=tool.name,

@@ -101,6 +101,17 @@ class Assembly(Frozen):
             return None
         return Session(self.catalog, env=self.env, window=self.role.model.context_window)
 
+    def toolbox_with(self, session: Session | None) -> Toolbox:
+        """Return the tools that a model is offered now: the role's, and those of the active skills of a session."""
+        if session is None or not session.ledger:
+            return self.toolbox
+        extended = self.toolbox.copy()
+        active = {record.path for record in session.ledger}
+        for entry in session.catalog.skills:
+            if entry.path in active:
+                self.add_discovered_tools(entry, extended)
+        return extended
+
     def add_discovered_tools(self, entry: Entry, toolbox: Toolbox) -> None:
         """Add the tools of an activated skill to a toolbox, if the user trusts the skill.
 

@@ -248,16 +248,10 @@ class _RunningTurn:
 
     def current_toolbox(self) -> Toolbox:
         """Return the tools that are offered now: the role's, and those of active skills."""
-        toolbox, session = self.assembly.toolbox, self.conversation.session
-        if session is None or not session.ledger:
-            return toolbox
-        extended = toolbox.copy()
-        active = {record.path for record in session.ledger}
-        for entry in session.catalog.skills:
-            if entry.path in active:
-                self.assembly.add_discovered_tools(entry, extended)
-        self.notes |= dict.fromkeys(extended.notes)
-        return extended
+        toolbox = self.assembly.toolbox_with(self.conversation.session)
+        if toolbox is not self.assembly.toolbox:
+            self.notes |= dict.fromkeys(toolbox.notes)
+        return toolbox
 
     async def call(self, tool: AgentTool, arguments: dict[str, Any], call_id: str) -> str:
         """Call a tool if the policy and the user allow it, and return its result or its error as text."""

@@ -28,23 +28,27 @@ _GUARDRAIL_NAMES = ("max_tokens_per_run", "max_tool_calls", "max_requests", "tim
 _SECURITY_NAMES = ("deny", "ask", "allowed_hosts", "allow_private", "roots", "unix_sockets", "allow_writes")
 
 
-def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
+def dry_run(assembly: Assembly, model: str | None = None, prompt: str | None = None) -> dict[str, Any]:
     """Return what the model would get in its first request, in the shape of `run --dry-run --json`.
 
     Args:
         assembly: the role's.
         model: the model of `--model`, instead of the role's.
+        prompt: the user's first message; skills that it names are active, as they would be.
 
     Raises:
+        RoleError: the role's model is invalid.
         ConfigError: `model` is invalid.
     """
-    if model is not None:
+    if model is not None or assembly.role.model.name:
         resolve_model(assembly.role.model, model)
     session = assembly.new_session()
     block = "" if session is None else session.static_block().strip()
+    messages = [] if prompt is None else _first_messages(session, prompt)
+    toolbox = assembly.toolbox_with(session)
     tools = [
         {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters), "origin": tool.origin}
-        for tool in assembly.toolbox.tools
+        for tool in toolbox.tools
     ]
     tools += [
         {
@@ -53,7 +57,7 @@ def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
             "parameters": {},
             "origin": origin,
         }
-        for origin, config, _ in assembly.toolbox.mcp_servers
+        for origin, config, _ in toolbox.mcp_servers
     ]
     tools += [
         {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters), "origin": "prowess"}
@@ -65,10 +69,24 @@ def dry_run(assembly: Assembly, model: str | None = None) -> dict[str, Any]:
     return {
         "model": model or (model_name(assembly.role.model) if assembly.role.model.name else None),
         "instructions": "\n\n".join(text for text in (assembly.instructions, block) if text),
+        "messages": messages,
         "tools": tools,
         "skills": skills,
+        "notes": [
+            *(() if session is None else session.warnings),
+            *(() if toolbox is assembly.toolbox else toolbox.notes),
+        ],
         "findings": [item.as_dict() for item in assembly.findings],
     }
+
+
+def _first_messages(session: Session | None, prompt: str) -> list[dict[str, str]]:
+    """Return the messages of a first turn: the prompt, and the skills that it names."""
+    tail = None
+    if session is not None:
+        session.inject(prompt)
+        tail = session.tail(visible=[prompt])
+    return [{"role": "user", "content": text} for text in (prompt, *([tail] if tail else ()))]
 
 
 def explain_assembly(assembly: Assembly) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.text import PATH_LIMIT, did_you_mean, neutral, quoted
-from prowess.errors import ConfigError
+from prowess.errors import ConfigError, RoleError
 from prowess.findings import finding
 
 from .role import ROLE_INVALID, parse_model
@@ -69,8 +69,10 @@ def resolve_model(config: ModelConfig, override: str | None) -> ModelConfig | No
         The model, or `None` for a scripted model.
 
     Raises:
-        ConfigError: no model is given, or it is invalid.
+        RoleError: the role has no model, or an invalid one.
+        ConfigError: `override` is invalid.
     """
+    error_type = RoleError if override is None else ConfigError
     if override is not None:
         if override.startswith("script:"):
             return None
@@ -79,21 +81,21 @@ def resolve_model(config: ModelConfig, override: str | None) -> ModelConfig | No
             provider=other.provider, name=other.name, base_url=other.base_url, api_key_env=None
         )
     if not (config.name or "").strip():
-        raise ConfigError(
+        raise error_type(
             "no model given", hint="write `model: provider:name` in the role, or use `--model provider:name`"
         )
     if config.provider == "script":
-        raise ConfigError("a role cannot name a scripted model", hint="use `--model script:FILE`")
+        raise error_type("a role cannot name a scripted model", hint="use `--model script:FILE`")
     if config.provider.removeprefix("gateway/") not in PROVIDERS:
         hint = did_you_mean(config.provider, PROVIDERS, "write `provider:name`, for example `openai:gpt-4o-mini`")
-        raise ConfigError(f"unknown model provider {quoted(config.provider)}", hint=hint)
+        raise error_type(f"unknown model provider {quoted(config.provider)}", hint=hint)
     if config.base_url and config.provider != "openai":
-        raise ConfigError(
+        raise error_type(
             f"`base_url` needs the provider `openai`, not {quoted(config.provider)}",
             hint="write `provider: openai`, which is for every server with OpenAI's API",
         )
     if config.base_url and not _match_url(config.base_url):
-        raise ConfigError(
+        raise error_type(
             f"invalid server URL {quoted(config.base_url, PATH_LIMIT)}", hint="write it as `http://HOST:PORT/v1`"
         )
     return config

@@ -10,10 +10,10 @@ import os
 from typing import TYPE_CHECKING
 
 from prowess._internal.files import stat_fingerprint
-from prowess.errors import ConfigError
 from prowess.findings import format_findings
 
 from .assembly import assemble
+from .role import role_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -38,7 +38,8 @@ class RoleReloader:
         notify: called with each note for the user.
 
     Raises:
-        ConfigError: the role, or a skill it names, is invalid; the message lists everything that is wrong.
+        RoleError: the role, or a skill it names, is invalid; the message lists everything that is wrong.
+        ConfigError: the role's file does not exist.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class RoleReloader:
         self._fingerprints: dict[str, Fingerprint] = {}
         assembly, failure = self._load(None)
         if assembly is None:
-            raise ConfigError(failure, hint="fix the role, then check it with `prowess validate ROLE`")
+            raise role_error(self._path, failure, "fix the role, then check it with `prowess validate ROLE`")
         self._assembly = assembly
         for note in assembly.notes:
             self._notify(note)

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Catalog", "host_rules"]
 
+_PATH_STARTS = ("/", "./", "../", "~/")
+"""What only a path begins with."""
+_PATHS = (".", "..", "~")
+
 
 class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
     """What one host sees from one directory: skills with states, highest precedence first, and findings."""
@@ -110,6 +114,11 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
 
     def _candidates(self, reference: str) -> list[Entry]:
         """Return all skills that a reference may match: by name, by scope and name, by path or by digest."""
+        path = os.path.abspath(os.path.join(self.cwd, expand_home(reference, self.home)))
+        by_path = [entry for entry in self.skills if path in (entry.path, os.path.dirname(entry.path))]
+        # A skill may have the name `./other`; such a reference is the path of a skill all the same.
+        if reference in _PATHS or reference.startswith(_PATH_STARTS):
+            return by_path
         key = normalize_name(reference)
         exact = [entry for entry in self.skills if key in _normalized_names(entry)]
         if exact:
@@ -120,8 +129,6 @@ class Catalog(LazyFrozen, not_compared=("scan_roots", "settings")):
                 return self._entries_with_digest(rest.lower())
             inner = normalize_name(rest)
             return [entry for entry in self.skills if entry.scope == scope and inner in _normalized_names(entry)]
-        path = os.path.abspath(os.path.join(self.cwd, expand_home(reference, self.home)))
-        by_path = [entry for entry in self.skills if path in (entry.path, os.path.dirname(entry.path))]
         if by_path:
             return by_path
         if re.fullmatch(r"[0-9a-f]{8,64}", reference):

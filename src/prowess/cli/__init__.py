@@ -115,15 +115,16 @@ def _report_write_error(reason: str) -> int:
 
 def _report_exception(error: Exception) -> int:
     """Print an exception as an error and return the exit code for it."""
-    from prowess.errors import ConfigError, ProwessError
+    from prowess.errors import ConfigError, ProwessError, RoleError
 
     from ._commands import BUG, FAILED, USAGE
     from ._output import print_error
 
     if isinstance(error, ProwessError):
         print_error(str(error), error.hint)
-        # An unknown host, skill or option is wrong use; a problem in a skill is a failure.
-        return USAGE if isinstance(error, LookupError | ConfigError) else FAILED
+        # An unknown host, skill or option is wrong use; a problem in a skill or a role is a failure.
+        is_wrong_use = isinstance(error, LookupError | ConfigError) and not isinstance(error, RoleError)
+        return USAGE if is_wrong_use else FAILED
     if isinstance(error, OSError) and not error.filename and error.errno in (ENOENT, EACCES):
         print_error(f"cannot open the working directory: {error.strerror}", "change to a directory that exists")
         return FAILED

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SKILL_NAME_HELP",
+    "GivenOnce",
     "add_all_option",
     "add_discovery_options",
     "add_json_option",
@@ -69,6 +70,8 @@ class _ArgumentParser(argparse.ArgumentParser):
                 return f"`{option}` cannot be {neutral(choice[1])}", hint
             if value := re.fullmatch(r"invalid int value: (.*)", problem, re.DOTALL):
                 return f"`{option}` must be a whole number, not {neutral(value[1])}", hint
+            if problem == "may be given once here":
+                return f"`{option}` {problem}", f"run `{self.prog}` once for each value"
             return f"`{option}` {neutral(problem)}" if problem.startswith("must ") else neutral(message), hint
         return neutral(message), hint
 
@@ -110,6 +113,23 @@ def make_parser(name: str, *, epilog: str = "") -> argparse.ArgumentParser:
     return result
 
 
+class GivenOnce(argparse.Action):
+    """Store an option's value, and refuse the option if it is given again: one of the two would be ignored."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,  # noqa: ARG002 - the signature of `argparse`, here and below
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,  # noqa: ARG002
+    ) -> None:
+        marker = f"{self.dest} was given"
+        if hasattr(namespace, marker):
+            raise argparse.ArgumentError(self, "may be given once here")
+        setattr(namespace, marker, True)
+        setattr(namespace, self.dest, values)
+
+
 def add_json_option(parser: argparse.ArgumentParser, description: str = "print JSON") -> None:
     """Add `--json`."""
     parser.add_argument("--json", action="store_true", help=description)
@@ -134,7 +154,7 @@ def add_discovery_options(parser: argparse.ArgumentParser, *, host: str = "one")
         group.add_argument(
             "--host",
             metavar="NAME",
-            action="append" if host == "many" else "store",
+            action="append" if host == "many" else GivenOnce,
             help="apply the rules of this agent; `prowess hosts` lists all"
             + (" (repeatable)" if host == "many" else ""),
         )

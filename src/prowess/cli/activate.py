@@ -7,6 +7,7 @@ from prowess.findings import Severity
 from ._commands import OK
 from ._options import SKILL_NAME_HELP, add_discovery_options, add_json_option, catalog_from_args, make_parser
 from ._output import print_findings, print_json, print_stderr, print_untrusted_text
+from ._skills import with_skill_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ def run(args: argparse.Namespace) -> int:
     """Print what the model reads."""
     from prowess.session import Session
 
-    activation = Session(catalog_from_args(args)).activate(args.name, args.arguments, by="user")
+    activation = Session(with_skill_at(catalog_from_args(args), args.name)).activate(
+        args.name, args.arguments, by="user"
+    )
     if args.json:
         print_json(activation.as_dict())
         return OK

@@ -12,7 +12,7 @@ from prowess.hosts import DEFAULT_HOST, host_names, raw_value
 from prowess.isolation import EphemeralHome, Foreground, IsolationConfig, NetworkPolicy, SandboxConfig
 from prowess.mount import SkillConfig
 
-from ._options import add_discovery_options, add_json_option, make_parser, require_paths
+from ._options import GivenOnce, add_discovery_options, add_json_option, make_parser, require_paths
 from ._output import print_json
 from .mount import resolve_mounts
 
@@ -34,6 +34,7 @@ def parser() -> ArgumentParser:
     result.add_argument(
         "--host",
         metavar="NAME",
+        action=GivenOnce,
         help=f"the agent to start (default: the one that COMMAND starts, or else {DEFAULT_HOST})",
     )
     result.add_argument(

@@ -13,7 +13,7 @@ from prowess.hosts import DEFAULT_HOST, load_host
 from prowess.mount import SkillConfig, SkillMount, mount, plan, read_record, skills_root, unmount
 
 from ._commands import OK
-from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
+from ._options import GivenOnce, add_discovery_options, add_json_option, catalog_from_args, make_parser
 from ._output import pluralize, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
@@ -48,6 +48,7 @@ def parser() -> ArgumentParser:
     result.add_argument(
         "--host",
         metavar="NAME",
+        action=GivenOnce,
         default=DEFAULT_HOST,
         help="mount into the skills folder of this agent (default: %(default)s); `prowess hosts` lists all",
     )

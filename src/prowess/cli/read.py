@@ -7,6 +7,7 @@ from prowess.errors import ConfigError
 from ._commands import OK
 from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
 from ._output import print_json, print_stderr, print_untrusted_text
+from ._skills import find_skill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     from prowess.session import read_text, resource_folder
 
     offset, limit = _parse_byte_count(args.offset, "--offset", 0), _parse_byte_count(args.limit, "--limit", 1)
-    entry = catalog_from_args(args).resolve(args.name)
+    entry = find_skill(catalog_from_args(args), args.name)
     part = read_text(resource_folder(entry), args.file, offset=offset, limit=limit)
     if args.json:
         print_json({"name": entry.name, **part.as_dict()})

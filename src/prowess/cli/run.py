@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from prowess._internal.signals import signals_as_exception
 from prowess._internal.text import did_you_mean, neutral, quoted
 from prowess.agent import RoleReloader, assemble
+from prowess.agent.role import role_error
 from prowess.errors import ConfigError
 from prowess.findings import format_findings
 from prowess.sandbox import CHOICES, remove_runtime_folder
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 _EPILOG = """\
 Without -p, -i, --serve or --daemon the prompt is read from standard input. The answer goes to stdout, all messages go
-to stderr. Exit codes: 0 the role answered; 1 it failed to answer; 2 the role or an option is invalid."""
+to stderr. Exit codes: 0 the role answered; 1 it has errors or failed to answer; 2 wrong use, or no key."""
 _FLUSH_TIMEOUT_MS = 5000
 """Milliseconds to wait until the last telemetry is sent."""
 
@@ -64,7 +65,7 @@ def parser() -> ArgumentParser:
     mode.add_argument(
         "--dry-run",
         action="store_true",
-        help="print exactly what the model would receive, and send nothing; needs no key",
+        help="print exactly what the model would receive, with -p for that prompt, and send nothing; needs no key",
     )
     setup = result.add_argument_group("what it runs with")
     setup.add_argument(
@@ -131,7 +132,7 @@ def _check_options(args: Namespace) -> None:
         hint = did_you_mean(args.sandbox, CHOICES, f"use one of {', '.join(CHOICES)}")
         raise ConfigError(f"unknown sandbox {quoted(args.sandbox)}", hint=hint)
     modes = [name for name in ("prompt", "interactive", "serve", "dry_run") if getattr(args, name) not in (None, False)]
-    if len(modes) > 1:
+    if len(modes) > 1 and modes != ["prompt", "dry_run"]:
         first, second = (f"`--{name.replace('_', '-')}`" for name in modes[:2])
         raise ConfigError(f"{first} and {second} exclude each other", hint="use one of them")
     if args.daemon and args.prompt is not None:
@@ -261,8 +262,8 @@ def _dry_run(args: Namespace) -> int:
 
     assembly, findings = assemble(args.role, dirs=args.skill_dir, home=args.home, sandbox=args.sandbox, env=os.environ)
     if assembly is None or findings:
-        raise ConfigError(format_findings(findings), hint="fix these problems, then try again")
-    request = dry_run(assembly, args.model)
+        raise role_error(args.role, format_findings(findings), "fix these problems, then try again")
+    request = dry_run(assembly, args.model, args.prompt)
     if args.json:
         print_json(request)
         return OK
@@ -275,8 +276,12 @@ def _print_dry_run(assembly: Assembly, request: dict[str, Any]) -> None:
     print_stdout("")
     print_untrusted_text(str(request["instructions"]))
     print_stdout("")
+    for message in request["messages"]:
+        print_stdout(f"{message['role']}:")
+        print_untrusted_text(message["content"])
+        print_stdout("")
     for tool in request["tools"]:
         first_line = tool["description"].partition("\n")[0]
         print_stdout(f"tool  {neutral(tool['name'])}  ({neutral(tool['origin'])})  {neutral(first_line)}")
-    for note in assembly.notes:
+    for note in (*assembly.notes, *request["notes"]):
         _print_message(note)

@@ -8,7 +8,7 @@ from prowess._internal.files import SKILL_FILE, skill_files
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral
 from prowess.catalog import check_file, entry_findings, estimate_tokens, evaluate_path, with_digest
-from prowess.errors import AmbiguousSkillError, ConfigError, SkillNotFoundError
+from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 from prowess.findings import format_findings
 from prowess.hosts import DEFAULT_HOST
 from prowess.skill import Skill, load
@@ -24,6 +24,7 @@ from ._output import (
     print_stdout,
     to_json_value,
 )
+from ._skills import skill_file_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,12 +100,13 @@ def _show_role(args: Namespace) -> int:
         ConfigError: it cannot be read.
     """
     from prowess.agent import assemble, explain_assembly, format_explanation
+    from prowess.agent.role import role_error
 
     path = os.path.join(args.cwd or "", os.path.expanduser(args.skill))
     assembly, findings = assemble(path, dirs=args.skill_dir, home=args.home)
     if assembly is None:
-        raise ConfigError(
-            format_findings(findings), hint="name the file of a role; to show a skill, name it without `.yaml`"
+        raise role_error(
+            path, format_findings(findings), "name the file of a role; to show a skill, name it without `.yaml`"
         )
     explanation = explain_assembly(assembly)
     if args.json:
@@ -134,7 +136,7 @@ def _load_details(catalog: Catalog, reference: str) -> _SkillDetails:
     except AmbiguousSkillError:
         raise
     except SkillNotFoundError:
-        path = _skill_file_at(os.path.abspath(os.path.join(catalog.cwd, os.path.expanduser(reference))))
+        path = skill_file_at(os.path.abspath(os.path.join(catalog.cwd, os.path.expanduser(reference))))
         if path is None:
             raise
         return _load_details_from_path(path, host, policy)
@@ -157,15 +159,6 @@ def _load_details_from_path(path: str, host: str, policy: str) -> _SkillDetails:
         files=tuple(files),
         findings=check_file(path, policy),
     )
-
-
-def _skill_file_at(path: str) -> str | None:
-    """Return the file of the skill at a path, or `None` if there is no skill."""
-    try:
-        path = os.path.join(path, SKILL_FILE) if os.path.isdir(path) else path
-        return path if path.lower().endswith(".md") and os.path.isfile(path) else None
-    except ValueError:
-        return None
 
 
 def _format_details(details: _SkillDetails) -> list[str]:

@@ -15,6 +15,7 @@ from prowess.testing import STATUSES, find_suites, run_suites
 from ._commands import INTERRUPTED, OK, USAGE
 from ._options import add_discovery_options, add_json_option, add_sandbox_option, catalog_from_args, make_parser
 from ._output import pluralize, print_findings, print_json, print_stderr, print_stdout
+from ._skills import reference_to
 from ._write import require_folder_of, write_file
 
 TYPE_CHECKING = False
@@ -110,12 +111,12 @@ def _select_suites(args: Namespace) -> tuple[list[Suite], list[str]]:
         SkillNotFoundError: no such skill.
     """
     cwd = os.path.abspath(args.cwd or ".")
-    if not args.skills:
-        suites = find_suites(cwd)
-        return suites, [] if suites else [cwd]
-    suites = []
+    suites: list[Suite] = []
     untested: list[str] = []
     catalog = None
+    if not args.skills:
+        suites = find_suites(cwd)
+        untested = [] if suites else [cwd]
     for text in args.skills:
         path = os.path.join(cwd, os.path.expanduser(text))
         if not (os.sep in text or text.startswith((".", "~")) or os.path.lexists(path)):
@@ -125,7 +126,13 @@ def _select_suites(args: Namespace) -> tuple[list[Suite], list[str]]:
         suites += named
         if not named:
             untested.append(path)
-    return suites, untested
+    if suites:
+        catalog = catalog or catalog_from_args(args)
+    # Each is printed as what every command that takes a skill finds it by.
+    named_suites = (
+        suite.with_changes(name=reference_to(catalog, suite.name, suite.path, cwd)) for suite in suites if catalog
+    )
+    return [*named_suites], untested
 
 
 # ── output ───────────────────────────────────────────────────────────────────────────────────────────────────────────

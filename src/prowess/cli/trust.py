@@ -10,7 +10,7 @@ from prowess._internal.files import real_path, skill_digest
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.catalog import State
-from prowess.errors import AmbiguousSkillError, ConfigError, SkillError, SkillNotFoundError
+from prowess.errors import ConfigError, SkillError, SkillNotFoundError
 from prowess.findings import ALWAYS_ERRORS
 from prowess.session import Trust, needs_trust, trusted_folder
 from prowess.skill import integrity_digest, load, read_integrity, sealed_copy
@@ -18,12 +18,13 @@ from prowess.skill import integrity_digest, load, read_integrity, sealed_copy
 from ._commands import FAILED, OK
 from ._options import SKILL_NAME_HELP, add_discovery_options, add_json_option, catalog_from_args, make_parser
 from ._output import format_table, format_value, pluralize, print_json, print_stderr, print_stdout, to_json_value
+from ._skills import find_skill
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-    from prowess.catalog import Catalog, Entry
+    from prowess.catalog import Entry
     from prowess.session import TrustedSkill
     from prowess.skill import Value
 
@@ -95,7 +96,7 @@ class _TrustSummary(Frozen):
 
 
 def _trust_skill(trust: Trust, args: Namespace) -> int:
-    entry = _find_entry(catalog_from_args(args), args.skill)
+    entry = find_skill(catalog_from_args(args), args.skill)
     summary = _summarize(trust, entry)
     if summary.integrity is None:
         if args.json:
@@ -120,26 +121,6 @@ def _trust_skill(trust: Trust, args: Namespace) -> int:
         else "trusted: its tools and scripts may be used until a file in its folder changes"
     )
     return OK
-
-
-def _find_entry(catalog: Catalog, reference: str) -> Entry:
-    """Find a skill in the catalog, or by its path.
-
-    Raises:
-        SkillNotFoundError: no such skill.
-    """
-    try:
-        return catalog.resolve(reference)
-    except AmbiguousSkillError:
-        raise
-    except SkillNotFoundError:
-        path = os.path.abspath(os.path.join(catalog.cwd, os.path.expanduser(reference)))
-        path = path if os.path.basename(path).lower() == "skill.md" else os.path.join(path, "SKILL.md")
-        if not os.path.isfile(path):
-            raise
-    from prowess.catalog import evaluate_path
-
-    return evaluate_path(path, catalog.host.name).with_changes(scope="extra")
 
 
 def _summarize(trust: Trust, entry: Entry) -> _TrustSummary:

@@ -8,7 +8,7 @@ from prowess._internal.files import SKILL_FILE
 from prowess.agent import assemble, model_findings
 from prowess.agent.role import load_skill
 
-from ._commands import OK, USAGE
+from ._commands import FAILED, OK, USAGE
 from ._options import add_json_option, add_role_options, make_parser
 from ._output import pluralize, print_findings, print_json, print_note, print_stderr
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from prowess.findings import Finding
 
 _EPILOG = """\
-The exit code is that of `prowess run` with the same options: 2 if the role would not run. The API
-key of the model and the package of its provider are not checked."""
+Exit codes: 0 the role would run; 1 it has errors; 2 its file does not exist, or an option is invalid. `prowess run`
+ends with the same code. The API key of the model and the package of its provider are not checked."""
 
 
 def parser() -> ArgumentParser:
@@ -41,26 +41,33 @@ def run(args: Namespace) -> int:
     if os.path.isdir(path) or path.endswith(".md"):
         path = os.path.join(path, SKILL_FILE) if os.path.isdir(path) else path
         _, skill_findings = load_skill(path, reference=args.role, env=os.environ)
-        return _print_result(tuple(skill_findings), (), args, "the skill is not loaded")
+        code = FAILED if os.path.isfile(path) else USAGE
+        return _print_result(tuple(skill_findings), (), args, "the skill is not loaded", code)
     assembly, findings = assemble(args.role, dirs=args.skill_dir, home=args.home)
     notes = () if assembly is None else assembly.notes
+    code = FAILED if findings and os.path.isfile(path) else USAGE
     # If the role itself is invalid, its missing model is a consequence and not another problem.
     if assembly is not None and not (findings and assembly.role.model.name is None and args.model is None):
-        findings += model_findings(assembly.role, args.model)
-    return _print_result(findings, notes, args, "the role does not run")
+        problems = model_findings(assembly.role, args.model)
+        findings += problems
+        if problems and args.model is None:
+            code = FAILED
+    return _print_result(findings, notes, args, "the role does not run", code)
 
 
-def _print_result(findings: tuple[Finding, ...], notes: tuple[str, ...], args: Namespace, consequence: str) -> int:
-    """Print the findings and return the exit code."""
+def _print_result(
+    findings: tuple[Finding, ...], notes: tuple[str, ...], args: Namespace, consequence: str, code: int
+) -> int:
+    """Print the findings and return the exit code: 0 without findings, otherwise `code`."""
     if args.json:
         counts = {"error": len(findings)}
         print_json({"findings": [item.as_dict() for item in findings], "notes": [*notes], "counts": counts})
-        return USAGE if findings else OK
+        return code if findings else OK
     print_findings(findings)
     for note in notes:
         print_note(note)
     if findings:
         print_stderr(f"{pluralize(len(findings), 'problem')}: {consequence}")
-        return USAGE
+        return code
     print_stderr("no problems")
     return OK

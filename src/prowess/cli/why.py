@@ -19,6 +19,7 @@ from ._options import (
     require_paths,
 )
 from ._output import display_path, format_finding, format_table, pluralize, print_json, print_stderr, print_stdout
+from ._skills import with_skill_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
 def run(args: argparse.Namespace) -> int:
     """Print the candidates for a name, the winner first."""
     if args.host and len(args.host) == 1 and not args.all:
-        catalog = catalog_from_args(args, args.host[0])
+        catalog = with_skill_at(catalog_from_args(args, args.host[0]), args.name)
         candidates = catalog.explain(args.name)
         if args.json:
             print_json(_chain_json(args.name, catalog, candidates))
@@ -101,7 +102,7 @@ def _explain_for_all(args: argparse.Namespace) -> int:
     hosts, note = chosen_hosts(args)
     filesystem = new_filesystem()
     catalogs = {host: catalog_from_args(args, host, filesystem) for host in hosts}
-    own = catalog_from_args(args, "prowess", filesystem)
+    own = with_skill_at(catalog_from_args(args, "prowess", filesystem), args.name)
     own_chain = own.candidates(args.name)
     chains = {host: catalog.candidates(args.name) for host, catalog in catalogs.items()}
     found = {entry.real: entry.path for chain in (own_chain, *chains.values()) for entry in chain}

@@ -36,12 +36,14 @@ def find_activatable(catalog: Catalog, name: str, by: str) -> Entry:
         AmbiguousSkillError: several skills have this name.
         ActivationError: the skill may not be activated.
     """
+    if by == "user":
+        return _require_activatable(catalog.resolve(name), by)
     key = normalize_name(name)
     active = [entry for entry in catalog.skills if normalize_name(entry.name) == key and entry.state in MODEL_STATES]
     if len(active) == 1:
         return active[0]
     # To compare digests and paths costs more than a model may cause.
-    entry = catalog.resolve(name) if by == "user" or active else find_by_name(catalog, name)
+    entry = catalog.resolve(name) if active else find_by_name(catalog, name)
     return _require_activatable(entry, by)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Security as Security,
         load_role as load_role,
         parse_model as parse_model,
+        role_error as role_error,
         schema as schema,
     )
     from ._skills import (
@@ -38,6 +39,7 @@ else:  # otherwise every misspelt name would have a type
                 "Security",
                 "load_role",
                 "parse_model",
+                "role_error",
                 "schema",
             ),
             "_skills": ("LoadedSkill", "load_explicit_skills", "load_skill", "read_skill_tools", "skill_dirs"),

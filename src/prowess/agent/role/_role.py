@@ -13,6 +13,7 @@ from prowess._internal.files import UnreadableError, read_file
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import did_you_mean, quoted
 from prowess.agent.protected import KINDS
+from prowess.errors import ConfigError, RoleError
 from prowess.skill import MAX_BYTES, FindingCollector, MappingReader, read_yaml_mapping
 
 from ._schema import FieldSpec, map_items, read_fields, schema as fields_schema
@@ -33,6 +34,7 @@ __all__ = [
     "Security",
     "load_role",
     "read_tools",
+    "role_error",
     "schema",
 ]
 
@@ -272,6 +274,11 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
         security=Security(**(spec.get("security") or {})),
     )
     return role, tuple(report.findings)
+
+
+def role_error(path: str | os.PathLike[str], message: str, hint: str) -> ConfigError:
+    """Return the error for a role that does not run: a `RoleError`, unless its file does not exist."""
+    return RoleError(message, hint=hint) if os.path.isfile(path) else ConfigError(message, hint="check the path")
 
 
 def _item_lines(mapping: MappingReader | Node | None, name: str) -> tuple[int | None, ...]:

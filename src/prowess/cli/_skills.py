@@ -1,0 +1,87 @@
+"""Find the skill that an argument names: in the catalog, or anywhere by its path."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import SKILL_FILE, expand_home, real_path
+from prowess._internal.text import neutral
+from prowess.errors import AmbiguousSkillError, SkillNotFoundError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from prowess.catalog import Catalog, Entry
+
+__all__ = ["find_skill", "reference_to", "skill_file_at", "with_skill_at"]
+
+
+def find_skill(catalog: Catalog, reference: str) -> Entry:
+    """Return the skill that a reference names, in the catalog or by its path.
+
+    Raises:
+        SkillNotFoundError: no such skill.
+        AmbiguousSkillError: several skills match, and no rule chooses.
+    """
+    try:
+        return catalog.resolve(reference)
+    except AmbiguousSkillError:
+        raise
+    except SkillNotFoundError:
+        entry = _entry_at(catalog, reference)
+        if entry is None:
+            raise
+        return entry
+
+
+def with_skill_at(catalog: Catalog, reference: str) -> Catalog:
+    """Return the catalog, with one more skill if a reference is the path of one that it does not have."""
+    try:
+        catalog.resolve(reference)
+    except AmbiguousSkillError:
+        return catalog
+    except SkillNotFoundError:
+        entry = _entry_at(catalog, reference)
+        return catalog if entry is None else catalog.with_changes(skills=(*catalog.skills, entry))
+    return catalog
+
+
+def skill_file_at(path: str) -> str | None:
+    """Return the file of the skill at a path, or `None` if there is no skill."""
+    try:
+        path = os.path.join(path, SKILL_FILE) if os.path.isdir(path) else path
+        return path if path.lower().endswith(".md") and os.path.isfile(path) else None
+    except ValueError:
+        return None
+
+
+def _entry_at(catalog: Catalog, reference: str) -> Entry | None:
+    """Return a skill by its path, seen by the host of the catalog, or `None`."""
+    from prowess.catalog import evaluate_path
+
+    path = skill_file_at(os.path.abspath(os.path.join(catalog.cwd, expand_home(reference, catalog.home))))
+    if path is None:
+        return None
+    return evaluate_path(path, catalog.host.name).with_changes(scope="extra", real=real_path(path))
+
+
+def reference_to(catalog: Catalog, name: str, folder: str, cwd: str) -> str:
+    """Return what a user types to name the skill in a folder: its name, or else its path.
+
+    Args:
+        catalog: what commands look for names in.
+        name: the skill's own name.
+        folder: the skill's folder, absolute.
+        cwd: the working directory, which paths start from.
+    """
+    relative = os.path.relpath(folder, cwd)
+    is_below = relative != os.curdir and not relative.startswith(os.pardir)
+    path = os.path.join(os.curdir, relative) if is_below else relative if relative == os.curdir else folder
+    is_path = os.sep in name or name.startswith((".", "~")) or os.path.lexists(os.path.join(cwd, name))
+    # What the terminal would show in another way, and what looks like an option, cannot be typed again.
+    if not name or is_path or name.startswith("-") or neutral(name) != name or name != name.strip():
+        return path
+    try:
+        found = catalog.resolve(name)
+    except SkillNotFoundError:
+        return path
+    return name if real_path(os.path.dirname(found.path)) == real_path(folder) else path

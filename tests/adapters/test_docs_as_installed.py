@@ -1,0 +1,169 @@
+"""The lines of the README and of the adapters' pages run as they are written, with what their `pip` line installs.
+
+The model is a server on the loopback address, which the variables of OpenAI's client name.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from http.server import BaseHTTPRequestHandler
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.loopback import LoopbackServer
+
+TOP = Path(__file__).parents[2]
+RUNNER = Path(__file__).parent / "as_installed.py"
+PAGES = {
+    "README.md": "pydantic_ai",
+    "docs/adapters/pydantic_ai.md": "pydantic_ai",
+    "docs/adapters/langchain.md": "langchain",
+    "docs/adapters/openai_agents.md": "agents",
+    "docs/adapters/camel.md": "camel",
+}
+"""Page to the framework of its lines. Those for Claude Code run in `test_claude_agent_sdk.py`."""
+ONE_PROGRAM = ("docs/adapters/langchain.md", "docs/adapters/openai_agents.md")
+"""Pages whose blocks continue each other."""
+
+
+class Model(LoopbackServer):
+    """A server of OpenAI's two interfaces that answers everything with one sentence."""
+
+    def __init__(self) -> None:
+        super().__init__(_Handler)
+        self.requests: list[dict[str, Any]] = []
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Model
+
+    def do_POST(self) -> None:
+        self.server.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        usage: dict[str, Any] = {
+            "input_tokens": 1,
+            "output_tokens": 1,
+            "total_tokens": 2,
+            "prompt_tokens": 1,
+            "completion_tokens": 1,
+        }
+        usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+        if self.path.endswith("/responses"):
+            text = {"type": "output_text", "text": "It works.", "annotations": []}
+            message = {"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": [text]}
+            more = {
+                "created_at": 1,
+                "output": [message],
+                "parallel_tool_calls": True,
+                "tool_choice": "auto",
+                "tools": [],
+            }
+            body = {
+                "id": "r",
+                "object": "response",
+                "created_at": 1,
+                "model": "m",
+                "status": "completed",
+                **more,
+                "usage": usage,
+            }
+        else:
+            answer = {"index": 0, "message": {"role": "assistant", "content": "It works."}, "finish_reason": "stop"}
+            body = {"id": "c", "object": "chat.completion", "created": 1, "model": "m", "choices": [answer]}
+            body["usage"] = usage
+        data = json.dumps(body).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: Any) -> None:
+        """Print nothing."""
+
+
+def requirements(page: str) -> list[str]:
+    """Return what the `pip` line of a page installs."""
+    text = (TOP / page).read_text(encoding="utf-8")
+    (line,) = re.findall(r"pip install ('\.\[[^`\n]+)", text)
+    return [word.replace(".[", "prowess[") if word.startswith(".[") else word for word in shlex.split(line)]
+
+
+def programs(page: str) -> list[str]:
+    """Return the Python code of a page."""
+    text = (TOP / page).read_text(encoding="utf-8")
+    blocks: list[str] = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    blocks = ["\n".join(blocks)] if page in ONE_PROGRAM else blocks
+    return [code for code in blocks if PAGES[page] in code]
+
+
+def run_as_installed(code: str, installed: list[str], folder: Path, url: str) -> subprocess.CompletedProcess[str]:
+    (folder / "project").mkdir()
+    (folder / "project/examples").symlink_to(TOP / "examples")
+    shutil.copytree(TOP / "examples/skills", folder / "project/.agents/skills")
+    file = folder / "program.py"
+    file.write_text(code, encoding="utf-8")
+    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(TOP / "src"), "PYTHONSAFEPATH": "1"}
+    env |= {"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": url, "OPENAI_AGENTS_DISABLE_TRACING": "1"}
+    command = [sys.executable, str(RUNNER), str(file), *installed]
+    return subprocess.run(
+        command, cwd=folder / "project", env=env, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+PROGRAMS = [
+    (page, number)
+    for page, framework in PAGES.items()
+    for number in range(len(programs(page)))
+    if find_spec(framework)  # CAMEL has an environment of its own, where this runs too
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("page", "number"), PROGRAMS)
+def test_the_lines_run_as_they_are_written(page: str, number: int, tmp_path: Path) -> None:
+    """No line is replaced; a missing package, name or argument fails here."""
+    with Model() as model:
+        done = run_as_installed(programs(page)[number], requirements(page), tmp_path, f"{model.url}/v1")
+    assert done.returncode == 0, done.stderr
+    if page != "docs/adapters/camel.md":  # its model is a stub
+        assert "<available_skills>" in json.dumps(model.requests[0])
+        assert "It works." in done.stdout or "print(" not in programs(page)[number]
+
+
+def test_every_page_has_lines() -> None:
+    """Otherwise the test above would run nothing."""
+    assert {page: len(programs(page)) for page in PAGES} == {
+        "README.md": 1,
+        "docs/adapters/pydantic_ai.md": 3,
+        "docs/adapters/langchain.md": 1,
+        "docs/adapters/openai_agents.md": 1,
+        "docs/adapters/camel.md": 2,
+    }
+
+
+def test_what_the_line_does_not_install_is_hidden(tmp_path: Path) -> None:
+    """Otherwise a missing requirement would be found here and not by a user."""
+    code = """\
+import prowess, yaml
+print(prowess.parse.__name__)
+for module in ("openai", "pydantic_ai", "pytest"):
+    try:
+        __import__(module)
+    except ModuleNotFoundError as error:
+        print(error.name)
+"""
+    assert run_as_installed(code, ["prowess"], tmp_path, "").stdout.split() == [
+        "parse",
+        "openai",
+        "pydantic_ai",
+        "pytest",
+    ]
