@@ -155,6 +155,14 @@ FRONTS = {
         f"name: pdf-forms\nauthor: 'Ada # 1'\nmetadata:\n  version: 1.0\n{GOOD}\nhomepage: https://x.example",
         "pdf-forms",
     ),
+    "misspelt fields": (
+        "name: pdf-forms\ndesciption: 'Fills forms. Use it.'\nlicence: MIT\ncompatability: Needs git",
+        "pdf-forms",
+    ),
+    "misspelt fields that are too long or not text": (
+        f"name: pdf-forms\n{GOOD}\nlicence: [MIT]\ncompatability: {'Needs git. ' * 60}\ndesc: Fills forms",
+        "pdf-forms",
+    ),
     "an unknown field without a value": (f"name: pdf-forms\n{GOOD}\ntodo:", "pdf-forms"),
     "fields of agents": (
         (

@@ -324,6 +324,12 @@ def move_to_metadata(item: Hinted, match: re.Match[str]) -> None:
         item.lines = [item.lines[0], *new, *item.lines[1:]]
 
 
+def rename_key(item: Hinted, match: re.Match[str]) -> None:
+    lines = item.lines
+    lines[item.line] = re.sub(r"^\w+", match["name"], lines[item.line])
+    item.lines = lines
+
+
 def key_values(item: Hinted, match: re.Match[str]) -> None:
     item.replace_entry(["metadata:", "  author: Ada"])
 
@@ -541,6 +547,7 @@ FOLLOW: dict[str, tuple[Callable[[Hinted, re.Match[str]], None], ...]] = {
     r"write `env:` and `bins:`, each with a list of names": (set_field("", "  env: [API_KEY]", "  bins: [qpdf]"),),
     r"put your own values below `metadata:`(?: as text)?": (move_to_metadata,),
     r"put your own values below `metadata:`, or remove it": (move_to_metadata, remove_entry),
+    r"did you mean `(?P<name>\w+)`\?": (rename_key,),
     r"keep it for these agents, or remove it to follow the specification": (remove_entry,),
     r"write `(?P<line>policy: [^`]+)` into `(?P<file>[^`]+)` beside SKILL.md": (write_sidecar,),
     r"write what the agent should do": (write_body,),

@@ -275,11 +275,23 @@ def _check_unknown_fields(skill: Skill) -> Iterator[Finding]:
         else:
             message = f"unknown field {quoted(key)}"
             kind = skill.fields[key].kind
+            meant = _MISSPELT_FIELDS.get(key, "")
+            if meant and meant not in skill.fields and kind == "text" and len(str(skill.extra[key])) <= _LIMITS[meant]:
+                yield _field_finding(skill, key, "field-unknown", message, f"did you mean `{meant}`?")
+                continue
             form = " as text" if kind in ("list", "map") else ""
             hint = f"put your own values below `metadata:`{form}"
             if kind == "null":
                 hint += ", or remove it"
         yield _field_finding(skill, key, "field-unknown", message, hint)
+
+
+_MISSPELT_FIELDS = {
+    **dict.fromkeys(("licence", "licenses", "lisence", "License"), "license"),
+    **dict.fromkeys(("desc", "descriptions", "descripton", "desciption", "discription", "Description"), "description"),
+    **dict.fromkeys(("compatability", "compatibilty"), "compatibility"),
+}
+_LIMITS = {"license": 1000, "description": MAX_DESCRIPTION, "compatibility": MAX_COMPATIBILITY}
 
 
 def _describe_agents(observed: tuple[str, ...], documented: tuple[str, ...]) -> str:
