@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 
 from prowess._internal.frozen import Frozen
 from prowess.hosts import skills_folder
+from prowess.skill import is_portable_name
 
 from ._losses import fix_command, mount_command
 
@@ -20,7 +20,6 @@ __all__ = ["Cure", "LossGroup", "group_losses"]
 
 _MAX_NAMED = 8
 """Skills that a command names one by one; for more it names their folder, if it can."""
-_is_valid_name = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
 
 
 class Cure(Frozen):
@@ -129,7 +128,7 @@ def _folders_to_mount(comparison: Comparison, skills: list[ComparedSkill]) -> li
     folder = os.path.dirname(os.path.dirname(skills[0].path))
     below = [skill for skill in comparison.skills if skill.path.startswith(folder + os.sep)]
     is_whole = (
-        comparison.is_complete and len(below) == len(skills) and all(_is_valid_name(skill.folder) for skill in skills)
+        comparison.is_complete and len(below) == len(skills) and all(is_portable_name(skill.folder) for skill in skills)
     )
     if len(skills) <= _MAX_NAMED or not is_whole or folder == comparison.cwd:
         return [os.path.dirname(skill.path) for skill in skills]

@@ -16,7 +16,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.findings import CODES, Severity
 from prowess.hosts import skills_folder
-from prowess.skill import check_skill, fix, from_document, parse_frontmatter
+from prowess.skill import MAX_NAME, check_skill, fix, from_document, is_portable_name, parse_frontmatter
 
 from ._entry import REACHABLE, Entry, State
 from ._filesystem import Filesystem
@@ -43,9 +43,6 @@ __all__ = [
     "mount_command",
     "rejecting_codes",
 ]
-
-_VALID_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
-_MAX_NAME = 64
 
 
 class Loss(Frozen):
@@ -273,9 +270,9 @@ def mount_command(folders: Iterable[str], host: str, *, cwd: str, home: str, use
 def _mount_argument(folder: str, cwd: str) -> str:
     """Return a skill's folder as an argument of `mount`, with a valid name if its own is not."""
     name, path = os.path.basename(folder), _shell_path(folder, cwd)
-    if (_VALID_NAME(name) and len(name) <= _MAX_NAME) or not os.path.lexists(os.path.join(folder, SKILL_FILE)):
+    if is_portable_name(name) or not os.path.lexists(os.path.join(folder, SKILL_FILE)):
         return path
-    valid = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:_MAX_NAME].strip("-")
+    valid = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:MAX_NAME].strip("-")
     valid = valid if len(valid) > 1 else f"skill-{valid or 1}"  # some agents want two characters
     return f"{valid}={path}"
 

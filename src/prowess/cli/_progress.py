@@ -18,6 +18,11 @@ class ProgressLine:
         """Show how many folders were searched."""
         self._show(f"searching: {count:,} folders")
 
+    def show_checked(self, count: int) -> None:
+        """Show how many skills were checked, every hundred skills."""
+        if count % 100 == 0:
+            self._show(f"checking: {count:,} skills")
+
     def show_skills(self, count: int) -> None:
         """Show how many skills were compared, every hundred skills."""
         if count % 100 == 0:

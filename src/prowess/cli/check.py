@@ -17,6 +17,7 @@ from ._commands import FAILED, OK
 from ._losses import describe_losses, lost_counts, summarize_losses
 from ._options import add_all_option, add_discovery_options, catalog_from_args, make_parser, require_paths, skill_dirs
 from ._output import pluralize, print_error, print_json, print_stderr, print_stdout
+from ._progress import ProgressLine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def run(args: Namespace) -> int:
     require_paths(args, "cwd", "home", "role")
     rules = AcceptRules(args)
     fixed, fix_failed = _fix_files(args) if args.fix else ([], False)
-    progress = _ProgressLine()
+    progress = ProgressLine()
     agents, note = chosen_hosts(args)
     result = report(
         args.path or None,
@@ -79,7 +80,7 @@ def run(args: Namespace) -> int:
         home=args.home,
         skill_dirs=skill_dirs(args),
         role=args.role,
-        progress=progress.show if sys.stderr is not None and sys.stderr.isatty() else None,
+        progress=progress.show_checked,
     )
     progress.clear()
     failing = (Severity.ERROR, Severity.WARNING) if args.strict else (Severity.ERROR,)
@@ -245,21 +246,3 @@ def _files_to_fix(args: Namespace) -> Iterator[tuple[str, str]]:
                 skipped += 1
     if skipped:
         print_stderr(f"{pluralize(skipped, 'skill')} outside the project not fixed; to fix one, name its path")
-
-
-class _ProgressLine:
-    """A progress line on a terminal, overwritten while a long check runs."""
-
-    shown = False
-
-    def show(self, count: int) -> None:
-        """Show the number of skills so far, every hundred skills."""
-        if count % 100 == 0:
-            sys.stderr.write(f"\rchecking: {count:,} skills")
-            sys.stderr.flush()
-            self.shown = True
-
-    def clear(self) -> None:
-        """Remove the line."""
-        if self.shown:
-            sys.stderr.write("\r\x1b[K")

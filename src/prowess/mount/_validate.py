@@ -7,14 +7,13 @@ works in all of them.
 from __future__ import annotations
 
 import os
-import re
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
 from prowess.errors import SkillMountError, SkillNotFoundError, SkillValidationError
 from prowess.findings import CODES, Severity
 from prowess.hosts import load_host
-from prowess.skill import MAX_NAME, check_skill, from_document, parse_frontmatter, unreadable_skill
+from prowess.skill import MAX_NAME, check_skill, from_document, is_portable_name, parse_frontmatter, unreadable_skill
 
 from ._config import path_text
 from ._programs import reject_programs
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["skill_file", "validate_frontmatter", "validate_skill", "validate_skill_name"]
 
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
-
 
 def validate_skill_name(name: str) -> None:
     """Check that a skill name follows the specification ("name field"), and so cannot be a path that leads elsewhere.
@@ -42,7 +39,7 @@ def validate_skill_name(name: str) -> None:
     if len(name) > MAX_NAME:
         message = f"the name {quoted(name)} has {len(name):,} characters; at most {MAX_NAME} are allowed"
         raise SkillMountError(message, hint="shorten it")
-    if not _NAME(name):
+    if not is_portable_name(name):
         raise SkillMountError(
             f"{quoted(name)} is not a valid skill name" if name else "the skill name is empty",
             hint="use lower case letters, digits and single hyphens between them",

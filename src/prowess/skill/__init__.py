@@ -41,7 +41,11 @@ if TYPE_CHECKING:
         read_integrity as read_integrity,
     )
     from ._json_nodes import json_value as json_value
-    from ._names import name_hint as name_hint, suggest_name as suggest_name
+    from ._names import (
+        is_portable_name as is_portable_name,
+        name_hint as name_hint,
+        suggest_name as suggest_name,
+    )
     from ._render import render as render
     from ._requirements import find_missing as find_missing
     from ._rules import (
@@ -85,7 +89,7 @@ else:  # otherwise every misspelt name would have a type
             "_frontmatter": ("Document", "MAX_FRONTMATTER_BYTES", "parse_frontmatter", "parse_yaml_mapping"),
             "_integrity": ("MAX_DEPTH", "digest_of_records", "integrity_digest", "integrity_record", "read_integrity"),
             "_json_nodes": ("json_value",),
-            "_names": ("name_hint", "suggest_name"),
+            "_names": ("is_portable_name", "name_hint", "suggest_name"),
             "_render": ("render",),
             "_requirements": ("find_missing",),
             "_rules": ("MAX_COMPATIBILITY", "MAX_DESCRIPTION", "MAX_NAME", "RESERVED_WORDS", "check_skill"),

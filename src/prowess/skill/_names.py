@@ -12,12 +12,22 @@ from prowess._internal.text import neutral
 
 from ._yaml import scalar_kind
 
-__all__ = ["MAX_NAME", "RESERVED_WORDS", "name_hint", "name_line", "name_problems", "normalized_name", "suggest_name"]
+__all__ = [
+    "MAX_NAME",
+    "RESERVED_WORDS",
+    "is_portable_name",
+    "name_hint",
+    "name_line",
+    "name_problems",
+    "normalized_name",
+    "suggest_name",
+]
 
 MAX_NAME = 64
 """Characters; specification, "name field"."""
 RESERVED_WORDS = ("infer", "claude", "anthropic", "gemini", "openai")
 """Words that the `infer` CLI forbids in a name. Anthropic forbids two of them, and ships `claude-api` itself."""
+_match_portable_name = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*").fullmatch
 _YAML_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))
 
 
@@ -42,6 +52,11 @@ def name_problems(name: str) -> list[str]:
     if name[:1] == "-" or name[-1:] == "-" or "--" in name:
         codes.append("name-hyphens")
     return codes
+
+
+def is_portable_name(name: str) -> bool:
+    """Return whether a name is valid in any agent: ASCII letters in lower case, digits and single hyphens."""
+    return len(name) <= MAX_NAME and _match_portable_name(name) is not None
 
 
 def suggest_name(name: str | None, folder: str, *, ascii_only: bool = False) -> str | None:
