@@ -24,7 +24,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from prowess.agent.role import _role as role
+from prowess.agent.role import _initrunner as initrunner, _role as role
+from prowess.agent.role._schema import UNSUPPORTED_KINDS
 from prowess.agent.role._tool_schemas import TOOL_FIELDS
 from prowess.cli import main
 from prowess.cli._commands import COMMANDS
@@ -165,7 +166,9 @@ def _replace_generated(page: str, *parts: str) -> str:
 
 def roles_page(page: str) -> str:
     """Return the page about roles, with the tables of all keys."""
-    return _replace_generated(page, "\n".join(_key_table(role.FLAT_FIELDS)), "\n".join(_tool_tables()))
+    return _replace_generated(
+        page, "\n".join(_key_table(role.FLAT_FIELDS)), "\n".join(_tool_tables()), "\n".join(_initrunner_table())
+    )
 
 
 def _key_table(fields: FieldTable) -> Iterator[str]:
@@ -177,9 +180,29 @@ def _key_table(fields: FieldTable) -> Iterator[str]:
 
 def _key_rows(fields: FieldTable, prefix: str) -> Iterator[str]:
     for name, field in fields.items():
+        if field.kind in UNSUPPORTED_KINDS:
+            continue
         yield f"| `{prefix}{name}` | {_field_type(field)} | {_field_default(field)} | {_one_line(field.doc)} |"
         nested = role.MODEL_FIELDS if field.kind == "model" else field.keys
         yield from _key_rows(nested, f"{prefix}{name}{'[]' if field.kind == 'maps' else ''}.")
+
+
+def _initrunner_table() -> Iterator[str]:
+    """Yield a table of the keys of InitRunner's roles, with what happens to each."""
+    yield from ("| key | here | because, and what to do |", "|---|---|---|")
+    yield from _initrunner_rows(role.INITRUNNER_FIELDS, "")
+    for name, field in initrunner.TEAM_FIELDS.items():
+        yield f"| `{name}` (flat form) | {field.kind} | {field.doc}; {field.hint} |"
+    yield ""
+
+
+def _initrunner_rows(fields: FieldTable, prefix: str) -> Iterator[str]:
+    for name, field in fields.items():
+        is_read = field.kind not in UNSUPPORTED_KINDS
+        reason = "" if is_read else f"{field.doc}; {field.hint}" if field.hint else field.doc
+        yield f"| `{prefix}{name}` | {'read' if is_read else field.kind} | {reason} |"
+        nested = role.MODEL_FIELDS if field.kind == "model" else field.keys
+        yield from _initrunner_rows(nested, f"{prefix}{name}.")
 
 
 _TYPE_NAMES = {

@@ -69,7 +69,7 @@ WITH_HOST = (
     "test good",
 )
 """The commands with `--host`, with enough arguments to run."""
-WITHOUT_HOST = ("run", "validate", "hosts")
+WITHOUT_HOST = ("run", "validate", "hosts", "completion")
 
 
 @pytest.fixture

@@ -218,7 +218,7 @@ def assemble(
         catalog=catalog,
         explicit=explicit,
         findings=findings,
-        notes=(*notes, *toolbox.notes),
+        notes=(*role.notes, *notes, *toolbox.notes),
         env=env,
     )
     declared_tools = {

@@ -16,6 +16,10 @@ from ._json_nodes import JSON_INTEGER, JSON_NUMBER, MAX_DIGITS, parse_json_node
 from ._yaml import YamlSyntaxError
 from ._yaml_nodes import Node, parse_yaml_node
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Container
+
 __all__ = ["MAX_BYTES", "FindingCollector", "MappingReader", "read_json_mapping", "read_yaml_list", "read_yaml_mapping"]
 
 MAX_BYTES = 256 * 1024
@@ -42,6 +46,8 @@ class FindingCollector:
         self.is_json = False
         """Whether the hints show JSON, not YAML."""
         self.findings: list[Finding] = []
+        self.notes: list[str] = []
+        """What is good to know, and no problem."""
 
     def add(self, message: str, node: Node | None = None, hint: str | None = None) -> None:
         """Add a finding at the position of a value."""
@@ -167,12 +173,12 @@ class MappingReader:
         self.node, self.report, self.prefix = node, report, prefix
         self._values = dict(zip((key.text for key in node.keys), node.items, strict=True))
 
-    def allow_only(self, *names: str) -> None:
-        """Report every other key as unknown."""
+    def allow_only(self, *names: str, also: Container[str] = ()) -> None:
+        """Report every other key as unknown; those of `also` are allowed and not suggested."""
         for key in self.node.keys:
             if self.report.is_full:
                 break
-            if key.text not in names:
+            if key.text not in names and key.text not in also:
                 hint = did_you_mean(key.text, names, f"the known keys are {', '.join(names)}")
                 self.report.add(f"unknown key {quoted(self.key_path(key.text))}", key, hint)
 

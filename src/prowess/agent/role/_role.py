@@ -16,6 +16,7 @@ from prowess.agent.protected import KINDS
 from prowess.errors import ConfigError, RoleError
 from prowess.skill import MAX_BYTES, FindingCollector, MappingReader, read_yaml_mapping
 
+from . import _initrunner as initrunner
 from ._schema import FieldSpec, map_items, read_fields, schema as fields_schema
 from ._tool_config import ToolConfig
 from ._tool_schemas import TOOL_FIELDS
@@ -108,6 +109,8 @@ class Role(Frozen):
     tools: tuple[ToolConfig, ...] = ()
     guardrails: Guardrails = Guardrails()
     security: Security = Security()
+    notes: tuple[str, ...] = ()
+    """Notes for the user: keys that are ignored."""
 
     @property
     def folder(self) -> str:
@@ -130,6 +133,7 @@ MODEL_FIELDS: FieldTable = {
     "context_window": FieldSpec(
         kind="integer", doc="the tokens of its context window; the catalog of skills gets 2 % of it", minimum=1
     ),
+    **initrunner.MODEL_FIELDS,
 }
 _GUARDRAIL_FIELDS: FieldTable = {
     "max_tokens_per_run": FieldSpec(
@@ -140,6 +144,7 @@ _GUARDRAIL_FIELDS: FieldTable = {
     "timeout_seconds": FieldSpec(
         kind="number", doc="the time limit of a run, in seconds", default=300.0, maximum=86_400
     ),
+    **initrunner.GUARDRAIL_FIELDS,
 }
 _SECURITY_FIELDS: FieldTable = {
     "deny": FieldSpec(kind="texts", doc="types or names of tools that are not offered", default=()),
@@ -161,6 +166,7 @@ _SECURITY_FIELDS: FieldTable = {
     "allow_writes": FieldSpec(
         kind="texts", doc="kinds of protected files that tools may write", default=(), choices=tuple(KINDS)
     ),
+    **initrunner.SECURITY_FIELDS,
 }
 _AUTO_SKILLS_FIELDS: FieldTable = {
     "enabled": FieldSpec(kind="truth", doc="whether to discover skills", default=True),
@@ -200,6 +206,7 @@ _COMMON_FIELDS: FieldTable = {
         keys=_SECURITY_FIELDS,
         default=EMPTY,
     ),
+    **initrunner.SPEC_FIELDS,
 }
 _METADATA_FIELDS: FieldTable = {
     "name": FieldSpec(kind="text", doc="the agent's name", needed=True),
@@ -207,6 +214,7 @@ _METADATA_FIELDS: FieldTable = {
     "tags": FieldSpec(kind="texts", doc="words to find the role by", default=()),
     "author": FieldSpec(kind="text", doc="the role's author", default=""),
     "version": FieldSpec(kind="text", doc="the role's version", default=""),
+    **initrunner.METADATA_FIELDS,
 }
 _PROMPT_FIELD = FieldSpec(kind="text", doc="the system prompt", needed=True)
 INITRUNNER_FIELDS: FieldTable = {
@@ -219,7 +227,7 @@ INITRUNNER_FIELDS: FieldTable = {
         kind="map", doc="the role", keys={"role": _PROMPT_FIELD, **_COMMON_FIELDS}, needed=True, default=EMPTY
     ),
 }
-FLAT_FIELDS: FieldTable = {**_METADATA_FIELDS, "prompt": _PROMPT_FIELD, **_COMMON_FIELDS}
+FLAT_FIELDS: FieldTable = {**_METADATA_FIELDS, "prompt": _PROMPT_FIELD, **_COMMON_FIELDS, **initrunner.TEAM_FIELDS}
 
 
 def schema() -> dict[str, Any]:
@@ -272,6 +280,7 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
         tools=tuple(spec.get("tools") or ()),
         guardrails=Guardrails(**(spec.get("guardrails") or {})),
         security=Security(**(spec.get("security") or {})),
+        notes=tuple(report.notes),
     )
     return role, tuple(report.findings)
 

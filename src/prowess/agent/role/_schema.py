@@ -12,7 +12,7 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import did_you_mean, quoted
 from prowess.skill import MappingReader
 
-__all__ = ["FieldSpec", "FieldTable", "map_items", "read_fields", "schema"]
+__all__ = ["UNSUPPORTED_KINDS", "FieldSpec", "FieldTable", "map_items", "read_fields", "schema"]
 
 
 class FieldSpec(Frozen):
@@ -20,9 +20,11 @@ class FieldSpec(Frozen):
 
     kind: str
     """`text`, `texts`, `truth`, `integer`, `number`, `text-map`, `map`, `maps` (a list of maps), or the name of a
-    custom reader that `read_fields` gets."""
+    custom reader that `read_fields` gets; or one of `UNSUPPORTED_KINDS`."""
     doc: str
-    """What the key means, for the docs and the schema."""
+    """What the key means, for the docs and the schema; of a key that is not supported, why."""
+    hint: str = ""
+    """Of a `refused` key: what to do instead."""
     default: Any = None
     """The value if the key is missing or invalid."""
     needed: bool = False
@@ -39,6 +41,8 @@ class FieldSpec(Frozen):
     """The JSON Schema of a kind with a custom reader."""
 
 
+UNSUPPORTED_KINDS = ("ignored", "refused")
+"""The kinds of keys that another program reads: one is noted, the other one is an error."""
 FieldTable = Mapping[str, FieldSpec]
 FieldReaders = Mapping[str, Callable[[MappingReader, str], Any]]
 
@@ -51,8 +55,21 @@ def read_fields(mapping: MappingReader, table: FieldTable, readers: FieldReaders
         table: its keys.
         readers: custom readers by kind: each gets the map and the key's name, and returns the value.
     """
-    mapping.allow_only(*table)
-    return {name: _read_field(mapping, name, field, readers) for name, field in table.items()}
+    own = {name: field for name, field in table.items() if field.kind not in UNSUPPORTED_KINDS}
+    mapping.allow_only(*own, also=table)
+    for name, field in table.items():
+        if name not in own and mapping.get(name) is not None:
+            _report_unsupported(mapping, name, field)
+    return {name: _read_field(mapping, name, field, readers) for name, field in own.items()}
+
+
+def _report_unsupported(mapping: MappingReader, name: str, field: FieldSpec) -> None:
+    """Note that a key is ignored, or report that it is refused."""
+    key = quoted(mapping.key_path(name))
+    if field.kind == "ignored":
+        mapping.report.notes.append(f"{key} is ignored: {field.doc}")
+    else:
+        mapping.report.add(f"{key} is not supported: {field.doc}", mapping.get(name), field.hint)
 
 
 def _read_field(mapping: MappingReader, name: str, field: FieldSpec, readers: FieldReaders) -> Any:
@@ -162,6 +179,9 @@ def schema(table: FieldTable) -> dict[str, Any]:
 
 
 def _field_schema(field: FieldSpec) -> dict[str, Any]:
+    if field.kind in UNSUPPORTED_KINDS:
+        described = {"description": f"{field.kind}: {field.doc}"}
+        return described if field.kind == "ignored" else {**described, "type": "null"}
     result: dict[str, Any] = {"description": field.doc}
     if field.schema:
         return result | dict(field.schema)
