@@ -31,7 +31,7 @@ from prowess.cli import main
 from prowess.cli._commands import COMMANDS
 from prowess.cli.hosts import folders as skills_folders
 from prowess.findings import CODES, DOCS_URL
-from prowess.hosts import FOLDERS_TITLE, _host as host_module, describe_rules, host_names, load_host
+from prowess.hosts import FOLDERS_TITLE, _host, _reading, describe_rules, host_names, load_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,13 +121,13 @@ TABLES = {
     "Template": "`[template]`",
     "IsolatedLaunch": "`[isolated]`",
 }
-"""Dataclass of `hosts/_host.py` to the table of a host file that it describes."""
+"""Dataclass of `hosts/_host.py` or `hosts/_reading.py` to the table of a host file that it describes."""
 
 
 def _host_keys() -> Iterator[str]:
-    """Yield the tables of the keys of a host file, with the docstrings of `hosts/_host.py`."""
-    tree = ast.parse(Path(host_module.__file__ or "").read_text(encoding="utf-8"))
-    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    """Yield the tables of the keys of a host file, with the docstrings of the modules that define them."""
+    trees = [ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8")) for module in (_host, _reading)]
+    classes = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
     for name, title in TABLES.items():
         yield from (f"### {title}", "", _one_line(ast.get_docstring(classes[name])), "")
         yield from ("| key | default | means |", "|---|---|---|")

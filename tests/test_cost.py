@@ -93,7 +93,7 @@ def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Pat
         "prowess.cli._formats",
         f"prowess.cli.{name}",
         *(["prowess.cli._agents", "prowess.cli._losses"] if name in ("check", "why") else []),
-        *(["prowess.cli._accepting"] if name == "check" else []),
+        *(["prowess.cli._accepting", "prowess.cli._progress"] if name == "check" else []),
         *(["prowess.cli._skills"] if name == "why" else []),
     }
     # The settings of some agents are JSON, and `why` asks all agents.

@@ -100,13 +100,14 @@ def test_every_option_is_documented(name: str) -> None:
 
 
 def test_every_key_of_a_host_file_is_documented() -> None:
-    """Each field of each dataclass of `hosts/_host.py` has a row with a description."""
+    """Each field of each dataclass of `hosts/_host.py` and `hosts/_reading.py` has a row with a description."""
     page = text_of("docs/hosts/README.md")
     for title, table in GENERATE["TABLES"].items():
         section = page.split(f"### {table}\n")[1].split("\n### ")[0]
         rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\| (.+) \|$", section, re.MULTILINE))
-        assert list(rows) == [field.name for field in dataclasses.fields(getattr(prowess.hosts._host, title))], title
-    tables = {name for name, value in vars(prowess.hosts._host).items() if dataclasses.is_dataclass(value)}
+        assert list(rows) == [field.name for field in dataclasses.fields(getattr(prowess.hosts, title))], title
+    defined = {**vars(prowess.hosts._host), **vars(prowess.hosts._reading)}
+    tables = {name for name, value in defined.items() if dataclasses.is_dataclass(value)}
     assert tables == set(GENERATE["TABLES"])
 
 

@@ -26,17 +26,11 @@ if TYPE_CHECKING:
         value_matches as value_matches,
     )
     from ._host import (
-        DESCRIPTION_ACTIONS as DESCRIPTION_ACTIONS,
-        NAME_ACTIONS as NAME_ACTIONS,
         Budget as Budget,
-        DescriptionRules as DescriptionRules,
         Flag as Flag,
         HonouredFields as HonouredFields,
         Host as Host,
         IsolatedLaunch as IsolatedLaunch,
-        NameRules as NameRules,
-        ReadingRules as ReadingRules,
-        Repair as Repair,
         Root as Root,
         Setting as Setting,
         Template as Template,
@@ -47,6 +41,14 @@ if TYPE_CHECKING:
         host_names as host_names,
         load_host as load_host,
         raw_value as raw_value,
+    )
+    from ._reading import (
+        DESCRIPTION_ACTIONS as DESCRIPTION_ACTIONS,
+        NAME_ACTIONS as NAME_ACTIONS,
+        DescriptionRules as DescriptionRules,
+        NameRules as NameRules,
+        ReadingRules as ReadingRules,
+        Repair as Repair,
     )
     from ._tables import TABLES as TABLES
     from ._template import (
@@ -75,21 +77,23 @@ else:  # otherwise every misspelt name would have a type
             ),
             "_host": (
                 "Budget",
-                "DESCRIPTION_ACTIONS",
-                "DescriptionRules",
                 "Flag",
                 "HonouredFields",
                 "Host",
                 "IsolatedLaunch",
-                "NAME_ACTIONS",
-                "NameRules",
-                "ReadingRules",
-                "Repair",
                 "Root",
                 "Setting",
                 "Template",
             ),
             "_load": ("DEFAULT_HOST", "host_from_table", "host_names", "load_host", "raw_value"),
+            "_reading": (
+                "DESCRIPTION_ACTIONS",
+                "DescriptionRules",
+                "NAME_ACTIONS",
+                "NameRules",
+                "ReadingRules",
+                "Repair",
+            ),
             "_tables": ("TABLES",),
             "_template": (
                 "RootAliases",

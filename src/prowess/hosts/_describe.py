@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from prowess._internal.text import neutral
 
-from ._host import DESCRIPTION_ACTIONS, NAME_ACTIONS
+from ._reading import DESCRIPTION_ACTIONS, NAME_ACTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

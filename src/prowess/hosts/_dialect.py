@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from prowess.skill import Document, Skill, Value
 
-    from ._host import ReadingRules, Repair
+    from ._reading import ReadingRules, Repair
 
 __all__ = [
     "INVALID_YAML_CODES",

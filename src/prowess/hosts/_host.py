@@ -2,7 +2,7 @@
 
 A host is the conventions of one agent client, in one TOML file; there is no class per host. Each class here is a table
 of the file, each field a key, and the text below a field is its documentation: `docs/hosts/README.md` is made from it.
-A default is the convention that most clients share.
+A default is the convention that most clients share. The tables about the text of a SKILL.md are in `_reading`.
 """
 
 from __future__ import annotations
@@ -11,31 +11,22 @@ import os
 
 from prowess._internal.frozen import EMPTY, Frozen
 
+from ._reading import DescriptionRules, NameRules, ReadingRules
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "DESCRIPTION_ACTIONS",
-    "NAME_ACTIONS",
     "Budget",
-    "DescriptionRules",
     "Flag",
     "HonouredFields",
     "Host",
     "IsolatedLaunch",
-    "NameRules",
-    "ReadingRules",
-    "Repair",
     "Root",
     "Setting",
     "Template",
 ]
-
-NAME_ACTIONS = {"missing": "folder", "null": "folder", "empty": "folder", "number": "text", "bool": "text"}
-"""What most clients do with a name that is not text; they reject other kinds."""
-DESCRIPTION_ACTIONS = {"number": "text", "bool": "text"}
-"""The same for a description."""
 
 
 class Root(Frozen):
@@ -87,123 +78,6 @@ class Root(Frozen):
     """Folders to scan at most; the folder of a skill does not count unless it is scanned for more skills."""
     count_skills: bool = False
     """Whether the folder of a skill counts too."""
-
-
-class Repair(Frozen):
-    """How the client changes each line of a front matter that its YAML parser refuses, before it tries again."""
-
-    line: str
-    """A regular expression with the groups `key`, `gap` and `value`, and optionally `rest` for text to keep outside."""
-    when: str
-    """A regular expression; a value in which it is found is put in quotes."""
-    unless: str = "(?!)"
-    """A regular expression; a value in which it is found is not changed."""
-    quote: str = "single"
-    """`single`, `double`, or `block` (the value becomes a block scalar, `|-`)."""
-    types: bool = False
-    """Whether a name or description that is not text is repaired too."""
-    blocks: bool = False
-    """Whether the lines of block scalars are not changed."""
-
-
-class ReadingRules(Frozen):
-    """What the client does about the reader's findings."""
-
-    rejects: tuple[str, ...] = ()
-    """Codes of files that it does not load."""
-    as_body: tuple[str, ...] = ()
-    """Codes of files that it reads as a body without front matter."""
-    as_empty: tuple[str, ...] = ()
-    """Codes of files whose front matter it reads as empty."""
-    opening: str = ""
-    """A regular expression for the opening fence at the beginning of the file, if it is not just `---` and blanks."""
-    closing: str = ""
-    """The same for the closing fence; the first match counts. Both match LF in a file with CRLF."""
-    line_breaks: str = ""
-    """A regular expression for characters that end a line besides LF, CR and CRLF."""
-    refuses: tuple[str, ...] = ()
-    """Regular expressions for valid YAML that the client's parser refuses."""
-    texts: str = ""
-    """A regular expression for plain scalars that it reads as text, though they are numbers in YAML 1.2."""
-    not_texts: str = ""
-    """The same for those that it reads as numbers or dates, though they are text in YAML 1.2."""
-    repair: Repair | None = None
-    """How it repairs front matter; a table of its own."""
-    duplicates: tuple[str, ...] = ()
-    """The only fields that must not be repeated; empty for all fields."""
-    second_parser: str = ""
-    """If YAML fails, fields are parsed line by line: `raw` (quotes and comments are kept, indented lines below are
-    joined) or `values` (one line a field, double quotes are removed)."""
-    second_for_types: bool = False
-    """Whether the second parser also reads a name or description that is not text, or missing."""
-    whole_file: bool = False
-    """Whether problems in the body matter too, so that the whole file is read."""
-
-
-class NameRules(Frozen):
-    """How the client names a skill."""
-
-    identity: str = "name"
-    """What the client calls a skill: its `name` or its `folder`."""
-    on: Mapping[str, str] = EMPTY
-    """What it does with a name that is `missing`, `null`, `empty`, `blank` (by default as `empty`), a `number`, `bool`,
-    `list` or `map`: `folder` (uses the name of the folder), `reject`, `text` (as JavaScript writes it: the items of a
-    list joined by commas), `value` (the value of a number or boolean as JavaScript writes it)."""
-    trim: bool = True
-    """Whether white space around it is removed."""
-    one_line: bool = False
-    """Whether white space is collapsed."""
-    pattern: str = ""
-    """A regular expression for the whole name; other names reject the skill."""
-    max_length: int = 0
-    """In characters; longer names reject the skill; 0 is no limit."""
-    must_equal_folder: bool = False
-    """Whether a name that differs from the folder rejects the skill."""
-    reserved: tuple[str, ...] = ()
-    """Words that a name must not contain."""
-    replace: Mapping[str, str] = EMPTY
-    """Regular expression to text: what the client replaces in the name, after all limits."""
-    alias_pattern: str = ""
-    """If identity is the folder: names that match are shown as an alias."""
-
-
-class DescriptionRules(Frozen):
-    """How the client shows a description."""
-
-    on: Mapping[str, str] = EMPTY
-    """What it does with one that is `missing`, `null`, `empty`, `blank`, a `number`, `bool`, `list` or `map`: `reject`,
-    `keep` (shows it empty), `hide` (lists the skill, but not to the model), `body` (takes it from the body), `text`,
-    `value` (as for a name)."""
-    trim: bool = True
-    """Whether white space around it is removed."""
-    fallback: str = ""
-    """The result of `body` if the body has no text either."""
-    fallback_lines: int = 1
-    """How many lines of the body `body` joins; blank lines do not count."""
-    fallback_headings: str = "keep"
-    """What `body` does with a line that begins with `#`: `keep`, `strip` (`# Title` becomes `Title`) or `skip`."""
-    fallback_length: int = 0
-    """Characters that `body` takes, `fallback_ellipsis` included; 0 is no limit."""
-    fallback_ellipsis: str = ""
-    """The end of a text that is cut to `fallback_length`."""
-    limit: int = 0
-    """In `unit`; 0 is no limit."""
-    past_limit: str = "keep"
-    """What it does past the limit: `keep`, `cut` (to the limit, `ellipsis` included) or `drop` (reject the skill)."""
-    ellipsis: str = "…"
-    """The end of a description that is cut to the limit."""
-    one_line: bool = False
-    """Whether white space is collapsed."""
-    clean: bool = False
-    """Whether each run of hidden characters, line ends included, becomes one blank."""
-    escape: str = ""
-    """Characters to write as XML entities."""
-    append: tuple[str, ...] = ()
-    """What is added, in order: `when_to_use` (after `joiner`), `scope` (as ` (SCOPE)`)."""
-    joiner: str = " - "
-    """The text before `when_to_use`."""
-    unit: str = "chars"
-    """The unit of `limit`: `chars` (Unicode), `utf16` (units of UTF-16) or `bytes` (of UTF-8)."""
 
 
 class Budget(Frozen):

@@ -10,20 +10,8 @@ from functools import cache
 
 from prowess.errors import HostNotFoundError
 
-from ._host import (
-    Budget,
-    DescriptionRules,
-    Flag,
-    HonouredFields,
-    Host,
-    IsolatedLaunch,
-    NameRules,
-    ReadingRules,
-    Repair,
-    Root,
-    Setting,
-    Template,
-)
+from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, Root, Setting, Template
+from ._reading import DescriptionRules, NameRules, ReadingRules, Repair
 from ._tables import TABLES
 
 TYPE_CHECKING = False
