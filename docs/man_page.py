@@ -96,7 +96,7 @@ def _term(action: Action) -> str:
     if not action.option_strings:
         return str(action.metavar)
     value = HelpFormatter("")._format_args(action, str(action.dest).upper()) if action.nargs != 0 else ""  # noqa: SLF001
-    return ", ".join(f"{name} {value}".strip() for name in action.option_strings)
+    return f"{', '.join(action.option_strings)} {value}".strip()
 
 
 def _help(action: Action) -> str:

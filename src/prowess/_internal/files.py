@@ -153,6 +153,10 @@ def expand_home(path: str, home: str) -> str:
     return os.path.join(home, path[2:]) if path.startswith("~/") else path
 
 
+_KEEPS_UNREADABLE_LINKS = sys.version_info >= (3, 13)
+"""Whether `os.path.realpath` returns a path with a link that cannot be read, instead of failing."""
+
+
 def real_path(path: str | os.PathLike[str]) -> str:
     """Return a path without links; the path itself if one of them cannot be read, as some in /proc cannot.
 
@@ -171,9 +175,33 @@ def real_path_or_none(path: str | os.PathLike[str]) -> str | None:
         ValueError: the path contains a NUL character.
     """
     try:
-        return os.path.realpath(path)
+        if not _KEEPS_UNREADABLE_LINKS:
+            return os.path.realpath(path)
+        try:
+            return os.path.realpath(path, strict=True)  # which fails if the path does not exist, too
+        except OSError:
+            return _with_readable_links(os.path.realpath(path))
     except OSError:
         return None
+
+
+def _with_readable_links(path: str) -> str:
+    """Return a path after reading each link in it.
+
+    Raises:
+        OSError: one of them cannot be read.
+    """
+    end = 0
+    while end < len(path):
+        end = path.find(os.sep, end + 1)
+        end = len(path) if end < 0 else end
+        try:
+            is_link = stat.S_ISLNK(os.lstat(path[:end]).st_mode)
+        except OSError:
+            break
+        if is_link:
+            os.readlink(path[:end])
+    return path
 
 
 def read_up_to(fd: int, limit: int) -> bytes:

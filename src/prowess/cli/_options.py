@@ -82,6 +82,25 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=26, width=100)
 
+    def _set_color(self, color: bool, **_: object) -> None:  # noqa: ARG002
+        """Use no colour, without the module that Python 3.14 would load for it."""
+        self._theme = _NoTheme()
+        self._decolor = str
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """Return the names of an option and its value, as Python does from 3.13 on."""
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
+
+
+class _NoTheme:
+    """The colours of a help page: none."""
+
+    def __getattr__(self, name: str) -> str:
+        return ""
+
 
 class _ColorAction(argparse.Action):
     """Apply `--color` as soon as it is read, so that errors in later options follow it."""
