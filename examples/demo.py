@@ -1,6 +1,6 @@
 """Show which agent sees which skill, and why, for the example skills and for this machine.
 
-Run it with `make demo`. It copies the examples into a temporary project, in the folders of several agents, and runs the
+Run it with `make demo`. It copies the examples into `demo/project`, in the folders of several agents, and runs the
 commands that a user would type. If Pydantic AI is installed, it also runs a role with a scripted model, without a key.
 """
 
@@ -17,28 +17,30 @@ from pathlib import Path
 
 EXAMPLES = Path(__file__).parent / "skills"
 ROLES = Path(__file__).parent / "roles"
+MADE = ".made-by-the-demo"
+"""The file that lists what the demo made in its folder."""
 AGENTS = ("prowess", "claude-code", "codex", "copilot", "gemini-cli", "opencode", "pi", "qwen-code")
 
 
 def main() -> int:
     """Run all commands, and return the first exit code that is not 0."""
-    with tempfile.TemporaryDirectory(prefix="prowess-demo-") as folder:
-        root = Path(folder).resolve()
-        furnish(root)
-        where = ["--cwd", str(root / "project"), "--home", str(root / "home")]
-        hosts = [argument for agent in AGENTS for argument in ("--host", agent)]
-        print("A project with the example skills in .agents/skills, two of them linked into .claude/skills,")
-        print("one copied to the user's home and changed there, and one with an error:\n")
-        codes = [
-            prowess("which agent sees which skill", ["list", *hosts, *where]),
-            prowess(
-                "why Claude Code takes the user's copy", ["why", "commit-message", "--host", "claude-code", *where]
-            ),
-            prowess("what is wrong, and how to fix it", ["check", str(root / "project/.agents/skills/release-notes")]),
-            prowess("what a model would receive, in 1,200 characters", ["prompt", "--budget", "1200", *where]),
-        ]
+    root = demo_folder()
+    if not place(root):
+        return 1
+    where = ["--cwd", str(root / "project"), "--home", str(root / "home")]
+    hosts = [argument for agent in AGENTS for argument in ("--host", agent)]
+    print("A project with the example skills in .agents/skills, two of them linked into .claude/skills,")
+    print("one copied to the user's home and changed there, and one with an error:\n")
+    codes = [
+        prowess("which agent sees which skill", ["list", *hosts, *where]),
+        prowess("why Claude Code takes the user's copy", ["why", "commit-message", "--host", "claude-code", *where]),
+        prowess("what is wrong, and how to fix it", ["check", str(root / "project/.agents/skills/release-notes")]),
+        prowess("what a model would receive, in 1,200 characters", ["prompt", "--budget", "1200", *where]),
+    ]
     codes.append(prowess("and this machine, from this folder", ["list"]))
     codes += role()
+    print(f"The project stays in {root / 'project'}. Try the commands of the README there; with")
+    print(f"HOME={shlex.quote(str(root / 'home'))} they print what the README shows. `make demo` again restores it.")
     return next((code for code in codes if code), 0)
 
 
@@ -64,6 +66,36 @@ def run_role(file: str, prompt: list[str]) -> list[int]:
     codes.append(prowess("its answer, from a scripted model: no key, no network", arguments))
     codes.append(prowess("and the whole transcript", [*arguments, "--json"]))
     return codes
+
+
+def demo_folder() -> Path:
+    """Return the folder of the demo: `demo` in the clone, or what PROWESS_DEMO_DIR names."""
+    return Path(os.environ.get("PROWESS_DEMO_DIR") or EXAMPLES.parents[1] / "demo").resolve()
+
+
+def place(root: Path) -> bool:
+    """Create the demo's folder, or restore what the demo made in it; other files in it stay as they are."""
+    made = root / MADE
+    if root.is_dir() and any(root.iterdir()) and not made.is_file():
+        print(f"{root} is not a folder of this demo; move it away, or set PROWESS_DEMO_DIR", file=sys.stderr)
+        return False
+    for line in made.read_text(encoding="utf-8").splitlines() if made.is_file() else ():
+        path = root / line
+        if path.parent.resolve().is_relative_to(root) and (path.is_file() or path.is_symlink()):
+            path.unlink()
+    files = []
+    with tempfile.TemporaryDirectory(prefix="prowess-demo-") as folder:
+        furnish(Path(folder))
+        for source in sorted(Path(folder).rglob("*")):
+            relative = source.relative_to(folder)
+            target = root / relative
+            if source.is_dir() and not source.is_symlink():
+                target.mkdir(parents=True, exist_ok=True)
+            elif not os.path.lexists(target):
+                shutil.copy2(source, target, follow_symlinks=False)
+                files.append(relative.as_posix())
+    made.write_text("".join(f"{file}\n" for file in files), encoding="utf-8")
+    return True
 
 
 def furnish(root: Path) -> None:
@@ -94,7 +126,9 @@ def furnish(root: Path) -> None:
 
 def prowess(title: str, arguments: list[str]) -> int:
     """Type one command, and show it."""
-    shown = shlex.join(argument for argument in arguments if not argument.startswith(tempfile.gettempdir()))
+    root = demo_folder()
+    where = (str(root / "project"), str(root / "home"))
+    shown = shlex.join(argument.removeprefix(f"{where[0]}/") for argument in arguments if argument not in where)
     shown = shown.replace("--cwd", "").replace("--home", "").replace(f"{ROLES.parent.parent}/", "")
     print(f"── {title}\n$ prowess {' '.join(shown.split())}", flush=True)
     code = subprocess.run(
