@@ -16,6 +16,7 @@ from prowess import skill
 from prowess._internal.files import (
     MAX_SKILL_FILE_BYTES,
     UnreadableError,
+    display_path,
     is_own_file,
     ownership_problem,
     read_file,
@@ -319,3 +320,19 @@ def test_the_real_path_of_a_link_that_cannot_be_read_is_unknown(
     assert real_path(link) == real_path_or_none(link) == os.path.realpath(tmp_path / "target")
     refuse_to_read(link, monkeypatch)
     assert (real_path(link / "x"), real_path_or_none(link / "x")) == (f"{link}/x", None)
+
+
+@pytest.mark.parametrize(
+    ("path", "cwd", "home", "shown"),
+    [
+        pytest.param("/home/me/work/a", "/home/me/work", "/home/me", "a", id="below-the-working-directory"),
+        pytest.param("/home/me/a", "/home/me/work", "/home/me", "~/a", id="in-the-home"),
+        pytest.param("/home/me", "/home/me/work", "/home/me", "~", id="the-home"),
+        pytest.param("/home/me2/a", "/home/me/work", "/home/me", "/home/me2/a", id="a-home-with-a-longer-name"),
+        pytest.param("/a", "/b", "/", "/a", id="the-root-as-home"),
+    ],
+)
+def test_a_path_is_shown_relative_to_the_working_directory_or_the_home(
+    path: str, cwd: str, home: str, shown: str
+) -> None:
+    assert display_path(path, cwd, home) == shown

@@ -25,6 +25,7 @@ __all__ = [
     "SKILL_FILE",
     "UnreadableError",
     "describe_file_type",
+    "display_path",
     "expand_home",
     "is_own_file",
     "ownership_problem",
@@ -34,6 +35,7 @@ __all__ = [
     "read_up_to",
     "real_path",
     "real_path_or_none",
+    "shorten_home",
     "skill_digest",
     "skill_files",
     "stat_fingerprint",
@@ -155,6 +157,17 @@ def expand_home(path: str, home: str) -> str:
 
 _KEEPS_UNREADABLE_LINKS = sys.version_info >= (3, 13)
 """Whether `os.path.realpath` returns a path with a link that cannot be read, instead of failing."""
+
+
+def shorten_home(path: str, home: str) -> str:
+    """Return a path with `~` for the home."""
+    is_in_home = path == home or path.startswith(home + os.sep)
+    return "~" + path[len(home) :] if is_in_home and home != os.sep else path
+
+
+def display_path(path: str, cwd: str, home: str) -> str:
+    """Return a path as people write it: relative to the working directory, or with `~`. All three are absolute."""
+    return path[len(cwd) + 1 :] if path.startswith(cwd + os.sep) else shorten_home(path, home)
 
 
 def real_path(path: str | os.PathLike[str]) -> str:

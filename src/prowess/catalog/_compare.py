@@ -306,7 +306,7 @@ class _Comparer:
         alone = evaluate_file(file, host, filesystem=self.filesystem)
         other = self._same_name(host, alone)
         if other is not None and _are_copies(self.filesystem, real, other.real):
-            copied = f"it has an exact copy, {neutral(finder.shown(other.path))}"
+            copied = f"it has an exact copy, {neutral(finder.display(other.path))}"
             return View(host=host, state=ABSENT, reason=copied, rule="skill-copy", winner=other.path)
         if _BUNDLED_FOLDER in path:
             return View(host=host, state=ABSENT, reason="it belongs to another agent", rule="bundled")

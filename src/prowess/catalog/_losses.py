@@ -11,7 +11,7 @@ import os
 import re
 import shlex
 
-from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE, UnreadableError
+from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE, UnreadableError, display_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.findings import CODES, Severity
@@ -106,9 +106,9 @@ class LossFinder:
             cure = self.disabled.hint or f"switch on skills in the settings of {self.host.title}"
             return Loss(kind="setting", reason=self.disabled.message, codes=codes, cure=_sentence(cure))
         folder = os.path.dirname(os.path.dirname(path))
-        reason = f"{self.host.title} does not search {neutral(self.shown(folder))}"
+        reason = f"{self.host.title} does not search {neutral(self.display(folder))}"
         if taken is not None:
-            other = neutral(self.shown(taken))
+            other = neutral(self.display(taken))
             return Loss(
                 kind="name",
                 reason=f"it has another skill of that name, {other}",
@@ -145,7 +145,7 @@ class LossFinder:
     # ── kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def _lost_name(self, entry: Entry, reason: str) -> Loss:
-        other = neutral(self.shown(entry.shadowed_by or ""))
+        other = neutral(self.display(entry.shadowed_by or ""))
         return Loss(kind="name", reason=reason, cure=f"give one of the two another name, or remove {other}")
 
     def _setting_cure(self, entry: Entry) -> str:
@@ -165,7 +165,7 @@ class LossFinder:
         if found is None:
             return f"switch it on again: it was {entry.reason or 'switched off'}"
         setting, file, written = found
-        return f"{_change_of_setting(setting, written)} in {neutral(self.shown(file))}"
+        return f"{_change_of_setting(setting, written)} in {neutral(self.display(file))}"
 
     def _lost_text(self, entry: Entry, reason: str) -> Loss:
         """Return the loss of a skill that the agent rejects."""
@@ -189,12 +189,9 @@ class LossFinder:
 
     # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def shown(self, path: str) -> str:
+    def display(self, path: str) -> str:
         """Return a path as people write it: relative to the working directory, or with `~`."""
-        cwd, home = self.catalog.cwd, self.catalog.home
-        if path.startswith(cwd + os.sep):
-            return path[len(cwd) + 1 :]
-        return "~" + path[len(home) :] if path.startswith(home + os.sep) else path
+        return display_path(path, self.catalog.cwd, self.catalog.home)
 
 
 class FixedFilesystem(Filesystem):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.files import display_path
 from prowess._internal.text import neutral
 from prowess.catalog import group_losses
 
 from ._color import paint
-from ._output import display_path, pluralize
+from ._output import join_words, pluralize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from prowess.catalog import ComparedSkill, Comparison, LossGroup
 
-__all__ = ["describe_losses", "join_words", "lost_counts", "summarize_losses"]
+__all__ = ["describe_losses", "lost_counts", "summarize_losses"]
 
 _MAX_GROUPS = 10
 _MAX_NAMES = 6
@@ -91,8 +92,3 @@ def lost_counts(comparison: Comparison, *, text_only: bool = False) -> dict[str,
         return loss is not None and (not text_only or bool(loss.codes) or loss.kind in ("text", "field"))
 
     return {host: sum(is_lost(skill, host) for skill in comparison.distinct) for host in comparison.hosts}
-
-
-def join_words(words: tuple[str, ...]) -> str:
-    """Join words as in a sentence: `a`, `a and b`, `a, b and c`."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from prowess.skill import Value
 
 __all__ = [
-    "display_path",
     "format_finding",
     "format_table",
     "format_value",
+    "join_words",
     "pluralize",
     "print_error",
     "print_findings",
@@ -194,11 +194,9 @@ def pluralize(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
 
 
-def display_path(path: str, cwd: str, home: str) -> str:
-    """Return a path as people write it: relative to the working directory, or with `~`."""
-    if path.startswith(cwd + os.sep):
-        return path[len(cwd) + 1 :]
-    return "~" + path[len(home) :] if path.startswith(home + os.sep) else path
+def join_words(words: Sequence[str], last: str = "and") -> str:
+    """Join words as in a sentence: `a`, `a and b`, `a, b and c`."""
+    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def format_value(value: Value) -> str:

@@ -6,15 +6,14 @@ import argparse
 import os
 import shlex
 
-from prowess._internal.files import real_path
+from prowess._internal.files import real_path, shorten_home
 from prowess._internal.text import display_width, neutral
 from prowess.catalog import compare, find_repository_skills, git_root, group_losses
-from prowess.hosts import raw_value
 
-from ._agents import chosen_hosts
+from ._agents import agent_title, chosen_hosts
 from ._color import paint
 from ._commands import OK
-from ._output import display_path, format_table, pluralize, print_stdout, terminal_width, truncate_or_pad
+from ._output import format_table, pluralize, print_stdout, terminal_width, truncate_or_pad
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,14 +53,15 @@ def run() -> int:
 
 def _format(comparison: Comparison, note: str | None) -> Iterator[str]:
     total = len(comparison.distinct)
-    where = neutral(display_path(comparison.cwd, "/nowhere", comparison.home))
+    where = neutral(shorten_home(comparison.cwd, comparison.home))
     agents = pluralize(len(comparison.hosts), "agent")
     lost = {host: len(comparison.lost(host)) for host in comparison.hosts}
     worst = max(comparison.hosts, key=lambda host: lost[host])
     if not total:
         yield "No agent finds a skill from here."
     elif lost[worst]:
-        yield f"{lost[worst]:,} of your {pluralize(total, 'skill')} {_verb(lost[worst])} invisible to {_title(worst)}."
+        verb = "is" if lost[worst] == 1 else "are"
+        yield f"{lost[worst]:,} of your {pluralize(total, 'skill')} {verb} invisible to {agent_title(worst)}."
     else:
         yield f"{agents[0].upper()}{agents[1:]} {'sees' if len(lost) == 1 else 'see'} all of your {total:,} skills."
     counted = f"{pluralize(total, 'skill')}, {agents}, in {where}"
@@ -92,7 +92,7 @@ def _agent_lines(comparison: Comparison) -> Iterator[str]:
     hosts = sorted(comparison.hosts, key=lambda host: -len(comparison.lost(host)))
     for host in hosts[:_MAX_ROWS]:
         lost = comparison.lost(host)
-        rows.append((_title(host), f"{total - len(lost):,}", f"{len(lost):,}", _reasons(comparison, host)))
+        rows.append((agent_title(host), f"{total - len(lost):,}", f"{len(lost):,}", _reasons(comparison, host)))
     yield from format_table(rows)
     if len(hosts) > _MAX_ROWS:
         yield f"... and {len(hosts) - _MAX_ROWS} more; `prowess list` shows all"
@@ -135,14 +135,6 @@ def _argument(skill: ComparedSkill) -> str:
     """Return a skill's name as an argument of a command, or its path if the name would have to be quoted."""
     is_plain = bool(skill.name) and not set(skill.name) - _PLAIN and not skill.name.startswith("-")
     return skill.name if is_plain else shlex.quote(neutral(os.path.dirname(skill.path)))
-
-
-def _title(host: str) -> str:
-    return str(raw_value(host, "title"))
-
-
-def _verb(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _largest_group(comparison: Comparison) -> LossGroup | None:

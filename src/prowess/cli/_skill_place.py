@@ -15,7 +15,7 @@ from prowess.catalog import REACHABLE, compare, find_scan_roots, git_root, mount
 from prowess.errors import ConfigError
 from prowess.hosts import detected_hosts, load_host, observed_hosts
 
-from ._output import print_stderr
+from ._output import join_words, print_stderr
 from ._scaffold import DEFAULT_FOLDER, project_folder, skills_folder
 
 TYPE_CHECKING = False
@@ -151,9 +151,5 @@ def print_who_sees(place: SkillPlace, views: dict[str, View], *, searched: bool 
 def _sentence(seeing: Sequence[str], others: Sequence[str]) -> str:
     """Return which agents see a skill and which do not."""
     if not seeing:
-        return f"it is not seen by {_join(others, 'or')}"
-    return f"it is seen by {_join(seeing, 'and')}" + (f", not by {_join(others, 'or')}" if others else "")
-
-
-def _join(names: Sequence[str], word: str) -> str:
-    return f" {word} ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        return f"it is not seen by {join_words(others, 'or')}"
+    return f"it is seen by {join_words(seeing)}" + (f", not by {join_words(others, 'or')}" if others else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from prowess._internal.files import display_path
 from prowess._internal.text import neutral
 from prowess.catalog import State
 from prowess.errors import ConfigError
@@ -22,7 +23,6 @@ from ._options import (
     require_paths,
 )
 from ._output import (
-    display_path,
     format_table,
     pluralize,
     print_findings,

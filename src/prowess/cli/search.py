@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 
+from prowess._internal.files import display_path
 from prowess._internal.text import did_you_mean, quoted
 from prowess.catalog import MAX_BODY_CHARS, MAX_QUERY_WORDS, Index, State
 
 from ._commands import OK
 from ._options import add_discovery_options, add_json_option, catalog_from_args, make_parser
-from ._output import display_path, format_table, pluralize, print_json, print_stderr, print_stdout
+from ._output import format_table, pluralize, print_json, print_stderr, print_stdout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

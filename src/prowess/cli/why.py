@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.files import display_path
 from prowess._internal.text import neutral
 from prowess.errors import SkillNotFoundError
 
@@ -18,7 +19,7 @@ from ._options import (
     make_parser,
     require_paths,
 )
-from ._output import display_path, format_finding, format_table, pluralize, print_json, print_stderr, print_stdout
+from ._output import format_finding, format_table, pluralize, print_json, print_stderr, print_stdout
 from ._skills import with_skill_at
 
 TYPE_CHECKING = False

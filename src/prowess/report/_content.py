@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 
+from prowess._internal.files import shorten_home
 from prowess._internal.frozen import Frozen
+from prowess._internal.inside import is_inside
 from prowess.findings import Severity
 from prowess.hosts import describe_rules, load_host
 
 from ._explanations import as_problem, batches_of, explain_skill
 from ._states import LOSS_PHRASES, SEEN, STATES, look_of
-from ._texts import NAME_LIMIT, PATH_LIMIT, home_path, is_inside, one_line, phrases, short_path
+from ._texts import NAME_LIMIT, PATH_LIMIT, one_line, phrases, short_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,7 +152,7 @@ def _summary(agents: Sequence[Agent], total: int, comparison: Comparison) -> str
     skills = "1 skill" if total == 1 else f"{total:,} skills"
     seen_by = "1 agent sees it" if len(agents) == 1 and total == 1 else "1 agent sees them"
     seen_by = seen_by if len(agents) == 1 else f"{len(agents)} agents see {'it' if total == 1 else 'them'}"
-    where = home_path(comparison.cwd, comparison.home)
+    where = shorten_home(comparison.cwd, comparison.home)
     complete = sum(not agent.lost for agent in agents)
     rest = ""
     if total and agents[0].lost and len(agents) > 1:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 
+from prowess._internal.files import shorten_home
 from prowess._internal.frozen import Frozen
+from prowess._internal.inside import is_inside
 from prowess.hosts import load_host
 
 TYPE_CHECKING = False
@@ -18,8 +20,6 @@ __all__ = [
     "NAME_LIMIT",
     "PATH_LIMIT",
     "Phrase",
-    "home_path",
-    "is_inside",
     "one_line",
     "phrases",
     "sentence",
@@ -56,20 +56,11 @@ def _split(sentence: str) -> Iterator[Phrase]:
             yield Phrase(text=part, is_code=number % 2 == 1)
 
 
-def home_path(path: str, home: str) -> str:
-    """Return a path with `~` for the home."""
-    return f"~{path[len(home) :]}" if home != "/" and is_inside(path, home) else path
-
-
 def short_path(path: str, comparison: Comparison) -> str:
     """Return a path as people write it: relative to the working directory, or with `~`."""
     if is_inside(path, comparison.cwd) and comparison.cwd != comparison.home:
-        return path[len(comparison.cwd) :].lstrip("/") or home_path(path, comparison.home)
-    return home_path(path, comparison.home)
-
-
-def is_inside(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
+        return path[len(comparison.cwd) :].lstrip("/") or shorten_home(path, comparison.home)
+    return shorten_home(path, comparison.home)
 
 
 def short_command(command: str, comparison: Comparison) -> str:
