@@ -39,8 +39,9 @@ def main() -> int:
     ]
     codes.append(prowess("and this machine, from this folder", ["list"]))
     codes += role()
-    print(f"The project stays in {root / 'project'}. Try the commands of the README there; with")
-    print(f"HOME={shlex.quote(str(root / 'home'))} they print what the README shows. `make demo` again restores it.")
+    print("The project stays. Try the commands of the README in it; with this HOME they print what the README shows:\n")
+    print(f"  cd {shlex.quote(str(root / 'project'))}")
+    print(f"  export HOME={shlex.quote(str(root / 'home'))} PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH")
     return next((code for code in codes if code), 0)
 
 
