@@ -93,7 +93,8 @@ class _Handler(BaseHTTPRequestHandler):
 def requirements(page: str) -> list[str]:
     """Return what the `pip` line of a page installs."""
     text = (TOP / page).read_text(encoding="utf-8")
-    (line,) = re.findall(r"pip install ('\.\[[^`\n]+)", text)
+    lines = re.findall(r"pip install ('\.\[[^`\n]+)", text)
+    (line,) = (line for line in lines if len(lines) == 1 or PAGES[page].replace("_", "-") in line)
     return [word.replace(".[", "prowess[") if word.startswith(".[") else word for word in shlex.split(line)]
 
 
