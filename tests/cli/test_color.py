@@ -15,9 +15,10 @@ import pytest
 
 from prowess.catalog import State
 from prowess.cli import main
-from prowess.cli._color import STATE_STYLES, choose_color, has_color, paint
+from prowess.cli._color import STATE_STYLES, STATUS_STYLES, choose_color, has_color, paint
 from prowess.cli._commands import COMMANDS
 from prowess.cli._output import format_table, print_error
+from prowess.testing import STATUSES
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def test_text_without_a_style_is_not_painted() -> None:
 
 def test_every_state_has_a_style() -> None:
     """A new state must get one."""
-    assert set(STATE_STYLES) == {str(state) for state in State}
+    assert set(STATE_STYLES) == {*(str(state) for state in State), "absent"}
+    assert set(STATUS_STYLES) == {*STATUSES}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
 
-__all__ = ["COLOR_CHOICES", "STATE_STYLES", "choose_color", "has_color", "paint"]
+__all__ = ["COLOR_CHOICES", "STATE_STYLES", "STATUS_STYLES", "choose_color", "has_color", "paint"]
 
 COLOR_CHOICES = ("auto", "always", "never")
 """The values of `--color`."""
@@ -37,8 +37,11 @@ STATE_STYLES = {
     "disabled": "dim",
     "untrusted": "warning",
     "rejected": "error",
+    "absent": "dim",
 }
-"""The style of each state."""
+"""The style of each state, and of a skill in a folder that the agent does not search."""
+STATUS_STYLES = {"passed": "good", "failed": "error", "error": "error", "timeout": "error"}
+"""The style of each status of a test."""
 
 _color_choice = "auto"
 

@@ -12,6 +12,7 @@ from prowess.errors import ConfigError
 from prowess.sandbox import remove_runtime_folder, stop
 from prowess.testing import STATUSES, find_suites, run_suites
 
+from ._color import STATUS_STYLES, paint
 from ._commands import INTERRUPTED, OK, USAGE
 from ._options import add_discovery_options, add_json_option, add_sandbox_option, catalog_from_args, make_parser
 from ._output import pluralize, print_findings, print_json, print_stderr, print_stdout
@@ -170,7 +171,9 @@ def _print_report(report: TestReport) -> None:
         printed: set[str] = set()
         for result in skill.cases:
             duration = f"  ({result.duration:.1f} s)" if result.duration >= _SLOW_CASE_SECONDS else ""
-            print_stdout(f"  {result.status:<8}{neutral(result.case.name)}{duration}")
+            print_stdout(
+                f"  {paint(f'{result.status:<8}', STATUS_STYLES[result.status])}{neutral(result.case.name)}{duration}"
+            )
             _print_failures(result, printed)
     counts = report.counts
     by_status = ", ".join(f"{counts[status]:,} {_STATUS_PHRASES[status]}" for status in STATUSES if counts[status])

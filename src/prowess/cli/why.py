@@ -8,6 +8,7 @@ from prowess._internal.files import display_path
 from prowess._internal.text import neutral
 from prowess.errors import SkillNotFoundError
 
+from ._color import STATE_STYLES
 from ._commands import OK
 from ._losses import describe_losses
 from ._options import (
@@ -180,7 +181,7 @@ def _print_views(
     for host, (view, path) in views.items():
         folder = display_path(os.path.dirname(path), comparison.cwd, comparison.home)
         rows.append((host, view.state, folder if view.loss is None and view.state != "absent" else view.reason or ""))
-    for line in format_table(rows):
+    for line in format_table(rows, styles={1: STATE_STYLES}):
         print_stdout(line)
     best = [
         skill.with_changes(views={host: view for host, (view, path) in views.items() if path == skill.path})
