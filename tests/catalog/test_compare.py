@@ -1,4 +1,4 @@
-"""Which agents lose which skill, why, and that the cure which is named cures it."""
+"""Which agents lose which skill, why, and that following the cure fixes it."""
 
 from __future__ import annotations
 

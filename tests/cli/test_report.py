@@ -154,7 +154,7 @@ def test_the_new_file_has_the_permissions_of_other_new_files(project: Path) -> N
         (["-o", "no/x.html"], "`-o`: no such folder: {}/no\n\nhint: create it first"),
         (["-o", "."], "`-o`: this is a folder: .\n\nhint: name a file"),
         (["-o", ""], "`-o`: this is a folder: \n\nhint: name a file"),
-        (["-o", "a\0b"], "`-o`: this is no path: a\\x00b\n\nhint: name a file"),
+        (["-o", "a\0b"], "`-o`: this is not a path: a\\x00b\n\nhint: name a file"),
         (
             ["-o", "-", "--json"],
             "`--json` needs a file: with `-o -`, stdout is the page\n\nhint: use `-o skills.html --json`",

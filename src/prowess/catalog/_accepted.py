@@ -33,11 +33,11 @@ class ReportedFinding(Frozen):
 
 
 class Accepted(Frozen):
-    """All findings of a check, and what to tell about the accepted ones."""
+    """All findings of a check, and notes about the accepted ones."""
 
     findings: tuple[ReportedFinding, ...]
     notes: tuple[str, ...]
-    """Rules that match nothing or are invalid, and what is left of the baseline."""
+    """Rules that match nothing or are invalid, and how many findings of the baseline are fixed."""
 
     @property
     def counting(self) -> tuple[Finding, ...]:

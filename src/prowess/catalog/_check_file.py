@@ -18,7 +18,7 @@ from ._filesystem import Filesystem
 from ._fix_hints import with_fix_hints
 from ._precedence import evaluate_file
 from ._sidecars import check_sidecars
-from ._skipped import rename_hint
+from ._skipped import wrong_case_finding
 from ._walk import MAX_FOLDERS, walk_folders
 
 TYPE_CHECKING = False
@@ -138,8 +138,7 @@ def _file_name_findings(path: str) -> tuple[Finding, ...]:
     name = os.path.basename(path)
     if name == SKILL_FILE or name.lower() != SKILL_FILE.lower():
         return ()
-    message = f"the file is named {quoted(name)}; clients look for `{SKILL_FILE}` exactly"
-    return (finding("file-name-case", message, path=path, hint=rename_hint(_names_beside(path))),)
+    return (wrong_case_finding(path, _names_beside(path)),)
 
 
 def _names_beside(path: str) -> list[str]:

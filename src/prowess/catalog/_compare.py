@@ -1,4 +1,4 @@
-"""Compare what several agents see: for each skill, which of them loses it, why, and what cures that.
+"""Compare what several agents see: for each skill, which of them loses it, why, and how to fix that.
 
 Start with `compare`. A skill is one file, however many agents and paths reach it.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["ABSENT", "ComparedSkill", "Comparison", "View", "compare", "compare_catalogs", "count_losses"]
 
 _BUNDLED_FOLDER = f"{os.sep}.system{os.sep}"
-"""Codex unpacks the skills that it brings along into `skills/.system` of its own folder (observed, 0.169.0)."""
+"""Codex unpacks the skills that it ships with into `skills/.system` of its own folder (observed, 0.169.0)."""
 
 ABSENT = "absent"
 """The word for the state of a skill that is in no folder that an agent searches."""
@@ -76,12 +76,12 @@ class ComparedSkill(Frozen):
     copy_of: str | None = None
     """The path of an earlier skill that is the same in every byte."""
     bundled: bool = False
-    """Whether an agent brings it along for itself, so that no other agent loses it."""
+    """Whether it ships with an agent, so that no other agent loses it."""
     findings: tuple[Finding, ...]
     """Under the policy `guide`."""
     skill: Skill
     views: Mapping[str, View]
-    """By the name of the agent, in the order of the question."""
+    """By the name of the agent, in the order in which the agents were given."""
 
     @property
     def losers(self) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ class Comparison(Frozen):
 
     @property
     def distinct(self) -> tuple[ComparedSkill, ...]:
-        """The skills without copies of another, and without those that an agent brings along: what is counted."""
+        """The skills that are counted: without copies of another, and without those that ship with an agent."""
         return tuple(skill for skill in self.skills if skill.copy_of is None and not skill.bundled)
 
     def lost(self, host: str) -> tuple[ComparedSkill, ...]:

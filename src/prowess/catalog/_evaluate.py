@@ -176,7 +176,7 @@ class Evaluator:
             case "on":
                 return None
             case "gone":
-                reason = f"switched off in {source}, so the client does not know it"
+                reason = f"switched off in {source}, so the agent does not list it"
                 return Verdict(State.REJECTED, reason, "settings")
             case "off":
                 return Verdict(State.DISABLED, f"switched off in {source}", "settings")
@@ -200,7 +200,7 @@ class Evaluator:
         """Return the verdict on a skill below the working directory that the client finds later."""
         if item.scan_root.nested is None or item.scan_root.root.nested != "deferred":
             return None
-        reason = f"it is below {neutral(item.scan_root.nested)} and appears when the client works there"
+        reason = f"it is below {neutral(item.scan_root.nested)} and appears when the agent works there"
         return Verdict(State.DEFERRED, reason, "nested")
 
 

@@ -61,7 +61,7 @@ def _entry_names(data: bytes, hash_bytes: int) -> Iterator[bytes]:
     """Yield the path of each entry.
 
     Raises:
-        ValueError: this is no index with hashes of this length.
+        ValueError: this is not an index with hashes of this length.
         IndexError: likewise.
     """
     version = int.from_bytes(data[4:8])

@@ -1,4 +1,4 @@
-"""Bring losses together that have one cause, so that one command cures them."""
+"""Group losses that have the same cause, so that one command fixes all of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Cure(Frozen):
 
 
 class LossGroup(Frozen):
-    """Losses of one cause."""
+    """Losses that have the same cause."""
 
     kind: str
     """As in `Loss`."""
@@ -97,7 +97,7 @@ def _group(comparison: Comparison, kind: str, skills: list[ComparedSkill], hosts
 
 
 def _place_cures(comparison: Comparison, skills: list[ComparedSkill], hosts: list[str]) -> Iterable[Cure]:
-    """Yield a command for each folder that is missing; it helps all agents that search that folder."""
+    """Yield a command for each folder to mount into; it helps all agents that search that folder."""
     user = skills[0].scope == "user"
     by_target: dict[str, list[str]] = {}
     for host in hosts:
@@ -111,16 +111,16 @@ def _place_cures(comparison: Comparison, skills: list[ComparedSkill], hosts: lis
 def _mount_all(comparison: Comparison, skills: list[ComparedSkill], host: str, *, user: bool) -> str:
     """Return the command that mounts skills for an agent, after a fix of those that it cannot load."""
     losses = [(skill, loss) for skill in skills if (loss := skill.views[host].loss) is not None]
-    unfit = [skill.path for skill, loss in losses if loss.needs_fix]
+    to_fix = [skill.path for skill, loss in losses if loss.needs_fix]
     command = mount_command(
         _folders_to_mount(comparison, skills),
         host,
         cwd=comparison.cwd,
         home=comparison.home,
         user=user,
-        validate=not any(loss.needs_no_validate for _, loss in losses),
+        validate=not any(loss.skips_validation for _, loss in losses),
     )
-    return f"{fix_command(unfit, comparison.cwd)} && {command}" if unfit else command
+    return f"{fix_command(to_fix, comparison.cwd)} && {command}" if to_fix else command
 
 
 def _folders_to_mount(comparison: Comparison, skills: list[ComparedSkill]) -> list[str]:

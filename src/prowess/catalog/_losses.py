@@ -1,8 +1,9 @@
-"""Say why an agent does not see a skill, and which command or change cures that.
+"""Say why an agent does not see a skill, and which command or change fixes that.
 
-A loss has one of these kinds: `text` (the agent cannot load the file), `place` (it does not search the folder), `name`
-(another skill has the name), `setting` (the user has switched it off), `trust` (the user has not trusted the folder)
-and `field` (the author has hidden it).
+An agent loses a skill if neither its model nor its user can reach it there. The *cure* of a loss is what to type or to
+change. A loss has one of these kinds: `text` (the agent cannot load the file), `place` (it does not search the folder),
+`name` (another skill has the name), `setting` (the user has switched it off), `trust` (the user has not trusted the
+folder) and `field` (the author has hidden it).
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class Loss(Frozen):
     """Whether the cure is a command for the shell."""
     needs_fix: bool = False
     """Whether the command begins with `check --fix` of the skill."""
-    needs_no_validate: bool = False
-    """Whether `mount` must not validate the skill."""
+    skips_validation: bool = False
+    """Whether the command turns off the validation of `mount`, which refuses the skill."""
 
     def as_dict(self) -> dict[str, object]:
         """Return the loss in the shape of every `--json` output."""
@@ -104,7 +105,7 @@ class LossFinder:
             return self._lost_text(alone, alone.reason or "") if codes else None
         if self.disabled is not None:
             cure = self.disabled.hint or f"switch on skills in the settings of {self.host.title}"
-            return Loss(kind="setting", reason=self.disabled.message, codes=codes, cure=_sentence(cure))
+            return Loss(kind="setting", reason=self.disabled.message, codes=codes, cure=cure.strip())
         folder = os.path.dirname(os.path.dirname(path))
         reason = f"{self.host.title} does not search {neutral(self.display(folder))}"
         if taken is not None:
@@ -139,7 +140,7 @@ class LossFinder:
             cure=cure,
             is_command=fixed is not None or not codes,
             needs_fix=fixed is not None,
-            needs_no_validate=refused,
+            skips_validation=refused,
         )
 
     # ── kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -177,7 +178,7 @@ class LossFinder:
             cure = fix_command([entry.path], self.catalog.cwd)
             return Loss(kind=kind, reason=reason, codes=codes, cure=cure, is_command=True, needs_fix=True)
         hint = next((item.hint for item in entry.findings if item.code == entry.rule and item.hint), None)
-        return Loss(kind=kind, reason=reason, codes=codes, cure=_sentence(hint or f"change this: {reason}"))
+        return Loss(kind=kind, reason=reason, codes=codes, cure=(hint or f"change this: {reason}").strip())
 
     def _after_fix(self, entry: Entry) -> Entry | None:
         """Return how the agent sees a skill after `check --fix`, or `None` if it still does not load it."""
@@ -326,7 +327,3 @@ def _change_of_setting(setting: Setting, written: str) -> str:
     if setting.form == "effects":
         return f"set {name} in `{setting.key}` to `{next((w for w, e in setting.effects.items() if e == 'on'), 'on')}`"
     return f"set `enabled` of {name} in `{setting.key}` to true"
-
-
-def _sentence(hint: str) -> str:
-    return hint.strip()

@@ -20,7 +20,7 @@ _PLUGIN_FILE, _MARKETPLACE_FILE = "plugin.json", "marketplace.json"
 _MANIFEST_NAMES = (_PLUGIN_FILE, _MARKETPLACE_FILE)
 _EXTENSION_FILES = ("gemini-extension.json", "qwen-extension.json")
 _MANIFEST_FOLDERS = (".github/plugin", ".plugin", ".agents/plugins")
-"""Folders for manifests, besides `.claude-plugin` and others of that form."""
+"""Folders that contain manifests, besides `.claude-plugin` and the like."""
 MANIFEST_FILES = frozenset((_PLUGIN_FILE, *_EXTENSION_FILES))
 """Files that make the folder that contains them a plugin."""
 _MAX_MANIFEST_BYTES = 1024 * 1024
@@ -133,7 +133,7 @@ class PluginReader:
         )
 
     def _inside(self, folder: str, path: str) -> str | None:
-        """Return the path of a manifest, or `None` if it leads out of the repository or is no path."""
+        """Return the path of a manifest, or `None` if it leads out of the repository or is not a path."""
         place = os.path.normpath(os.path.join(folder, path))
         inside = place == self.top or place.startswith(os.path.join(self.top, ""))
         return place if inside and "\0" not in place and "://" not in path else None

@@ -168,7 +168,7 @@ class Precedence:
             result[index] = self.shadow(entry, winner)
         if self.host.collision == "undefined":
             winning = {entry.shadowed_by for entry in result if entry.shadowed_by}
-            reason = "undefined: the client reads these in no fixed order, and the last to finish wins"
+            reason = "undefined: the agent reads these in no fixed order, and the last to finish wins"
             result = [
                 entry.with_changes(reason=reason, rule="undefined") if entry.path in winning else entry
                 for entry in result
@@ -202,7 +202,7 @@ class Precedence:
         other = neutral(winner.path)
         if self.host.collision == "undefined":
             rule = "undefined"
-            reason = f"undefined: the client reads this and {other} in no fixed order, and the last to finish wins"
+            reason = f"undefined: the agent reads this and {other} in no fixed order, and the last to finish wins"
         else:
             by_folder = self.host.folder_names_win and _wins_by_folder(entry, winner)
             rule = "folder-name" if by_folder else "name-shadowed"

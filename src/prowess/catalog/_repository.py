@@ -8,18 +8,20 @@ from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, quoted
 from prowess.errors import SkillNotFoundError
-from prowess.findings import Finding, finding
 
 from ._git_index import tracked_skill_paths
 from ._gitignore import GitIgnore, IgnoreFile, ignore_files_above
 from ._places import agent_folder_end, classify
 from ._plugins import MANIFEST_FILES, PluginReader
 from ._roots import git_root
+from ._skipped import wrong_case_finding
 from ._walk import MAX_FOLDERS, walk_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from prowess.findings import Finding
 
 __all__ = ["RepositorySkill", "RepositorySkills", "SkippedFolders", "find_repository_skills", "with_linked_skills"]
 
@@ -98,7 +100,7 @@ def find_repository_skills(
 
 
 def _is_home(folder: str) -> bool:
-    """Return whether a folder is the user's home or contains it, and is no repository."""
+    """Return whether a folder is the user's home or contains it, and not a repository."""
     home = os.path.join(real_path(os.path.expanduser("~")), "")
     return home.startswith(os.path.join(folder, "")) and not os.path.lexists(os.path.join(folder, ".git"))
 
@@ -249,10 +251,7 @@ class _RepositoryWalk:
             return
         for name in sorted(files):
             if name.lower() == SKILL_FILE.lower():
-                message = f"the file is named {quoted(name)}; clients look for `{SKILL_FILE}` exactly"
-                hint = f"rename it to `{SKILL_FILE}`"
-                path = os.path.join(folder, name)
-                self.findings.append(finding("file-name-case", message, path=path, hint=hint))
+                self.findings.append(wrong_case_finding(os.path.join(folder, name), files))
 
     def _result(self, count: int) -> RepositorySkills:
         real_paths = {path: real_path(path) if is_link else path for path, is_link in self.files}

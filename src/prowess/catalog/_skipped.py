@@ -19,15 +19,23 @@ if TYPE_CHECKING:
 
     Listing = tuple[tuple[str, str], ...]
 
-__all__ = ["MAX_PROBES", "SkipReports", "rename_hint"]
+__all__ = ["MAX_PROBES", "SkipReports", "wrong_case_finding"]
 
 MAX_PROBES = 64
 """Folders in one root that are searched only to report a skill that is skipped there."""
 
 
-def rename_hint(names: Iterable[str]) -> str:
-    """Return what to do with a file whose name differs from SKILL.md in case, in a folder with these names."""
-    return f"remove it: `{SKILL_FILE}` is there too" if SKILL_FILE in names else f"rename it to `{SKILL_FILE}`"
+def wrong_case_finding(path: str, names: Iterable[str]) -> Finding:
+    """Return the finding about a file whose name differs from SKILL.md only in upper and lower case.
+
+    Args:
+        path: of the file.
+        names: of all files in its folder.
+    """
+    message = f"the file is named {quoted(os.path.basename(path))}; agents look for `{SKILL_FILE}` exactly"
+    is_beside = SKILL_FILE in names
+    hint = f"remove it: `{SKILL_FILE}` is there too" if is_beside else f"rename it to `{SKILL_FILE}`"
+    return finding("file-name-case", message, path=path, hint=hint)
 
 
 class SkipReports:
@@ -82,9 +90,7 @@ class SkipReports:
         """Report files whose name differs from SKILL.md only in upper and lower case."""
         for name, letter in entries:
             if letter == "f" and name != SKILL_FILE and name.lower() == SKILL_FILE.lower():
-                message = f"the file is named {quoted(name)}; clients look for `{SKILL_FILE}` exactly"
-                hint = rename_hint(other for other, _ in entries)
-                self.report("file-name-case", message, os.path.join(path, name), hint)
+                self.findings.append(wrong_case_finding(os.path.join(path, name), (other for other, _ in entries)))
 
     def skill_in_root(self, path: str, entries: Listing) -> None:
         """Report a skill in the skills folder itself, if the host scans only the folders below."""

@@ -1,4 +1,4 @@
-"""Write which agents lose which skills, and the command that cures each loss."""
+"""Write which agents lose which skills, and the command that fixes each loss."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_NAMES = 6
 
 
 def describe_losses(comparison: Comparison, *, text: bool = True, limit: int = _MAX_GROUPS) -> Iterator[str]:
-    """Yield the lines that describe the losses, each with what cures it.
+    """Yield the lines that describe the losses, each with what to do.
 
     Args:
         comparison: of the agents.

@@ -121,7 +121,7 @@ def _next_commands(comparison: Comparison) -> list[tuple[str, str]]:
             (f"prowess show {_argument(comparison.distinct[0])}", "one skill: its fields, files, sizes and tokens"),
         ]
     return [
-        ("prowess check", "what each loss is, and the command that cures it"),
+        ("prowess check", "what each agent loses, and the command that fixes it"),
         ("prowess list", "each skill at each agent"),
         (f"prowess why {_argument(first.skills[0])}", "one of the lost skills, step by step"),
     ]

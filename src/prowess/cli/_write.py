@@ -20,7 +20,7 @@ def require_folder_of(option: str, path: str) -> None:
         ConfigError: the folder does not exist, or the path is a folder itself.
     """
     if "\0" in path:
-        raise ConfigError(f"`{option}`: this is no path: {neutral(path)}", hint="name a file")
+        raise ConfigError(f"`{option}`: this is not a path: {neutral(path)}", hint="name a file")
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder):
         raise ConfigError(f"`{option}`: no such folder: {neutral(folder)}", hint="create it first")

@@ -24,7 +24,7 @@ def parser() -> ArgumentParser:
     """Build the command's parser."""
     result = make_parser(
         "hosts",
-        epilog="Rules are `observed` if the real client was tested, and `documented` if only its docs were read.",
+        epilog="Rules are `observed` if the real agent was tested, and `documented` if only its docs were read.",
     )
     result.add_argument(
         "name", metavar="NAME", nargs="?", help="show all rules of this agent, and which of its folders exist"

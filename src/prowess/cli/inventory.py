@@ -101,15 +101,11 @@ def _summary(rows: Sequence[Row], hosts: Sequence[str]) -> str:
     if not rows:
         return "no skills found"
     seen = sum(map(_is_seen, rows))
-    cure = "; `prowess check` says what to change" if seen < len(rows) else ""
+    advice = "; `prowess check` says what to change" if seen < len(rows) else ""
     places = pluralize(len({item.place for item, _ in rows}), "place")
-    if len(hosts) == 1:
-        return (
-            f"{pluralize(len(rows), 'skill')} in {places}: {seen:,} seen by {hosts[0]}, {len(rows) - seen:,} not{cure}"
-        )
-    return (
-        f"{pluralize(len(rows), 'skill')} in {places}: {seen:,} seen by some agent, {len(rows) - seen:,} by none{cure}"
-    )
+    seen_by, unseen = (hosts[0], "not") if len(hosts) == 1 else ("some agent", "by none")
+    counts = f"{seen:,} seen by {seen_by}, {len(rows) - seen:,} {unseen}"
+    return f"{pluralize(len(rows), 'skill')} in {places}: {counts}{advice}"
 
 
 def _is_seen(row: Row) -> bool:

@@ -31,7 +31,7 @@ class Change(Frozen):
     """What to do about a loss: a command that can be pasted, or else a sentence."""
 
     agents: str
-    """Whom it helps."""
+    """The agents that it helps."""
     command: str
     advice: tuple[Phrase, ...]
 
@@ -145,6 +145,7 @@ def _group_phrase(group: LossGroup, comparison: Comparison) -> str:
 
 
 def as_problem(item: Finding, comparison: Comparison) -> Problem:
+    """Return a finding as the page shows it."""
     path = one_line(short_path(item.path or "", comparison), PATH_LIMIT)
     return Problem(
         severity=str(item.severity),
