@@ -36,7 +36,7 @@ demo: $(AGENT)/.ready  ## show the skills of examples/ and of this machine, and 
 # What a user would install, and nothing of what tests need.
 $(AGENT)/.ready: pyproject.toml
 	$(environment)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[agent]'
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[agent,report]'
 	@touch $@
 
 test: export PROWESS_SKIPPED := $(CURDIR)/$(VENV)/.skipped
@@ -122,4 +122,4 @@ bench: $(READY)  ## measure Prowess and other readers of skills; write docs/benc
 	$(BIN)/python benchmarks/run.py
 
 clean:           ## remove everything that was set up
-	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(AGENT) $(WHEELS) $(CLIENTS) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(AGENT) $(WHEELS) $(CLIENTS) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

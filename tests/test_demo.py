@@ -57,7 +57,7 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureF
     return tmp_path / "demo"
 
 
-@pytest.mark.parametrize("line", [line for line in commands() if not line.startswith("prowess report")])
+@pytest.mark.parametrize("line", commands())
 @pytest.mark.usefixtures("demo")
 def test_each_command_of_the_readme_works_there(line: str, capfd: pytest.CaptureFixture[str]) -> None:
     """As it is written, with an example for each word in capitals."""
