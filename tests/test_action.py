@@ -76,8 +76,7 @@ class Runner:
         env = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.temp),
-            "PYTHONPATH": str(TOP / "src"),
-            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONPATH": str(self.workspace),
             "CI": "true",
             "GITHUB_OUTPUT": str(output),
             **{name: self.evaluate(value) for name, value in step["env"].items()},
@@ -97,13 +96,13 @@ def fake_python(temp: Path) -> Path:
     """Write a Python that makes environments, and installs Prowess into them, without the network."""
     program = temp / "python"
     program.write_text(
-        f"#!{sys.executable}\n"
+        f"#!{sys.executable} -I\n"
         "import json, os, shutil, sys\n"
-        "if sys.argv[1:3] == ['-m', 'venv']:\n"
-        "    os.makedirs(sys.argv[3] + '/bin')\n"
-        "    shutil.copy(__file__, sys.argv[3] + '/bin/python')\n"
-        "elif sys.argv[1:3] == ['-m', 'pip']:\n"
-        f"    open({str(temp / 'installed')!r}, 'w').write(json.dumps(sys.argv[3:]))\n"
+        "if sys.argv[1:4] == ['-I', '-m', 'venv']:\n"
+        "    os.makedirs(sys.argv[4] + '/bin')\n"
+        "    shutil.copy(__file__, sys.argv[4] + '/bin/python')\n"
+        "elif sys.argv[1:4] == ['-I', '-m', 'pip']:\n"
+        f"    open({str(temp / 'installed')!r}, 'w').write(json.dumps(sys.argv[4:]))\n"
         "else:\n"
         f"    os.execv({sys.executable!r}, [{sys.executable!r}, *sys.argv[1:]])\n",
         encoding="utf-8",
@@ -215,6 +214,20 @@ def test_a_module_of_the_repository_is_not_imported(workspace: Path) -> None:
         write(workspace, f"{name}.py", "open('hacked', 'w')")
     assert run_action(workspace, path="skills", sarif="out.sarif").code == 0
     assert not (workspace / "hacked").exists()
+
+
+def test_the_install_step_imports_no_module_of_the_repository(workspace: Path) -> None:
+    """Not those that `venv` and `pip` are, or import; tried with a real Python."""
+    for name in ("venv", "pip", "ensurepip", "logging", "subprocess"):
+        write(workspace, f"{name}.py", f"open({str(workspace / 'hacked')!r}, 'w')")
+    (step,) = (step for step in ACTION["runs"]["steps"] if "pip install" in step.get("run", ""))
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(workspace), "PYTHON": sys.executable}
+    env |= {"ACTION_PATH": str(workspace / "no-such"), "VENV": str(workspace.parent / "venv")}
+    done = subprocess.run(
+        ["bash", "-e", "-c", step["run"]], cwd=workspace, env=env, capture_output=True, text=True, check=False
+    )
+    assert not (workspace / "hacked").exists()
+    assert "no-such" in done.stderr
 
 
 def test_no_script_contains_an_expression() -> None:
