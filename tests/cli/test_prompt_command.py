@@ -239,10 +239,11 @@ def test_prompt_as_a_process(encoding: str, project: Path) -> None:
 @pytest.mark.parametrize("form", ["xml", "markdown", "json"])
 def test_no_line_is_a_command_to_a_ci_system(form: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """GitHub's runner obeys `##[` anywhere in a log; JSON escapes it."""
-    skill(project / ".claude/skills/pdf", description="'##[error]forged'")
+    skill(project / ".claude/skills/pdf", description="'##[error]forged ##vso[x]'")
     assert run(project, "--format", form, "--host", "claude-code") == 0
     shown = capsys.readouterr().out
     assert "##[" not in shown
+    assert "##vso" not in shown
     assert "forged" in shown
     if form == "json":
-        assert "##[error]forged" in {item["description"] for item in json.loads(shown)["available_skills"]}
+        assert "##[error]forged ##vso[x]" in {item["description"] for item in json.loads(shown)["available_skills"]}

@@ -274,11 +274,11 @@ def test_strict_suites_are_fit_for_it(project: Path, pytester: pytest.Pytester) 
 @pytest.mark.slow
 def test_hostile_output_is_escaped(project: Path, pytester: pytest.Pytester) -> None:
     """It neither controls a terminal nor commands a CI system; the same in `prowess test`."""
-    line = r"printf 'a\033[2J\000b\n::error::x\n##[add-mask]a\n'; printf '\033]0;t\007' >&2; exit 3"
+    line = r"printf 'a\033[2J\000b\n::error::x\n##[add-mask]a ##vso[x]\n'; printf '\033]0;t\007' >&2; exit 3"
     write_suite(project / "pdf", {"a": line})
     shown = run(pytester, "--color=no").stdout.str()
-    assert [part for part in ("\x1b", "\0", "\a", "##[") if part in shown] == []
-    for part in (r"| a\x1b[2J\x00b", "| ::error::x", r"| \x23#[add-mask]a", r"| \x1b]0;t\x07"):
+    assert [part for part in ("\x1b", "\0", "\a", "##[", "##vso") if part in shown] == []
+    for part in (r"| a\x1b[2J\x00b", "| ::error::x", r"| \x23#[add-mask]a \x23#vso[x]", r"| \x1b]0;t\x07"):
         assert f"\n{part}\n" in shown
 
 

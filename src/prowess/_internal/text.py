@@ -21,6 +21,7 @@ __all__ = [
     "collapse_hidden_runs",
     "describe_os_error",
     "did_you_mean",
+    "escape_ci_marks",
     "display_width",
     "fold_lookalikes",
     "hidden_characters",
@@ -92,6 +93,14 @@ def collapse_hidden_runs(text: str) -> str:
 def neutral(text: str) -> str:
     """Make untrusted text safe to show on one line of a terminal: hidden characters are written as escapes."""
     return text if text.isascii() and text.isprintable() else _hidden_pattern().sub(_escape_match, text)
+
+
+def escape_ci_marks(text: str, escape: str = "\\x23") -> str:
+    """Escape the first `#` of what a CI system obeys anywhere in a log.
+
+    `##[` is for GitHub and Azure Pipelines, `##vso[` for Azure Pipelines, `##teamcity[` for TeamCity.
+    """
+    return re.sub(r"#(?=#\w*\[)", lambda _: escape, text) if "##" in text else text
 
 
 def quoted(text: str, limit: int = 60) -> str:

@@ -10,7 +10,15 @@ import re
 import sys
 from itertools import accumulate, takewhile
 
-from prowess._internal.text import INVISIBLE_CHARACTERS, PATH_LIMIT, character_width, display_width, neutral, quoted
+from prowess._internal.text import (
+    INVISIBLE_CHARACTERS,
+    PATH_LIMIT,
+    character_width,
+    display_width,
+    escape_ci_marks,
+    neutral,
+    quoted,
+)
 
 from ._color import has_color, paint
 
@@ -118,11 +126,8 @@ def print_json(value: object) -> None:
 
     text = json.dumps(value, indent=2, ensure_ascii=False)
     # Invisible characters could control a terminal, so JSON escapes them.
-    text = re.sub(
-        f"[{INVISIBLE_CHARACTERS}]|#(?=#\\[)",
-        lambda match: "\\u0023" if match[0] == "#" else json.dumps(match[0])[1:-1],
-        text,
-    )
+    text = re.sub(f"[{INVISIBLE_CHARACTERS}]", lambda match: json.dumps(match[0])[1:-1], text)
+    text = escape_ci_marks(text, "\\u0023")
     sys.stdout.flush()
     data = re.sub("[\ud800-\udfff]", lambda match: json.dumps(neutral(match[0]))[1:-1], text).encode() + b"\n"
     buffer = getattr(sys.stdout, "buffer", None)
@@ -138,10 +143,9 @@ def _write_line(stream: TextIO, text: str) -> None:
 
 
 def _escape_ci_commands(line: str) -> str:
-    """Escape what GitHub's runner would take for a command: `::` at the beginning of a line, `##[` anywhere."""
-    if "::" not in line and "##[" not in line:
-        return line
-    return re.sub(r"^(\s*):(?=:)|#(?=#\[)", lambda mark: "\\x23" if mark[0] == "#" else f"{mark[1]}\\x3a", line)
+    """Escape what a CI system would take for a command: GitHub's `::` at the start of a line, marks anywhere."""
+    line = escape_ci_marks(line)
+    return re.sub(r"^(\s*):(?=:)", r"\1\\x3a", line) if "::" in line else line
 
 
 # ── findings ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from prowess._internal.text import escape_ci_marks
 from prowess.catalog import FORMATS, LEVELS, render
 from prowess.errors import ConfigError
 
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         return OK
     if result.text:
         # `print_stdout` would escape this in a way that is not JSON.
-        text = result.text.replace("##[", "\\u0023#[") if args.format == "json" else result.text
+        text = escape_ci_marks(result.text, "\\u0023") if args.format == "json" else result.text
         for line in text.removesuffix("\n").split("\n"):
             print_stdout(line)
     shortened = f", {len(result.shortened)} shortened" if result.shortened else ""

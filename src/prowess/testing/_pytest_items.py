@@ -84,10 +84,10 @@ class CaseItem(pytest.Item):
 
 def _escape_output(text: str) -> str:
     """Escape untrusted output, so that it neither controls a terminal nor commands a CI system."""
-    from prowess._internal.text import neutral
+    from prowess._internal.text import escape_ci_marks, neutral
 
     lines = text.removesuffix("\n").split("\n")
-    return "\n".join(f"| {neutral(line)}".replace("##[", "\\x23#[") for line in lines)
+    return "\n".join(f"| {escape_ci_marks(neutral(line))}" for line in lines)
 
 
 def _fail(failures: tuple[Failure, ...]) -> NoReturn:
