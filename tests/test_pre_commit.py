@@ -106,6 +106,16 @@ def test_a_folder_that_looks_like_an_option_fails(
     assert "error: " in capsys.readouterr().err
 
 
+def test_a_file_of_a_commit_is_no_baseline(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder that is called like the option names another file of the commit, which accepts all findings."""
+    write(repository, "bad/SKILL.md", "---\n")
+    main(["check", "--json", "bad/SKILL.md"])
+    write(repository, "known/SKILL.md", capsys.readouterr().out)
+    write(repository, "--baseline=known/SKILL.md", "x")
+    assert run_hook("prowess-check", ["--baseline=known/SKILL.md", "bad/SKILL.md"]) == 2
+    assert "it is a Markdown file" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_the_entry_is_installed() -> None:
     """As a program of the package."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 import tempfile
 import time
 from contextlib import suppress
@@ -16,7 +17,8 @@ from hypothesis import given, strategies as st
 from prowess.catalog._accepted import Accepted, accept_findings
 from prowess.catalog._baseline import read_baseline
 from prowess.catalog._identity import fingerprints
-from prowess.catalog._ignore_rules import comment_rules, is_own_file, option_rules, project_rules, read_table
+from prowess.catalog._ignore_rules import comment_rules, option_rules, project_rules, read_table
+from prowess.catalog._own_files import OwnFiles
 from prowess.errors import ConfigError
 from prowess.findings import finding
 
@@ -96,6 +98,19 @@ def test_a_rule_of_the_project_counts_for_files_of_its_repository_only(top: Path
     (top / "link").symlink_to("../elsewhere")
     findings += [finding("name-case", "m", path=str(top / "link/a/SKILL.md")), finding("name-case", "m")]
     assert kinds(accept(top, *findings)) == [None] * 6
+
+
+def test_a_pattern_has_no_character_classes(top: Path) -> None:
+    """A folder may be called `[ab]`."""
+    write(top, "pyproject.toml", RULE.format("[ab]"))
+    findings = [finding("name-case", "m", path=skill(top, f"skills/{name}/SKILL.md")) for name in ("a", "[ab]", "b")]
+    assert kinds(accept(top, *findings)) == [None, "project", None]
+
+
+@pytest.mark.parametrize("pattern", ["project", ".", "SKILL.md"])
+def test_a_rule_names_the_skill_at_the_top_of_the_repository(top: Path, pattern: str) -> None:
+    write(top, "pyproject.toml", RULE.format(pattern))
+    assert kinds(accept(top, finding("name-case", "m", path=skill(top, "SKILL.md")))) == ["project"]
 
 
 def test_a_link_inside_the_repository_leads_to_its_own_file(top: Path) -> None:
@@ -252,11 +267,35 @@ def test_a_comment_of_a_file_from_elsewhere_does_not_count(top: Path) -> None:
     ]
     for path in paths:
         file = skill(top, path, comment)
-        assert not is_own_file(file, str(top))
+        assert not OwnFiles(str(top)).contains(file)
         assert kinds(accept(top, finding("name-case", "m", path=file))) == [None]
     outside = top.parent / "no-repository"
     file = skill(outside, "a/SKILL.md", comment)
     assert kinds(accept(outside, finding("name-case", "m", path=file))) == [None]
+
+
+def test_a_file_that_git_ignores_does_not_silence_its_findings(top: Path) -> None:
+    """It was installed, and is not a part of the repository: neither its comment nor a rule of the project counts."""
+    write(top, ".gitignore", ".claude/\n*.local/\n!keep.local/\n")
+    write(top, ".git/info/exclude", "excluded\n")
+    write(top, "sub/.gitignore", "SKILL.md\n")
+    write(top, "pyproject.toml", RULE.format("*").replace("name-case", "name-type"))
+    paths = [".claude/skills/a", "skills/b.local", "excluded/a", "sub/a", "skills/keep.local", "skills/a"]
+    files = [skill(top, f"{path}/SKILL.md", "# prowess: ignore name-case: trust me") for path in paths]
+    findings = [finding(code, "m", path=file) for code in ("name-case", "name-type") for file in files]
+    assert kinds(accept(top, *findings)) == [*[None] * 4, *["comment"] * 2, *[None] * 4, *["project"] * 2]
+
+
+@pytest.mark.needs("git")
+def test_a_file_that_git_tracks_is_one_of_the_repository(top: Path) -> None:
+    """Though its rules name it."""
+    (top / ".git").rmdir()
+    subprocess.run(["git", "init", "-q", str(top)], check=True)
+    write(top, ".gitignore", ".claude/\n")
+    file = skill(top, ".claude/skills/a/SKILL.md", "# prowess: ignore name-case: known")
+    assert kinds(accept(top, finding("name-case", "m", path=file))) == [None]
+    subprocess.run(["git", "-C", str(top), "add", "-f", file], check=True)
+    assert kinds(accept(top, finding("name-case", "m", path=file))) == ["comment"]
 
 
 def test_a_comment_that_matches_nothing_is_a_note(top: Path) -> None:

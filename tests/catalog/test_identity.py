@@ -40,6 +40,14 @@ def test_different_findings_have_different_fingerprints() -> None:
     assert fingerprints([finding("name-case", "m")], "/r") != fingerprints([finding("name-type", "m")], "/r")
 
 
+def test_a_value_counts_whatever_it_contains() -> None:
+    """Back-ticks and numbers of a name or a path; and a folder of the repository may be called like the home."""
+    values = ["name `a`{}`` is `b`", "`a` is hidden by /r/b{}/SKILL.md", "hidden by /r/b {}/SKILL.md (see /r/{}a)"]
+    for text in values:
+        assert fingerprint(text.replace("{}", "1")) != fingerprint(text.replace("{}", "2"))
+    assert fingerprint(path="/r/~/a") != fingerprint(path="/home/ada/a")
+
+
 def test_equal_findings_are_counted() -> None:
     """Each has its own fingerprint, so that a second one is new."""
     equal = [finding("link-missing", "m", path="/r/a", line=line) for line in (3, 7, 9)]

@@ -7,10 +7,9 @@ import os
 from prowess._internal.frozen import Frozen
 from prowess.findings import Finding, relative_path
 
-from ._filesystem import Filesystem
 from ._identity import fingerprints
-from ._ignore_rules import IgnoreRule, comment_rules, is_own_file
-from ._roots import git_root
+from ._ignore_rules import IgnoreRule, comment_rules
+from ._own_files import OwnFiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,14 +78,17 @@ def accept_findings(
         whole: whether the whole repository was checked, so that a rule that matches nothing is worth a note.
     """
     findings = tuple(findings)
-    comments, notes = _comments(skills, base)
-    own = _OwnFiles(base)
+    own = OwnFiles(base)
+    comments, notes = _comments(skills, own)
+    in_project = _ProjectFiles(own)
     used: set[IgnoreRule] = set()
     reported = []
     identified = fingerprints(findings, base, home) if identify or baseline is not None else [""] * len(findings)
     for item, fingerprint in zip(findings, identified, strict=True):
         candidates: list[IgnoreRule] = [*comments.get(item.path or "", ()), *rules]
-        rule = next((rule for rule in candidates if rule.matches(item, base) and own.may_ignore(rule, item)), None)
+        rule = next(
+            (rule for rule in candidates if rule.matches(item, base) and in_project.may_ignore(rule, item)), None
+        )
         if rule is not None:
             used.add(rule)
             kind, reason = rule.kind, rule.reason
@@ -101,12 +103,11 @@ def accept_findings(
     return Accepted(findings=tuple(reported), notes=tuple(notes))
 
 
-class _OwnFiles:
-    """Knows which files the rules of a project count for: not those of another repository, nor outside it."""
+class _ProjectFiles:
+    """Knows which files the rules of a project count for: its own, and without a repository all below it."""
 
-    def __init__(self, base: str) -> None:
-        self.base, self.filesystem = base, Filesystem()
-        self.is_repository = git_root(base, filesystem=self.filesystem) == base
+    def __init__(self, own: OwnFiles) -> None:
+        self.own = own
         self.known: dict[str, bool] = {}
 
     def may_ignore(self, rule: IgnoreRule, item: Finding) -> bool:
@@ -114,23 +115,22 @@ class _OwnFiles:
         if rule.kind != "project" or item.path is None:
             return True
         if item.path not in self.known:
-            inside = is_own_file(item.path, self.base, self.filesystem) if self.is_repository else True
-            self.known[item.path] = inside and relative_path(item.path, self.base) is not None
+            inside = self.own.contains(item.path) if self.own.is_repository else True
+            self.known[item.path] = inside and relative_path(item.path, self.own.base) is not None
         return self.known[item.path]
 
 
-def _comments(skills: Sequence[str], base: str) -> tuple[dict[str, list[IgnoreRule]], list[str]]:
+def _comments(skills: Sequence[str], own: OwnFiles) -> tuple[dict[str, list[IgnoreRule]], list[str]]:
     """Return the rules in comments by file, and notes about invalid ones."""
-    filesystem = Filesystem()
-    if git_root(base, filesystem=filesystem) != base:
+    if not own.is_repository:
         return {}, []
     found: dict[str, list[IgnoreRule]] = {}
     notes = []
     for path in dict.fromkeys(skills):
         rules, problems = comment_rules(path)
-        if (rules or problems) and is_own_file(path, base, filesystem):
+        if (rules or problems) and own.contains(path):
             found[path] = rules
-            notes += [f"{relative_path(path, base)}:{problem}" for problem in problems]
+            notes += [f"{relative_path(path, own.base)}:{problem}" for problem in problems]
     return found, notes
 
 

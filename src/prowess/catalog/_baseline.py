@@ -36,6 +36,9 @@ def read_baseline(path: str) -> Baseline:
     Raises:
         ConfigError: the file cannot be read, or `prowess check --json` did not write it.
     """
+    # Programs like pre-commit add the paths of changed files to a command, and a folder can be called `--baseline=x`.
+    if path.casefold().endswith(".md"):
+        _reject(path, "it is a Markdown file")
     try:
         data = read_file(path, MAX_BASELINE_BYTES, follow=True)
     except UnreadableError as error:

@@ -20,8 +20,8 @@ __all__ = ["fingerprints"]
 def fingerprints(findings: Iterable[Finding], base: str, home: str | None = None) -> list[str]:
     """Return a text for each finding that stays the same if its line moves or the folder is on another machine.
 
-    It depends on the code, the path relative to `base` (or to the home), and the message without its numbers, except
-    those in back-ticks. If several findings are equal in that, they are counted.
+    It depends on the code, the path relative to `base` (or to the home), and the message without its counts. If several
+    findings are equal in that, they are counted.
 
     Args:
         findings: all findings of a check, in their order.
@@ -35,7 +35,7 @@ def fingerprints(findings: Iterable[Finding], base: str, home: str | None = None
     seen: dict[tuple[str, str, str], int] = {}
     result = []
     for item in findings:
-        key = (item.code, _portable_path(item.path, base, home), _without_numbers(_portable_text(item, base, home)))
+        key = (item.code, _portable_path(item.path, base, home), _without_counts(_portable_text(item, base, home)))
         seen[key] = seen.get(key, 0) + 1
         text = "\0".join((*key, str(seen[key])))
         result.append(sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32])
@@ -47,7 +47,9 @@ def _portable_path(path: str | None, base: str, home: str | None) -> str:
         return ""
     inside = relative_path(path, base)
     if inside is not None:
-        return inside.replace(os.sep, "/")
+        inside = inside.replace(os.sep, "/")
+        # A folder of the repository may be called `~`, which is the home here.
+        return f"./{inside}" if inside.startswith("~") else inside
     in_home = relative_path(path, home) if home else None
     return path if in_home is None else f"~/{in_home.replace(os.sep, '/')}"
 
@@ -57,7 +59,15 @@ def _portable_text(item: Finding, base: str, home: str | None) -> str:
     return text.replace(neutral(home.rstrip(os.sep) + os.sep), "~/") if home else text
 
 
-def _without_numbers(message: str) -> str:
-    parts = message.split("`")
-    parts[::2] = (re.sub(r"[0-9]+(?:[.,][0-9]+)*", "0", part) for part in parts[::2])
-    return "`".join(parts)
+def _without_counts(message: str) -> str:
+    """Replace the numbers of a message, but not those of a value: in a path, or between the first and last back-tick.
+
+    A value may itself contain back-ticks.
+    """
+    before, first, rest = message.partition("`")
+    values, last, after = rest.rpartition("`")
+    return f"{_replace_counts(before)}{first}{values}{last}{_replace_counts(after)}"
+
+
+def _replace_counts(text: str) -> str:
+    return re.sub(r"(?<!\S)[0-9]+(?:[.,][0-9]+)*(?=[\s,.;:)]|$)", "0", text)

@@ -10,24 +10,20 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import pairwise
 
-from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
+from prowess._internal.files import SKILL_FILE, UnreadableError, read_file
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import PATH_LIMIT, did_you_mean, quoted
 from prowess.errors import ConfigError
 from prowess.findings import ALWAYS_ERRORS, CODES, DOCS_URL, Finding, relative_path
 
-from ._roots import git_root
 from ._settings_files import parse_toml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ._filesystem import Filesystem
-
-__all__ = ["IgnoreRule", "comment_rules", "is_own_file", "option_rules", "project_rules", "read_table"]
+__all__ = ["IgnoreRule", "comment_rules", "option_rules", "project_rules", "read_table"]
 
 _MAX_CONFIG_BYTES = 1024 * 1024
 _MAX_RULES = 1_000
@@ -53,7 +49,7 @@ class IgnoreRule(Frozen):
     """Where the rule is written."""
 
     def matches(self, item: Finding, base: str) -> bool:
-        """Return whether the rule is about a finding; those of files need `is_own_file` too."""
+        """Return whether the rule is about a finding; those of files need `OwnFiles` too."""
         if item.code != self.code:
             return False
         if self.kind == "option":
@@ -68,10 +64,10 @@ class IgnoreRule(Frozen):
         """Return whether a rule of the project names a file or its skill."""
         inside = (relative_path(path, base) or "").replace(os.sep, "/")
         folder, _, file = inside.rpartition("/")
-        is_skill_file = file.lower() == SKILL_FILE.lower()
-        names = (
-            {inside, folder, folder.rpartition("/")[2]} if is_skill_file else {inside, file, file.removesuffix(".md")}
-        )
+        if file.lower() == SKILL_FILE.lower():  # at the top of the repository, its folder is the repository
+            names = {inside, folder or ".", folder.rpartition("/")[2] or os.path.basename(base)}
+        else:
+            names = {inside, file, file.removesuffix(".md")}
         matches = _compile_pattern(self.skill).match
         return any(matches(name) for name in names if name)
 
@@ -81,7 +77,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
     """Compile a pattern of names; the cache of `fnmatch` itself is smaller than the number of rules."""
     from fnmatch import translate
 
-    return re.compile(translate(pattern))
+    return re.compile(translate(pattern.replace("[", "[[]")))
 
 
 def check_code(code: str, place: str) -> None:
@@ -188,23 +184,6 @@ def _check_keys(table: Any, known: tuple[str, ...], place: str) -> None:
 # ── comments ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def is_own_file(path: str, base: str, filesystem: Filesystem | None = None) -> bool:
-    """Return whether a file belongs to the git repository `base` itself.
-
-    An installed package, a file of a repository inside it, and one that a link leads to outside it do not.
-    """
-    real = real_path(path)
-    inside = relative_path(real, base)
-    if inside is None or "node_modules" in (parts := inside.split(os.sep)):
-        return False
-    if any(pair in _PACKAGE_FOLDERS for pair in pairwise(parts)):
-        return False
-    return git_root(os.path.dirname(real), filesystem=filesystem) == base
-
-
-_PACKAGE_FOLDERS = frozenset(((".prowess", "packages"), (".aam", "packages")))
-
-
 def comment_rules(path: str) -> tuple[list[IgnoreRule], list[str]]:
     """Return the rules in the comments of a skill's front matter, and what is wrong with others.
 
@@ -225,7 +204,7 @@ def comment_rules(path: str) -> tuple[list[IgnoreRule], list[str]]:
         if _FENCE.fullmatch(line):
             return rules, problems
         if match := _COMMENT.fullmatch(line):
-            rule = _read_comment(match[2], path, number) if not match[1] else "write the comment on a line of its own"
+            rule = _OWN_LINE if match[1] else _read_comment(match[2], path, number)
             if isinstance(rule, IgnoreRule):
                 rules.append(rule)
             elif len(problems) < _MAX_PROBLEMS:
@@ -233,6 +212,7 @@ def comment_rules(path: str) -> tuple[list[IgnoreRule], list[str]]:
     return [], []  # no closing fence
 
 
+_OWN_LINE = "write the comment on a line of its own, without blanks before it"
 _MAX_PROBLEMS = 10
 """Invalid comments of one file that are reported."""
 
