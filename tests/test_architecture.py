@@ -61,8 +61,8 @@ def exists(file: str, name: str) -> bool:
 WALKS = re.findall(r"^### (An? .+ becomes .+)$", PAGE, re.MULTILINE)
 
 
-def test_there_are_four_walks() -> None:
-    assert len(WALKS) == 4
+def test_there_are_five_walks() -> None:
+    assert len(WALKS) == 5
 
 
 @pytest.mark.parametrize("heading", WALKS)
@@ -138,8 +138,8 @@ def test_each_invariant_names_a_test() -> None:
     assert [test for test in tests if not exists(*test.split("::"))] == []
 
 
-def test_the_glossary_has_fifteen_words() -> None:
-    assert len(table("Glossary")) == 15
+def test_the_glossary_is_short() -> None:
+    assert 15 <= len(table("Glossary")) <= 18
 
 
 def test_the_recipes_name_files_that_exist() -> None:

@@ -96,7 +96,7 @@ def test_in_another_folder_a_text_that_would_be_rejected_names_both(project: Pat
     )
 
 
-def test_an_exact_copy_in_its_place_is_no_loss(project: Path) -> None:
+def test_an_exact_copy_in_its_place_is_not_a_loss(project: Path) -> None:
     skill(project / ".claude/skills/pdf")
     skill(project / ".agents/skills/pdf")
     seen = compared("claude-code", "codex")
@@ -185,7 +185,7 @@ def test_the_change_of_a_setting_that_is_named_shows_the_skill_again(project: Pa
     assert not any(each.losers for each in compared(host).skills)
 
 
-def test_a_skill_that_its_author_hides_from_the_model_is_no_loss(project: Path) -> None:
+def test_a_skill_that_its_author_hides_from_the_model_is_not_a_loss(project: Path) -> None:
     skill(project / ".claude/skills/pdf", more="disable-model-invocation: true\n")
     (row,) = compared("claude-code").skills
     assert (row.views["claude-code"].state, row.losers) == ("user-only", ())
@@ -198,7 +198,7 @@ def test_files_of_a_repository_are_compared_too(project: Path) -> None:
     assert (row.path, row.losers) == (str(file), ("codex",))
 
 
-def test_skills_of_the_user_are_cured_in_the_home(project: Path) -> None:
+def test_the_cure_of_a_skill_of_the_user_is_in_the_home(project: Path) -> None:
     skill(project.parent / "home/.claude/skills/pdf")
     loss = compared("claude-code", "codex").skills[0].views["codex"].loss
     assert loss is not None
@@ -224,7 +224,7 @@ FOLDERS = (".claude/skills/pdf", ".agents/skills/pdf", "skills/pdf", "a b/it's",
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
-def test_a_command_that_is_named_as_the_cure_cures(project: Path, folder: str) -> None:
+def test_a_command_that_is_named_as_the_cure_fixes_the_loss(project: Path, folder: str) -> None:
     """Every loss of every agent: after the command the agent sees the skill, or a copy of it that the command made."""
     commands = 0
     for label, text in TEXTS.items():
@@ -273,14 +273,14 @@ def test_every_host_has_a_cure_for_each_loss(project: Path) -> None:
             assert view.loss is not None or not load_host(host).roots or view.state != ABSENT
 
 
-def test_the_order_of_hosts_is_that_of_the_question(project: Path) -> None:
+def test_the_views_are_in_the_order_of_the_given_hosts(project: Path) -> None:
     skill(project / ".agents/skills/pdf")
     assert compared("pi", "codex").hosts == ("pi", "codex")
     assert [*compared("pi", "codex").skills[0].views] == ["pi", "codex"]
     assert set(observed_hosts()) <= set(HOSTS)
 
 
-def test_what_an_agent_brings_along_is_lost_by_no_other(project: Path) -> None:
+def test_a_skill_that_ships_with_an_agent_is_lost_by_no_other(project: Path) -> None:
     skill(project.parent / "home/.codex/skills/.system/skill-creator")
     skill(project / ".agents/skills/pdf")
     seen = compared("codex", "copilot")

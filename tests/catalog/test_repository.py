@@ -228,7 +228,7 @@ def test_other_worktrees_of_a_repository_are_skipped(repo: Path) -> None:
 
 
 @pytest.mark.parametrize("top", ["", "home"])
-def test_a_home_is_no_repository(tmp_path: Path, top: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_is_not_a_repository(tmp_path: Path, top: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It contains the repositories of others. If the user asks for it, or keeps it in git, it is searched."""
     skill(tmp_path / "home/clones/other/skills/a")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -298,7 +298,7 @@ def test_a_walk_ends_at_the_limit_with_a_finding(repo: Path, monkeypatch: pytest
     assert found.folders == 20
 
 
-def test_hostile_files_end_no_walk(repo: Path) -> None:
+def test_hostile_files_do_not_end_a_walk(repo: Path) -> None:
     """FIFOs and folders in place of files, names that are not UTF-8, and a path that is too long."""
     for name in ("SKILL.md", ".gitignore", "plugin.json"):
         os.mkfifo(repo / name)
@@ -380,7 +380,7 @@ def test_progress_is_reported(repo: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nothing", "file"])
-def test_a_top_that_is_no_folder_is_an_error(repo: Path, name: str) -> None:
+def test_a_top_that_is_not_a_folder_is_an_error(repo: Path, name: str) -> None:
     (repo / "file").touch()
     with pytest.raises(SkillNotFoundError, match="folder: `.*/repo/" + name):
         find_repository_skills(repo / name)

@@ -125,7 +125,7 @@ def test_with_one_agent_and_skills_in_the_home(
     assert (code, "1 of 1 agent sees it" in shown) == (0, True)
 
 
-def test_the_commands_that_check_prints_cure_all_losses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_that_check_prints_fix_all_losses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Typed as they are printed, one after the other: no agent loses a skill, and check finds nothing to do."""
     for host, place in AGENT_FOLDERS.items():
         for number in range(10):
