@@ -290,6 +290,7 @@ def _console_lines(block: str, root: Path) -> Iterator[str]:
         words = shlex.split(command)
         assert words[0] == "prowess", line  # noqa: S101 - no other program is run
         output, code = _run_command(words[1:], io.StringIO() if "2>/dev/null" in line else None)
+        assert "needs Jinja2" not in output, "install the extra `report` first"  # noqa: S101 - the page shows a report
         yield output.replace(f"{root}/project", "/home/ada/project").replace(f"{root}/home", "/home/ada")
 
 

@@ -29,6 +29,9 @@ _MAX_CONFIG_BYTES = 1024 * 1024
 _MAX_RULES = 1_000
 _MAX_PATTERN_CHARS = 500
 _MAX_REASON_CHARS = 500
+_MAX_PROBLEMS = 10
+"""Invalid comments of one file that are reported."""
+_OWN_LINE = "write the comment on a line of its own, without blanks before it"
 
 _COMMENT = re.compile(r"(.*)# *prowess: *ignore\b(.*)")
 _COMMENT_PARTS = re.compile(r"[ \t]+([A-Za-z0-9_-]+)[ \t]*(?::[ \t]*(.*))?")
@@ -210,11 +213,6 @@ def comment_rules(path: str) -> tuple[list[IgnoreRule], list[str]]:
             elif len(problems) < _MAX_PROBLEMS:
                 problems.append(f"{number}: {rule}")
     return [], []  # no closing fence
-
-
-_OWN_LINE = "write the comment on a line of its own, without blanks before it"
-_MAX_PROBLEMS = 10
-"""Invalid comments of one file that are reported."""
 
 
 def _read_comment(text: str, path: str, line: int) -> IgnoreRule | str:

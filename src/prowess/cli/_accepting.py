@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AcceptRules", "accepted_counts", "add_accept_options", "print_accepted_notes"]
 
+_MAX_NOTES = 20
+
 
 def add_accept_options(parser: ArgumentParser) -> None:
     """Add `--baseline` and `--ignore`."""
@@ -85,6 +87,3 @@ def print_accepted_notes(accepted: Accepted, *, quiet: bool = False) -> None:
     left = len(accepted.notes) - _MAX_NOTES
     if left > 0:
         print_note(f"{pluralize(left, 'more note')} left out")
-
-
-_MAX_NOTES = 20

@@ -6,7 +6,7 @@ __all__ = ["BUG", "COMMANDS", "FAILED", "INTERRUPTED", "OK", "USAGE", "main_help
 
 COMMANDS = {
     "list": "list skills and their states, for one agent or for every agent on this machine",
-    "why": "explain which skill a name refers to, and why the other candidates lose",
+    "why": "explain which agents see a skill, which copy of it they use, and why",
     "show": "show one skill: fields, files, sizes, tokens, digest and findings",
     "check": "report problems in skills, and how to fix them",
     "inventory": "list every SKILL.md below a folder, and which agents see each",

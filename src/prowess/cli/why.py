@@ -1,4 +1,4 @@
-"""prowess why: explain which skill a name refers to at each agent, and why the other candidates lose."""
+"""prowess why: explain which agents see a skill, which copy of it they use, and why."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog, ComparedSkill, Comparison, Entry, View
 
     Chains = Mapping[str, tuple[Entry, ...]]
-    """The candidates at each agent; without any if it does not find the skill."""
+    """The candidates at each agent; empty if it does not find the skill."""
 
 
 def parser() -> argparse.ArgumentParser:
