@@ -47,7 +47,7 @@ def test_it_says_how_many_skills_which_agents_and_how_many_each_loses(
     assert lines[0] == "1 of your 2 skills is invisible to GitHub Copilot CLI."
     assert lines[1].startswith("2 skills, 2 agents, in ")
     rows = {line[:18].strip(): line[18:].split(maxsplit=2) for line in lines if line.startswith(("GitHub", "OpenAI"))}
-    assert rows == {"GitHub Copilot CLI": ["1", "1", "1 it rejects"], "OpenAI Codex": ["2", "0"]}
+    assert rows == {"GitHub Copilot CLI": ["1", "1", "1 rejected"], "OpenAI Codex": ["2", "0"]}
     assert [line.split("  ")[1] for line in lines if line.startswith("  prowess")] == [
         "prowess check",
         "prowess list",
@@ -97,7 +97,7 @@ def test_skills_of_a_repository_that_no_agent_searches_count(
     skill(project / "skills/pdf")
     lines = screen(monkeypatch, capsys)
     assert lines[1].startswith("1 skill, 2 agents, in ")
-    assert sum("1 in folders it does not search" in line for line in lines) == 2
+    assert sum("1 in other folders" in line for line in lines) == 2
 
 
 def test_without_an_agent_it_says_which_ones_are_shown(

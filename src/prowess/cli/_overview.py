@@ -26,13 +26,14 @@ __all__ = ["run"]
 _MAX_ROWS = 8
 """Agents that are listed; a terminal has 24 lines."""
 _KIND_WORDS = {
-    "text": "it rejects",
+    "text": "rejected",
     "field": "hidden by a field",
-    "place": "in folders it does not search",
-    "name": "another skill has the name",
-    "trust": "in a folder that is not trusted",
+    "place": "in other folders",
+    "name": "name taken",
+    "trust": "not trusted",
     "setting": "switched off",
 }
+"""The kinds of losses in few words, so that three of them fit beside the counts of an agent."""
 
 
 def run() -> int:
