@@ -457,7 +457,7 @@ def test_the_width_comes_from_the_terminal(columns: str, monkeypatch: pytest.Mon
     assert output.terminal_width() == max(int(columns), 60)
 
 
-@pytest.mark.parametrize("columns", ["", "0", "-5", "wide", "9" * 5000])
+@pytest.mark.parametrize("columns", ["", "0", "-5", "wide", "65536", "9" * 20, "9" * 5000])
 def test_an_invalid_columns_variable_is_ignored(columns: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is 100 if the system does not know it either."""
     monkeypatch.setenv("COLUMNS", columns)

@@ -259,6 +259,10 @@ def _paint_cell(padded: str, cell: str, styles: Mapping[str, str] | None) -> str
     return padded if styles is None or cell not in styles else paint(cell, styles[cell]) + padded[len(cell) :]
 
 
+_MAX_TERMINAL_WIDTH = 65_535
+"""The widest that a terminal can say that it is."""
+
+
 def terminal_width() -> int:
     """Return the width for tables: the terminal's, or 100 if stdout is no terminal."""
     if not sys.stdout.isatty():
@@ -268,7 +272,8 @@ def terminal_width() -> int:
         columns = int(os.environ.get("COLUMNS", "0"))
     except ValueError:
         columns = 0
-    if columns <= 0 and sys.__stdout__ is not None:
+    if not 0 < columns <= _MAX_TERMINAL_WIDTH and sys.__stdout__ is not None:
+        columns = 0
         try:
             columns = os.get_terminal_size(sys.__stdout__.fileno()).columns
         except (OSError, ValueError):
