@@ -29,6 +29,10 @@ COMMAND = "prowess check --fix .agents/skills/colon"
 LONG = "a" * 64
 
 
+STACKED = "Z" + "\u0335" * 300
+"""One character for a browser, which breaks no line in it."""
+
+
 def everything(skills: int = 12) -> str:
     """Return a page with all that a page can have."""
     hosts = observed_hosts()
@@ -93,13 +97,14 @@ def test_axe_finds_nothing(browser: Browser, report: Path, width: int, scheme: s
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_axe_finds_nothing_on_other_pages(browser: Browser, tmp_path: Path, width: int) -> None:
-    """Without skills; with nothing lost; with so many agents that their names are vertical."""
+    """Without skills; with nothing lost; with stacked marks; with so many agents that their names are vertical."""
     from axe_playwright_python.sync_playwright import Axe
 
     many = [name for name in host_names() if name != "prowess"]
     pages = (
         comparison(hosts=["codex"]),
         comparison(compared("fine", seen("codex"))),
+        comparison(compared(STACKED, lost("codex", cure=COMMAND), folder=f"{CWD}/{STACKED[:60]}/skills")),
         comparison(compared("a", *(seen(host) for host in many)), compared("b", *(lost(host) for host in many))),
     )
     for number, each in enumerate(pages):

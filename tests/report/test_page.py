@@ -35,6 +35,7 @@ HOSTILE = [
     "\x00\x07\x1b[31m\x7f\x85\r\n\u2028",
     "\ud800 \udcff",
     "a\u0300" * 200,
+    "Z" + "\u0335" * 300,
     "n" * 100_000,
     "–—…“”日本語 العربية 🧪",
 ]
@@ -99,6 +100,15 @@ def test_the_text_itself_is_shown() -> None:
     document = html.document_fromstring(page_with("a <b> & `c` \u202e d"))
     cells = document.xpath("//table//th[@scope='row']//bdi")
     assert cells[0].text_content() == "a <b> & `c` \\u202e d"
+
+
+def test_marks_are_not_stacked_over_other_text() -> None:
+    """More than any language has on one character are escapes; words in all scripts stay."""
+    page = page_with("Z" + "\u0335" * 80)
+    assert re.search("\u0335{7}", page) is None
+    assert "\u0335" * 6 + "\\u0335\\u0335" in page
+    for word in ("\u05d1\u05bc\u05b0\u05e8\u05b5\u05d0\u05e9\u05c1\u05b4\u0596\u05d9\u05ea", "\u0e01\u0e39\u0e49"):
+        assert word in page_with(word)
 
 
 def test_links_lead_into_the_page_or_to_documentation() -> None:

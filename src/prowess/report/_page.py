@@ -14,6 +14,7 @@ from prowess._internal.files import package_folder
 from prowess._internal.text import neutral
 
 from ._content import page_content
+from ._texts import escape_stacked_marks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _template() -> jinja2.Template:
 
     def make_safe(value: object) -> object:
         """Escape hidden characters of each value that the template prints."""
-        return value if isinstance(value, markupsafe.Markup) else neutral(str(value))
+        return value if isinstance(value, markupsafe.Markup) else escape_stacked_marks(neutral(str(value)))
 
     environment = jinja2.Environment(
         autoescape=True,

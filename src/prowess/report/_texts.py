@@ -20,6 +20,7 @@ __all__ = [
     "NAME_LIMIT",
     "PATH_LIMIT",
     "Phrase",
+    "escape_stacked_marks",
     "one_line",
     "phrases",
     "sentence",
@@ -30,6 +31,9 @@ __all__ = [
 
 NAME_LIMIT, PATH_LIMIT, _SENTENCE_LIMIT = 80, 300, 1000
 """Characters that are shown of a text. A valid name has 64 at most."""
+
+_MAX_MARKS = 6
+"""Marks on one character; Hebrew with cantillation has up to five."""
 
 
 class Phrase(Frozen):
@@ -43,6 +47,22 @@ def one_line(text: str, limit: int) -> str:
     """Return a text on one line, cut to a number of characters."""
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def escape_stacked_marks(text: str) -> str:
+    """Write marks as escapes where more are stacked on one character than any language does.
+
+    They would cover the lines above and below, or be wider than the page without a place to break.
+    """
+    if text.isascii():
+        return text
+    import unicodedata
+
+    result, marks = [], 0
+    for character in text:
+        marks = marks + 1 if unicodedata.category(character) in ("Mn", "Me") else 0
+        result.append(character if marks <= _MAX_MARKS else f"\\u{ord(character):04x}")
+    return "".join(result)
 
 
 def phrases(sentence: str) -> tuple[Phrase, ...]:
