@@ -107,6 +107,38 @@ def test_an_exact_copy_in_its_place_is_not_a_loss(project: Path) -> None:
     assert view.winner == str(project / ".agents/skills/pdf/SKILL.md")
 
 
+def test_a_mounted_copy_that_got_the_name_of_its_folder_is_the_same_skill(project: Path) -> None:
+    """After the printed commands nothing is lost, although `mount` changed the name in the copies."""
+    file = skill(project / "skills/mlops-mlflow", name="mlflow")
+    (file.parent / "notes.txt").write_text("one")
+    agents = "claude-code", "codex", "copilot", "infer"
+    assert compared(*agents, files=(file,)).skills[0].losers == agents
+    for host in ("claude-code", "codex", "infer"):
+        run_in_process(f"prowess mount skills/mlops-mlflow --project --host {host} --no-validate")
+    seen = compared(*agents, files=(file,))
+    assert {each.losers for each in seen.skills} == {()}
+    assert len(seen.distinct) == 1
+    assert count_losses(seen.catalogs) == (dict.fromkeys(agents, 0), 1)
+    (view,) = (each.views["codex"] for each in seen.skills if each.path == str(file))
+    assert (view.rule, view.reason) == (
+        "skill-copy",
+        "it has a copy with another name, .agents/skills/mlops-mlflow/SKILL.md",
+    )
+
+
+@pytest.mark.parametrize("changed", ["SKILL.md", "notes.txt"])
+def test_a_mounted_copy_that_changed_since_is_another_skill(project: Path, changed: str) -> None:
+    file = skill(project / "skills/mlops-mlflow", name="mlflow")
+    (file.parent / "notes.txt").write_text("one")
+    run_in_process("prowess mount skills/mlops-mlflow --project --host codex --no-validate")
+    assert compared("codex", files=(file,)).skills[0].losers == ()
+    text = (file.parent / changed).read_text()
+    (file.parent / changed).write_text(text[:-1] + "?")
+    seen = compared("codex", files=(file,))
+    assert [each.losers for each in seen.skills if each.path == str(file)] == [("codex",)]
+    assert len(seen.distinct) == 2
+
+
 def test_another_skill_of_the_same_name_is_a_loss_by_name(project: Path) -> None:
     skill(project / ".claude/skills/pdf", description="One.")
     skill(project / ".agents/skills/pdf", description="Two.")

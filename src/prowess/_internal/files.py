@@ -330,11 +330,15 @@ def skill_files(folder: str, *, folders: list[str] | None = None) -> list[tuple[
     return files[:MAX_SKILL_FILES]
 
 
-def skill_digest(folder: str) -> str | None:
+def skill_digest(folder: str, without: str = "") -> str | None:
     """Return the digest of a skill: `sha256:` over the sorted lines `PATH NUL SHA256HEX LF` of its regular files.
 
     `None` if a file cannot be read, or the skill is larger than `MAX_DIGEST_BYTES` or has too many files: a digest that
     does not cover everything must not be trusted.
+
+    Args:
+        folder: of the skill.
+        without: the path of a file in it that the digest does not depend on.
     """
     import hashlib
 
@@ -344,6 +348,8 @@ def skill_digest(folder: str) -> str | None:
     if len(files) >= MAX_SKILL_FILES or sum(size for _, size in files) > bytes_left:
         return None
     for path, _ in files:
+        if path == without:
+            continue
         file_digest = hashlib.sha256()
         try:
             fd, _ = _open_regular(os.path.join(folder, path), False)

@@ -13,6 +13,7 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, normalize_name
 from prowess.skill import check_skill
 
+from ._copies import CopyFinder
 from ._discover import discover, new_filesystem
 from ._entry import REACHABLE, Entry, State
 from ._losses import FixedFilesystem, Loss, LossFinder
@@ -74,7 +75,7 @@ class ComparedSkill(Frozen):
     scope: str
     """`user` for a skill of the user, `project` for one of the project, or another scope in which an agent has it."""
     copy_of: str | None = None
-    """The path of an earlier skill that is the same in every byte."""
+    """The path of an earlier skill that is the same in every byte, or a mounted copy of it with another name."""
     bundled: bool = False
     """Whether it ships with an agent, so that no other agent loses it."""
     findings: tuple[Finding, ...]
@@ -198,29 +199,22 @@ def count_losses(catalogs: Mapping[str, Catalog]) -> tuple[dict[str, int], int]:
     The counts are those of `compare`, without the work of saying why.
     """
     filesystem = new_filesystem()
-    groups: dict[str, list[dict[str, Entry]]] = {}
+    skills: dict[str, list[dict[str, Entry]]] = {}
+    copies = CopyFinder(filesystem)
     for real, row in _rows_of_entries(catalogs).items():
         if _BUNDLED_FOLDER in real:
             continue
         entry = next(iter(row.values()))
-        groups.setdefault(normalize_name(entry.frontmatter_name or entry.folder), []).append(row)
-    counts, total = dict.fromkeys(catalogs, 0), 0
-    for group in groups.values():
-        # Rows of one name may be copies of one skill.
-        skills: list[list[dict[str, Entry]]] = []
-        for row in group:
-            entry = next(iter(row.values()))
-            same = next(
-                (s for s in skills if _are_copies(filesystem, entry.real, next(iter(s[0].values())).real)), None
-            )
-            skills.append([row]) if same is None else same.append(row)
-        total += len(skills)
-        for rows_of_skill in skills:
-            for host, catalog in catalogs.items():
-                entries = [row[host] for row in rows_of_skill if host in row]
-                is_reached = any(entry.state in REACHABLE for entry in entries)
-                counts[host] += not is_reached and bool(catalog.host.roots)
-    return counts, total
+        original = copies.original(entry.real, entry.frontmatter_name)
+        if original is None:
+            copies.add(entry.real, entry.frontmatter_name)
+        skills.setdefault(original or entry.real, []).append(row)
+    counts = dict.fromkeys(catalogs, 0)
+    for rows in skills.values():
+        for host, catalog in catalogs.items():
+            is_reached = any(host in row and row[host].state in REACHABLE for row in rows)
+            counts[host] += not is_reached and bool(catalog.host.roots)
+    return counts, len(skills)
 
 
 def _rows_of_entries(catalogs: Mapping[str, Catalog]) -> dict[str, dict[str, Entry]]:
@@ -233,14 +227,6 @@ def _rows_of_entries(catalogs: Mapping[str, Catalog]) -> dict[str, dict[str, Ent
             if known is None or known.state is not State.ACTIVE:
                 row[host] = entry
     return rows
-
-
-def _are_copies(filesystem: Filesystem, path: str, other: str) -> bool:
-    """Return whether two skills are the same in every byte. Sizes are compared before any file is read."""
-    if filesystem.files(path) != filesystem.files(other):
-        return False
-    digest = filesystem.digest(path)
-    return digest is not None and digest == filesystem.digest(other)
 
 
 class _Comparer:
@@ -257,6 +243,7 @@ class _Comparer:
             host: _by_name(entry for entry in catalog.skills if entry.state in REACHABLE)
             for host, catalog in catalogs.items()
         }
+        self.copies = {host: _copies_of(self.filesystem, catalog) for host, catalog in catalogs.items()}
         # The agents are asked skill by skill, and a fix does not depend on them.
         fixed_filesystem = lru_cache(maxsize=1)(FixedFilesystem)
         self.finders = {host: LossFinder(catalog, fixed_filesystem) for host, catalog in catalogs.items()}
@@ -304,10 +291,13 @@ class _Comparer:
             )
         file = real if found and os.path.islink(path) else path
         alone = evaluate_file(file, host, filesystem=self.filesystem)
-        other = self._same_name(host, alone)
-        if other is not None and _are_copies(self.filesystem, real, other.real):
-            copied = f"it has an exact copy, {neutral(finder.display(other.path))}"
-            return View(host=host, state=ABSENT, reason=copied, rule="skill-copy", winner=other.path)
+        other = self.reachable[host].get(normalize_name(alone.name))
+        original = self.copies[host].original(real, alone.frontmatter_name)
+        if original is not None:
+            copied = self.entries[original][host]
+            exact = "an exact copy" if copied.frontmatter_name == alone.frontmatter_name else "a copy with another name"
+            reason = f"it has {exact}, {neutral(finder.display(copied.path))}"
+            return View(host=host, state=ABSENT, reason=reason, rule="skill-copy", winner=copied.path)
         if _BUNDLED_FOLDER in path:
             return View(host=host, state=ABSENT, reason="it belongs to another agent", rule="bundled")
         taken = None if other is None else other.path
@@ -318,23 +308,28 @@ class _Comparer:
         rule = "name-shadowed" if lost.kind == "name" else lost.kind
         return View(host=host, state=ABSENT, reason=lost.reason, rule=rule, winner=taken, loss=lost)
 
-    def _same_name(self, host: str, alone: Entry) -> Entry | None:
-        """Return the skill that an agent has under the name that another one would get."""
-        return self.reachable[host].get(normalize_name(alone.name))
-
     def mark_copies(self, skills: list[ComparedSkill]) -> list[ComparedSkill]:
         """Return the skills, with `copy_of` in those that are the same as an earlier one."""
-        originals: dict[str, list[ComparedSkill]] = {}
-        result = []
+        copies = CopyFinder(self.filesystem)
+        paths, result = {}, []
         for skill in skills:
-            others = originals.setdefault(normalize_name(skill.name), [])
-            original = next((other for other in others if _are_copies(self.filesystem, skill.real, other.real)), None)
+            original = copies.original(skill.real, skill.name)
             if original is None:
-                others.append(skill)
+                copies.add(skill.real, skill.name)
+                paths[skill.real] = skill.path
                 result.append(skill)
             else:
-                result.append(skill.with_changes(copy_of=original.path))
+                result.append(skill.with_changes(copy_of=paths[original]))
         return result
+
+
+def _copies_of(filesystem: Filesystem, catalog: Catalog) -> CopyFinder:
+    """Return what finds the copies of a skill among those that an agent or its user can reach."""
+    copies = CopyFinder(filesystem)
+    for entry in catalog.skills:
+        if entry.state in REACHABLE:
+            copies.add(entry.real, entry.frontmatter_name)
+    return copies
 
 
 def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:

@@ -59,7 +59,7 @@ class Filesystem(FingerprintRecorder):
         self._skills: dict[tuple[str, str | None, bool], tuple[Skill, bool, bytes]] = {}
         self._yaml_tables: dict[str, tuple[Mapping[str, Value], bytes]] = {}
         self._files: dict[str, tuple[list[tuple[str, int]], dict[str, bytes], dict[str, bytes]]] = {}
-        self._digests: dict[str, str | None] = {}
+        self._digests: dict[tuple[str, str], str | None] = {}
         self._digest_bytes_left = 2 * MAX_DIGEST_BYTES
         """Bytes that may still be read for digests."""
 
@@ -269,17 +269,22 @@ class Filesystem(FingerprintRecorder):
                     self.record(observations, name, state)
         return found
 
-    def digest(self, path: str) -> str | None:
-        """Return the digest of the skill with this SKILL.md; `None` if the command has read too much for digests."""
-        folder = os.path.dirname(path)
+    def digest(self, path: str, without: str = "") -> str | None:
+        """Return the digest of the skill with this SKILL.md; `None` if the command has read too much for digests.
+
+        Args:
+            path: of its SKILL.md.
+            without: a file of the skill that is left out.
+        """
+        key = os.path.dirname(path), without
         found = self.files(path)
-        if folder not in self._digests:
-            self._digest_bytes_left -= sum(size for _, size in found)
-            self._digests[folder] = skill_digest(folder) if self._digest_bytes_left >= 0 else None
-        if self._digests[folder] is None:
+        if key not in self._digests:
+            self._digest_bytes_left -= sum(size for name, size in found if name != without)
+            self._digests[key] = skill_digest(*key) if self._digest_bytes_left >= 0 else None
+        if self._digests[key] is None:
             # The reason may be what was read before, or a lack of file descriptors or memory.
             self.mark_incomplete()
-        return self._digests[folder]
+        return self._digests[key]
 
 
 def _parse_skill(data: bytes, path: str, complete: bool, body: bool) -> Skill:
