@@ -476,6 +476,7 @@ WARM = {
         "prowess.errors",
     ),
     *(
+        "prowess._internal.file_status",
         "prowess._internal.files",
         "prowess.catalog._discover",
         "prowess.catalog._fingerprints",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import stat
 import time
 import tracemalloc
 from pathlib import Path
@@ -17,14 +16,11 @@ from prowess._internal.files import (
     MAX_SKILL_FILE_BYTES,
     UnreadableError,
     display_path,
-    is_own_file,
-    ownership_problem,
     read_file,
     read_head,
     read_up_to,
     real_path,
     real_path_or_none,
-    stat_fingerprint,
 )
 from prowess.skill._fences import frontmatter_end
 from prowess.skill._frontmatter import MAX_FRONTMATTER_BYTES
@@ -261,47 +257,6 @@ def test_no_descriptor_is_left_open(tmp_path: Path) -> None:
         with pytest.raises(UnreadableError):
             read_file(str(tmp_path / name), 1000)
     assert len(os.listdir("/proc/self/fd")) == before
-
-
-def test_a_file_that_others_may_write_to_is_not_private(tmp_path: Path) -> None:
-    """Mode 600 and mode 644 are."""
-    path = tmp_path / "file"
-    path.write_text("x")
-    problems = []
-    for mode in (0o600, 0o644, 0o664, 0o646):
-        path.chmod(mode)
-        problems.append(ownership_problem(path.stat()))
-    assert problems == [None, None, "writable", "writable"]
-    assert not is_own_file(path.stat())
-
-
-def test_a_file_of_another_user_is_not_private() -> None:
-    status = os.stat_result((stat.S_IFREG | 0o600, 1, 1, 1, os.geteuid() + 1, 0, 0, 0, 0, 0))
-    assert (ownership_problem(status), is_own_file(status)) == ("owner", False)
-
-
-def test_an_own_file_has_the_type_that_is_asked_for(tmp_path: Path) -> None:
-    tmp_path.chmod(0o700)
-    (tmp_path / "link").symlink_to(tmp_path)
-    assert is_own_file(tmp_path.lstat(), stat.S_ISDIR)
-    assert not is_own_file(tmp_path.lstat())
-    assert not is_own_file((tmp_path / "link").lstat(), stat.S_ISDIR)
-
-
-def test_a_fingerprint_changes_with_the_file(tmp_path: Path) -> None:
-    """With its content, its mode, and when another file takes its name."""
-    path = tmp_path / "file"
-    path.write_text("x")
-    fingerprints = [stat_fingerprint(path.stat())]
-    assert stat_fingerprint(path.stat()) == fingerprints[0]
-    path.write_text("xx")
-    fingerprints.append(stat_fingerprint(path.stat()))
-    path.chmod(0o755)
-    fingerprints.append(stat_fingerprint(path.stat()))
-    (tmp_path / "other").write_text("xx")
-    (tmp_path / "other").rename(path)
-    fingerprints.append(stat_fingerprint(path.stat()))
-    assert len(set(fingerprints)) == 4
 
 
 def test_at_most_one_byte_more_than_the_limit_is_read(tmp_path: Path) -> None:

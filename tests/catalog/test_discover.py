@@ -20,7 +20,7 @@ import prowess.catalog
 import prowess.catalog._cache
 import prowess.catalog._cached_catalog
 import prowess.catalog._precedence
-from prowess._internal.files import stat_fingerprint
+from prowess._internal.file_status import stat_fingerprint
 from prowess.catalog import Catalog, discover
 from prowess.catalog._cache import Cache, user_identity
 from prowess.hosts import host_names, load_host

@@ -1,4 +1,4 @@
-"""Read the files of a skill safely, and describe files by their status.
+"""Read the files of a skill safely, and resolve and shorten paths.
 
 A path may name a FIFO, a device or a link that an attacker put there. So opening never follows a link in the last part
 of the path and never waits, and the type of the opened file is checked before it is read.
@@ -10,12 +10,12 @@ import errno
 import os
 import stat
 import sys
-from operator import attrgetter
+
+from prowess._internal.file_status import describe_file_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Literal
 
 __all__ = [
     "MAX_DIGEST_BYTES",
@@ -24,11 +24,8 @@ __all__ = [
     "MAX_SKILL_TOTAL_BYTES",
     "SKILL_FILE",
     "UnreadableError",
-    "describe_file_type",
     "display_path",
     "expand_home",
-    "is_own_file",
-    "ownership_problem",
     "package_folder",
     "read_file",
     "read_head",
@@ -38,7 +35,6 @@ __all__ = [
     "shorten_home",
     "skill_digest",
     "skill_files",
-    "stat_fingerprint",
 ]
 
 SKILL_FILE = "SKILL.md"
@@ -100,48 +96,6 @@ def _unreadable_error(error: OSError, path: str, *, follow: bool) -> UnreadableE
         return UnreadableError("file-not-regular", f"it is {kind}, not a regular file", "put a text file there")
     words = error.strerror or "it cannot be opened"
     return UnreadableError("file-unreadable", f"it cannot be read: {words.lower()}", "fix its permissions")
-
-
-def describe_file_type(mode: int) -> str:
-    """Return what type of file has a mode, such as "a folder"."""
-    for test, words in (
-        (stat.S_ISDIR, "a folder"),
-        (stat.S_ISFIFO, "a FIFO"),
-        (stat.S_ISSOCK, "a socket"),
-        (stat.S_ISCHR, "a device"),
-        (stat.S_ISBLK, "a device"),
-        (stat.S_ISLNK, "a link"),
-    ):
-        if test(mode):
-            return words
-    return "a regular file" if stat.S_ISREG(mode) else "something else"
-
-
-stat_fingerprint: Callable[[os.stat_result], tuple[int, ...]] = attrgetter(
-    "st_mode", "st_ino", "st_dev", "st_size", "st_mtime_ns", "st_ctime_ns"
-)
-"""Return six numbers that change whenever the type, size, place, owner, mode or content of a file changes.
-
-Only the system can set `ctime`; on Windows it is the time of creation."""
-
-
-def ownership_problem(status: os.stat_result) -> Literal["owner", "writable"] | None:
-    """Return why a file or folder may be another user's work: its owner, or its permissions. `None` on Windows."""
-    if sys.platform == "win32":
-        return None
-    if status.st_uid != os.geteuid():
-        return "owner"
-    return "writable" if status.st_mode & 0o022 else None
-
-
-def is_own_file(status: os.stat_result, is_type: Callable[[int], bool] = stat.S_ISREG) -> bool:
-    """Return whether a file belongs to the user, and other users may not write to it.
-
-    Args:
-        status: as `os.lstat` or `os.fstat` returns it.
-        is_type: the type it must have, such as `stat.S_ISDIR`.
-    """
-    return is_type(status.st_mode) and ownership_problem(status) is None
 
 
 def package_folder() -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from prowess._internal.files import stat_fingerprint
+from prowess._internal.file_status import stat_fingerprint
 from prowess.findings import format_findings
 
 from .assembly import assemble

@@ -26,7 +26,8 @@ import sys
 from itertools import chain
 from zlib import crc32
 
-from prowess._internal.files import is_own_file, real_path
+from prowess._internal.file_status import is_own_file
+from prowess._internal.files import real_path
 
 from ._fingerprints import FINGERPRINT_BYTES, fingerprint_paths, kind, link_kind, newest_time
 

@@ -11,7 +11,7 @@ import stat
 from array import array
 from itertools import chain
 
-from prowess._internal.files import stat_fingerprint
+from prowess._internal.file_status import stat_fingerprint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

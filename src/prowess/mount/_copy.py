@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import MAX_SKILL_TOTAL_BYTES, stat_fingerprint
+from prowess._internal.file_status import stat_fingerprint
+from prowess._internal.files import MAX_SKILL_TOTAL_BYTES
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, write_all
 from prowess._internal.text import describe_os_error

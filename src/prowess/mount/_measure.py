@@ -12,12 +12,8 @@ import unicodedata
 from contextlib import contextmanager
 
 from prowess._internal.file_names import is_bare_repository
-from prowess._internal.files import (
-    MAX_SKILL_FILE_BYTES,
-    MAX_SKILL_TOTAL_BYTES,
-    describe_file_type,
-    stat_fingerprint,
-)
+from prowess._internal.file_status import describe_file_type, stat_fingerprint
+from prowess._internal.files import MAX_SKILL_FILE_BYTES, MAX_SKILL_TOTAL_BYTES
 from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.fs import FOLDER_FLAGS
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted

@@ -14,7 +14,8 @@ import stat
 import sys
 from contextlib import contextmanager, suppress
 
-from prowess._internal.files import ownership_problem, read_up_to
+from prowess._internal.file_status import ownership_problem
+from prowess._internal.files import read_up_to
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, NO_LINK_FLAGS, READ_FLAGS, open_fd, replacement_file, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted

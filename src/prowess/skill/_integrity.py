@@ -14,7 +14,8 @@ import os
 import stat
 from itertools import islice
 
-from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, real_path, stat_fingerprint
+from prowess._internal.file_status import stat_fingerprint
+from prowess._internal.files import MAX_DIGEST_BYTES, MAX_SKILL_FILES, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, SUPPORTS_DIR_FD
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted

@@ -12,7 +12,8 @@ import os
 import stat
 from contextlib import contextmanager, suppress
 
-from prowess._internal.files import describe_file_type, real_path, stat_fingerprint
+from prowess._internal.file_status import describe_file_type, stat_fingerprint
+from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, remove_tree, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted

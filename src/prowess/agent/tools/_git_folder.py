@@ -13,7 +13,8 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from prowess._internal.files import describe_file_type, read_up_to
+from prowess._internal.file_status import describe_file_type
+from prowess._internal.files import read_up_to
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import CREATE_FLAGS, FOLDER_FLAGS, READ_FLAGS, open_fd, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted

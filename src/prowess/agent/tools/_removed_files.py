@@ -12,7 +12,7 @@ from contextlib import suppress
 from time import strftime, time
 from typing import TYPE_CHECKING
 
-from prowess._internal.files import is_own_file
+from prowess._internal.file_status import is_own_file
 from prowess._internal.fs import FOLDER_FLAGS, READ_FLAGS, open_fd
 from prowess._internal.user_dirs import cache_folder
 

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from prowess._internal.files import describe_file_type
+from prowess._internal.file_status import describe_file_type
 from prowess._internal.fs import replacement_file, write_all
 from prowess._internal.text import PATH_LIMIT, describe_os_error, quoted
 from prowess.agent.policy import RefusedError, ToolFailedError

@@ -9,7 +9,8 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from prowess._internal.files import describe_file_type, read_up_to
+from prowess._internal.file_status import describe_file_type
+from prowess._internal.files import read_up_to
 from prowess._internal.frozen import Frozen
 from prowess._internal.fs import FOLDER_FLAGS, open_fd
 from prowess._internal.text import PATH_LIMIT, describe_os_error, neutral, quoted
