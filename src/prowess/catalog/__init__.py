@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from ._filesystem_provider import FilesystemSkillProvider as FilesystemSkillProvider
     from ._ignore_rules import IgnoreRule as IgnoreRule, option_rules as option_rules, project_rules as project_rules
     from ._loss_groups import Cure as Cure, LossGroup as LossGroup, group_losses as group_losses
-    from ._losses import Loss as Loss, mount_command as mount_command
+    from ._losses import Loss as Loss
+    from ._mount_cures import mount_argument as mount_argument, mount_command as mount_command
     from ._places import KINDS as KINDS
     from ._prompt import (
         FORMATS as FORMATS,
@@ -86,7 +87,8 @@ else:  # otherwise every misspelt name would have a type
             "_filesystem_provider": ("FilesystemSkillProvider",),
             "_ignore_rules": ("IgnoreRule", "option_rules", "project_rules"),
             "_loss_groups": ("Cure", "LossGroup", "group_losses"),
-            "_losses": ("Loss", "mount_command"),
+            "_losses": ("Loss",),
+            "_mount_cures": ("mount_argument", "mount_command"),
             "_places": ("KINDS",),
             "_prompt": ("FORMATS", "LEVELS", "Prompt", "estimate_tokens", "render"),
             "_providers": ("SkillProvider",),

@@ -13,10 +13,12 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, normalize_name
 from prowess.skill import check_skill
 
-from ._copies import CopyFinder
+from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
 from ._discover import discover, new_filesystem
-from ._entry import REACHABLE, Entry, State
-from ._losses import FixedFilesystem, Loss, LossFinder
+from ._entry import REACHABLE
+from ._fixed_filesystem import FixedFilesystem
+from ._losses import Loss, LossFinder
+from ._mount_cures import TakenNames
 from ._precedence import evaluate_file
 from ._roots import git_root
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from prowess.skill import Skill
 
     from ._catalog import Catalog
+    from ._entry import Entry
     from ._filesystem import Filesystem
 
 __all__ = ["ABSENT", "ComparedSkill", "Comparison", "View", "compare", "compare_catalogs", "count_losses"]
@@ -199,34 +202,21 @@ def count_losses(catalogs: Mapping[str, Catalog]) -> tuple[dict[str, int], int]:
     The counts are those of `compare`, without the work of saying why.
     """
     filesystem = new_filesystem()
-    skills: dict[str, list[dict[str, Entry]]] = {}
+    skills: dict[str, list[tuple[str, dict[str, Entry]]]] = {}
     copies = CopyFinder(filesystem)
-    for real, row in _rows_of_entries(catalogs).items():
-        if _BUNDLED_FOLDER in real:
-            continue
-        entry = next(iter(row.values()))
-        original = copies.original(entry.real, entry.frontmatter_name)
+    for real, row in rows_of_entries(catalogs).items():
+        name = first_entry(row).frontmatter_name
+        original = copies.original(real, name)
         if original is None:
-            copies.add(entry.real, entry.frontmatter_name)
-        skills.setdefault(original or entry.real, []).append(row)
+            copies.add(real, name)
+        skills.setdefault(original or real, []).append((real, row))
+    counted = [rows for rows in skills.values() if any(_BUNDLED_FOLDER not in real for real, _ in rows)]
     counts = dict.fromkeys(catalogs, 0)
-    for rows in skills.values():
+    for rows in counted:
         for host, catalog in catalogs.items():
-            is_reached = any(host in row and row[host].state in REACHABLE for row in rows)
+            is_reached = any(host in row and row[host].state in REACHABLE for _, row in rows)
             counts[host] += not is_reached and bool(catalog.host.roots)
-    return counts, len(skills)
-
-
-def _rows_of_entries(catalogs: Mapping[str, Catalog]) -> dict[str, dict[str, Entry]]:
-    """Return each skill by its real path: host to its entry, in the better state if a host reaches a file twice."""
-    rows: dict[str, dict[str, Entry]] = {}
-    for host, catalog in catalogs.items():
-        for entry in catalog.skills:
-            row = rows.setdefault(entry.real, {})
-            known = row.get(host)
-            if known is None or known.state is not State.ACTIVE:
-                row[host] = entry
-    return rows
+    return counts, len(counted)
 
 
 class _Comparer:
@@ -238,26 +228,27 @@ class _Comparer:
         self.catalogs, self.filesystem, self.cwd = catalogs, filesystem, cwd
         self.home = os.path.abspath(os.path.expanduser("~") if home is None else home)
         self.project = git_root(cwd) or cwd
-        self.entries = _rows_of_entries(catalogs)
+        self.entries = rows_of_entries(catalogs)
         self.reachable = {
             host: _by_name(entry for entry in catalog.skills if entry.state in REACHABLE)
             for host, catalog in catalogs.items()
         }
-        self.copies = {host: _copies_of(self.filesystem, catalog) for host, catalog in catalogs.items()}
+        self.copies = {host: _Copies(self.filesystem, catalog) for host, catalog in catalogs.items()}
         # The agents are asked skill by skill, and a fix does not depend on them.
         fixed_filesystem = lru_cache(maxsize=1)(FixedFilesystem)
-        self.finders = {host: LossFinder(catalog, fixed_filesystem) for host, catalog in catalogs.items()}
+        taken = TakenNames(catalogs, cwd=cwd, home=self.home, use_home_variables=home is None)
+        self.finders = {host: LossFinder(catalog, fixed_filesystem, taken) for host, catalog in catalogs.items()}
 
     def rows(self, files: Iterable[str], *, only_files: bool) -> list[tuple[str, str]]:
         """Return the real path and the path of each skill."""
         given = {real_path(path): path for path in files}
-        found = {real: next(iter(row.values())).path for real, row in self.entries.items()}
-        return [*(given if only_files else {**given, **found}).items()]
+        found = {real: first_entry(row).path for real, row in self.entries.items()}
+        return sorted((given if only_files else {**given, **found}).items(), key=lambda item: item[1].split(os.sep))
 
     def compared_skill(self, real: str, path: str) -> ComparedSkill:
         """Return one skill, as all agents see it."""
         row = self.entries.get(real, {})
-        entry = next(iter(row.values()), None)
+        entry = first_entry(row) if row else None
         # A SKILL.md that is a link is followed only where the rules of an agent did so.
         skill = self.filesystem.skill(path) if entry is None else entry.skill
         scopes = [each.scope for each in row.values()]
@@ -270,7 +261,7 @@ class _Comparer:
             folder=folder,
             description=(skill.description or "").strip(),
             scope=scope,
-            bundled=_BUNDLED_FOLDER in path,
+            bundled=_BUNDLED_FOLDER in real,
             findings=check_skill(skill),
             skill=skill,
             views={host: self._view(host, path, real, row.get(host), scope, found=bool(row)) for host in self.catalogs},
@@ -279,7 +270,7 @@ class _Comparer:
     def _view(self, host: str, path: str, real: str, entry: Entry | None, scope: str, *, found: bool) -> View:
         finder = self.finders[host]
         if entry is not None:
-            loss = finder.loss(entry)
+            is_seen = entry.state in REACHABLE or self.copies[host].copy(real, entry) is not None
             return View(
                 host=host,
                 state=str(entry.state),
@@ -287,21 +278,26 @@ class _Comparer:
                 reason=entry.reason,
                 rule=entry.rule,
                 winner=entry.shadowed_by,
-                loss=loss,
+                loss=None if is_seen else finder.loss(entry),
             )
         file = real if found and os.path.islink(path) else path
         alone = evaluate_file(file, host, filesystem=self.filesystem)
         other = self.reachable[host].get(normalize_name(alone.name))
-        original = self.copies[host].original(real, alone.frontmatter_name)
-        if original is not None:
-            copied = self.entries[original][host]
+        copied = self.copies[host].copy(real, alone)
+        if copied is not None:
             exact = "an exact copy" if copied.frontmatter_name == alone.frontmatter_name else "a copy with another name"
             reason = f"it has {exact}, {neutral(finder.display(copied.path))}"
             return View(host=host, state=ABSENT, reason=reason, rule="skill-copy", winner=copied.path)
-        if _BUNDLED_FOLDER in path:
+        if _BUNDLED_FOLDER in real:
             return View(host=host, state=ABSENT, reason="it belongs to another agent", rule="bundled")
         taken = None if other is None else other.path
-        lost = finder.loss_elsewhere(path, alone, user=scope == "user", taken=taken)
+        lost = finder.loss_elsewhere(
+            path,
+            alone,
+            user=scope == "user",
+            taken=taken,
+            is_copy=lambda other: are_copies(self.filesystem, real, real_path(other)),
+        )
         if lost is None:
             mounted = f"skills are mounted for {finder.host.title}, never searched for"
             return View(host=host, state=ABSENT, reason=mounted, rule="mounted")
@@ -313,9 +309,10 @@ class _Comparer:
         copies = CopyFinder(self.filesystem)
         paths, result = {}, []
         for skill in skills:
-            original = copies.original(skill.real, skill.name)
+            original = copies.original(skill.real, skill.skill.name)
             if original is None:
-                copies.add(skill.real, skill.name)
+                if not skill.bundled:
+                    copies.add(skill.real, skill.skill.name)
                 paths[skill.real] = skill.path
                 result.append(skill)
             else:
@@ -323,13 +320,21 @@ class _Comparer:
         return result
 
 
-def _copies_of(filesystem: Filesystem, catalog: Catalog) -> CopyFinder:
-    """Return what finds the copies of a skill among those that an agent or its user can reach."""
-    copies = CopyFinder(filesystem)
-    for entry in catalog.skills:
-        if entry.state in REACHABLE:
-            copies.add(entry.real, entry.frontmatter_name)
-    return copies
+class _Copies:
+    """The skills that an agent or its user can reach, to find the copies of others among them."""
+
+    def __init__(self, filesystem: Filesystem, catalog: Catalog) -> None:
+        self._finder = CopyFinder(filesystem)
+        self._entries: dict[str, Entry] = {}
+        for entry in catalog.skills:
+            if entry.state in REACHABLE:
+                self._finder.add(entry.real, entry.frontmatter_name)
+                self._entries[entry.real] = entry
+
+    def copy(self, real: str, entry: Entry) -> Entry | None:
+        """Return the copy of a skill that the agent has."""
+        original = self._finder.original(real, entry.frontmatter_name)
+        return None if original is None else self._entries[original]
 
 
 def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 
 from prowess._internal.frozen import Frozen
-from prowess.hosts import skills_folder
 from prowess.skill import is_portable_name
 
-from ._losses import fix_command, mount_command
+from ._mount_cures import fix_command, mount_argument, mount_command, mount_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ._compare import ComparedSkill, Comparison
+    from ._losses import Loss
 
 __all__ = ["Cure", "LossGroup", "group_losses"]
 
@@ -74,7 +74,8 @@ def _cause(skill: ComparedSkill, host: str) -> tuple[str, ...]:
         return ()
     folder = os.path.dirname(os.path.dirname(skill.path))
     if loss.kind == "place":
-        return ("place", folder, skill.scope)
+        # What has to be done by hand is about one skill.
+        return ("place", folder, skill.scope, *((skill.path, loss.steps) if loss.steps else ()))
     if loss.kind == "text" and loss.is_command:
         return ("text", *loss.codes)
     if loss.kind == "trust":
@@ -99,37 +100,47 @@ def _group(comparison: Comparison, kind: str, skills: list[ComparedSkill], hosts
 def _place_cures(comparison: Comparison, skills: list[ComparedSkill], hosts: list[str]) -> Iterable[Cure]:
     """Yield a command for each folder to mount into; it helps all agents that search that folder."""
     user = skills[0].scope == "user"
-    by_target: dict[str, list[str]] = {}
+    by_target: dict[tuple[str, str], list[str]] = {}
     for host in hosts:
         if comparison.catalogs[host].host.roots:
-            target = skills_folder(host, "user" if user else "project") or host
+            target = mount_folder(host, cwd=comparison.cwd, home=comparison.home, user=user)
             by_target.setdefault(target, []).append(host)
     for helped in by_target.values():
-        yield Cure(text=_mount_all(comparison, skills, helped[0], user=user), is_command=True, hosts=tuple(helped))
+        loss = skills[0].views[helped[0]].loss
+        command = _mount_all(comparison, skills, helped, user=user)
+        steps = loss.steps if loss is not None else ""
+        text = f"{steps}; then `{command}`" if steps else command
+        yield Cure(text=text, is_command=not steps, hosts=tuple(helped))
 
 
-def _mount_all(comparison: Comparison, skills: list[ComparedSkill], host: str, *, user: bool) -> str:
-    """Return the command that mounts skills for an agent, after a fix of those that it cannot load."""
-    losses = [(skill, loss) for skill in skills if (loss := skill.views[host].loss) is not None]
-    to_fix = [skill.path for skill, loss in losses if loss.needs_fix]
+def _mount_all(comparison: Comparison, skills: list[ComparedSkill], hosts: list[str], *, user: bool) -> str:
+    """Return the command that mounts skills for agents with one folder, after a fix of those that one cannot load."""
+    losses = [(skill, [loss for host in hosts if (loss := skill.views[host].loss) is not None]) for skill in skills]
+    to_fix = dict.fromkeys(loss.file_to_fix for _, found in losses for loss in found if loss.file_to_fix)
     command = mount_command(
-        _folders_to_mount(comparison, skills),
-        host,
+        _arguments(comparison, skills, [_argument(comparison, skill, found) for skill, found in losses]),
+        hosts[0],
         cwd=comparison.cwd,
         home=comparison.home,
         user=user,
-        validate=not any(loss.skips_validation for _, loss in losses),
+        validate=not any(loss.skips_validation for _, found in losses for loss in found),
     )
     return f"{fix_command(to_fix, comparison.cwd)} && {command}" if to_fix else command
 
 
-def _folders_to_mount(comparison: Comparison, skills: list[ComparedSkill]) -> list[str]:
-    """Return the skills, or the folder that contains them and nothing else, if that is shorter."""
+def _argument(comparison: Comparison, skill: ComparedSkill, losses: list[Loss]) -> str:
+    return losses[0].argument or mount_argument(os.path.dirname(skill.path), comparison.cwd)
+
+
+def _arguments(comparison: Comparison, skills: list[ComparedSkill], arguments: list[str]) -> list[str]:
+    """Return the arguments of `mount`: the skills, or the folder that contains them and nothing else, if shorter."""
     folder = os.path.dirname(os.path.dirname(skills[0].path))
     below = [skill for skill in comparison.skills if skill.path.startswith(folder + os.sep)]
     is_whole = (
-        comparison.is_complete and len(below) == len(skills) and all(is_portable_name(skill.folder) for skill in skills)
+        comparison.is_complete
+        and len(below) == len(skills)
+        and all(is_portable_name(skill.folder) and skill.name == skill.folder for skill in skills)
     )
     if len(skills) <= _MAX_NAMED or not is_whole or folder == comparison.cwd:
-        return [os.path.dirname(skill.path) for skill in skills]
-    return [folder]
+        return arguments
+    return [mount_argument(folder, comparison.cwd)]

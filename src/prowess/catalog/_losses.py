@@ -9,39 +9,38 @@ folder) and `field` (the author has hidden it).
 from __future__ import annotations
 
 import os
-import re
-import shlex
 
-from prowess._internal.files import MAX_SKILL_FILE_BYTES, SKILL_FILE, UnreadableError, display_path
+from prowess._internal.files import display_path, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
-from prowess.findings import CODES, Severity
-from prowess.hosts import skills_folder
-from prowess.skill import MAX_NAME, check_skill, fix, from_document, is_portable_name, parse_frontmatter
+from prowess.findings import CODES, Severity, apply_policy
+from prowess.hosts import Root, load_host
+from prowess.skill import change_name, check_skill, from_document, parse_frontmatter
 
 from ._entry import REACHABLE, Entry, State
-from ._filesystem import Filesystem
-from ._precedence import evaluate_file
-from ._roots import git_root
+from ._fixed_filesystem import FilesystemWithText
+from ._lazy import LazyEntries
+from ._mount_cures import fix_command, is_typable, mount_argument, mount_command, mount_target
+from ._roots import ScanRoot, git_root
+from ._scan import FoundSkill
 from ._settings import find_hiding_setting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from prowess.hosts import Setting
     from prowess.skill import Skill
 
     from ._catalog import Catalog
+    from ._fixed_filesystem import FixedFilesystem
+    from ._mount_cures import MountTarget, TakenNames
 
 __all__ = [
     "Loss",
-    "FixedFilesystem",
     "LossFinder",
     "is_identical_copy",
-    "fix_command",
     "is_refused_by_mount",
-    "mount_command",
     "rejecting_codes",
 ]
 
@@ -58,10 +57,14 @@ class Loss(Frozen):
     """A command, or a sentence that says what to change."""
     is_command: bool = False
     """Whether the cure is a command for the shell."""
-    needs_fix: bool = False
-    """Whether the command begins with `check --fix` of the skill."""
+    file_to_fix: str = ""
+    """The SKILL.md that the command fixes first."""
     skips_validation: bool = False
     """Whether the command turns off the validation of `mount`, which refuses the skill."""
+    steps: str = ""
+    """What has to be done by hand before the command; the cure says that too."""
+    argument: str = ""
+    """The skill as an argument of `mount`."""
 
     def as_dict(self) -> dict[str, object]:
         """Return the loss in the shape of every `--json` output."""
@@ -71,9 +74,12 @@ class Loss(Frozen):
 class LossFinder:
     """Finds the losses of one agent in one place."""
 
-    def __init__(self, catalog: Catalog, fixed_filesystem: Callable[[str], FixedFilesystem]) -> None:
+    def __init__(
+        self, catalog: Catalog, fixed_filesystem: Callable[[str], FixedFilesystem], taken_names: TakenNames
+    ) -> None:
         self.catalog = catalog
         self.fixed_filesystem = fixed_filesystem
+        self.taken_names = taken_names
         self.host = catalog.host
         self.disabled = next((item for item in catalog.findings if item.code == "host-disabled"), None)
 
@@ -91,7 +97,9 @@ class LossFinder:
             return Loss(kind="setting", reason=reason, cure=self._setting_cure(entry))
         return self._lost_text(entry, reason)
 
-    def loss_elsewhere(self, path: str, alone: Entry, *, user: bool, taken: str | None) -> Loss | None:
+    def loss_elsewhere(
+        self, path: str, alone: Entry, *, user: bool, taken: str | None, is_copy: Callable[[str], bool]
+    ) -> Loss | None:
         """Return why the agent does not see a skill in a folder that it does not search.
 
         Args:
@@ -99,6 +107,7 @@ class LossFinder:
             alone: the skill, as if it were alone in a folder of the agent.
             user: whether the skill belongs to the user, not to the project.
             taken: the path of another skill, which has its name at this agent.
+            is_copy: whether the skill at a path is the same as this one.
         """
         codes = rejecting_codes(alone)
         if not self.host.roots:
@@ -116,34 +125,85 @@ class LossFinder:
                 codes=codes,
                 cure=f"give one of the two another name, or remove {other}",
             )
-        refused = is_refused_by_mount(alone.skill)
-        fixed = self._after_fix(alone) if codes or refused else None
-        if fixed is not None and not codes and is_refused_by_mount(fixed.skill):
-            fixed = None  # the agent loads it as it is, and the fix is not enough for `mount`
-        refused = refused if fixed is None else is_refused_by_mount(fixed.skill)
-        cure = mount_command(
-            [os.path.dirname(path)],
-            self.host.name,
-            cwd=self.catalog.cwd,
-            home=self.catalog.home,
-            user=user,
-            validate=not refused,
-        )
-        if fixed is not None:
-            cure = f"{fix_command([path], self.catalog.cwd)} && {cure}"
-        elif codes:
-            cure = f"{self._lost_text(alone, alone.reason or '').cure}; then `{cure}`"
-        return Loss(
-            kind="place",
-            reason=f"{reason}, and {alone.reason}" if codes else reason,
-            codes=codes,
-            cure=cure,
-            is_command=fixed is not None or not codes,
-            needs_fix=fixed is not None,
-            skips_validation=refused,
-        )
+        reason = f"{reason}, and {alone.reason}" if codes else reason
+        return self._lost_place(path, alone, reason, user=user, is_copy=is_copy)
 
     # ── kinds ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _lost_place(self, path: str, alone: Entry, reason: str, *, user: bool, is_copy: Callable[[str], bool]) -> Loss:
+        """Return the loss of a skill in a folder that the agent does not search."""
+        cwd, home, host = self.catalog.cwd, self.catalog.home, self.host.name
+        target = mount_target(path, alone.frontmatter_name, host, cwd=cwd, home=home, user=user)
+        codes = rejecting_codes(alone)
+        copy = self._copy(alone, target, self._text(alone, fixed=False))
+        fixed = self._copy(alone, target, self._text(alone, fixed=True))
+        refused = is_refused_by_mount(alone.skill)
+        # `check --fix` fails if other errors remain.
+        needs_fix = fixed is not None and fixed[0].state in REACHABLE and not _has_errors(fixed[1])
+        if copy is not None and copy[0].state in REACHABLE and needs_fix:
+            needs_fix = refused and fixed is not None and not is_refused_by_mount(fixed[1])
+        chosen = fixed if needs_fix else copy
+        refused = is_refused_by_mount(chosen[1]) if needs_fix and chosen is not None else refused
+        refused = refused or target.is_linked_under_other_name
+        steps = target.steps(self.display)
+        program = next((item for item in alone.skill.findings if item.code == "frontmatter-code"), None)
+        if program is not None:
+            steps.append(program.hint or program.message)  # never mounted, also without validation
+        elif chosen is None or chosen[0].state not in REACHABLE:
+            steps.append(self._step_before_mount(alone, chosen[0] if chosen is not None else None))
+        if needs_fix:
+            is_copy = real_path(alone.path).__eq__  # other copies stay as they are
+        conflict = self.taken_names.conflict(target, host, is_copy)
+        if conflict is not None:
+            other, losing = conflict
+            who = "would get the same folder" if losing is None else f"has that name at {load_host(losing).title}"
+            steps.append(f"give this skill or {neutral(self.display(other))}, which {who}, another name")
+        argument = mount_argument(target.source, cwd, target.name)
+        command = mount_command([argument], host, cwd=cwd, home=home, user=user, validate=not refused)
+        if needs_fix:
+            command = f"{fix_command([alone.path], cwd)} && {command}"
+        by_hand = "; ".join(steps)
+        return Loss(
+            kind="place",
+            reason=reason,
+            codes=codes,
+            cure=f"{by_hand}; then `{command}`" if by_hand else command,
+            is_command=not by_hand,
+            file_to_fix=alone.path if needs_fix else "",
+            skips_validation=refused,
+            steps=by_hand,
+            argument=argument,
+        )
+
+    def _text(self, entry: Entry, *, fixed: bool) -> bytes | None:
+        """Return the text of a skill as it is, or as `check --fix` writes it; `None` if that changes nothing."""
+        if entry.skill.document is None:
+            return None
+        filesystem = self.fixed_filesystem(entry.path)
+        return (filesystem.fixed if filesystem.changed else None) if fixed else filesystem.original
+
+    def _copy(self, alone: Entry, target: MountTarget, data: bytes | None) -> tuple[Entry, Skill] | None:
+        """Return how the agent sees a copy with a text, and the skill before it is copied; `None` without a copy."""
+        if not data or alone.skill.document is None:
+            return None
+        skill = from_document(parse_frontmatter(data, alone.path), alone.path)
+        renamed = data if skill.name in (None, target.name) else change_name(data, target.name)
+        if renamed is None:
+            return None
+        filesystem = FilesystemWithText(target.path, renamed)
+        root = next((each for each in self.host.roots if each.path.endswith(target.root)), Root(path="", scope="extra"))
+        found = FoundSkill(
+            target.path, target.path, ScanRoot(target.folder, root.scope, root), filesystem.skill(target.path)
+        )
+        return LazyEntries(self.host, self.catalog.settings, filesystem).entry(found), skill
+
+    def _step_before_mount(self, alone: Entry, copy: Entry | None) -> str:
+        """Return what to change so that the agent shows a copy."""
+        if copy is None or copy.state is State.REJECTED:
+            entry = alone if copy is None or rejecting_codes(alone) else copy
+            return self._lost_text(entry, entry.reason or "the name cannot be changed").cure
+        loss = self.loss(copy)
+        return loss.cure if loss is not None else ""
 
     def _lost_name(self, entry: Entry, reason: str) -> Loss:
         other = neutral(self.display(entry.shadowed_by or ""))
@@ -174,9 +234,18 @@ class LossFinder:
         if entry.rule not in CODES:
             return Loss(kind="field", reason=reason, codes=codes, cure=_field_cure(entry))
         kind = "field" if entry.rule == "field-type" else "text"
-        if self._after_fix(entry) is not None:
+        fixed = self._after_fix(entry) if is_typable(entry.path) else None
+        if fixed is not None:
             cure = fix_command([entry.path], self.catalog.cwd)
-            return Loss(kind=kind, reason=reason, codes=codes, cure=cure, is_command=True, needs_fix=True)
+            taken = self.taken_names.path_of(self.host.name, fixed.name)
+            step = ""
+            if fixed.state not in REACHABLE and (hidden := self.loss(fixed)) is not None:
+                step = hidden.cure
+            elif taken is not None and self.host.collision != "keep-all":
+                step = f"give this skill or {neutral(self.display(taken))}, which has that name, another name"
+            if step:
+                return Loss(kind=kind, reason=reason, codes=codes, cure=f"{step}; then `{cure}`")
+            return Loss(kind=kind, reason=reason, codes=codes, cure=cure, is_command=True)
         hint = next((item.hint for item in entry.findings if item.code == entry.rule and item.hint), None)
         return Loss(kind=kind, reason=reason, codes=codes, cure=(hint or f"change this: {reason}").strip())
 
@@ -185,44 +254,19 @@ class LossFinder:
         if entry.skill.document is None:
             return None
         fixed = self.fixed_filesystem(entry.path)
-        after = evaluate_file(entry.path, self.host, filesystem=fixed) if fixed.changed else None
-        return after if after is not None and after.state in REACHABLE else None
+        if not fixed.changed:
+            return None
+        root = self.host.roots[0] if self.host.roots else Root(path="", scope="extra")
+        scan_root = ScanRoot(entry.root, entry.scope, root)
+        found = FoundSkill(entry.path, entry.path, scan_root, fixed.skill(entry.path))
+        after = LazyEntries(self.host, self.catalog.settings, fixed).entry(found)
+        return None if after.state is State.REJECTED and after.rule != "settings" else after
 
     # ── words ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def display(self, path: str) -> str:
         """Return a path as people write it: relative to the working directory, or with `~`."""
         return display_path(path, self.catalog.cwd, self.catalog.home)
-
-
-class FixedFilesystem(Filesystem):
-    """A file system in which one skill is as `check --fix` would write it."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__()
-        self.path, self._fixed = path, b""
-        self._parsed: Skill | None = None
-        try:
-            original = super().data(path, MAX_SKILL_FILE_BYTES, follow=False)
-        except UnreadableError:
-            self.changed = False
-            return
-        self._fixed = fix(original, folder=os.path.basename(os.path.dirname(path))).data
-        self.changed = self._fixed != original
-
-    def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
-        """Return the skill as it is after the fix."""
-        if path != self.path:
-            return super().skill(path, real=real, whole=whole, body=body)
-        if self._parsed is None:
-            self._parsed = from_document(parse_frontmatter(self._fixed, path), path)
-        return self._parsed
-
-    def text(self, real: str) -> str:
-        """Return the text as it is after the fix."""
-        if real != self.path:
-            return super().text(real)
-        return self._fixed.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
 
 
 def rejecting_codes(entry: Entry) -> tuple[str, ...]:
@@ -238,76 +282,17 @@ def is_identical_copy(entry: Entry) -> bool:
     return any(item.code == "skill-copy" for item in entry.findings)
 
 
-def fix_command(paths: Iterable[str], cwd: str) -> str:
-    """Return the command that fixes the text of skills.
-
-    Args:
-        paths: of their SKILL.md files.
-        cwd: the working directory, absolute.
-    """
-    return f"prowess check --fix {' '.join(_shell_path(path, cwd) for path in paths)}{_cwd_option(cwd)}"
-
-
-def mount_command(folders: Iterable[str], host: str, *, cwd: str, home: str, user: bool, validate: bool = True) -> str:
-    """Return the command that puts skills where an agent looks.
-
-    Args:
-        folders: those of the skills, or one that contains skills and nothing else.
-        host: the agent.
-        cwd: the working directory, absolute.
-        home: the user's home, absolute.
-        user: whether they belong to the user, not to the project.
-        validate: whether `mount` accepts them as they are.
-    """
-    scope = "--project" if not user and skills_folder(host, "project") else f"--to {_shell_home(home)}"
-    arguments = [_mount_argument(folder, cwd) for folder in folders]
-    more = "" if validate else " --no-validate"
-    return f"prowess mount {' '.join(arguments)} {scope} --host {host}{more}{_cwd_option(cwd)}"
-
-
-def _mount_argument(folder: str, cwd: str) -> str:
-    """Return a skill's folder as an argument of `mount`, with a valid name if its own is not."""
-    name, path = os.path.basename(folder), _shell_path(folder, cwd)
-    if is_portable_name(name) or not os.path.lexists(os.path.join(folder, SKILL_FILE)):
-        return path
-    valid = re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:MAX_NAME].strip("-")
-    valid = valid if len(valid) > 1 else f"skill-{valid or 1}"  # some agents want two characters
-    return f"{valid}={path}"
-
-
-def _shell_path(path: str, cwd: str) -> str:
-    """Return a path as an argument of a command, relative to the working directory if it is below it."""
-    path = path.removesuffix(f"/{SKILL_FILE}") or path
-    if path == cwd:
-        return "."
-    if path.startswith(cwd + os.sep):
-        path = path[len(cwd) + 1 :]
-        path = path if os.sep in path and not path.startswith(("-", "~")) else f".{os.sep}{path}"
-    return shlex.quote(neutral(path))
-
-
-def _shell_home(home: str) -> str:
-    return "~" if home == os.path.expanduser("~") else shlex.quote(neutral(home))
-
-
-def _cwd_option(cwd: str) -> str:
-    return f" --cwd {shlex.quote(neutral(cwd))}" if cwd != _current_folder() else ""
-
-
-def _current_folder() -> str:
-    try:
-        return os.getcwd()
-    except OSError:
-        return ""
-
-
 def is_refused_by_mount(skill: Skill) -> bool:
-    """Return whether `mount` validates a skill with errors."""
+    """Return whether `mount` refuses a skill that it validates: it follows the rules of WINK."""
+    refused = {*load_host("wink").reading.rejects, "name-type", "description-type", "field-type"}
     return any(
-        (CODES[item.code].spec is Severity.ERROR or item.code in ("name-type", "description-type", "field-type"))
-        and item.code != "field-unknown"
+        (CODES[item.code].spec is Severity.ERROR or item.code in refused) and item.code != "field-unknown"
         for item in check_skill(skill)
     )
+
+
+def _has_errors(skill: Skill) -> bool:
+    return any(item.severity is Severity.ERROR for item in apply_policy(check_skill(skill), "guide"))
 
 
 def _field_cure(entry: Entry) -> str:

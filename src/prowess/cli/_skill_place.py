@@ -11,7 +11,7 @@ import shlex
 
 from prowess._internal.files import real_path
 from prowess._internal.text import neutral
-from prowess.catalog import REACHABLE, compare, find_scan_roots, git_root, mount_command
+from prowess.catalog import REACHABLE, compare, find_scan_roots, git_root, mount_argument, mount_command
 from prowess.errors import ConfigError
 from prowess.hosts import detected_hosts, load_host, observed_hosts
 
@@ -88,7 +88,7 @@ class SkillPlace:
         for host in self.named:
             if host not in served:
                 skill = os.path.join(folder, name)
-                yield mount_command([skill], host, cwd=self.cwd, home=self.home, user=False)
+                yield mount_command([mount_argument(skill, self.cwd)], host, cwd=self.cwd, home=self.home, user=False)
 
     def _searched_by(self, host: str) -> Iterator[str]:
         """Yield the real paths of the project's folders that an agent searches from the working directory."""

@@ -1,0 +1,53 @@
+"""Read the files of the disk, but one SKILL.md with another text: as it would be after a fix, or as a copy."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import MAX_SKILL_FILE_BYTES, UnreadableError
+from prowess.skill import fix, from_document, parse_frontmatter
+
+from ._filesystem import Filesystem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from prowess.skill import Skill
+
+__all__ = ["FilesystemWithText", "FixedFilesystem"]
+
+
+class FilesystemWithText(Filesystem):
+    """A file system in which one SKILL.md has another text."""
+
+    def __init__(self, path: str, text: bytes) -> None:
+        super().__init__()
+        self.path, self.fixed = path, text
+        self._parsed: Skill | None = None
+
+    def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
+        """Return the skill; the one file with its other text."""
+        if path != self.path:
+            return super().skill(path, real=real, whole=whole, body=body)
+        if self._parsed is None:
+            self._parsed = from_document(parse_frontmatter(self.fixed, path), path)
+        return self._parsed
+
+    def text(self, real: str) -> str:
+        """Return a file as text; the one file with its other text."""
+        if real != self.path:
+            return super().text(real)
+        return self.fixed.removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
+
+
+class FixedFilesystem(FilesystemWithText):
+    """A file system in which one skill is as `check --fix` would write it."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, b"")
+        try:
+            self.original = self.data(path, MAX_SKILL_FILE_BYTES, follow=False)
+        except UnreadableError:
+            self.original = b""
+        else:
+            self.fixed = fix(self.original, folder=os.path.basename(os.path.dirname(path))).data
+        self.changed = self.fixed != self.original
