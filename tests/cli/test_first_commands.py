@@ -56,7 +56,7 @@ def test_in_a_repository_of_published_skills(
     """With `skills/` at its top, where no agent looks."""
     shutil.copytree(EXAMPLES, folder / "skills")
     count = len([*EXAMPLES.glob("*/SKILL.md")])
-    assert f"{count} of your {count} skills are invisible to" in screen(monkeypatch, capsys)
+    assert f"All {count} of your skills are invisible to all 7 agents." in screen(monkeypatch, capsys)
     code, shown = typed(capsys, "check")
     assert code == 0
     assert f"skills: {count} skills invisible to all 7 agents, which do not search this folder" in shown
@@ -77,7 +77,7 @@ def test_in_a_project_with_the_folders_of_five_agents(
     """Each agent sees its own skill; opencode and Copilot read the folder of Claude Code too."""
     for host, place in AGENT_FOLDERS.items():
         skill(folder / place / f"for-{host}")
-    assert "5 of your 5 skills are invisible to pi." in screen(monkeypatch, capsys)
+    assert "All 5 of your skills are invisible to pi." in screen(monkeypatch, capsys)
     code, shown = typed(capsys, "check")
     last = shown.splitlines()[-1]
     assert code == 0
@@ -87,7 +87,7 @@ def test_in_a_project_with_the_folders_of_five_agents(
     assert (code, "5 skills" in shown) == (0, True)
     for host in AGENT_FOLDERS:
         code, shown = typed(capsys, "why", f"for-{host}")
-        seen = "3 of 7 agents see it" if host == "claude-code" else "1 of 7 agents see it"
+        seen = "3 of 7 agents see it" if host == "claude-code" else "1 of 7 agents sees it"
         assert (code, seen in shown) == (0, True), shown
 
 

@@ -312,7 +312,7 @@ def test_without_agents_the_observed_ones_are_shown(
         "  (empty) the agent does not search that folder\n"
         "  claude = claude-code, gemini = gemini-cli, qwen = qwen-code\n"
         "1 skill, 8 agents; `prowess why NAME` explains a skill\n"
-        "1 of 7 agents lose skills: claude-code 1 of 1\n"
+        "1 of 7 agents loses skills: claude-code 1 of 1\n"
     )
 
 

@@ -91,6 +91,25 @@ def test_the_three_commands_run(
         capsys.readouterr()
 
 
+def test_the_command_that_shows_a_skill_finds_one_that_prowess_does_not_search_for(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project.parent / "home/.codex").rename(project.parent / "home/.unused")
+    skill(project / ".github/skills/pdf")
+    lines = screen(monkeypatch, capsys)
+    assert lines[0] == "1 agent sees your skill."
+    (line,) = (line for line in lines if line.startswith("  prowess show"))
+    assert main(line.split()[1:3]) == 0
+    assert ".github/skills/pdf" in capsys.readouterr().out
+
+
+def test_a_skill_that_all_agents_lose_is_not_put_down_to_the_first_of_them(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    skill(project / "skills/pdf")
+    assert screen(monkeypatch, capsys)[0] == "Your skill is invisible to all 2 agents."
+
+
 def test_skills_of_a_repository_that_no_agent_searches_count(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -200,3 +200,17 @@ def test_a_path_without_a_skill_is_not_a_name(
     out, err = capsys.readouterr()
     assert code in (2, 5 if command == "test" else 2), out + err
     assert "bug in Prowess" not in err
+
+
+@pytest.mark.parametrize("place", [".github/skills/pdf", "skills/pdf", "~/.codex/skills/pdf"])
+@pytest.mark.parametrize("command", [("show",), ("activate",), ("read", "SKILL.md")], ids=lambda command: command[0])
+def test_a_name_that_prowess_does_not_search_for_leads_to_its_path(
+    project: Path, place: str, command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    skill(Path(place.replace("~", str(project.parent / "home"))))
+    (project.parent / "home/.copilot").mkdir()
+    name, *rest = command
+    assert main([name, "pdf", *rest]) == 2
+    path = place if place.startswith((".", "~")) else f"./{place}"
+    assert f"hint: a skill of that name is at `{path}`; give that path" in capsys.readouterr().err
+    assert main([name, os.path.expanduser(path), *rest]) == 0

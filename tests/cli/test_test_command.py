@@ -210,7 +210,8 @@ def test_a_skill_without_tests_is_5(form: list[str], project: Path, capsys: pyte
     words = "has no tests; add cases as `tests/cases/NAME.yaml`"
     assert capsys.readouterr().err == f"{place(project, 'plain')} {words}\n"
     assert run(project, *form) == 5
-    assert capsys.readouterr().err == f"{project} {words}\n"
+    words = "has tests; add cases as `tests/cases/NAME.yaml` to the folder of one"
+    assert capsys.readouterr().err == f"no skill in {project} {words}\n"
     write_suite(place(project), {"a": "true"})
     assert run(project, "plain", "pdf", *form) == 5
     write_suite(place(project, "bad"), {"a": "false"})

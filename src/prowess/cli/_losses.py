@@ -80,7 +80,7 @@ def summarize_losses(counts: Mapping[str, int], total: int, *, text_only: bool =
             return f"{next(iter(counts))} {verb}s none of {pluralize(total, 'skill')}"
         return f"none of {pluralize(len(counts), 'agent')} {verb}s a skill"
     listed = ", ".join(f"{host} {counts[host]:,}" for host in losing)
-    verb += "s" if len(counts) == 1 else ""
+    verb += "s" if len(losing) == 1 else ""
     return f"{len(losing)} of {pluralize(len(counts), 'agent')} {verb} skills: {listed} of {total:,}"
 
 

@@ -61,10 +61,12 @@ def _format(comparison: Comparison, note: str | None) -> Iterator[str]:
     if not total:
         yield "No agent finds a skill from here."
     elif lost[worst]:
-        verb = "is" if lost[worst] == 1 else "are"
-        yield f"{lost[worst]:,} of your {pluralize(total, 'skill')} {verb} invisible to {agent_title(worst)}."
+        # If all agents lose everything, none of them is the worst.
+        is_alike = len(lost) > 1 and min(lost.values()) == total
+        yield f"{_subject(lost[worst], total)} invisible to {f'all {agents}' if is_alike else agent_title(worst)}."
     else:
-        yield f"{agents[0].upper()}{agents[1:]} {'sees' if len(lost) == 1 else 'see'} all of your {total:,} skills."
+        what = "your skill" if total == 1 else f"all of your {total:,} skills"
+        yield f"{agents[0].upper()}{agents[1:]} {'sees' if len(lost) == 1 else 'see'} {what}."
     counted = f"{pluralize(total, 'skill')}, {agents}, in {where}"
     yield truncate_or_pad(counted, min(display_width(counted), terminal_width()))
     if note:
@@ -84,6 +86,13 @@ def _format(comparison: Comparison, note: str | None) -> Iterator[str]:
             yield f"  {paint(truncate_or_pad(command, width), 'command')}{meaning}"
     yield ""
     yield "`prowess --help` lists all commands."
+
+
+def _subject(lost: int, total: int) -> str:
+    """Return the subject of the first line and its verb, in the words of a report."""
+    if lost == total:
+        return "Your skill is" if total == 1 else f"All {total:,} of your skills are"
+    return f"{lost:,} of your {total:,} skills {'is' if lost == 1 else 'are'}"
 
 
 def _agent_lines(comparison: Comparison) -> Iterator[str]:
@@ -119,7 +128,7 @@ def _next_commands(comparison: Comparison) -> list[tuple[str, str]]:
         return [
             ("prowess list", "each skill at each agent"),
             ("prowess check", "problems in the skills of this repository"),
-            (f"prowess show {_argument(comparison.distinct[0])}", "one skill: its fields, files, sizes and tokens"),
+            (f"prowess show {_path(comparison)}", "one skill: its fields, files, sizes and tokens"),
         ]
     return [
         ("prowess check", "what each agent loses, and the command that fixes it"),
@@ -130,6 +139,13 @@ def _next_commands(comparison: Comparison) -> list[tuple[str, str]]:
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 """Characters of a name that a shell takes as they are."""
+
+
+def _path(comparison: Comparison) -> str:
+    """Return the path of a skill as an argument: its name would be looked for where `prowess` looks."""
+    path = os.path.dirname(comparison.distinct[0].path)
+    relative = os.path.relpath(path, comparison.cwd)
+    return shlex.quote(neutral(path if relative.startswith(os.pardir) else relative))
 
 
 def _argument(skill: ComparedSkill) -> str:

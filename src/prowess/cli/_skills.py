@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 
-from prowess._internal.files import SKILL_FILE, expand_home, real_path
-from prowess._internal.text import neutral
+from prowess._internal.files import SKILL_FILE, display_path, expand_home, real_path
+from prowess._internal.text import PATH_LIMIT, neutral, normalize_name, quoted
 from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from prowess.catalog import Catalog, Entry
 
-__all__ = ["find_skill", "reference_to", "skill_file_at", "with_skill_at"]
+__all__ = ["error_with_place", "find_skill", "reference_to", "skill_file_at", "with_skill_at"]
 
 
 def find_skill(catalog: Catalog, reference: str) -> Entry:
@@ -26,11 +26,34 @@ def find_skill(catalog: Catalog, reference: str) -> Entry:
         return catalog.resolve(reference)
     except AmbiguousSkillError:
         raise
-    except SkillNotFoundError:
+    except SkillNotFoundError as error:
         entry = _entry_at(catalog, reference)
         if entry is None:
-            raise
+            raise error_with_place(catalog, reference, error) from None
         return entry
+
+
+def error_with_place(catalog: Catalog, reference: str, error: SkillNotFoundError) -> SkillNotFoundError:
+    """Return the error for a skill that the agent does not find, with the path at which it is."""
+    from prowess.catalog import discover, find_repository_skills, git_root
+    from prowess.hosts import detected_hosts
+
+    wanted = normalize_name(reference)
+    cwd, home = catalog.cwd, catalog.home
+    found = [
+        skill.path
+        for host in detected_hosts(cwd, home, [git_root(cwd) or cwd])
+        for skill in discover(cwd, host=host, home=home).skills
+        if wanted in (normalize_name(skill.name), normalize_name(skill.folder))
+    ]
+    if not found and git_root(cwd):
+        files = [skill.path for skill in find_repository_skills(cwd).skills if not skill.inside]
+        found = [path for path in files if normalize_name(os.path.basename(os.path.dirname(path))) == wanted]
+    if not found:
+        return error
+    path = display_path(os.path.dirname(found[0]), cwd, home)
+    path = path if path.startswith(("/", "~", ".")) else os.path.join(os.curdir, path)
+    return SkillNotFoundError(str(error), hint=f"a skill of that name is at {quoted(path, PATH_LIMIT)}; give that path")
 
 
 def with_skill_at(catalog: Catalog, reference: str) -> Catalog:

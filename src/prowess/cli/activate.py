@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from prowess.errors import AmbiguousSkillError, SkillNotFoundError
 from prowess.findings import Severity
 
 from ._commands import OK
 from ._options import SKILL_NAME_HELP, add_discovery_options, add_json_option, catalog_from_args, make_parser
 from ._output import print_findings, print_json, print_stderr, print_untrusted_text
-from ._skills import with_skill_at
+from ._skills import error_with_place, with_skill_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,9 +33,13 @@ def run(args: argparse.Namespace) -> int:
     """Print what the model reads."""
     from prowess.session import Session
 
-    activation = Session(with_skill_at(catalog_from_args(args), args.name)).activate(
-        args.name, args.arguments, by="user"
-    )
+    catalog = with_skill_at(catalog_from_args(args), args.name)
+    try:
+        activation = Session(catalog).activate(args.name, args.arguments, by="user")
+    except AmbiguousSkillError:
+        raise
+    except SkillNotFoundError as error:
+        raise error_with_place(catalog, args.name, error) from None
     if args.json:
         print_json(activation.as_dict())
         return OK

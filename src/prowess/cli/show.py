@@ -24,7 +24,7 @@ from ._output import (
     print_stdout,
     to_json_value,
 )
-from ._skills import skill_file_at
+from ._skills import error_with_place, skill_file_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,10 +135,10 @@ def _load_details(catalog: Catalog, reference: str) -> _SkillDetails:
         entry = with_digest(catalog.resolve(reference))
     except AmbiguousSkillError:
         raise
-    except SkillNotFoundError:
+    except SkillNotFoundError as error:
         path = skill_file_at(os.path.abspath(os.path.join(catalog.cwd, os.path.expanduser(reference))))
         if path is None:
-            raise
+            raise error_with_place(catalog, reference, error) from None
         return _load_details_from_path(path, host, policy)
     suppressed = entry.scope in catalog.host.suppressed_scopes
     return _SkillDetails(

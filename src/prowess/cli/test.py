@@ -62,7 +62,8 @@ def run(args: Namespace) -> int:
         raise ConfigError("`--jobs` must be 1 or more", hint="leave it out to use all processors")
     suites, untested = _select_suites(args)
     for path in untested:
-        print_stderr(f"{neutral(path)} has no tests; add cases as `tests/cases/NAME.yaml`")
+        subject = f"{neutral(path)} has no tests" if args.skills else f"no skill in {neutral(path)} has tests"
+        print_stderr(f"{subject}; add cases as `tests/cases/NAME.yaml`{'' if args.skills else ' to the folder of one'}")
     if args.list:
         return _list_cases(suites, args) or (NO_TESTS if untested else OK)
     junit = os.path.join(os.path.abspath(args.cwd or "."), args.junit) if args.junit else None

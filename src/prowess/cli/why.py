@@ -175,8 +175,8 @@ def _print_views(
 ) -> None:
     seen = sum(view.loss is None for view, _ in views.values())
     subject = pluralize(len(skills), "skill")
-    agents = "agent sees" if len(views) == 1 else "agents see"
-    print_stdout(f"{neutral(name)}: {subject} of that name; {seen} of {len(views)} {agents} it\n")
+    verb = "sees" if seen == 1 or len(views) == 1 else "see"
+    print_stdout(f"{neutral(name)}: {subject} of that name; {seen} of {pluralize(len(views), 'agent')} {verb} it\n")
     rows = [("AGENT", "STATE", "WHERE OR WHY")]
     for host, (view, path) in views.items():
         folder = display_path(os.path.dirname(path), comparison.cwd, comparison.home)
