@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from prowess.catalog import Catalog, Filesystem
 
 __all__ = [
+    "NO_SKILLS_HINT",
     "SKILL_NAME_HELP",
     "GivenOnce",
     "add_all_option",
+    "add_allow_empty_option",
     "add_discovery_options",
     "add_json_option",
     "add_role_options",
@@ -38,6 +40,7 @@ SKILL_NAME_HELP = (
     "the agent's name for the skill, its folder, `scope:name`, `package:name`, a path, or the start of a digest"
 )
 """What identifies a skill on the command line."""
+NO_SKILLS_HINT = "`prowess new NAME` creates a skill; --allow-empty accepts a folder without skills"
 
 
 class _ArgumentParser(argparse.ArgumentParser):
@@ -159,6 +162,11 @@ def add_all_option(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--all", action="store_true", help="ask about every agent that Prowess knows, not only those on this machine"
     )
+
+
+def add_allow_empty_option(parser: argparse._ActionsContainer) -> None:
+    """Add `--allow-empty`."""
+    parser.add_argument("--allow-empty", action="store_true", help="succeed if no skills are found")
 
 
 def add_discovery_options(parser: argparse.ArgumentParser, *, host: str = "one") -> None:

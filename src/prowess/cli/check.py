@@ -15,7 +15,16 @@ from ._accepting import AcceptRules, accepted_counts, add_accept_options, print_
 from ._agents import chosen_hosts
 from ._commands import FAILED, OK
 from ._losses import describe_losses, lost_counts, summarize_losses
-from ._options import add_all_option, add_discovery_options, catalog_from_args, make_parser, require_paths, skill_dirs
+from ._options import (
+    NO_SKILLS_HINT,
+    add_all_option,
+    add_allow_empty_option,
+    add_discovery_options,
+    catalog_from_args,
+    make_parser,
+    require_paths,
+    skill_dirs,
+)
 from ._output import pluralize, print_error, print_json, print_stderr, print_stdout
 from ._progress import ProgressLine
 
@@ -57,7 +66,7 @@ def parser() -> ArgumentParser:
     result.add_argument(
         "--quiet", action="store_true", help="print only the findings that cause a failure, and no summary"
     )
-    result.add_argument("--allow-empty", action="store_true", help="succeed if no skills are found")
+    add_allow_empty_option(result)
     add_accept_options(result)
     add_all_option(result)
     add_discovery_options(result, host="many")
@@ -94,7 +103,7 @@ def run(args: Namespace) -> int:
     # A path without skills is a finding.
     if not result.skills and not args.path and not args.allow_empty:
         if not args.quiet:
-            print_stderr("\nhint: `prowess new NAME` creates a skill; --allow-empty accepts a folder without skills")
+            print_stderr(f"\nhint: {NO_SKILLS_HINT}")
         return FAILED
     return FAILED if fix_failed or any(item.severity in failing for item in result.findings) else OK
 

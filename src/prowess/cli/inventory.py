@@ -12,7 +12,16 @@ from prowess.errors import ConfigError
 from ._agents import chosen_hosts
 from ._commands import FAILED, OK
 from ._inventory_text import inventory_lines, skipped_note
-from ._options import add_all_option, add_discovery_options, add_json_option, make_parser, require_paths, skill_dirs
+from ._options import (
+    NO_SKILLS_HINT,
+    add_all_option,
+    add_allow_empty_option,
+    add_discovery_options,
+    add_json_option,
+    make_parser,
+    require_paths,
+    skill_dirs,
+)
 from ._output import pluralize, print_findings, print_json, print_stderr, print_stdout
 from ._progress import ProgressLine
 
@@ -41,7 +50,7 @@ def parser() -> ArgumentParser:
         choices=KINDS,
         help=f"list only skills in places of this kind (repeatable): {', '.join(KINDS)}",
     )
-    result.add_argument("--allow-empty", action="store_true", help="succeed if no skills are found")
+    add_allow_empty_option(result)
     add_all_option(result)
     add_json_option(result)
     add_discovery_options(result, host="many")
@@ -70,7 +79,7 @@ def run(args: Namespace) -> int:
             print_stderr(f"agents: {', '.join(hosts)}{f' ({note})' if note else ''}")
         print_stderr(_summary(rows, hosts))
         if not rows and not args.allow_empty:
-            print_stderr("\nhint: `prowess new NAME` creates a skill; --allow-empty accepts a folder without skills")
+            print_stderr(f"\nhint: {NO_SKILLS_HINT}")
     return OK if rows or args.allow_empty else FAILED
 
 

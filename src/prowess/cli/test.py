@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from prowess._internal.files import real_path
 from prowess._internal.signals import signals_as_exception
@@ -16,6 +15,7 @@ from ._color import STATUS_STYLES, paint
 from ._commands import INTERRUPTED, OK, USAGE
 from ._options import add_discovery_options, add_json_option, add_sandbox_option, catalog_from_args, make_parser
 from ._output import pluralize, print_findings, print_json, print_stderr, print_stdout
+from ._progress import ProgressLine
 from ._skills import reference_to
 from ._write import require_folder_of, write_file
 
@@ -69,11 +69,7 @@ def run(args: Namespace) -> int:
     junit = os.path.join(os.path.abspath(args.cwd or "."), args.junit) if args.junit else None
     if junit is not None:
         require_folder_of("--junit", junit)
-    progress = (
-        None
-        if args.json or sys.stderr is None or not sys.stderr.isatty()
-        else _ProgressLine(sum(len(suite.cases) for suite in suites))
-    )
+    progress = None if args.json else _CaseProgress(sum(len(suite.cases) for suite in suites))
     with signals_as_exception(_END_SIGNALS, lambda _: KeyboardInterrupt(), first_only=True) as signals:
         try:
             report = run_suites(
@@ -84,7 +80,7 @@ def run(args: Namespace) -> int:
             stop()
             remove_runtime_folder()
             if progress is not None:
-                progress.clear()
+                progress.line.clear()
     if junit is not None:
         from prowess.testing import junit_xml
 
@@ -202,19 +198,15 @@ def _print_failures(result: CaseResult, printed: set[str]) -> None:
                 print_stdout(f"    {name} | ... and {pluralize(len(lines) - _MAX_OUTPUT_LINES, 'line')} more")
 
 
-class _ProgressLine:
-    """A progress line on a terminal, overwritten after each case."""
+class _CaseProgress:
+    """Counts the cases that have run, on a progress line."""
 
     def __init__(self, total: int) -> None:
+        self.line = ProgressLine()
         self.total, self.done, self.failed = total, 0, 0
 
     def __call__(self, _skill: SkillResult, result: CaseResult) -> None:
         self.done += 1
         self.failed += result.status != "passed"
         failed = f", {self.failed:,} not passed" if self.failed else ""
-        sys.stderr.write(f"\r\x1b[K{self.done:,} of {pluralize(self.total, 'case')}{failed}")
-        sys.stderr.flush()
-
-    def clear(self) -> None:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+        self.line.show(f"{self.done:,} of {pluralize(self.total, 'case')}{failed}")
