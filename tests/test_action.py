@@ -209,6 +209,18 @@ def test_sarif_is_written_if_the_check_fails(workspace: Path) -> None:
     assert not (workspace / "other.sarif").exists()
 
 
+@pytest.mark.parametrize("target", ["../outside", "../nowhere"])
+def test_sarif_is_not_written_through_a_link_of_the_repository(workspace: Path, target: str) -> None:
+    """What is written contains text of skills, and the file may be one that a later step runs."""
+    outside = workspace.parent / "outside"
+    outside.write_text("as it was", encoding="utf-8")
+    (workspace / "out.sarif").symlink_to(target)
+    run = run_action(workspace, path="skills", sarif="out.sarif")
+    assert (run.code, run.output("sarif"), outside.read_text(encoding="utf-8")) == (2, "", "as it was")
+    assert "names a link" in run.err
+    assert not (workspace.parent / "nowhere").exists()
+
+
 def test_a_module_of_the_repository_is_not_imported(workspace: Path) -> None:
     for name in ("json", "yaml", "prowess"):
         write(workspace, f"{name}.py", "open('hacked', 'w')")
