@@ -143,11 +143,24 @@ def test_digests_are_computed_only_with_the_option(project: Path, capsys: pytest
     ]
     shown = data(project, "--host", "claude-code", "--digest", capsys=capsys)["skills"]
     assert [entry["digest"] for entry in shown] == [skill_digest(str(users)), skill_digest(str(folder))]
-    assert run(project, "--digest") == 2
-    assert capsys.readouterr() == (
-        "",
-        "error: `--digest` requires exactly one `--host`\n\nhint: for example `--host prowess --digest`\n",
-    )
+    capsys.readouterr()
+    assert run(project, "--host", "claude-code", "--host", "codex", "--digest") == 0
+    shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("sha256:")]
+    assert f"{skill_digest(str(users))}  ~/.claude/skills/pdf" in shown
+    assert len(shown) == 5
+    for arguments, expected in ((["--digest"], skill_digest(str(users))), ([], None)):
+        rows = data(project, "--host", "claude-code", "--host", "codex", *arguments, capsys=capsys)["skills"]
+        (row,) = [row for row in rows if row["path"] == f"{users}/SKILL.md"]
+        assert row["digest"] == expected
+
+
+def test_a_row_of_the_matrix_has_tokens_and_findings(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The tokens of a line in the catalog and of the body, and what is wrong with the text."""
+    skill(project / ".agents/skills/csv", description="Use: it", body="x" * 40)
+    rows = data(project, "--host", "codex", "--host", "pi", capsys=capsys)["skills"]
+    (row,) = [row for row in rows if row["name"] == "csv"]
+    assert row["tokens"] == {"catalog": 3, "body": 11}
+    assert [item["code"] for item in row["findings"]] == ["repair-colon"]
 
 
 def test_disabled_skills_are_reported(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -264,7 +277,9 @@ def test_json_of_the_matrix(project: Path, capsys: pytest.CaptureFixture[str]) -
     for host in HOSTS:
         assert shown["counts"][host]["found"] == sum(host in row["hosts"] for row in shown["skills"])
     assert shown["findings"] == []
-    assert shown["skills"][4] == {
+    row = shown["skills"][4]
+    assert [*row] == ["name", "path", "folder", "description", "hosts", "digest", "tokens", "findings"]
+    assert {key: row[key] for key in [*row][:5]} == {
         "name": "release",
         "path": f"{project}/.agents/skills/release/SKILL.md",
         "folder": "release",

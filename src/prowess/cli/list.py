@@ -8,7 +8,6 @@ import sys
 from prowess._internal.files import display_path
 from prowess._internal.text import neutral
 from prowess.catalog import State
-from prowess.errors import ConfigError
 from prowess.findings import Severity
 from prowess.hosts import DEFAULT_HOST, raw_value
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
-    from prowess.catalog import Catalog, Entry
+    from prowess.catalog import Catalog, Entry, Filesystem
     from prowess.findings import Finding
 
     from ._matrix import MatrixRow
@@ -62,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--rows", action="store_true", help="in the table, print a row for each skill, also if several rows are equal"
     )
-    result.add_argument("--digest", action="store_true", help="with one --host: print the digest of each skill's files")
+    result.add_argument("--digest", action="store_true", help="also print the digest of each skill's files")
     add_json_option(result)
     return result
 
@@ -74,8 +73,6 @@ def run(args: argparse.Namespace) -> int:
     args.host = None
     if len(hosts) == 1 and not args.all:
         return _list_host(args, hosts[0])
-    if args.digest:
-        raise ConfigError("`--digest` requires exactly one `--host`", hint="for example `--host prowess --digest`")
     return _list_matrix(args, [] if args.all else hosts)
 
 
@@ -105,13 +102,21 @@ def _list_host(args: argparse.Namespace, host: str) -> int:
         for line in format_table(_host_table(catalog), styles={1: STATE_STYLES}):
             print_stdout(line)
     if args.digest:
-        for entry in catalog.skills:
-            print_stdout(f"{entry.digest or 'no digest'}  {neutral(_display_skill_path(entry.path, catalog))}")
+        _print_digests(catalog.skills, catalog)
     _print_catalog_findings(catalog.findings, catalog, include_disabled=True)
     print_stderr(_summary(catalog))
     if not catalog.skills:
         _print_empty_hint(catalog)
     return OK
+
+
+def _print_digests(entries: Iterable[Entry], catalog: Catalog) -> None:
+    from prowess.catalog import Filesystem, with_digest
+
+    filesystem = Filesystem()
+    for entry in entries:
+        digest = with_digest(entry, filesystem).digest or "no digest"
+        print_stdout(f"{digest}  {neutral(_display_skill_path(entry.path, catalog))}")
 
 
 def _host_table(catalog: Catalog) -> list[tuple[str, ...]]:
@@ -188,11 +193,13 @@ def _list_matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
     skills = _matrix_rows(hosts, catalogs)
     findings = {(item.code, item.path, item.message): item for catalog in catalogs for item in catalog.findings}
     if args.json:
-        print_json(_matrix_json(hosts, catalogs, skills, findings.values()))
+        print_json(_matrix_json(hosts, catalogs, skills, findings.values(), digests=args.digest))
         return OK
     base = catalogs[0]
     if skills:
         _print_matrix(hosts, skills, base, merge=not args.rows)
+    if args.digest:
+        _print_digests(map(_first_entry, skills), base)
     _print_catalog_findings(findings.values(), base, include_disabled=bool(names))
     errors = sum(item.severity is Severity.ERROR for row in skills for item in _first_entry(row).findings)
     with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
@@ -281,24 +288,41 @@ def _matrix_json(
     catalogs: Sequence[Catalog],
     skills: Sequence[dict[str, Entry]],
     findings: Iterable[Finding],
+    *,
+    digests: bool,
 ) -> dict[str, object]:
+    from prowess.catalog import Filesystem
+
+    filesystem = Filesystem()
     return {
         "cwd": catalogs[0].cwd,
         "home": catalogs[0].home,
         "hosts": hosts,
-        "skills": [
-            {
-                "name": _row_name(row),
-                "path": _first_entry(row).path,
-                "folder": _first_entry(row).folder,
-                "description": (_first_entry(row).skill.description or "").strip(),
-                "hosts": {
-                    host: {"state": str(entry.state), "reason": entry.reason, "name": entry.name}
-                    for host, entry in row.items()
-                },
-            }
-            for row in skills
-        ],
+        "skills": [_row_json(row, filesystem, digest=digests) for row in skills],
         "findings": [item.as_dict() for item in findings],
         "counts": {host: catalog.counts for host, catalog in zip(hosts, catalogs, strict=True)},
+    }
+
+
+def _row_json(row: dict[str, Entry], filesystem: Filesystem, *, digest: bool) -> dict[str, object]:
+    from prowess.catalog import estimate_tokens
+    from prowess.skill import check_skill
+
+    entry = _first_entry(row)
+    skill = filesystem.skill(entry.path, real=entry.real, whole=True)
+    description = (skill.description or "").strip()
+    return {
+        "name": _row_name(row),
+        "path": entry.path,
+        "folder": entry.folder,
+        "description": description,
+        "hosts": {
+            host: {"state": str(entry.state), "reason": entry.reason, "name": entry.name} for host, entry in row.items()
+        },
+        "digest": filesystem.digest(entry.path) if digest and entry.readable else None,
+        "tokens": {
+            "catalog": estimate_tokens(f"{_row_name(row)}: {description}"),
+            "body": estimate_tokens(skill.body),
+        },
+        "findings": [item.as_dict() for item in check_skill(skill)],
     }
