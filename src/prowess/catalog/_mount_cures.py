@@ -77,7 +77,7 @@ class MountTarget(Frozen):
         for part in self.root.split("/"):
             folder = os.path.join(folder, part)
             if os.path.lexists(folder) and (os.path.islink(folder) or not os.path.isdir(folder)):
-                kind = "a link, through which nothing is mounted," if os.path.islink(folder) else "which is no folder,"
+                kind = "a link, through which nothing is mounted," if os.path.islink(folder) else "not a folder,"
                 return [*steps, f"replace {neutral(display(folder))}, {kind} with a folder"]
         copy = os.path.dirname(self.path)
         if os.path.lexists(copy):

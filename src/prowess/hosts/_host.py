@@ -130,7 +130,7 @@ class Setting(Frozen):
 
 
 class HonouredFields(Frozen):
-    """Fields of a front matter beside those of the specification that have an effect in the client."""
+    """Fields that are not in the specification and have an effect in the client."""
 
     observed: tuple[str, ...] = ()
     """Those whose effect was seen in the real client."""

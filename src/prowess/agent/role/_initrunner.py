@@ -80,7 +80,7 @@ GUARDRAIL_FIELDS: FieldTable = {
     "daemon_weekly_cost_budget": _refused("costs are not counted", _PER_DAY),
     "team_token_budget": _refused("a role is one agent", "remove it, and set `max_tokens_per_run`"),
     "team_timeout_seconds": _refused("a role is one agent", "remove it, and set `timeout_seconds`"),
-    "budget_timezone": _ignored("no budget begins anew each day"),
+    "budget_timezone": _ignored("no budget is reset each day"),
     "max_iterations": _ignored("a prompt is one run; the agent does not prompt itself"),
     "autonomous_token_budget": _ignored("the agent does not prompt itself"),
     "autonomous_timeout_seconds": _ignored("the agent does not prompt itself"),
