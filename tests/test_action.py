@@ -104,7 +104,7 @@ def fake_python(temp: Path) -> Path:
         "elif sys.argv[1:4] == ['-I', '-m', 'pip']:\n"
         f"    open({str(temp / 'installed')!r}, 'w').write(json.dumps(sys.argv[4:]))\n"
         "else:\n"
-        f"    os.execv({sys.executable!r}, [{sys.executable!r}, *sys.argv[1:]])\n",
+        f"    os.execv({sys.executable!r}, [{sys.executable!r}, '-B', *sys.argv[1:]])\n",
         encoding="utf-8",
     )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
