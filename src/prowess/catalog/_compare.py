@@ -17,7 +17,7 @@ from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
 from ._discover import discover, new_filesystem
 from ._entry import REACHABLE
 from ._fixed_filesystem import FixedFilesystem
-from ._losses import Loss, LossFinder
+from ._losses import Loss, LossFinder, rejecting_codes
 from ._mount_cures import TakenNames
 from ._precedence import evaluate_file
 from ._roots import git_root
@@ -214,8 +214,11 @@ def count_losses(catalogs: Mapping[str, Catalog]) -> tuple[dict[str, int], int]:
     counts = dict.fromkeys(catalogs, 0)
     for rows in counted:
         for host, catalog in catalogs.items():
-            is_reached = any(host in row and row[host].state in REACHABLE for _, row in rows)
-            counts[host] += not is_reached and bool(catalog.host.roots)
+            if catalog.host.roots:
+                counts[host] += not any(host in row and row[host].state in REACHABLE for _, row in rows)
+            else:
+                # Skills are mounted for it, and it loses those whose text it rejects.
+                counts[host] += bool(rejecting_codes(evaluate_file(rows[0][0], host, filesystem=filesystem)))
     return counts, len(counted)
 
 
