@@ -167,7 +167,7 @@ def test_disabled_skills_are_reported(project: Path, capsys: pytest.CaptureFixtu
     """An empty list would look as if there were no skills."""
     skill(project / ".infer/skills/csv")
     message = (
-        "info: skills are switched off for infer CLI by the default; nothing was scanned [host-disabled]\n"
+        "info: skills are switched off for infer CLI by default; nothing was scanned [host-disabled]\n"
         "    hint: set INFER_AGENT_SKILLS_ENABLED=true to switch them on\n"
     )
     assert run(project, "--host", "infer") == 0

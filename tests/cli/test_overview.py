@@ -103,6 +103,17 @@ def test_the_command_that_shows_a_skill_finds_one_that_prowess_does_not_search_f
     assert ".github/skills/pdf" in capsys.readouterr().out
 
 
+def test_a_long_command_does_not_move_what_the_others_mean_to_lines_of_their_own(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    skill(project / f".agents/skills/{'long-' * 6}name")
+    lines = screen(monkeypatch, capsys)
+    assert "  prowess list   each skill at each agent" in lines
+    assert "  prowess check  problems in the skills of this repository" in lines
+    assert "      one skill: its fields, files, sizes and tokens" in lines
+
+
 def test_a_skill_that_all_agents_lose_is_not_put_down_to_the_first_of_them(
     project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -220,6 +220,15 @@ def test_a_skill_without_tests_is_5(form: list[str], project: Path, capsys: pyte
     capsys.readouterr()
 
 
+def test_a_skill_that_is_only_known_by_its_path_is_headed_by_it_once(
+    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_suite(tmp_path / "elsewhere/pdf", {"a": "true"})
+    for form in ([], ["--list"]):
+        assert run(project, str(folder), *form) == 0
+        assert capsys.readouterr().out.splitlines()[0] == str(folder)
+
+
 def test_skills_without_tests_below_a_folder_are_no_matter(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Only what is named must have some."""
     skill(place(project, "plain"))

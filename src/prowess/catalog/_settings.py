@@ -38,7 +38,7 @@ class Settings(Frozen):
     """What a host's settings say."""
 
     enabled: bool = True
-    enabled_source: str = "the default"
+    enabled_source: str = "default"
     """The variable or file that decided, for reasons."""
     effects: Mapping[str, tuple[str, str]] = EMPTY
     """Skill name to (`off`, `gone`, `name-only` or `user-only`; the file that says so)."""
@@ -140,7 +140,7 @@ class _SettingsReader:
     ) -> None:
         self.host, self.project, self.cwd, self.home, self.env = host, project, cwd, home, env
         self.files = SettingsFiles(filesystem)
-        self._enabled, self._enabled_source, self._switch_found = host.enabled, "the default", False
+        self._enabled, self._enabled_source, self._switch_found = host.enabled, "default", False
         self._effects: dict[str, tuple[str, str]] = {}
         self._folded_effects: dict[str, tuple[str, str]] = {}
         self._patterns: tuple[tuple[str, str, str], ...] = ()

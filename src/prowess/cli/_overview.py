@@ -76,10 +76,12 @@ def _format(comparison: Comparison, note: str | None) -> Iterator[str]:
     yield ""
     yield "Next:"
     commands = _next_commands(comparison)
-    width = max(len(command) for command, _ in commands) + 2
     room = terminal_width() - 2
+    # A long command is alone on its line, and moves the meanings of the others no further.
+    fitting = [len(command) + 2 for command, meaning in commands if len(command) + 2 + len(meaning) <= room]
+    width = max(fitting, default=0)
     for command, meaning in commands:
-        if width + len(meaning) > room:
+        if max(width, len(command) + 2) + len(meaning) > room:
             yield f"  {paint(command, 'command')}"
             yield f"      {meaning}"
         else:

@@ -153,17 +153,22 @@ def _list_cases(suites: list[Suite], args: Namespace) -> int:
         print_json({"skills": rows})
     else:
         for suite in suites:
-            print_stdout(f"{neutral(suite.name)}  {neutral(suite.path)}")
+            print_stdout(_heading(suite.name, suite.path))
             for case in suite.cases:
                 print_stdout(f"  {case.name}  {neutral(case.description)}".rstrip())
             print_findings(suite.findings, indent="  ")
     return USAGE if any(suite.findings for suite in suites) else OK
 
 
+def _heading(name: str, path: str) -> str:
+    """Return the name and the path of a skill, once if it is only known by its path."""
+    return neutral(path) if name == path else f"{neutral(name)}  {neutral(path)}"
+
+
 def _print_report(report: TestReport) -> None:
     """Print the result of each case, and the counts."""
     for skill in report.skills:
-        print_stdout(f"{neutral(skill.name)}  {neutral(skill.path)}")
+        print_stdout(_heading(skill.name, skill.path))
         print_findings(skill.findings, indent="  ")
         printed: set[str] = set()
         for result in skill.cases:
