@@ -272,6 +272,14 @@ def rows_of(heading: str, text: str = SKILLS) -> list[list[str]]:
     return [line.strip("|").split("|") for line in section.splitlines() if line.startswith("| ")]
 
 
+def test_no_change_is_listed_twice() -> None:
+    """Git merges `CHANGELOG.md` by union, which brings back what was moved or rewritten."""
+    changes = re.split(r"^(?=- |#|\n)", text_of("CHANGELOG.md"), flags=re.MULTILINE)
+    beginnings = [" ".join(change.split())[:40] for change in changes if change.startswith("- ")]
+    assert len(beginnings) > 50
+    assert [each for each in {*beginnings} if beginnings.count(each) > 1] == []
+
+
 def test_the_guide_mentions_only_commands_and_options_that_exist() -> None:
     for name, rest in re.findall(r"(?:`|^)prowess ([a-z]+)([^`\n#]*)", SKILLS, re.MULTILINE):
         assert name in COMMANDS
