@@ -274,7 +274,7 @@ def test_a_command_that_is_named_as_the_cure_fixes_the_loss(project: Path, folde
             run_in_process(loss.cure)
             after = compared(host, files=(file,))
             reached = any(each.views[host].state in ("active", "deferred", "user-only") for each in after.skills)
-            # WINK searches no folder, so nothing but the text can be cured there.
+            # WINK searches no folder, so only the text can be fixed there.
             assert reached or (not load_host(host).roots and not after.skills[0].losers), (label, loss, after.skills)
     assert commands > 20
 

@@ -1,6 +1,6 @@
 """Find the copies of a skill: exact ones, and mounted ones whose `name` became the name of their folder.
 
-And what several agents found, skill by skill.
+Bring together what several agents found, skill by skill.
 """
 
 from __future__ import annotations
