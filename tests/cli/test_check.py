@@ -241,6 +241,7 @@ def test_a_path_without_skill_is_an_error(name: str, project: Path, capsys: pyte
     ("arguments", "words"),
     [
         (["nowhere"], "no such file or folder: `{project}/nowhere`"),
+        (["", "."], "a path is empty"),
         ([".", "--host", "codx"], "unknown host `codx`"),
         (["--format", "xml"], "`--format` cannot be 'xml'\n\nhint: use one of text, json, sarif, github, gitlab"),
         (["a\0b"], "no such file or folder: `{project}/a\\x00b`"),

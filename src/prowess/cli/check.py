@@ -8,7 +8,7 @@ import sys
 from prowess._internal.files import real_path
 from prowess._internal.text import describe_os_error, neutral
 from prowess.catalog import Filesystem, Report, find_repository_skills, find_skill_files, git_root, report
-from prowess.errors import SkillFileError
+from prowess.errors import ConfigError, SkillFileError
 from prowess.findings import Severity
 
 from ._accepting import AcceptRules, accepted_counts, add_accept_options, print_accepted_notes
@@ -76,6 +76,10 @@ def parser() -> ArgumentParser:
 def run(args: Namespace) -> int:
     """Check skills, after fixing them if `--fix` is given."""
     require_paths(args, "cwd", "home", "role")
+    if "" in args.path:
+        raise ConfigError(
+            "a path is empty", hint="an unset variable of a shell is an empty path; `.` checks everything here"
+        )
     rules = AcceptRules(args)
     fixed, fix_failed = _fix_files(args) if args.fix else ([], False)
     progress = ProgressLine()
