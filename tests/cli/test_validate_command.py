@@ -156,6 +156,13 @@ def test_a_role_that_is_not_there_is_wrong_use(
     code, out, err = typed(capsys, command[0], name, *command[1:])
     assert code == 2
     assert "bug in Prowess" not in out + err
+    assert (out + err).count("check the path") <= 1
+
+
+def test_a_folder_without_a_skill_may_be_the_one_of_the_roles(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (top / "roles").mkdir()
+    code, out, err = typed(capsys, "validate", "roles")
+    assert (code, "hint: name the file of a role, or the folder of a skill" in out + err) == (2, True)
 
 
 # ── the seed ─────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -122,7 +122,7 @@ def _next_commands(comparison: Comparison) -> list[tuple[str, str]]:
     if not comparison.distinct:
         return [
             ("prowess new my-skill", "create a skill where your agents look"),
-            ("prowess inventory", "every SKILL.md below this folder, whether an agent finds it or not"),
+            ("prowess inventory", "every SKILL.md below this folder, found or not"),
             ("prowess hosts", "the agents that Prowess knows, and their folders"),
         ]
     first = _largest_group(comparison)

@@ -287,7 +287,11 @@ def load_role(path: str | os.PathLike[str]) -> tuple[Role | None, tuple[Finding,
 
 def role_error(path: str | os.PathLike[str], message: str, hint: str) -> ConfigError:
     """Return the error for a role that does not run: a `RoleError`, unless its file does not exist."""
-    return RoleError(message, hint=hint) if os.path.isfile(path) else ConfigError(message, hint="check the path")
+    if os.path.isfile(path):
+        return RoleError(message, hint=hint)
+    # Findings as text have their hints in parentheses.
+    hint = "check the path"
+    return ConfigError(message.removesuffix(f" ({hint})"), hint=hint)
 
 
 def _item_lines(mapping: MappingReader | Node | None, name: str) -> tuple[int | None, ...]:
