@@ -115,7 +115,7 @@ FOLLOW: dict[str, tuple[str, tuple[Callable[[Built, Item], Built], ...]]] = {
     "path-not-utf8": ("rename the folder", (rename_to_utf8,)),
     "name-shadowed": ("rename one of the two, or remove it", (rename, remove)),
     "name-lookalike": ("rename one of them", (rename,)),
-    "skill-copy": ("remove one of the two", (remove,)),
+    "skill-copy": ("remove one of the two, unless another agent finds only one of them", (remove,)),
     "skill-limit": ("raise `max_skills`, or remove some", (raise_limit, remove_skill)),
     "test-invalid": ("did you mean `.+`\\?", (did_you_mean,)),
     "role-invalid": ("did you mean `.+`\\?", (did_you_mean,)),

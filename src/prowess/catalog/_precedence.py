@@ -209,7 +209,9 @@ class Precedence:
             reason = f"{other} wins: {by_folder or _precedence_reason(entry, winner)}"
         if self.are_identical(entry, winner):
             message = f"a byte-identical copy of {other}"
-            problem = finding("skill-copy", message, path=entry.path, hint="remove one of the two")
+            # `mount` makes such copies, for agents that search different folders.
+            hint = "remove one of the two, unless another agent finds only one of them"
+            problem = finding("skill-copy", message, path=entry.path, hint=hint)
             reason = f"{reason}; it is a byte-identical copy"
         else:
             message = f"{quoted(entry.name)} is hidden by {other}"
