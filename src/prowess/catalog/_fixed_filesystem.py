@@ -19,10 +19,10 @@ __all__ = ["FilesystemWithText", "FixedFilesystem"]
 class FilesystemWithText(Filesystem):
     """A file system in which one SKILL.md has another text."""
 
-    def __init__(self, path: str, text: bytes) -> None:
+    def __init__(self, path: str, text: bytes, parsed: Skill | None = None) -> None:
         super().__init__()
         self.path, self.fixed = path, text
-        self._parsed: Skill | None = None
+        self._parsed = parsed
 
     def skill(self, path: str, *, real: str | None = None, whole: bool = False, body: bool = True) -> Skill:
         """Return the skill; the one file with its other text."""

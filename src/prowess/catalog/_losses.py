@@ -9,8 +9,9 @@ folder) and `field` (the author has hidden it).
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
-from prowess._internal.files import display_path, real_path
+from prowess._internal.files import SKILL_FILE, display_path, real_path
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.findings import CODES, Severity, apply_policy
@@ -136,8 +137,9 @@ class LossFinder:
         target = mount_target(path, alone.frontmatter_name, host, cwd=cwd, home=home, user=user)
         codes = rejecting_codes(alone)
         copy = self._copy(alone, target, self._text(alone, fixed=False))
-        fixed = self._copy(alone, target, self._text(alone, fixed=True))
         refused = is_refused_by_mount(alone.skill)
+        is_fit = copy is not None and copy[0].state in REACHABLE and not refused
+        fixed = None if is_fit else self._copy(alone, target, self._text(alone, fixed=True))
         # `check --fix` fails if other errors remain.
         needs_fix = fixed is not None and fixed[0].state in REACHABLE and not _has_errors(fixed[1])
         if copy is not None and copy[0].state in REACHABLE and needs_fix:
@@ -186,11 +188,10 @@ class LossFinder:
         """Return how the agent sees a copy with a text, and the skill before it is copied; `None` without a copy."""
         if not data or alone.skill.document is None:
             return None
-        skill = from_document(parse_frontmatter(data, alone.path), alone.path)
-        renamed = data if skill.name in (None, target.name) else change_name(data, target.name)
-        if renamed is None:
+        skill, renamed, copied = _renamed_skill(alone.path, data, target.name)
+        if renamed is None or copied is None:
             return None
-        filesystem = FilesystemWithText(target.path, renamed)
+        filesystem = FilesystemWithText(target.path, renamed, copied)
         root = next((each for each in self.host.roots if each.path.endswith(target.root)), Root(path="", scope="extra"))
         found = FoundSkill(
             target.path, target.path, ScanRoot(target.folder, root.scope, root), filesystem.skill(target.path)
@@ -267,6 +268,20 @@ class LossFinder:
     def display(self, path: str) -> str:
         """Return a path as people write it: relative to the working directory, or with `~`."""
         return display_path(path, self.catalog.cwd, self.catalog.home)
+
+
+@lru_cache(maxsize=4)
+def _renamed_skill(path: str, data: bytes, name: str) -> tuple[Skill, bytes | None, Skill | None]:
+    """Return a skill, its text under another name, and the skill that this is; `None` if it cannot be renamed.
+
+    The agents are asked skill by skill, so the last few are kept.
+    """
+    skill = from_document(parse_frontmatter(data, path), path)
+    renamed = data if skill.name in (None, name) else change_name(data, name)
+    if renamed is None:
+        return skill, None, None
+    copy = os.path.join(os.sep, name, SKILL_FILE)
+    return skill, renamed, from_document(parse_frontmatter(renamed, copy), copy)
 
 
 def rejecting_codes(entry: Entry) -> tuple[str, ...]:
