@@ -257,3 +257,14 @@ def test_a_path_that_cannot_be_typed_is_in_no_command(project: Path, folder: str
     commands, sentences = cures(compared("codex", "copilot"))
     assert commands == []
     assert sentences
+
+
+def test_a_copy_of_a_skill_that_is_switched_off_is_lost_too(project: Path) -> None:
+    home = project.parent / "home"
+    skill(home / ".copilot/skills/pdf")
+    shutil.copytree(home / ".copilot/skills/pdf", home / ".agents/skills/pdf")
+    (home / ".copilot/settings.json").write_text(json.dumps({"disabledSkills": ["pdf"]}))
+    seen = compare(".", hosts=["copilot"], cache=False)
+    assert losers(seen) == {"pdf": ("copilot",)}
+    assert count_losses(seen.catalogs) == ({"copilot": 1}, 1)
+    assert cures(seen)[1] == ["remove `pdf` from `disabledSkills` in ~/.copilot/settings.json"]

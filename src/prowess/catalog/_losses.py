@@ -90,7 +90,11 @@ class LossFinder:
             return None
         reason = entry.reason or str(entry.state)
         if entry.state is State.SHADOWED:
-            return None if is_identical_copy(entry) else self._lost_name(entry, reason)
+            if not is_identical_copy(entry):
+                return self._lost_name(entry, reason)
+            # The copy that wins may be switched off itself.
+            winner = next((each for each in self.catalog.skills if each.path == entry.shadowed_by), None)
+            return None if winner is None or winner.state is State.SHADOWED else self.loss(winner)
         if entry.state is State.UNTRUSTED:
             cure = f"trust the folder in {self.host.title}: start it there and confirm, or change its list of folders"
             return Loss(kind="trust", reason=reason, cure=cure)
