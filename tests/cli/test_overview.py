@@ -110,7 +110,7 @@ def test_a_long_command_does_not_move_what_the_others_mean_to_lines_of_their_own
     skill(project / f".agents/skills/{'long-' * 6}name")
     lines = screen(monkeypatch, capsys)
     assert "  prowess list   each skill at each agent" in lines
-    assert "  prowess check  problems in the skills of this repository" in lines
+    assert "  prowess check  problems in these skills, and how to fix them" in lines
     assert "      one skill: its fields, files, sizes and tokens" in lines
 
 

@@ -129,7 +129,7 @@ def _next_commands(comparison: Comparison) -> list[tuple[str, str]]:
     if first is None:
         return [
             ("prowess list", "each skill at each agent"),
-            ("prowess check", "problems in the skills of this repository"),
+            ("prowess check", "problems in these skills, and how to fix them"),
             (f"prowess show {_path(comparison)}", "one skill: its fields, files, sizes and tokens"),
         ]
     return [
