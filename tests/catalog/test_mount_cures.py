@@ -268,3 +268,56 @@ def test_a_copy_of_a_skill_that_is_switched_off_is_lost_too(project: Path) -> No
     assert losers(seen) == {"pdf": ("copilot",)}
     assert count_losses(seen.catalogs) == ({"copilot": 1}, 1)
     assert cures(seen)[1] == ["remove `pdf` from `disabledSkills` in ~/.copilot/settings.json"]
+
+
+# ── mounted copies of a skill that has changed ───────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("place", ["skills/pdf", ".claude/skills/pdf", "skills/My Skill"])
+def test_after_a_change_of_a_skill_the_command_mounts_its_copies_again(project: Path, place: str) -> None:
+    """With the name that the copy has, and to the folder of whichever agent it was mounted for."""
+    file = skill(project / place, "pdf")
+    hosts = ("claude-code", "codex", "copilot", "opencode")
+    for command in cures(compared(*hosts))[0]:
+        run(command)
+    assert losers(compared(*hosts)) == {}
+    file.write_text(file.read_text().replace("Do it.", "Do it twice."))
+    changed = compared(*hosts)
+    assert losers(changed) != {}
+    commands, sentences = cures(changed)
+    assert sentences == []
+    for command in commands:
+        run(command)
+    assert losers(compared(*hosts)) == {}
+
+
+def test_a_copy_that_was_changed_by_hand_is_another_skill(project: Path) -> None:
+    """`mount` would not replace it."""
+    skill(project / "skills/pdf")
+    assert main(["mount", "skills/pdf", "--project", "--host", "codex"]) == 0
+    copy = project / ".agents/skills/pdf/SKILL.md"
+    copy.write_text(copy.read_text() + "And more.\n")
+    commands, sentences = cures(compared("codex"))
+    assert commands == []
+    assert [text.partition(",")[0] for text in sentences] == ["give one of the two another name"]
+
+
+@pytest.mark.parametrize(
+    "record",
+    ["", "[]", "[" * 100_000, '{"skills": 1}', '{"skills": [{"name": "pdf", "source": 1, "seal": null}]}', "\0"],
+)
+def test_a_record_that_is_not_one_of_mount_s_is_ignored(project: Path, record: str) -> None:
+    skill(project / "skills/pdf", description="One.")
+    skill(project / ".agents/skills/pdf", description="Two.")
+    (project / ".agents/.prowess-skills.json").write_text(record)
+    commands, sentences = cures(compared("codex"))
+    assert (commands, len(sentences)) == ([], 1)
+
+
+def test_a_record_cannot_name_another_source(project: Path) -> None:
+    """Who writes the record decides nothing but the words for two skills that are there."""
+    skill(project / "skills/pdf", description="One.")
+    skill(project / "other/pdf", description="Two.")
+    assert main(["mount", "other/pdf", "--project", "--host", "codex"]) == 0
+    commands, _ = cures(compared("codex"))
+    assert not any("skills/pdf --project" in command and "other" not in command for command in commands)

@@ -173,7 +173,7 @@ def test_disabled_skills_are_reported(project: Path, capsys: pytest.CaptureFixtu
     assert run(project, "--host", "infer") == 0
     assert capsys.readouterr() == ("", f"{message}infer CLI: 0 found\n")
     assert run(project, "--host", "infer", "--host", "wink") == 0
-    assert capsys.readouterr() == ("", f"{message}0 skills, 2 agents; `prowess why NAME` explains a skill\n")
+    assert capsys.readouterr() == ("", f"{message}0 skills, 2 agents\n")
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,13 @@ from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral, quoted
 from prowess.findings import CODES, Severity, apply_policy
 from prowess.hosts import Root, load_host
-from prowess.skill import change_name, check_skill, from_document, parse_frontmatter
+from prowess.skill import change_name, check_skill, from_document, load, parse_frontmatter
 
 from ._entry import REACHABLE, Entry, State
 from ._fixed_filesystem import FilesystemWithText
 from ._lazy import LazyEntries
 from ._mount_cures import fix_command, is_typable, mount_argument, mount_command, mount_target
+from ._mounted_copies import command_for_old_copy, old_copy
 from ._roots import ScanRoot, git_root
 from ._scan import FoundSkill
 from ._settings import find_hiding_setting
@@ -91,7 +92,7 @@ class LossFinder:
         reason = entry.reason or str(entry.state)
         if entry.state is State.SHADOWED:
             if not is_identical_copy(entry):
-                return self._lost_name(entry, reason)
+                return self._lost_name(entry.path, entry.shadowed_by or "", reason)
             # The copy that wins may be switched off itself.
             winner = next((each for each in self.catalog.skills if each.path == entry.shadowed_by), None)
             return None if winner is None or winner.state is State.SHADOWED else self.loss(winner)
@@ -123,13 +124,8 @@ class LossFinder:
         folder = os.path.dirname(os.path.dirname(path))
         reason = f"{self.host.title} does not search {neutral(self.display(folder))}"
         if taken is not None:
-            other = neutral(self.display(taken))
-            return Loss(
-                kind="name",
-                reason=f"it has another skill of that name, {other}",
-                codes=codes,
-                cure=f"give one of the two another name, or remove {other}",
-            )
+            other = f"it has another skill of that name, {neutral(self.display(taken))}"
+            return self._lost_name(path, taken, other).with_changes(codes=codes)
         reason = f"{reason}, and {alone.reason}" if codes else reason
         return self._lost_place(path, alone, reason, user=user, is_copy=is_copy)
 
@@ -139,6 +135,9 @@ class LossFinder:
         """Return the loss of a skill in a folder that the agent does not search."""
         cwd, home, host = self.catalog.cwd, self.catalog.home, self.host.name
         target = mount_target(path, alone.frontmatter_name, host, cwd=cwd, home=home, user=user)
+        old = self._lost_to_old_copy(path, target.path)
+        if old is not None:
+            return old
         codes = rejecting_codes(alone)
         copy = self._copy(alone, target, self._text(alone, fixed=False))
         refused = is_refused_by_mount(alone.skill)
@@ -210,9 +209,22 @@ class LossFinder:
         loss = self.loss(copy)
         return loss.cure if loss is not None else ""
 
-    def _lost_name(self, entry: Entry, reason: str) -> Loss:
-        other = neutral(self.display(entry.shadowed_by or ""))
-        return Loss(kind="name", reason=reason, cure=f"give one of the two another name, or remove {other}")
+    def _lost_name(self, path: str, other: str, reason: str) -> Loss:
+        """Return the loss of a skill because another one has its name."""
+        cure = f"give one of the two another name, or remove {neutral(self.display(other))}"
+        return self._lost_to_old_copy(path, other) or Loss(kind="name", reason=reason, cure=cure)
+
+    def _lost_to_old_copy(self, path: str, other: str) -> Loss | None:
+        """Return the loss of a skill that has changed since it was mounted, or of its copy; else `None`."""
+        old = old_copy(path, other)
+        if old is None:
+            return None
+        (copy, source), catalog = old, self.catalog
+        validate = not is_refused_by_mount(load(source))
+        hosts = self.taken_names.catalogs
+        cure = command_for_old_copy(copy, source, hosts, cwd=catalog.cwd, home=catalog.home, validate=validate)
+        reason = f"{self.display(copy)} is a mounted copy of {self.display(source)}, which has changed"
+        return Loss(kind="name", reason=neutral(reason), cure=cure, is_command=True) if cure else None
 
     def _setting_cure(self, entry: Entry) -> str:
         """Return what to change in the settings, so that the agent shows a skill."""

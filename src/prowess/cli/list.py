@@ -204,7 +204,8 @@ def _list_matrix(args: argparse.Namespace, names: Sequence[str]) -> int:
     errors = sum(item.severity is Severity.ERROR for row in skills for item in _first_entry(row).findings)
     with_errors = f"; {pluralize(errors, 'error')}, see `prowess check`" if errors else ""
     counts = f"{pluralize(len(skills), 'skill')}, {pluralize(len(catalogs), 'agent')}"
-    print_stderr(f"{counts}{with_errors}; `prowess why NAME` explains a skill")
+    explained = "; `prowess why NAME` explains a skill" if skills else ""
+    print_stderr(f"{counts}{with_errors}{explained}")
     if skills:
         lost, total = count_losses(dict(zip(hosts, catalogs, strict=True)))
         asked = {host: count for host, count in lost.items() if names or host != DEFAULT_HOST}

@@ -102,6 +102,10 @@ def _check_name(skill: Skill) -> Iterator[Finding]:
 
 def _check_name_text(name: str, folder: str, kind: str) -> Iterator[tuple[str, str, str]]:
     """Yield the code, message and hint of each rule that a name breaks."""
+    problems, differs = name_problems(name), bool(folder) and name != normalized_name(folder)
+    reserved = next((word for word in RESERVED_WORDS if word in name.lower()), None)
+    if not problems and not differs and reserved is None:
+        return
     hint = name_hint(name, folder, kind=kind)
     bad = sorted({c for c in name if not (c.isalnum() or c == "-")})
     messages = {
@@ -110,14 +114,13 @@ def _check_name_text(name: str, folder: str, kind: str) -> Iterator[tuple[str, s
         "name-characters": f"the name {quoted(name)} contains {' '.join(quoted(c) for c in bad[:8])}",
         "name-hyphens": f"the name {quoted(name)} begins or ends with a hyphen, or has two in a row",
     }
-    for code in name_problems(name):
+    for code in problems:
         yield code, messages[code], hint
-    if folder and name != normalized_name(folder):
+    if differs:
         message = f"the name {quoted(name)} differs from the {kind} name {quoted(folder)}"
-        if "rename" not in hint and not name_problems(name):
+        if "rename" not in hint and not problems:
             hint += f", or rename the {kind} to {quoted(name + ('.md' if kind == 'file' else ''), MAX_NAME + 3)}"
         yield "name-not-folder", message, hint
-    reserved = next((word for word in RESERVED_WORDS if word in name.lower()), None)
     if reserved is not None:
         message = f"the name {quoted(name)} contains the reserved word {quoted(reserved)}"
         yield "name-reserved", message, f"choose another name{f', also for the {kind}' if folder else ''}"
