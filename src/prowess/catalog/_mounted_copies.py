@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from prowess._internal.files import SKILL_FILE, UnreadableError, read_file, real_path
@@ -39,10 +38,16 @@ def _mounted_from(folder: str) -> str | None:
     root, name = os.path.split(folder)
     record = os.path.join(os.path.dirname(root), f".prowess-{os.path.basename(root)}.json")
     try:
-        value = json.loads(read_file(record, _MAX_RECORD_BYTES))
+        data = read_file(record, _MAX_RECORD_BYTES)
+    except UnreadableError:
+        return None
+    import json
+
+    try:
+        value = json.loads(data)
         recorded = next(item for item in value["skills"] if item["name"] == name)
         source, integrity = recorded["source"], recorded["seal"]
-    except (UnreadableError, ValueError, RecursionError, LookupError, TypeError, StopIteration):
+    except (ValueError, RecursionError, LookupError, TypeError, StopIteration):
         return None
     if not isinstance(source, str) or "\0" in source or integrity_digest(folder) != integrity:
         return None
