@@ -67,7 +67,8 @@ def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, st
     assert len(names) == len(listed["skills"]), "one name for two skills"
     main(["test", "--list", *arguments])
     lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if not line.startswith(" ")] == [f"{name}  {path}" for name, path in names.items()]
+    heads = [path if name == path else f"{name}  {path}" for name, path in names.items()]
+    assert [line for line in lines if not line.startswith(" ")] == heads
     return names
 
 
@@ -190,7 +191,7 @@ def test_a_path_is_a_name_for_every_command(
 
 
 @pytest.mark.parametrize("command", ["show", "why", "activate", "read", "trust", "test"])
-@pytest.mark.parametrize("path", ["./gone", "lib", "./data.md/x", "x\0y", "a" * 5000, "./README.txt", "../" * 60])
+@pytest.mark.parametrize("path", ["./gone", "lib", "./data.md/x", "x\0y", "a" * 5000, "./README.txt", "../" * 60 + "x"])
 def test_a_path_without_a_skill_is_not_a_name(
     command: str, path: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
