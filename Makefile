@@ -55,7 +55,7 @@ test-packages:
 
 # Apart, because some systems have no such package, and then nothing else would be installed either.
 test-browser:
-	@$(SYSTEM_PACKAGES) chromium
+	@$(SYSTEM_PACKAGES) chromium libatomic
 
 # Some tests of test_role_files.py need the package of MCP too.
 adapters: $(FRAMEWORKS)/.ready $(CAMEL)/.ready  ## test the adapters, each with its real framework

@@ -14,6 +14,7 @@ describe() {
     case $1 in
         bwrap) apt=bubblewrap dnf=bubblewrap purpose='commands of skills run in its sandbox' ;;
         chromium) apt=chromium dnf=chromium purpose='the tests of reports open them in it' ;;
+        libatomic) apt=libatomic1 dnf=libatomic purpose="the program that drives chromium in tests uses it" ;;
         git) apt=git dnf=git-core purpose='the tests of the git tool use it' ;;
         openssl) apt=openssl dnf=openssl purpose='the tests of HTTPS make a certificate with it' ;;
         zsh) apt=zsh dnf=zsh purpose='the tests of completion use it' ;;
@@ -33,6 +34,7 @@ works() {
         venv) "$python" -c 'import ensurepip, venv' 2>/dev/null ;;
         bwrap) [ "$(uname -s)" != Linux ] || { command -v bwrap >/dev/null && sandbox_works; } ;;
         chromium) { command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null ;;
+        libatomic) [ "$(uname -s)" != Linux ] || "$python" -c 'import ctypes; ctypes.CDLL("libatomic.so.1")' 2>/dev/null ;;
         *) command -v "$1" >/dev/null ;;
     esac
 }

@@ -163,6 +163,16 @@ def test_a_browser_has_several_names(machine: Machine, name: str) -> None:
     assert machine.run("--advice", "chromium") == (0, "")
 
 
+def test_a_library_is_looked_for_by_loading_it(machine: Machine) -> None:
+    """A small Debian has no libatomic, without which the program that drives the browser does not start."""
+    machine.has("python3", "exit 1")
+    machine.has("uname", "echo Linux")
+    message = "libatomic1 is missing; install it with the package manager of this system\n"
+    assert machine.run("--advice", "libatomic") == (0, message)
+    machine.has("python3", "exit 0")
+    assert machine.run("--advice", "libatomic") == (0, "")
+
+
 def test_a_python_that_makes_no_environments_is_always_a_failure(machine: Machine) -> None:
     """Nothing works without them; Debian has a package for each version of Python."""
     machine.has("python3", 'case "$*" in *version*) echo python3.11-venv;; *) exit 1;; esac')
