@@ -380,7 +380,12 @@ def test_requests_sent_without_waiting_for_answers_are_limited(chat: ChatServer)
     with connect(chat) as client:
         with suppress(OSError):
             client.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 5000)
-        assert 100 <= read_all(client).count(b"HTTP/1.1 200 ") <= 110
+        # A connection that is closed with unread requests is reset, and the reset may overtake some answers.
+        assert 1 <= read_all(client).count(b"HTTP/1.1 200 ") <= 110
+    request = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    with connect(chat) as client:
+        client.sendall((request + b"\r\n") * 89 + request + b"Connection: close\r\n\r\n")
+        assert read_all(client).count(b"HTTP/1.1 200 ") == 90
 
 
 def test_a_client_that_waits_for_permission_gets_it_once_its_headers_are_valid(chat: ChatServer) -> None:
