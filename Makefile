@@ -7,12 +7,12 @@ READY := $(VENV)/.ready
 
 FRAMEWORKS := .venv-frameworks
 CAMEL := .venv-camel
-CLIENTS := .clients
+INSTALLED := .clients
 AGENT := .venv-agent
 WHEELS := .venv-wheels
 SYSTEM_PACKAGES = PYTHON='$(PYTHON)' sh tools/system_packages.sh
 
-.PHONY: help demo test test-packages test-browser quick adapters clients lint mutations endurance docs picture wheels bench clean
+.PHONY: help demo test test-packages test-browser quick adapters clients observe lint mutations endurance docs picture wheels bench clean
 help:            ## list these tasks
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 12
 
@@ -72,16 +72,21 @@ $(FRAMEWORKS)/.ready $(CAMEL)/.ready: pyproject.toml
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group $(group)
 	@touch $@
 
-clients: $(READY) $(CLIENTS)/.ready  ## test real clients in isolated homes with a fake model (from npm, 900 MB)
+clients: $(READY) $(INSTALLED)/.ready  ## test real clients in isolated homes with a fake model (from npm, 2 GB)
 	@$(SYSTEM_PACKAGES) bwrap socat
 	$(BIN)/python -m pytest -q tests/real
 
+# CHECK=1 compares with the recorded answers; CLIENTS="codex pi" asks only these, TREES=DIR about other trees.
+observe: export PROWESS_CLIENTS ?= $(CURDIR)/$(INSTALLED)/node_modules
+observe: $(READY) $(if $(PROWESS_CLIENTS),,$(INSTALLED)/.ready)  ## ask real clients which skills they see, and record it (docs/observing.md; from npm, 2 GB)
+	@$(BIN)/python tests/clients/observe.py $(if $(CHECK),--check) $(if $(TREES),--trees '$(TREES)') $(CLIENTS:%=--client %)
+
 # No script of a package is run but the one that puts Claude Code's program in its place.
-$(CLIENTS)/.ready: tests/real/package.json tests/real/package-lock.json
+$(INSTALLED)/.ready: tests/clients/package.json tests/clients/package-lock.json
 	@command -v npm >/dev/null || { echo 'make: the clients come from npm, which is not here; install Node.js 22 or newer' >&2; exit 1; }
 	@mkdir -p $(@D)
 	@cp $^ $(@D)
-	@echo "setting up $(CLIENTS) (once) ..."
+	@echo "setting up $(INSTALLED) (once) ..."
 	@npm ci --prefix $(@D) --ignore-scripts --include=optional --no-audit --no-fund --loglevel=error
 	@node $(@D)/node_modules/@anthropic-ai/claude-code/install.cjs
 	@touch $@
@@ -122,4 +127,4 @@ bench: $(READY)  ## measure Prowess and other readers of skills; write docs/benc
 	$(BIN)/python benchmarks/run.py
 
 clean:           ## remove everything that was set up
-	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(AGENT) $(WHEELS) $(CLIENTS) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) $(FRAMEWORKS) $(CAMEL) $(AGENT) $(WHEELS) $(INSTALLED) demo .mypy_cache .pytest_cache .ruff_cache .hypothesis dist

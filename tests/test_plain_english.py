@@ -56,7 +56,7 @@ IDIOMS = {
 
 PATTERN = re.compile(rf"(?<![A-Za-z0-9\-])(?:{'|'.join(IDIOMS)})(?![A-Za-z0-9\-])", re.IGNORECASE)
 
-SKIPPED = ("tests/golden/", "tests/clients/", "tests/testing/corpus/", "tests/roles/", "tests/real/package-lock.json")
+SKIPPED = ("tests/golden/", "tests/clients/", "tests/testing/corpus/", "tests/roles/")
 """Test data: other people's files, and inputs that must stay as they are."""
 
 FILES = (

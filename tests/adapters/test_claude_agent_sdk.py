@@ -16,7 +16,7 @@ import pytest
 
 from prowess import ConfigError, EphemeralHome, IsolationConfig, NetworkPolicy, SandboxConfig, SkillConfig, SkillMount
 from prowess.adapters.claude_agent_sdk import RESERVED_OPTIONS, isolated_options
-from real.model_server import ModelServer
+from support.model_server import ModelServer
 from support.programs import require
 
 if TYPE_CHECKING:

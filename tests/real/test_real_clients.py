@@ -17,17 +17,17 @@ import pytest
 from prowess import EphemeralHome, IsolationConfig, SandboxConfig, SkillConfig, SkillMount
 from prowess.hosts import load_host
 from prowess.skill import parse
-from real.model_server import ANSWER, ModelServer, texts
+from support.model_server import ANSWER, ModelServer, texts
 from support.programs import require
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from real.model_server import Request
+    from support.model_server import Request
 
 TOP = Path(__file__).parent.parent.parent
 MODULES = TOP / ".clients/node_modules"
-VERSIONS: dict[str, str] = json.loads((Path(__file__).parent / "package.json").read_text("utf-8"))["dependencies"]
+VERSIONS: dict[str, str] = json.loads((TOP / "tests/clients/package.json").read_text("utf-8"))["dependencies"]
 DECOY = "decoy-b71f"
 """A word in everything that must not be sent."""
 KEY = "key-3c09"

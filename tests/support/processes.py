@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -48,4 +49,14 @@ def wait_until(condition: Callable[[], object], seconds: float = 20) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"still false after {seconds} seconds"
+        time.sleep(0.005)
+
+
+def kill_processes_with(mark: str, within: float = 2.0) -> None:
+    """Kill the other processes with a word on their command line or in their environment, and those they start."""
+    deadline = time.monotonic() + within
+    while (found := processes_with(mark)) and time.monotonic() < deadline:
+        for pid in found:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         time.sleep(0.005)

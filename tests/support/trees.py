@@ -27,14 +27,8 @@ def load_trees() -> dict[str, Any]:
     return loaded
 
 
-def client_answers() -> dict[str, Any]:
-    """Return the answers of each client, and the folders that its skills were in."""
-    loaded: dict[str, Any] = json.loads((CLIENTS / "answers.json").read_text(encoding="utf-8"))
-    return loaded
-
-
 def extra_trees() -> dict[str, Any]:
-    """Return more trees with the answers of each client; the key `about` describes the file."""
+    """Return more trees; the key `about` describes the file."""
     loaded: dict[str, Any] = json.loads((CLIENTS / "more.json").read_text(encoding="utf-8"))
     return loaded
 

@@ -1,7 +1,7 @@
 """Run a model server on the loopback address that answers with one word and records the requests.
 
-It implements as much of three APIs as their clients need for one short conversation: Anthropic's Messages, OpenAI's
-Responses and Google's Gemini API. In the first two it can request a command before it answers.
+It implements as much of four APIs as their clients need for one short conversation: Anthropic's Messages, OpenAI's
+Responses and chat completions, and Google's Gemini API. In the first two it can request a command before it answers.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 from support.loopback import LoopbackServer
 
 ANSWER = "Done."
+MODELS = ("gpt-5", "local")
+"""What it says that it has, if it is asked; it answers as any model."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,6 +82,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._messages(payload)
         elif path.endswith("/responses"):
             self._responses(payload)
+        elif path.endswith("/chat/completions"):
+            self._chat(payload)
+        elif path.endswith("/models"):
+            models = [{"id": name, "object": "model", "created": 1, "owned_by": "tests"} for name in MODELS]
+            self._json({"object": "list", "data": models})
         elif path.endswith((":generateContent", ":streamGenerateContent")):
             self._contents(stream="alt=sse" in query)
         else:
@@ -130,6 +137,21 @@ class _Handler(BaseHTTPRequestHandler):
             {"type": "response.completed", "response": done},
         )
 
+    def _chat(self, payload: dict[str, Any]) -> None:
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        whole = {"id": "chat_1", "created": 1, "model": payload.get("model")}
+        message = {"role": "assistant", "content": ANSWER}
+        if not payload.get("stream"):
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            self._json({**whole, "object": "chat.completion", "choices": [choice], "usage": usage})
+            return
+        whole["object"] = "chat.completion.chunk"
+        self._events(
+            {**whole, "choices": [{"index": 0, "delta": message, "finish_reason": None}]},
+            {**whole, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage},
+            end="data: [DONE]\n\n",
+        )
+
     def _contents(self, *, stream: bool) -> None:
         content = {"role": "model", "parts": [{"text": ANSWER}]}
         usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
@@ -139,9 +161,10 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._json(whole)
 
-    def _events(self, *events: dict[str, Any]) -> None:
+    def _events(self, *events: dict[str, Any], end: str = "") -> None:
         named = [(f"event: {event['type']}\n" if "type" in event else "", json.dumps(event)) for event in events]
-        self._send("".join(f"{name}data: {data}\n\n" for name, data in named).encode(), "text/event-stream")
+        text = "".join(f"{name}data: {data}\n\n" for name, data in named)
+        self._send((text + end).encode(), "text/event-stream")
 
     def _json(self, value: dict[str, Any]) -> None:
         self._send(json.dumps(value).encode(), "application/json")

@@ -1,0 +1,206 @@
+"""Cells: what a client said of one SKILL.md; the keys are explained in docs/observing.md."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from prowess._internal.files import real_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from clients._probe import Answer
+    from clients._trees import Tree
+    from prowess.catalog._entry import Entry
+
+Cell = dict[str, Any]
+Cells = dict[str, Cell]
+TAG = re.compile(r"\[\[([^\[\]\n]+)\]\]")
+NO_LIST = ("qwen-code", "pi", "pi@0.7")
+"""Clients without their own list: a skill that is not shown to the model may be unknown to them."""
+COMPARED = ("listed", "model", "name", "alias", "shown_len", "enabled", "undefined")
+"""The keys that say what a client does; the others say where it was seen."""
+
+
+class Matcher:
+    """Finds the file that an answer is about: by its path, then by the tag in its description, then by its name."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self.by_path = {os.path.normpath(path): variant for variant, path in tree.variants.items()}
+        self.by_real: dict[str, str] = {}
+        self.by_tag: dict[str, list[str]] = {}
+        self.by_name: dict[str, list[str]] = {}
+        for variant, path in tree.variants.items():
+            self.by_real.setdefault(real_path(path), variant)
+            tags = {variant}
+            try:
+                text = path.read_bytes().decode("utf-8", "replace")
+            except OSError:
+                text = ""
+            tags.update(TAG.findall(text))
+            for tag in tags:
+                self.by_tag.setdefault(tag, []).append(variant)
+            named = re.findall(r"^name:[ \t]*[\"']?(.*?)[\"']?[ \t\r]*$", text, re.MULTILINE)
+            for name in {*named[:1], path.parent.name}:
+                self.by_name.setdefault(name, []).append(variant)
+
+    def variant(self, name: str, path: str | None, description: str | None, taken: Iterable[str]) -> str | None:
+        """Return the variant that is meant and is not taken yet."""
+        if path is not None:
+            whole = os.path.join(self.tree.cwd, os.path.expanduser(path) if path[:1] == "~" else path)
+            for candidate in (whole, os.path.join(whole, "SKILL.md")):
+                found = self.by_path.get(os.path.normpath(candidate)) or self.by_real.get(real_path(candidate))
+                if found is not None:
+                    return found
+        tags = TAG.findall(description or "")
+        simple = re.split(r"[:/]", name)[-1]
+        of_tag = [variant for tag in tags[:1] for variant in self.by_tag.get(tag, ())]
+        of_name = [*self.by_name.get(name, ()), *self.by_name.get(simple, ())]
+        both = [variant for variant in of_name if variant in of_tag]
+        for candidates in (both, of_tag, of_name if not tags else ()):
+            free: list[str] = [variant for variant in dict.fromkeys(candidates) if variant not in taken]
+            if free:
+                return free[0]
+        return None
+
+
+def cells(tree: Tree, answer: Answer) -> tuple[Cells, list[str]]:
+    """Return the cells of a tree, and the names of skills that belong to no file."""
+    matcher = Matcher(tree)
+    found: Cells = {}
+    unknown: list[str] = []
+    listed: dict[str, int] = {}
+    for order, skill in enumerate(answer.listed):
+        variant = matcher.variant(skill.name, skill.path, skill.description, listed)
+        if variant is None:
+            unknown.append(skill.name)
+            continue
+        listed[variant] = order
+        cell: Cell = {"listed": True, "model": False, "name": skill.name}
+        if skill.description is not None:
+            cell["desc_len"] = len(skill.description.strip())
+        if not skill.enabled:
+            cell["enabled"] = False
+        _via(cell, tree, variant, skill.path)
+        found[variant] = cell
+    shown: list[str] = []
+    for item in answer.shown:
+        variant = matcher.variant(item.name, item.path, item.description, shown)
+        if variant is None:
+            unknown.append(item.name)
+            continue
+        cell = found.setdefault(variant, {"listed": False, "model": True, "name": item.name})
+        cell |= {"model": True, "name": item.name, "shown_len": len((item.description or "").strip())}
+        if item.alias is not None:
+            cell["alias"] = item.alias
+        _via(cell, tree, variant, item.path)
+        shown.append(variant)
+    first = list(listed) or shown
+    for order, variant in enumerate(dict.fromkeys([*first, *shown])):
+        found[variant]["order"] = order
+    for variant, cell in found.items():
+        if cell.get("desc_len") == cell.get("shown_len"):
+            cell.pop("desc_len", None)
+        cell["rel"] = os.path.relpath(tree.variants[variant], tree.root)
+    return {variant: found[variant] for variant in tree.variants if variant in found}, unknown
+
+
+def _via(cell: Cell, tree: Tree, variant: str, path: str | None) -> None:
+    """Add the client's own path where it differs."""
+    if path is None:
+        return
+    whole = os.path.normpath(os.path.join(tree.cwd, path))
+    if os.path.basename(whole) != tree.variants[variant].name:
+        whole = os.path.join(whole, tree.variants[variant].name)
+    if whole != os.path.normpath(tree.variants[variant]):
+        cell["via"] = os.path.relpath(whole, tree.root)
+
+
+def merged(runs: list[Cells]) -> Cells:
+    """Return the cells of several runs; one that is not the same in all is undefined."""
+    result: Cells = {}
+    for variant in dict.fromkeys(variant for run in runs for variant in run):
+        cell = next(run[variant] for run in runs if variant in run)
+        same = all(compared(run.get(variant)) == compared(cell) for run in runs)
+        result[variant] = cell if same else {"undefined": True, "rel": cell["rel"]}
+    return result
+
+
+def compared(cell: Mapping[str, Any] | None, keys: Iterable[str] = COMPARED) -> Cell | None:
+    """Return what counts in a cell; nothing for a file that the client does not know."""
+    if cell is None:
+        return None
+    if cell.get("undefined"):
+        return {"undefined": True}
+    return {key: cell[key] for key in keys if key in cell}
+
+
+def differing(recorded: Cells, now: Cells) -> dict[str, tuple[Cell | None, Cell | None]]:
+    """Return the cells that differ, by variant: as recorded, and now."""
+    found = {}
+    for variant in dict.fromkeys([*recorded, *now]):
+        old, new = compared(recorded.get(variant)), compared(now.get(variant))
+        # Older answers say nothing of some keys.
+        known = old if old is None or new is None else {**{key: new[key] for key in new if key == "listed"}, **old}
+        if known != new:
+            found[variant] = (old, new)
+    return found
+
+
+def disagreement(client: str, cell: Mapping[str, Any] | None, entries: list[Entry]) -> str | None:
+    """Return how the entries of Prowess for a file differ from the client's answer; nothing if they agree."""
+    from prowess.catalog._entry import State
+
+    shown = [entry for entry in entries if entry.state is State.ACTIVE]
+    states = [str(entry.state) for entry in entries]
+    if cell and cell.get("undefined"):
+        return None if any("undefined" in (entry.reason or "") for entry in entries) else f"not undefined: {entries}"
+    if cell is None:
+        hidden = {"deferred", "shadowed", "rejected", "untrusted", *(["user-only"] if client in NO_LIST else [])}
+        return None if set(states) <= hidden else f"the client does not know it; here {states}"
+    if not cell["model"]:
+        wanted = "disabled" if cell.get("enabled") is False else "user-only"
+        return None if states == [wanted] else f"the client lists it as {wanted}; here {states} {entries}"
+    if len(shown) != 1:
+        return f"the client shows it to its model; here {states} {[entry.reason for entry in entries]}"
+    entry = shown[0]
+    if entry.name != cell["name"]:
+        return f"the client calls it {cell['name']!r}; here {entry.name!r}"
+    if entry.alias != cell.get("alias"):
+        return f"the client's alias is {cell.get('alias')!r}; here {entry.alias!r}"
+    length, wanted_length = len(entry.description.strip()), cell["shown_len"]
+    levelled = client == "codex" and wanted_length < 500 and entry.rule == "budget"
+    if abs(length - wanted_length) > (wanted_length // 10 if levelled else 0):
+        return f"the client shows {wanted_length} characters; here {length}: {entry.description[:60]!r}"
+    return None
+
+
+def prowess_differs(tree: Tree, client: str, recorded: Mapping[str, Cell]) -> dict[str, str]:
+    """Return by variant how Prowess differs from what the client answered about a tree."""
+    from prowess.catalog import discover
+
+    options: dict[str, Any] = {"client_args": tuple(tree.args)} if tree.args else {}
+    catalog = discover(tree.cwd, host=host_name(client), home=tree.home, env=dict(tree.env), cache=False, **options)
+    by_file: dict[str, list[Entry]] = {}
+    for entry in catalog.skills:
+        by_file.setdefault(real_path(entry.path), []).append(entry)
+    wrong = {}
+    for variant, path in tree.variants.items():
+        problem = disagreement(client, recorded.get(variant), by_file.get(real_path(path), []))
+        if problem:
+            wrong[variant] = problem
+    return wrong
+
+
+def host_name(client: str) -> str:
+    """Return the host for a client; an old version without a row of its own is compared with the client's row."""
+    from prowess.hosts import load_host
+
+    try:
+        load_host(client)
+    except LookupError:
+        return client.partition("@")[0]
+    return client
