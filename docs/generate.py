@@ -31,7 +31,7 @@ from prowess.cli import main
 from prowess.cli._commands import COMMANDS
 from prowess.cli.hosts import folders as skills_folders
 from prowess.findings import CODES, DOCS_URL
-from prowess.hosts import FOLDERS_TITLE, _host, _reading, describe_rules, host_names, load_host
+from prowess.hosts import FOLDERS_TITLE, _configuration, _host, _reading, describe_rules, host_names, load_host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -116,7 +116,9 @@ TABLES = {
     "DescriptionRules": "`[description_rules]`",
     "HonouredFields": "`[fields]`",
     "Flag": "`[[flags]]`",
+    "SettingsFile": "`[settings_files.NAME]`",
     "Setting": "`[[settings]]`",
+    "Argument": "`[[arguments]]`",
     "Budget": "`[budget]`",
     "Template": "`[template]`",
     "IsolatedLaunch": "`[isolated]`",
@@ -126,7 +128,8 @@ TABLES = {
 
 def _host_keys() -> Iterator[str]:
     """Yield the tables of the keys of a host file, with the docstrings of the modules that define them."""
-    trees = [ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8")) for module in (_host, _reading)]
+    modules = (_host, _reading, _configuration)
+    trees = [ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8")) for module in modules]
     classes = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
     for name, title in TABLES.items():
         yield from (f"### {title}", "", _one_line(ast.get_docstring(classes[name])), "")

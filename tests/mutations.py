@@ -255,8 +255,11 @@ class StaleError(AssertionError):
 
 def _settings(host: Host, world: World, chance: Random) -> Iterator[tuple[str, str]]:
     """Yield settings files of a host, with a setting that it reads."""
-    for row in host.settings:
-        file = row.file.partition("|")[2] if row.file.startswith("$") else row.file
+    files = [
+        (row, host.settings_files[name].path) for row in host.settings for name in row.files or host.settings_files
+    ]
+    for row, path in files:
+        file = path.partition("|")[2] if path.startswith("$") else path
         path = f"home/{file[2:]}" if file.startswith("~/") else f"repo/{file}"
         word = chance.choice(sorted(row.effects)) if row.effects else "off"
         value: Any = {

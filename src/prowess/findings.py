@@ -173,6 +173,7 @@ CODES: Mapping[str, Code] = {
         ("host-disabled", _I, _I, "skills are switched off for this host"),
         ("host-trust", _I, _I, "the host loads project skills only in trusted folders"),
         ("config-invalid", _W, _W, "a settings file is invalid"),
+        ("argument-ignored", _I, _I, "an argument of the client changes none of its skills"),
         ("test-invalid", _E, _E, "a test file of a skill is invalid"),
         ("role-invalid", _E, _E, "a role, or a skill that it names, is invalid"),
     )

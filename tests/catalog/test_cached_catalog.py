@@ -54,6 +54,7 @@ def resolved(top: Path) -> ResolvedSkills:
         env={},
         use_home_variables=False,
         role=None,
+        client_args=(),
         filesystem=Filesystem(),
     )
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from prowess.catalog._roots import find_scan_roots, git_root
+from prowess.catalog._project import git_root
+from prowess.catalog._roots import find_scan_roots
 from prowess.hosts import Host, Root
 from support.trees import write_repository
 

@@ -10,18 +10,30 @@ import pytest
 
 from prowess.catalog import discover
 from prowess.catalog._settings import Settings, read_settings
-from prowess.hosts import Host, Setting, host_names, load_host
+from prowess.hosts import Host, Setting, SettingsFile, host_names, load_host
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAMES = Setting(file=".x/c.json", key="skills.off", form="names")
+Row = tuple[str, Setting]
 
 
-def read(
-    top: Path, *rows: Setting, env: dict[str, str] | None = None, role: str | None = None, **host: Any
-) -> Settings:
-    one = Host(name="x", title="X", settings=rows, **host)
+def row(file: str, **keys: Any) -> Row:
+    """Return a settings file with a key that it may have."""
+    return file, Setting(**keys)
+
+
+NAMES = row(".x/c.json", key="skills.off", form="names")
+
+
+def read(top: Path, *rows: Row, env: dict[str, str] | None = None, role: str | None = None, **host: Any) -> Settings:
+    one = Host(
+        name="x",
+        title="X",
+        settings_files={file: SettingsFile(path=file, where="both") for file, _ in rows},
+        settings=tuple(setting.with_changes(files=(file,)) for file, setting in rows),
+        **host,
+    )
     for folder in ("repo/sub", "home"):
         (top / folder).mkdir(parents=True, exist_ok=True)
     return read_settings(
@@ -50,7 +62,7 @@ FORMATS = [
 def test_settings_are_read_in_the_clients_own_format(name: str, text: str, tmp_path: Path) -> None:
     """JSON as several clients read it, TOML, YAML."""
     file = write(tmp_path, f"repo/.x/{name}", text)
-    settings = read(tmp_path, Setting(file=f".x/{name}", key="skills.off", form="names"))
+    settings = read(tmp_path, row(f".x/{name}", key="skills.off", form="names"))
     assert settings.effects == {"a": ("off", file), "b": ("off", file)}
     assert settings.findings == ()
 
@@ -78,7 +90,7 @@ BROKEN = [
 def test_an_invalid_file_is_one_finding(name: str, text: str | bytes, tmp_path: Path) -> None:
     """And has no effect."""
     file = write(tmp_path, f"repo/.x/{name}", text)
-    settings = read(tmp_path, *[Setting(file=f".x/{name}", key=key, form="names") for key in ("skills.off", "a")])
+    settings = read(tmp_path, *[row(f".x/{name}", key=key, form="names") for key in ("skills.off", "a")])
     assert [(item.code, item.path) for item in settings.findings] == [("config-invalid", file)]
     assert settings.findings[0].hint == "fix the file; until then it is ignored"
     assert len(settings.findings[0].message) < 300
@@ -96,7 +108,7 @@ def test_a_file_that_is_a_folder_or_a_fifo_is_a_finding(tmp_path: Path) -> None:
 def test_a_value_of_another_type_has_no_effect(form: str, value: Any, tmp_path: Path) -> None:
     """Clients ignore it too."""
     write(tmp_path, "repo/.x/c.json", json.dumps({"k": value}))
-    settings = read(tmp_path, Setting(file=".x/c.json", key="k", form=form, effects={"off": "off"}))
+    settings = read(tmp_path, row(".x/c.json", key="k", form=form, effects={"off": "off"}))
     assert settings.effects == {}
     assert settings.disabled_paths == {}
     assert settings.trust == "unknown"
@@ -107,25 +119,25 @@ def test_the_nearest_file_counts_first_and_names_are_joined(tmp_path: Path) -> N
     near = write(tmp_path, "repo/sub/.x/c.json", '{"skills": {"off": ["a"]}}')
     far = write(tmp_path, "repo/.x/c.json", '{"skills": {"off": ["a", "b"]}}')
     home = write(tmp_path, "home/.x/c.json", '{"skills": {"off": ["b", "c"]}}')
-    user = Setting(file="~/.x/c.json", key="skills.off", form="names")
+    user = row("~/.x/c.json", key="skills.off", form="names")
     effects = read(tmp_path, NAMES, user).effects
     assert {name: by for name, (_, by) in effects.items()} == {"a": near, "b": far, "c": home}
 
 
 def test_a_variable_may_move_a_settings_file(tmp_path: Path) -> None:
     """`$VAR/...|~/...`, as for roots."""
-    row = Setting(file="$X_HOME/c.json|~/.x/c.json", key="off", form="names")
+    one = row("$X_HOME/c.json|~/.x/c.json", key="off", form="names")
     write(tmp_path, "home/.x/c.json", '{"off": ["a"]}')
     write(tmp_path, "moved/c.json", '{"off": ["b"]}')
-    assert set(read(tmp_path, row).effects) == {"a"}
-    assert set(read(tmp_path, row, env={"X_HOME": str(tmp_path / "moved")}).effects) == {"b"}
+    assert set(read(tmp_path, one).effects) == {"a"}
+    assert set(read(tmp_path, one, env={"X_HOME": str(tmp_path / "moved")}).effects) == {"b"}
 
 
 def test_effects_are_the_clients_words(tmp_path: Path) -> None:
     """Unknown words have no effect."""
     file = write(tmp_path, "repo/.x/c.json", '{"s": {"a": "off", "b": "hide", "c": "on", "d": 1}}')
-    row = Setting(file=".x/c.json", key="s", form="effects", effects={"off": "off", "hide": "user-only"})
-    assert read(tmp_path, row).effects == {"a": ("off", file), "b": ("user-only", file)}
+    one = row(".x/c.json", key="s", form="effects", effects={"off": "off", "hide": "user-only"})
+    assert read(tmp_path, one).effects == {"a": ("off", file), "b": ("user-only", file)}
 
 
 def test_entries_are_names_or_paths(tmp_path: Path) -> None:
@@ -139,7 +151,7 @@ def test_entries_are_names_or_paths(tmp_path: Path) -> None:
         "text",
     ]
     file = write(tmp_path, "repo/.x/c.json", json.dumps({"s": entries}))
-    settings = read(tmp_path, Setting(file=".x/c.json", key="s", form="entries"))
+    settings = read(tmp_path, row(".x/c.json", key="s", form="entries"))
     assert settings.effects == {"a": ("off", file)}
     assert settings.disabled_paths == {
         str(tmp_path / "repo/skills/c"): file,
@@ -151,11 +163,11 @@ def test_names_may_be_compared_without_case(tmp_path: Path) -> None:
     """If the client does so."""
     write(tmp_path, "repo/.x/c.json", '{"skills": {"off": ["Ab "]}}')
     assert read(tmp_path, NAMES).folded_effects == {}
-    fold = Setting(file=".x/c.json", key="skills.off", form="names", fold=True)
+    fold = row(".x/c.json", key="skills.off", form="names", fold=True)
     assert set(read(tmp_path, fold).folded_effects) == {"ab"}
 
 
-SWITCH = Setting(file=".x/c.json", key="on", form="switch")
+SWITCH = row(".x/c.json", key="on", form="switch")
 
 
 @pytest.mark.parametrize(
@@ -196,11 +208,11 @@ def test_an_invalid_switch_is_a_finding(tmp_path: Path) -> None:
 def test_trust_is_the_nearest_folders(tmp_path: Path) -> None:
     """A folder's trust covers what is below it, a nearer folder's wins, and a variable wins over both."""
     words = {"TRUST": "trusted", "NO": "untrusted"}
-    row = Setting(file="~/t.json", key="", form="folders", effects=words)
+    one = row("~/t.json", key="", form="folders", effects=words)
 
     def trust(folders: dict[str, str], **env: str) -> str:
         write(tmp_path, "home/t.json", json.dumps(folders))
-        return read(tmp_path, row, env=env, trust_variable="X_TRUST").trust
+        return read(tmp_path, one, env=env, trust_variable="X_TRUST").trust
 
     repo, sub = str(tmp_path / "repo"), str(tmp_path / "repo/sub")
     assert trust({}) == "unknown"
@@ -235,7 +247,7 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         return data
 
     monkeypatch.setattr(disk, "read_file", counting)
-    read(tmp_path, *[Setting(file=".x/c.json", key=key, form="names") for key in "abc"])
+    read(tmp_path, *[row(".x/c.json", key=key, form="names") for key in "abc"])
     assert len(read_paths) == len(set(read_paths)) == 2
 
 
@@ -298,7 +310,7 @@ def test_no_settings_file_takes_quadratic_time(name: str, tmp_path: Path) -> Non
     """Unclosed quotes and comments, keys with many parts."""
     write(tmp_path, f"repo/{name}", BOMBS[name])
     start = time.process_time()
-    settings = read(tmp_path, Setting(file=name, key="skills.off", form="names"))
+    settings = read(tmp_path, row(name, key="skills.off", form="names"))
     assert time.process_time() - start < 1
     assert [item.code for item in settings.findings] == ["config-invalid"]
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ._losses import Loss as Loss
     from ._mount_cures import mount_argument as mount_argument, mount_command as mount_command
     from ._places import KINDS as KINDS
+    from ._project import git_root as git_root
     from ._prompt import (
         FORMATS as FORMATS,
         LEVELS as LEVELS,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
         find_repository_skills as find_repository_skills,
         with_linked_skills as with_linked_skills,
     )
-    from ._roots import ScanRoot as ScanRoot, find_scan_roots as find_scan_roots, git_root as git_root
+    from ._roots import ScanRoot as ScanRoot, find_scan_roots as find_scan_roots
     from ._search import (
         MAX_BODY_CHARS as MAX_BODY_CHARS,
         MAX_QUERY_WORDS as MAX_QUERY_WORDS,
@@ -99,7 +100,8 @@ else:  # otherwise every misspelt name would have a type
                 "find_repository_skills",
                 "with_linked_skills",
             ),
-            "_roots": ("ScanRoot", "find_scan_roots", "git_root"),
+            "_project": ("git_root",),
+            "_roots": ("ScanRoot", "find_scan_roots"),
             "_search": ("Hit", "Index", "MAX_BODY_CHARS", "MAX_QUERY_WORDS", "SkillReader"),
         },
     )

@@ -88,12 +88,14 @@ def report(
     home: str | os.PathLike[str] | None = None,
     skill_dirs: Iterable[str | os.PathLike[str]] = (),
     role: str | os.PathLike[str] | None = None,
+    client_args: Iterable[str] = (),
     agents: Iterable[str] = (),
     progress: Progress | None = None,
 ) -> Report:
     """Check skills as `check` does, and return the checked files too.
 
-    Three arguments are added: `role` is an InitRunner role whose folder and settings count without `paths`; `agents`
+    These are added: `role` is an InitRunner role whose folder and settings count without `paths`; `client_args` are the
+    arguments that each host is started with; `agents`
     are those whose losses are worked out, without their rules deciding what is an error, and without `paths` all skills
     of the repository count too; `progress` is called with the number of skills checked so far.
     """
@@ -105,7 +107,7 @@ def report(
     if not rules or policy == "spec":
         rules.insert(0, policy)
     checker = _Checker(rules, progress)
-    agents = [*dict.fromkeys(agents)]
+    agents, client_args = [*dict.fromkeys(agents)], [*client_args]
     if paths is None:
         filesystem = Filesystem()
         for rule in rules:
@@ -113,7 +115,14 @@ def report(
             checker.add_catalog(
                 rule,
                 discover(
-                    cwd, host=host, home=home, skill_dirs=skill_dirs, role=role, filesystem=filesystem, cache=False
+                    cwd,
+                    host=host,
+                    home=home,
+                    skill_dirs=skill_dirs,
+                    role=role,
+                    client_args=client_args,
+                    filesystem=filesystem,
+                    cache=False,
                 ),
             )
         if agents:
@@ -131,6 +140,7 @@ def report(
         home=home,
         skill_dirs=skill_dirs,
         role=role,
+        client_args=client_args,
         files=[path for path in checker.skills if is_skill_file(path) and path not in checker.inside],
         only_files=paths is not None or not agents,
         cache=False,

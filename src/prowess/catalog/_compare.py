@@ -20,7 +20,7 @@ from ._fixed_filesystem import FixedFilesystem
 from ._losses import Loss, LossFinder, rejecting_codes
 from ._mount_cures import TakenNames
 from ._precedence import evaluate_file
-from ._roots import git_root
+from ._project import git_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def compare(
     home: str | os.PathLike[str] | None = None,
     skill_dirs: Iterable[str | os.PathLike[str]] = (),
     role: str | os.PathLike[str] | None = None,
+    client_args: Iterable[str] = (),
     files: Iterable[str] = (),
     only_files: bool = False,
     cache: bool = True,
@@ -137,6 +138,7 @@ def compare(
         home: the user's home instead of `~`.
         skill_dirs: further directories of skills.
         role: an InitRunner role, whose folder and settings count.
+        client_args: the arguments that each agent is started with.
         files: the absolute paths of more SKILL.md files, such as all of a repository.
         only_files: whether to leave out the skills that are not in `files`.
         cache: whether to use cached catalogs.
@@ -146,9 +148,18 @@ def compare(
         HostNotFoundError: a host is unknown.
     """
     filesystem = new_filesystem()
-    skill_dirs = [*skill_dirs]
+    skill_dirs, client_args = [*skill_dirs], [*client_args]
     catalogs = {
-        host: discover(cwd, host=host, home=home, skill_dirs=skill_dirs, role=role, filesystem=filesystem, cache=cache)
+        host: discover(
+            cwd,
+            host=host,
+            home=home,
+            skill_dirs=skill_dirs,
+            role=role,
+            client_args=client_args,
+            filesystem=filesystem,
+            cache=cache,
+        )
         for host in hosts
     }
     return compare_catalogs(

@@ -34,6 +34,7 @@ def discover(
     *,
     env: Mapping[str, str] | None = None,
     role: str | os.PathLike[str] | None = None,
+    client_args: Iterable[str] = (),
     filesystem: Filesystem | Callable[[], Filesystem] | None = None,
     cache: bool = True,
     providers: Iterable[SkillProvider] = (),
@@ -48,6 +49,7 @@ def discover(
         skill_dirs: further directories to scan, highest precedence first.
         env: the environment; the process's by default.
         role: an InitRunner role file: its folder is then the working directory, and its `auto_skills` count.
+        client_args: the arguments that the client is started with, as far as they change its skills: `--add-dir DIR`.
         filesystem: the file system as other hosts have read it, or a function that returns it when it is needed.
         cache: whether to use the cached result if nothing has changed since. `PROWESS_NO_CACHE=1` switches the cache
             off too, and `PROWESS_CACHE_DIR` sets its folder.
@@ -60,7 +62,7 @@ def discover(
     collecting = gc.isenabled()
     gc.disable()
     try:
-        discovery = _Discovery(cwd, host, home, skill_dirs, env, role)
+        discovery = _Discovery(cwd, host, home, skill_dirs, env, role, client_args)
         folder = cache_folder(discovery.env) if cache and isinstance(host, str) else None
         catalog = discovery.resolve(filesystem) if folder is None else discovery.recall(folder, filesystem)
     finally:
@@ -87,6 +89,7 @@ class _Discovery:
         skill_dirs: Iterable[str | os.PathLike[str]],
         env: Mapping[str, str] | None,
         role: str | os.PathLike[str] | None,
+        client_args: Iterable[str],
     ) -> None:
         self.host = host
         self.env = os.environ if env is None else env
@@ -94,6 +97,7 @@ class _Discovery:
         self.use_home_variables = home is None
         self.home = os.path.abspath(os.path.expanduser("~") if home is None else home)
         self.skill_dirs = [os.fspath(path) for path in skill_dirs]
+        self.client_args = list(client_args)
         self.role = None if role is None else os.path.abspath(role)
 
     def resolve(self, filesystem: Filesystem | Callable[[], Filesystem] | None) -> Catalog:
@@ -113,6 +117,7 @@ class _Discovery:
         query = [code, user_identity(), str(self.host), self.cwd, self.home, str(self.use_home_variables)]
         query += [self.role or "", os.path.expanduser("~")]
         query += [text for path in self.skill_dirs for text in (path, os.path.expanduser(path))]
+        query += ["client arguments", *self.client_args] if self.client_args else []
         cached = cache.load(query, self.env)
         recalled = None if cached is None else self._cached_catalog(cached)
         return recalled or self._catalog(self._resolve_and_store(cache, query, _open_filesystem(filesystem)))
@@ -164,6 +169,7 @@ class _Discovery:
             env=env,
             use_home_variables=self.use_home_variables,
             role=self.role,
+            client_args=self.client_args,
             filesystem=filesystem,
         )
 

@@ -23,7 +23,8 @@ from ._fixed_filesystem import FilesystemWithText
 from ._lazy import LazyEntries
 from ._mount_cures import fix_command, is_typable, mount_argument, mount_command, mount_target
 from ._mounted_copies import command_for_old_copy, old_copy
-from ._roots import ScanRoot, git_root
+from ._project import git_root
+from ._roots import ScanRoot
 from ._scan import FoundSkill
 from ._settings import find_hiding_setting
 

@@ -17,7 +17,8 @@ from prowess.hosts import load_host, skills_folder
 from ._copies import name_of_copy
 from ._discover import new_filesystem
 from ._entry import REACHABLE
-from ._roots import find_scan_roots, git_root
+from ._project import git_root
+from ._roots import find_scan_roots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

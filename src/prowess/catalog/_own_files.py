@@ -11,7 +11,7 @@ from prowess.findings import relative_path
 from ._filesystem import Filesystem
 from ._git_index import tracked_skill_paths
 from ._gitignore import GitIgnore, ignore_files_above
-from ._roots import git_root
+from ._project import git_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

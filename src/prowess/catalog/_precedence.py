@@ -21,13 +21,14 @@ from ._budget import fit_to_budget
 from ._entry import Entry, State
 from ._filesystem import Filesystem
 from ._lazy import LazyEntries
-from ._roots import ScanRoot, find_scan_roots, git_root
+from ._project import git_root
+from ._roots import ScanRoot, find_scan_roots
 from ._scan import FoundSkill, scan
 from ._settings import Settings, read_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["ResolvedSkills", "Precedence", "resolve_skills", "evaluate_file"]
 
@@ -57,6 +58,7 @@ def resolve_skills(
     env: Mapping[str, str],
     use_home_variables: bool,
     role: str | None,
+    client_args: Sequence[str],
     filesystem: Filesystem,
 ) -> ResolvedSkills:
     """Find the skills one host sees from a directory, and decide which win.
@@ -69,10 +71,21 @@ def resolve_skills(
         env: the environment.
         use_home_variables: whether variables that move a client's folders count.
         role: an InitRunner role file, absolute.
+        client_args: the arguments that the client is started with.
         filesystem: what was read so far.
     """
     project = git_root(cwd, host.git_marker, filesystem) or cwd
-    settings = read_settings(host, project=project, cwd=cwd, home=home, env=env, role=role, filesystem=filesystem)
+    settings = read_settings(
+        host,
+        project=project,
+        cwd=cwd,
+        home=home,
+        env=env,
+        use_home_variables=use_home_variables,
+        role=role,
+        client_args=client_args,
+        filesystem=filesystem,
+    )
     findings = list(settings.findings)
     if not settings.enabled:
         hint = f"set {host.switch_variable}=true to switch them on" if host.switch_variable else None
@@ -80,7 +93,14 @@ def resolve_skills(
         findings.append(finding("host-disabled", message, hint=hint))
         return ResolvedSkills(host=host, skills=(), findings=tuple(findings), scan_roots=(), settings=settings)
     scan_roots = find_scan_roots(
-        host, cwd, home, skill_dirs=skill_dirs, env=env, use_home_variables=use_home_variables, filesystem=filesystem
+        host,
+        cwd,
+        home,
+        skill_dirs=skill_dirs,
+        env=env,
+        use_home_variables=use_home_variables,
+        settings=settings,
+        filesystem=filesystem,
     )
     precedence = Precedence(host, settings, filesystem)
     result = scan(host, scan_roots, project=project, filesystem=filesystem)

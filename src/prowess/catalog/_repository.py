@@ -13,7 +13,7 @@ from ._git_index import tracked_skill_paths
 from ._gitignore import GitIgnore, IgnoreFile, ignore_files_above
 from ._places import agent_folder_end, classify
 from ._plugins import MANIFEST_FILES, PluginReader
-from ._roots import git_root
+from ._project import git_root
 from ._skipped import wrong_case_finding
 from ._walk import MAX_FOLDERS, walk_folders
 

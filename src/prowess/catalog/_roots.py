@@ -1,24 +1,27 @@
 """Find the directories that a host scans.
 
 They are upwards from the working directory, below the user's home, named by variables, or nested below the project.
-Only `.git` and the names of packages are read here.
+Only the names of packages are read here.
 """
 
 from __future__ import annotations
 
 import os
 
-from prowess._internal.files import UnreadableError, expand_home
+from prowess._internal.files import expand_home
 from prowess._internal.frozen import Frozen
 from prowess.hosts import Host, Root
 
 from ._filesystem import Filesystem
+from ._project import ancestors, git_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["ScanRoot", "git_root", "find_scan_roots"]
+    from ._settings import Settings
+
+__all__ = ["ScanRoot", "find_scan_roots"]
 
 _MAX_NESTED_FOLDERS = 2000
 """Folders below the project that are searched for nested skills folders."""
@@ -41,57 +44,6 @@ class ScanRoot(Frozen, kw_only=False):
     """Whether the user named it, so that it is reported if it is missing."""
 
 
-def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | None = None) -> str | None:
-    """Return the nearest directory at or above this one with a `.git` folder or a worktree's `.git` file.
-
-    Args:
-        directory: an absolute path.
-        marker: `exists`; `head` if a `.git` folder needs a HEAD; or `valid` if the client asks git.
-        filesystem: what was read so far.
-    """
-    filesystem = filesystem or Filesystem()
-    while True:
-        path = os.path.join(directory, ".git")
-        kind = filesystem.kind(path)
-        if kind and (
-            marker == "exists"
-            or (
-                _is_repository(path, kind, filesystem)
-                if marker == "valid"
-                else kind != "d" or filesystem.kind(f"{path}/HEAD") != ""
-            )
-        ):
-            return directory
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            return None
-        directory = parent
-
-
-def _is_repository(path: str, kind: str, filesystem: Filesystem) -> bool:
-    """Return whether `.git` is a repository's folder, or a worktree's file that points to one."""
-    if kind == "f":
-        try:
-            text = filesystem.data(path, 4096).decode("utf-8", "replace")
-        except UnreadableError:
-            return False
-        target = text.removeprefix("gitdir:").strip()
-        path = os.path.join(os.path.dirname(path), target) if text.startswith("gitdir:") and target else ""
-        return bool(path) and filesystem.kind(os.path.join(path, "HEAD")) == "f"
-    return all(filesystem.kind(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
-
-
-def _ancestors(cwd: str, top: str | None) -> list[str]:
-    """Return the folders from `cwd` up to `top`, nearest first; up to the file system's root if `top` is `None`."""
-    levels = [cwd]
-    while levels[-1] != top:
-        parent = os.path.dirname(levels[-1])
-        if parent == levels[-1]:
-            break
-        levels.append(parent)
-    return levels
-
-
 def find_scan_roots(
     host: Host,
     cwd: str,
@@ -100,6 +52,7 @@ def find_scan_roots(
     skill_dirs: Iterable[str] = (),
     env: Mapping[str, str],
     use_home_variables: bool = True,
+    settings: Settings | None = None,
     filesystem: Filesystem | None = None,
 ) -> tuple[ScanRoot, ...]:
     """Return the directories a host scans, highest precedence first, whether or not they exist.
@@ -111,6 +64,7 @@ def find_scan_roots(
         skill_dirs: directories the user named.
         env: the environment.
         use_home_variables: whether variables that move a client's folders (`CODEX_HOME`, ...) count.
+        settings: what the host's settings and arguments say, which may name further directories.
         filesystem: what was read so far; needed for nested folders and packages.
     """
     filesystem = filesystem or Filesystem()
@@ -118,6 +72,9 @@ def find_scan_roots(
     home_variables = env if use_home_variables else {}
     result: list[ScanRoot] = []
     for block in _root_blocks(host):
+        if block[0].setting or block[0].argument:
+            result += _named_roots(block[0], cwd, top or cwd, home, settings)
+            continue
         marked = git_root(cwd, block[0].git_marker, filesystem) if block[0].git_marker else top
         folders = _project_folders(block[0], cwd, marked)
         if block[0].home_stops and home in folders:
@@ -141,7 +98,9 @@ def _root_blocks(host: Host) -> Iterator[list[Root]]:
     roots = list(host.roots)
     if not any(root.path == "@skill-dir" for root in roots):
         pattern = roots[0] if roots else Root(path="", scope="extra")
-        roots.append(pattern.with_changes(path="@skill-dir", scope="extra", walk="none", nested="no"))
+        roots.append(
+            pattern.with_changes(path="@skill-dir", scope="extra", walk="none", nested="no", setting="", argument="")
+        )
     index = 0
     while index < len(roots):
         block = [roots[index]]
@@ -154,15 +113,16 @@ def _root_blocks(host: Host) -> Iterator[list[Root]]:
 
 def _shares_walk(first: Root, other: Root) -> bool:
     same = all(getattr(first, name) == getattr(other, name) for name in ("scope", "walk", "without_git", "git_marker"))
-    return same and not (other.path.startswith(("~", "/", "$", "@")))
+    apart = other.setting or other.argument or other.path.startswith(("~", "/", "$", "@"))
+    return same and not apart
 
 
 def _project_folders(root: Root, cwd: str, top: str | None) -> list[str]:
     if root.walk == "project":
         return [top or cwd]
     if root.walk == "filesystem-root" or (root.walk == "git-root" and not top and root.without_git != "none"):
-        return _ancestors(cwd, None)
-    return _ancestors(cwd, top) if root.walk == "git-root" and top else [cwd]
+        return ancestors(cwd, None)
+    return ancestors(cwd, top) if root.walk == "git-root" and top else [cwd]
 
 
 def _expand_root(
@@ -208,6 +168,20 @@ def _expand_root(
             yield ScanRoot(
                 os.path.normpath(before + name + after), root.scope, root, namespace=name, project_folder=project_folder
             )
+
+
+def _named_roots(root: Root, cwd: str, project: str, home: str, settings: Settings | None) -> Iterator[ScanRoot]:
+    """Yield the directories that settings or arguments of the client name for a root."""
+    if settings is None:
+        return
+    for named in settings.folders.get(root.setting or root.argument, ()):
+        directory = expand_home(named.folder, home) if root.tilde else named.folder
+        if not os.path.isabs(directory):
+            if root.relative_to == "none" and named.file:
+                continue
+            bases = {"project": project, "file": os.path.dirname(named.file), "home": home}
+            directory = os.path.join(bases.get(root.relative_to, cwd) if named.file else cwd, directory)
+        yield ScanRoot(os.path.normpath(os.path.join(directory, root.path)), root.scope, root)
 
 
 def _nested_roots(root: Root, project: str, filesystem: Filesystem) -> Iterator[ScanRoot]:

@@ -37,6 +37,7 @@ class SettingsFiles:
         self.findings: list[Finding] = []
         self.file_must_exist = False
         self._tables: dict[str, Mapping[str, Any]] = {}
+        self._invalid: set[str] = set()
 
     def report(self, path: str, message: str) -> None:
         """Report a problem with a file."""
@@ -63,23 +64,32 @@ class SettingsFiles:
             table = self._tables[path] = self._read_table(path)
         return table
 
+    def is_invalid(self, path: str) -> bool:
+        """Return whether a file exists and cannot be used."""
+        self.table(path)
+        return path in self._invalid
+
     def _read_table(self, path: str) -> Mapping[str, Any]:
         try:
             # A settings file is often a link: people keep settings in a repository of dot files.
             data = self.filesystem.data(path, _MAX_SETTINGS_BYTES)
         except UnreadableError as error:
             if error.code != "file-missing" or self.file_must_exist:
-                self.report(path, f"the settings cannot be read: {error.message}")
+                self._report_invalid(path, f"the settings cannot be read: {error.message}")
             return {}
         try:
             table = _parse_settings(path, data)
         except (ValueError, RecursionError) as error:
-            self.report(path, f"the settings cannot be read: {quoted(str(error), 120)}")
+            self._report_invalid(path, f"the settings cannot be read: {quoted(str(error), 120)}")
             return {}
         if not isinstance(table, Mapping):
-            self.report(path, "the settings are not a table of keys")
+            self._report_invalid(path, "the settings are not a table of keys")
             return {}
         return table
+
+    def _report_invalid(self, path: str, message: str) -> None:
+        self._invalid.add(path)
+        self.report(path, message)
 
 
 def parse_bool(value: object) -> bool | None:

@@ -31,6 +31,7 @@ __all__ = [
     "add_role_options",
     "add_sandbox_option",
     "catalog_from_args",
+    "client_arguments",
     "make_parser",
     "require_paths",
     "skill_dirs",
@@ -194,6 +195,13 @@ def add_discovery_options(parser: argparse.ArgumentParser, *, host: str = "one")
     _add_skill_dir_option(group, "PROWESS_SKILL_DIR, a list of paths")
     group.add_argument("--role", metavar="FILE", help="also search the folders that this InitRunner role uses")
     group.add_argument(
+        "--client-arg",
+        metavar="ARG",
+        action="append",
+        default=[],
+        help="an argument that the agent is started with, such as --client-arg=--add-dir=DIR (repeatable; with --host)",
+    )
+    group.add_argument(
         "--no-cache",
         action="store_true",
         help="read every file again, even if it has not changed (or set PROWESS_NO_CACHE=1)",
@@ -252,6 +260,19 @@ def require_paths(args: argparse.Namespace, *options: str) -> None:
             raise ConfigError(f"`--{option}` is not a {kind}: {neutral(value)}", hint="check the path")
 
 
+def client_arguments(args: argparse.Namespace) -> list[str]:
+    """Return the arguments that the agent is started with.
+
+    Raises:
+        ConfigError: there are arguments, but the user has not named one agent.
+    """
+    arguments: list[str] = args.client_arg
+    named = getattr(args, "host", None)
+    if arguments and (not named or (isinstance(named, list) and len(named) != 1)):
+        raise ConfigError("`--client-arg` needs one `--host`", hint="name the agent that is started with this argument")
+    return arguments
+
+
 def catalog_from_args(
     args: argparse.Namespace, host: str | None = None, filesystem: Filesystem | Callable[[], Filesystem] | None = None
 ) -> Catalog:
@@ -270,6 +291,7 @@ def catalog_from_args(
         home=args.home,
         skill_dirs=skill_dirs(args),
         role=args.role,
+        client_args=client_arguments(args),
         filesystem=filesystem,
         cache=not args.no_cache,
     )

@@ -21,6 +21,7 @@ from ._options import (
     add_allow_empty_option,
     add_discovery_options,
     catalog_from_args,
+    client_arguments,
     make_parser,
     require_paths,
     skill_dirs,
@@ -93,6 +94,7 @@ def run(args: Namespace) -> int:
         home=args.home,
         skill_dirs=skill_dirs(args),
         role=args.role,
+        client_args=client_arguments(args),
         progress=progress.show_checked,
     )
     progress.clear()

@@ -10,7 +10,15 @@ from prowess.errors import ConfigError
 
 from ._agents import chosen_hosts
 from ._commands import OK
-from ._options import add_all_option, add_discovery_options, add_json_option, make_parser, require_paths, skill_dirs
+from ._options import (
+    add_all_option,
+    add_discovery_options,
+    add_json_option,
+    client_arguments,
+    make_parser,
+    require_paths,
+    skill_dirs,
+)
 from ._output import pluralize, print_json, print_stderr
 from ._progress import ProgressLine
 from ._write import require_folder_of, write_file
@@ -61,6 +69,7 @@ def run(args: Namespace) -> int:
         home=args.home,
         skill_dirs=skill_dirs(args),
         role=args.role,
+        client_args=client_arguments(args),
         files=[skill.path for skill in found.skills],
         cache=not args.no_cache,
         progress=progress.show_skills,

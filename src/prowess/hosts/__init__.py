@@ -9,6 +9,7 @@ from prowess._internal.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ._configuration import Argument as Argument, Setting as Setting, SettingsFile as SettingsFile
     from ._describe import FOLDERS_TITLE as FOLDERS_TITLE, describe_rules as describe_rules
     from ._detect import (
         detected_hosts as detected_hosts,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
         Host as Host,
         IsolatedLaunch as IsolatedLaunch,
         Root as Root,
-        Setting as Setting,
         Template as Template,
     )
     from ._load import (
@@ -64,6 +64,7 @@ else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
         {
+            "_configuration": ("Argument", "Setting", "SettingsFile"),
             "_describe": ("FOLDERS_TITLE", "describe_rules"),
             "_detect": ("detected_hosts", "installed_hosts", "observed_hosts", "skills_folder"),
             "_dialect": (
@@ -82,7 +83,6 @@ else:  # otherwise every misspelt name would have a type
                 "Host",
                 "IsolatedLaunch",
                 "Root",
-                "Setting",
                 "Template",
             ),
             "_load": ("DEFAULT_HOST", "host_from_table", "host_names", "load_host", "raw_value"),

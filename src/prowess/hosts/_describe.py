@@ -264,6 +264,7 @@ _SETTINGS_FORM_PHRASES = {
     "entries": "skills with `enabled`",
     "switch": "all skills on or off",
     "folders": "trusted folders",
+    "trust": "whether projects are trusted",
 }
 
 
@@ -282,8 +283,10 @@ def _describe_flag(flag: Flag) -> str:
 
 def _describe_settings(host: Host) -> Iterator[str]:
     for setting in host.settings:
+        names = setting.files or tuple(name for name, file in host.settings_files.items() if not file.apart)
+        files = ", ".join(f"`{host.settings_files[name].path}`" for name in names)
         form = _SETTINGS_FORM_PHRASES.get(setting.form, setting.form)
-        yield f"{f'`{setting.key}` in ' if setting.key else ''}`{setting.file}`: {form}"
+        yield f"{f'`{setting.key}` in ' if setting.key else ''}{files}: {form}"
     if host.switch_variable:
         yield f"the variable `{host.switch_variable}`: all skills on or off, whatever the files say"
     if not host.enabled:

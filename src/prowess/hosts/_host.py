@@ -2,7 +2,8 @@
 
 A host is the conventions of one agent client, in one TOML file; there is no class per host. Each class here is a table
 of the file, each field a key, and the text below a field is its documentation: `docs/hosts/README.md` is made from it.
-A default is the convention that most clients share. The tables about the text of a SKILL.md are in `_reading`.
+A default is the convention that most clients share. The tables about the text of a SKILL.md are in `_reading`, those
+about the client's settings and arguments in `_configuration`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ._configuration import Argument, Setting, SettingsFile
+
 __all__ = [
     "Budget",
     "Flag",
@@ -24,7 +27,6 @@ __all__ = [
     "Host",
     "IsolatedLaunch",
     "Root",
-    "Setting",
     "Template",
 ]
 
@@ -32,12 +34,25 @@ __all__ = [
 class Root(Frozen):
     """One directory to scan, and how."""
 
-    path: str
+    path: str = ""
     """Relative to a project folder, `~/...`, or absolute. `$VAR/...|~/...` is the second path if the variable is not
     set; `$VAR` alone is a path list; `@skill-dir` is the directories that the user passes; `*` is the folder of a
-    package, which becomes the namespace."""
+    package, which becomes the namespace. With `setting` or `argument`: the path below each directory that they name."""
     scope: str
-    """`managed`, `project`, `user`, `system`, `package` or `extra`."""
+    """`managed`, `project`, `user`, `system`, `package`, `plugin` or `extra`."""
+    setting: str = ""
+    """A dotted key of the settings files whose value is a list of directories."""
+    setting_files: tuple[str, ...] = ()
+    """For `setting`: the names of the settings files that may have it; empty for all that are not `apart`."""
+    first_only: bool = False
+    """For `setting`: whether only the first settings file that has the key counts; otherwise all are joined."""
+    argument: str = ""
+    """An argument of the client whose values are directories."""
+    tilde: bool = True
+    """For `setting` and `argument`: whether `~/` at the beginning of a directory is the user's home."""
+    relative_to: str = "cwd"
+    """For `setting`: what a relative directory belongs to: `cwd`, `project` (the git root), `file` (the folder of the
+    settings file), `home`, or `none` (the client ignores it)."""
     walk: str = "none"
     """The project folders to which a relative path belongs: `none` (the working directory), `git-root` (from there up
     to the git root), `filesystem-root` (all the way up), `project` (only the git root, or the working directory without
@@ -102,31 +117,6 @@ class Budget(Frozen):
     their first line), `omit` (the first that does not fit and all after it are left out)."""
     note: str = ""
     """The source of the numbers."""
-
-
-class Setting(Frozen):
-    """A file and key with which the user of the client disables skills."""
-
-    file: str
-    """Relative to the project, `~/...`, or absolute, as in `path` of a root."""
-    key: str
-    """Dotted path of keys."""
-    only_cwd: bool = False
-    """Whether a relative file counts in the working directory only, not in the root of the project."""
-    unless: str = ""
-    """Another key of the same form in the same file, with names that stay enabled."""
-    patterns: bool = False
-    """For `effects`: whether names may contain `*` and `?`; the last one that matches counts."""
-    fold: bool = False
-    """Whether names are compared without case."""
-    first_only: bool = False
-    """Whether it does not count if the file of an earlier setting has the same key."""
-    form: str
-    """`names` (a list of disabled names), `effects` (name to effect), `entries` (a list of tables with `name` or `path`
-    and `enabled`), `switch` (false disables all skills), `folders` (folder to trust word)."""
-    effects: Mapping[str, str] = EMPTY
-    """For `effects`: the client's word to `off` (listed as disabled), `gone` (no longer listed), `name-only`,
-    `user-only` or `on`; for `names`: the effect of being listed, as `off`; for `folders`: to `trusted`, `untrusted`."""
 
 
 class HonouredFields(Frozen):
@@ -234,8 +224,12 @@ class Host(Frozen):
     """Which fields of its own it honours."""
     flags: tuple[Flag, ...] = ()
     """What an author can set."""
+    settings_files: Mapping[str, SettingsFile] = EMPTY
+    """Name to settings file, highest precedence first."""
     settings: tuple[Setting, ...] = ()
     """What a user can set."""
+    arguments: tuple[Argument, ...] = ()
+    """The arguments of the client that matter for skills."""
     switch_variable: str = ""
     """An environment variable that enables or disables all skills, and overrides any file."""
     enabled: bool = True
@@ -244,6 +238,8 @@ class Host(Frozen):
     """An environment variable that says whether the project is trusted, and overrides any file."""
     trust_switch: str = ""
     """A dotted key in the settings files of this host; false means that every folder is trusted."""
+    trust_default: str = "unknown"
+    """The trust of a project about which nothing is set: `unknown` (its skills are shown), `trusted` or `untrusted`."""
     trust_note: str = ""
     """Set if the client loads project skills only in folders that its user trusts."""
     max_skills: int = 0

@@ -10,7 +10,8 @@ from functools import cache
 
 from prowess.errors import HostNotFoundError
 
-from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, Root, Setting, Template
+from ._configuration import Argument, Setting, SettingsFile
+from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, Root, Template
 from ._reading import DescriptionRules, NameRules, ReadingRules, Repair
 from ._tables import TABLES
 
@@ -95,6 +96,8 @@ def _build_host(name: str, table: Mapping[str, Any]) -> Host:
     root_defaults = values.pop("walk", {})
     values["roots"] = tuple(Root(**{**root_defaults, **root}) for root in table.get("roots", ()))
     values["flags"] = tuple(Flag(**flag) for flag in table.get("flags", ()))
+    values["settings_files"] = {key: SettingsFile(**item) for key, item in table.get("settings_files", {}).items()}
+    values["arguments"] = tuple(Argument(**argument) for argument in table.get("arguments", ()))
     values["settings"] = tuple(Setting(**setting) for setting in table.get("settings", ()))
     for key, cls in _TABLE_CLASSES.items():
         if key in table:

@@ -1,0 +1,62 @@
+"""Find the project of a directory: the git root at or above it, and the folders in between."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import UnreadableError
+
+from ._filesystem import Filesystem
+
+__all__ = ["ancestors", "git_root"]
+
+
+def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | None = None) -> str | None:
+    """Return the nearest directory at or above this one with a `.git` folder or a worktree's `.git` file.
+
+    Args:
+        directory: an absolute path.
+        marker: `exists`; `head` if a `.git` folder needs a HEAD; or `valid` if the client asks git.
+        filesystem: what was read so far.
+    """
+    filesystem = filesystem or Filesystem()
+    while True:
+        path = os.path.join(directory, ".git")
+        kind = filesystem.kind(path)
+        if kind and (
+            marker == "exists"
+            or (
+                _is_repository(path, kind, filesystem)
+                if marker == "valid"
+                else kind != "d" or filesystem.kind(f"{path}/HEAD") != ""
+            )
+        ):
+            return directory
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            return None
+        directory = parent
+
+
+def _is_repository(path: str, kind: str, filesystem: Filesystem) -> bool:
+    """Return whether `.git` is a repository's folder, or a worktree's file that points to one."""
+    if kind == "f":
+        try:
+            text = filesystem.data(path, 4096).decode("utf-8", "replace")
+        except UnreadableError:
+            return False
+        target = text.removeprefix("gitdir:").strip()
+        path = os.path.join(os.path.dirname(path), target) if text.startswith("gitdir:") and target else ""
+        return bool(path) and filesystem.kind(os.path.join(path, "HEAD")) == "f"
+    return all(filesystem.kind(os.path.join(path, name)) for name in ("HEAD", "objects", "refs"))
+
+
+def ancestors(cwd: str, top: str | None) -> list[str]:
+    """Return the folders from `cwd` up to `top`, nearest first; up to the file system's root if `top` is `None`."""
+    levels = [cwd]
+    while levels[-1] != top:
+        parent = os.path.dirname(levels[-1])
+        if parent == levels[-1]:
+            break
+        levels.append(parent)
+    return levels

@@ -1,0 +1,67 @@
+"""Find the settings files of a host, in the order in which they count."""
+
+from __future__ import annotations
+
+import os
+
+from prowess._internal.files import expand_home
+from prowess._internal.frozen import Frozen
+
+from ._project import ancestors
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from prowess.hosts import Host, SettingsFile
+
+__all__ = ["SettingsLayer", "settings_layers"]
+
+
+class SettingsLayer(Frozen, kw_only=False):
+    """One settings file of a host, whether or not it exists."""
+
+    name: str
+    """As the host's table calls it."""
+    path: str
+    """Absolute."""
+    rules: SettingsFile
+
+
+def settings_layers(
+    host: Host, *, project: str, cwd: str, home: str, env: Mapping[str, str]
+) -> tuple[SettingsLayer, ...]:
+    """Return where a host's settings files may be, highest precedence first.
+
+    Args:
+        host: whose settings files.
+        project: the git root, or the working directory without one.
+        cwd: the working directory.
+        home: the user's home.
+        env: the environment; variables may move a file.
+    """
+    return tuple(
+        SettingsLayer(name, path, rules)
+        for name, rules in host.settings_files.items()
+        for path in dict.fromkeys(_paths(rules, project, cwd, home, env))
+    )
+
+
+def _paths(rules: SettingsFile, project: str, cwd: str, home: str, env: Mapping[str, str]) -> Iterator[str]:
+    """Yield the paths of one settings file, the most important first."""
+    path = rules.path
+    if path.startswith("$"):
+        variable, _, path = path[1:].partition("|")
+        variable, _, rest = variable.partition("/")
+        if value := env.get(variable):
+            yield os.path.join(value, rest) if rest else value
+            return
+        if not path:
+            return
+    path = expand_home(path, home)
+    if os.path.isabs(path):
+        yield path
+        return
+    folders = {"cwd": [cwd], "project": [project], "both": [cwd, project]}.get(rules.where)
+    for folder in folders or ancestors(cwd, project):
+        yield os.path.join(folder, path)

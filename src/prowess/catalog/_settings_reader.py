@@ -1,0 +1,304 @@
+"""Collect what the settings files, variables and arguments of one host say."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from prowess._internal.files import expand_home
+from prowess._internal.frozen import EMPTY, Frozen
+
+from ._client_arguments import ClientArguments
+from ._settings_files import SettingsFiles, get_dotted, parse_bool
+from ._settings_layers import SettingsLayer, settings_layers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from prowess.findings import Finding
+    from prowess.hosts import Host, Root, Setting
+
+    from ._filesystem import Filesystem
+
+__all__ = ["NamedFolder", "Settings", "SettingsReader", "skill_effects"]
+
+_MAX_PATTERNS = 1000
+"""Patterns of names that count for one host."""
+_MAX_PATTERN_LENGTH = 256
+"""Characters of a pattern; no shown name is longer."""
+_MAX_NAMED_FOLDERS = 1000
+"""Directories that the settings may name for one root."""
+_ROLE_MAX_SKILLS = 200
+"""InitRunner, "Auto-Discovered Skills": `max_skills: 50   # default: 50, max: 200`."""
+
+
+class NamedFolder(Frozen, kw_only=False):
+    """A directory of skills that a settings file or an argument names."""
+
+    folder: str
+    """As it is written there."""
+    file: str
+    """The settings file; empty for an argument."""
+
+
+class Settings(Frozen):
+    """What a host's settings say."""
+
+    enabled: bool = True
+    enabled_source: str = "default"
+    """The variable or file that decided, for reasons."""
+    effects: Mapping[str, tuple[str, str]] = EMPTY
+    """Skill name to (`off`, `gone`, `name-only` or `user-only`; the file that says so)."""
+    folded_effects: Mapping[str, tuple[str, str]] = EMPTY
+    """The same by lower-case name, if the host compares so."""
+    patterns: tuple[tuple[str, str, str], ...] = ()
+    """Pattern of names, effect and file; the last that matches counts."""
+    disabled_paths: Mapping[str, str] = EMPTY
+    """SKILL.md path or folder to the file that switches it off."""
+    trust: str = "unknown"
+    """Of the project: `trusted`, `untrusted` or `unknown`."""
+    trust_source: str = ""
+    max_skills: int = 0
+    """0 is no limit."""
+    folders: Mapping[str, tuple[NamedFolder, ...]] = EMPTY
+    """Key or argument of a root to the directories that it names."""
+    findings: tuple[Finding, ...] = ()
+
+
+class SettingsReader:
+    """Collects the settings of one host."""
+
+    def __init__(
+        self,
+        host: Host,
+        *,
+        project: str,
+        cwd: str,
+        home: str,
+        env: Mapping[str, str],
+        home_variables: Mapping[str, str],
+        client_args: Sequence[str],
+        filesystem: Filesystem,
+    ) -> None:
+        self.host, self.project, self.cwd, self.home, self.env = host, project, cwd, home, env
+        self.files = SettingsFiles(filesystem)
+        self.arguments = ClientArguments(host, client_args)
+        self.layers = settings_layers(host, project=project, cwd=cwd, home=home, env=home_variables)
+        for _, values in self.arguments.with_effect("files"):
+            names = {name.strip() for value in values for name in value.split(",")}
+            self.layers = tuple(layer for layer in self.layers if layer.name in names or layer.rules.always)
+        self._enabled, self._enabled_source, self._switch_found = host.enabled, "default", False
+        self._effects: dict[str, tuple[str, str]] = {}
+        self._folded_effects: dict[str, tuple[str, str]] = {}
+        self._patterns: tuple[tuple[str, str, str], ...] = ()
+        self._disabled_paths: dict[str, str] = {}
+        self._trust, self._trust_source = "unknown", ""
+        self._max_skills = host.max_skills
+        self._folders: dict[str, tuple[NamedFolder, ...]] = {}
+
+    def settings(self) -> Settings:
+        """Return what was collected."""
+        return Settings(
+            enabled=self._enabled,
+            enabled_source=self._enabled_source,
+            effects=self._effects,
+            folded_effects=self._folded_effects,
+            patterns=self._patterns,
+            disabled_paths=self._disabled_paths,
+            trust=self._trust,
+            trust_source=self._trust_source,
+            max_skills=self._max_skills,
+            folders=self._folders,
+            findings=(*self.arguments.findings, *self.files.findings),
+        )
+
+    # ── the files ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def values(self, key: str, files: tuple[str, ...] = (), *, first_only: bool = False) -> Iterator[tuple[str, Any]]:
+        """Yield the values of a key that count, each with its file, highest precedence first.
+
+        Args:
+            key: a dotted key.
+            files: the names of the settings files; empty for all that are not `apart`.
+            first_only: whether only the first file that has the key counts.
+        """
+        for layer in self.layers:
+            if self._counts(layer, files) and (value := self.files.value(layer.path, key)) is not None:
+                yield layer.path, value
+                if first_only:
+                    return
+
+    def _counts(self, layer: SettingsLayer, files: tuple[str, ...]) -> bool:
+        if layer.rules.needs_trust and self._trust != "trusted":
+            return False
+        return layer.name in files if files else not layer.rules.apart
+
+    def read(self, role: str | None) -> Settings:
+        """Read everything, and return what it says."""
+        # Trust comes first: some files count only in a trusted project.
+        self._read_trust()
+        self._check_files()
+        for setting in self.host.settings:
+            if setting.form not in ("folders", "trust"):
+                for path, value in self.values(setting.key, setting.files, first_only=setting.first_only):
+                    self.apply(setting, path, value)
+        enabled = self.files.read_bool_variable(self.env, self.host.switch_variable)
+        if enabled is not None:
+            self._enabled, self._enabled_source = enabled, self.host.switch_variable
+        for argument, _ in self.arguments.with_effect("off"):
+            self._enabled, self._enabled_source = False, argument.name
+        for root in self.host.roots:
+            if root.setting or root.argument:
+                self._add_folders(root)
+        if role is not None:
+            self.apply_role(role)
+        return self.settings()
+
+    def _check_files(self) -> None:
+        """Note whether a file that the client cannot read keeps it from starting."""
+        for layer in self.layers:
+            if (
+                layer.rules.invalid == "stops"
+                and self._counts(layer, (layer.name,))
+                and self.files.is_invalid(layer.path)
+            ):
+                self._enabled, self._enabled_source, self._switch_found = False, layer.path, True
+
+    def _add_folders(self, root: Root) -> None:
+        """Note the directories that settings or arguments name for a root."""
+        named = [NamedFolder(value, "") for value in self.arguments.values(root.argument)] if root.argument else []
+        if root.setting:
+            for path, value in self.values(root.setting, root.setting_files, first_only=root.first_only):
+                folders = [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
+                if len(named) + len(folders) > _MAX_NAMED_FOLDERS:
+                    folders = folders[: _MAX_NAMED_FOLDERS - len(named)]
+                    self.files.report(path, f"only {_MAX_NAMED_FOLDERS:,} folders of `{root.setting}` count")
+                named += [NamedFolder(folder, path) for folder in folders]
+        # A path with a NUL is no path, and an empty one would be the folder that it is relative to.
+        self._folders[root.setting or root.argument] = tuple(
+            item for item in named if item.folder and "\0" not in item.folder
+        )
+
+    def apply(self, setting: Setting, path: str, value: Any) -> None:
+        """Apply the value that a file has for a setting."""
+        if setting.form == "switch":
+            self._apply_switch(setting, path, value)
+        elif setting.patterns:
+            self._add_patterns(setting, path, value)
+        else:
+            self._add_effects(setting, path, value)
+
+    def _apply_switch(self, setting: Setting, path: str, value: Any) -> None:
+        answer = parse_bool(value)
+        if answer is None:
+            self.files.report(path, f"`{setting.key}` is neither true nor false")
+        elif not self._switch_found:
+            self._enabled, self._enabled_source, self._switch_found = answer, path, True
+
+    def _add_patterns(self, setting: Setting, path: str, value: Any) -> None:
+        patterns = [
+            (name, effect, path) for name, effect in skill_effects(setting, value) if len(name) <= _MAX_PATTERN_LENGTH
+        ]
+        if len(self._patterns) + len(patterns) > _MAX_PATTERNS:
+            patterns = patterns[: _MAX_PATTERNS - len(self._patterns)]
+            self.files.report(path, f"only {_MAX_PATTERNS:,} patterns of names count")
+        self._patterns = (*patterns, *self._patterns)
+
+    def _add_effects(self, setting: Setting, path: str, value: Any) -> None:
+        exceptions = self.files.value(path, setting.unless) if setting.unless else None
+        excepted = {name.strip().lower() for name, _ in skill_effects(setting, exceptions)}
+        for name, effect in skill_effects(setting, value):
+            if name.strip().lower() in excepted:
+                continue
+            if setting.form == "entries" and (os.sep in name or name.startswith("~")):
+                folder = os.path.dirname(path)
+                self._disabled_paths[os.path.normpath(os.path.join(folder, expand_home(name, self.home)))] = path
+                continue
+            self._effects.setdefault(name, (effect, path))
+            if setting.fold:
+                self._folded_effects.setdefault(name.strip().lower(), (effect, path))
+
+    def _read_trust(self) -> None:
+        """Decide whether the project is trusted: by a variable, an argument, a file, a switch, or the default."""
+        for source, trust in self._trust_answers():
+            if trust != "unknown":
+                self._trust, self._trust_source = trust, source
+                return
+
+    def _trust_answers(self) -> Iterator[tuple[str, str]]:
+        """Yield what may say that the project is trusted, with its answer, most important first."""
+        host = self.host
+        for argument, _ in reversed(self.arguments.with_effect("trusted", "untrusted")):
+            yield argument.name, argument.effect
+        trusted = self.files.read_bool_variable(self.env, host.trust_variable)
+        if trusted is not None:
+            yield host.trust_variable, "trusted" if trusted else "untrusted"
+        for setting in host.settings:
+            if setting.form in ("folders", "trust"):
+                for path, value in self.values(setting.key, setting.files, first_only=setting.first_only):
+                    yield path, _trust_of(setting, value, self.cwd)
+        if host.trust_switch:
+            for path, value in self.values(host.trust_switch):
+                yield path, "trusted" if parse_bool(value) is False else "unknown"
+        yield "default", host.trust_default
+
+    def apply_role(self, role: str) -> None:
+        """Apply `spec.auto_skills` of an InitRunner role."""
+        self.files.file_must_exist = True
+        table = self.files.table(role)
+        if not isinstance(table.get("spec"), Mapping) and "auto_skills" in table:
+            table = {"spec": table}
+        value = get_dotted(table, "spec.auto_skills.enabled")
+        if value is not None:
+            enabled = parse_bool(value)
+            if enabled is None:
+                self.files.report(role, "`auto_skills.enabled` is neither true nor false")
+            else:
+                self._enabled, self._enabled_source = enabled, role
+        limit = get_dotted(table, "spec.auto_skills.max_skills")
+        if limit is not None:
+            number = int(limit) if isinstance(limit, str) and re.fullmatch(r"[0-9]{1,9}", limit) else 0
+            if 1 <= number <= _ROLE_MAX_SKILLS:
+                self._max_skills = number
+            else:
+                self.files.report(role, f"`auto_skills.max_skills` is not a number from 1 to {_ROLE_MAX_SKILLS}")
+
+
+def skill_effects(setting: Setting, value: Any) -> list[tuple[str, str]]:
+    """Return the skills that a value names, each with its effect."""
+    if setting.form == "names" and isinstance(value, list | tuple):
+        return [(name, setting.effects.get("off", "off")) for name in value if isinstance(name, str)]
+    if setting.form == "effects" and isinstance(value, Mapping):
+        return [
+            (name, setting.effects[word])
+            for name, word in value.items()
+            if isinstance(word, str) and word in setting.effects
+        ]
+    if setting.form == "entries" and isinstance(value, list):
+        enabled = {
+            name: item.get("enabled")
+            for item in value
+            if isinstance(item, Mapping) and isinstance(name := item.get("name") or item.get("path"), str)
+        }
+        return [(name, "off") for name, on in enabled.items() if on is False]
+    return []
+
+
+def _trust_of(setting: Setting, value: object, cwd: str) -> str:
+    """Return the trust that a value gives the working directory."""
+    if setting.form == "trust":
+        return setting.effects.get(value, "unknown") if isinstance(value, str) else "unknown"
+    directory = cwd
+    while isinstance(value, Mapping):
+        word = value.get(directory)
+        word = str(word).lower() if isinstance(word, bool) else word
+        if isinstance(word, str) and word in setting.effects:
+            return setting.effects[word]
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            break
+        directory = parent
+    return "unknown"

@@ -1,0 +1,71 @@
+"""Define what a host file can say about its users: their settings files, switches and arguments.
+
+Each class is a table of the file, as in `_host`.
+"""
+
+from __future__ import annotations
+
+from prowess._internal.frozen import EMPTY, Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Argument", "Setting", "SettingsFile"]
+
+
+class SettingsFile(Frozen):
+    """A settings file of the client: JSON with comments, TOML or YAML, by its name."""
+
+    path: str
+    """Relative to a project folder, `~/...`, or absolute; `$VAR/...|~/...` as in `path` of a root."""
+    where: str = "cwd"
+    """The project folders to which a relative path belongs: `cwd` (the working directory), `project` (the git root, or
+    the working directory without one), `both` (first the working directory, then the git root), `upwards` (each folder
+    from the working directory up to the git root, the nearest first)."""
+    apart: bool = False
+    """Whether it counts only for the settings that name it."""
+    needs_trust: bool = False
+    """Whether it counts only if the project is trusted."""
+    always: bool = False
+    """Whether it counts even if an argument lists the settings files that count."""
+    invalid: str = "ignored"
+    """What the client does if it cannot read the file: `ignored`, or `stops` (it refuses to start, so that no skill is
+    seen)."""
+
+
+class Setting(Frozen):
+    """A key of settings files with which the user of the client disables skills."""
+
+    key: str
+    """Dotted path of keys."""
+    files: tuple[str, ...] = ()
+    """The names of the settings files that may have it; empty for all that are not `apart`."""
+    form: str
+    """`names` (a list of disabled names), `effects` (name to effect), `entries` (a list of tables with `name` or `path`
+    and `enabled`), `switch` (false disables all skills), `folders` (folder to trust word), `trust` (a trust word)."""
+    effects: Mapping[str, str] = EMPTY
+    """For `effects`: the client's word to `off` (listed as disabled), `gone` (no longer listed), `name-only`,
+    `user-only` or `on`; for `names`: the effect of being listed, as `off`; for `folders` and `trust`: to `trusted` or
+    `untrusted`."""
+    unless: str = ""
+    """Another key of the same form in the same file, with names that stay enabled."""
+    patterns: bool = False
+    """For `effects`: whether names may contain `*` and `?`; the last one that matches counts."""
+    fold: bool = False
+    """Whether names are compared without case."""
+    first_only: bool = False
+    """Whether only the first settings file that has the key counts; otherwise all are joined."""
+
+
+class Argument(Frozen):
+    """An argument of the client that changes which skills it sees."""
+
+    name: str
+    """As the user types it: `--add-dir`."""
+    values: str = "none"
+    """What follows it: `none`, `one` value (also after `=`), or `many` (all up to the next argument that begins with
+    `-`)."""
+    effect: str
+    """`roots` (its values are directories of a root that names it in `argument`), `trusted` or `untrusted` (the
+    project), `off` (no skills at all), `files` (its value lists the settings files that count, separated by commas)."""
