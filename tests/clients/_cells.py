@@ -44,7 +44,7 @@ class Matcher:
             for tag in tags:
                 self.by_tag.setdefault(tag, []).append(variant)
             named = re.findall(r"^name:[ \t]*[\"']?(.*?)[\"']?[ \t\r]*$", text, re.MULTILINE)
-            for name in {*named[:1], path.parent.name}:
+            for name in {*named[:1], path.parent.name if path.name == "SKILL.md" else path.stem}:
                 self.by_name.setdefault(name, []).append(variant)
 
     def variant(self, name: str, path: str | None, description: str | None, taken: Iterable[str]) -> str | None:
