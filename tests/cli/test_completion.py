@@ -135,6 +135,8 @@ def test_a_shell_completes_commands_options_and_values(shell: str, argv: list[st
         "prowess list --host clau\t": ["list", "--host", "claude-code"],
         "prowess list --host=clau\t": ["list", "--host=claude-code"],
         "prowess hosts cod\t": ["hosts", "codex"],
+        "prowess list --host pi@\t": ["list", "--host", "pi@0.7"],
+        "prowess list --host=pi@\t": ["list", "--host=pi@0.7"],
         "prowess check --format sa\t": ["check", "--format", "sarif"],
         "prowess list --color=al\t": ["list", "--color=always"],
         "prowess why --json r\t --host ge\t": ["why", "--json", "r#s", "--host", "gemini-cli"],

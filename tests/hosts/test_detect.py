@@ -49,6 +49,15 @@ def test_of_two_releases_of_an_agent_the_newer_is_detected(tmp_path: Path) -> No
         assert (load_host(name).newer or name) in host_names()
 
 
+def test_an_older_release_is_used_only_if_it_is_named(tmp_path: Path) -> None:
+    """Both releases of pi are the program `pi` and have the folder `~/.pi`."""
+    (tmp_path / "home/.pi").mkdir(parents=True)
+    home = str(tmp_path / "home")
+    assert installed_hosts(home) == detected_hosts(str(tmp_path), home) == ("pi",)
+    assert "pi@0.7" not in observed_hosts()
+    assert load_host("pi@0.7").newer == "pi"
+
+
 def test_prowess_itself_is_not_detected(tmp_path: Path) -> None:
     (tmp_path / ".prowess").mkdir()
     assert detected_hosts(str(tmp_path), str(tmp_path)) == ()

@@ -37,7 +37,7 @@ KINDS = {"missing", "null", "empty", "blank", "number", "bool", "list", "map"}
 SEEDS = {"infer", "camel", "aam", "initrunner", "wink"}
 SHIPPED = {"infer-cli", "camel-ai"}
 SCRIPT: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[2] / "docs/hosts_module.py"))
-OBSERVED = {"claude-code", "codex", "gemini-cli", "copilot", "opencode", "qwen-code", "pi", "camel-ai"}
+OBSERVED = {"claude-code", "codex", "gemini-cli", "copilot", "opencode", "qwen-code", "pi", "pi@0.7", "camel-ai"}
 
 
 def test_prowess_is_first_and_the_rest_is_sorted() -> None:

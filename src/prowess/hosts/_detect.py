@@ -28,12 +28,12 @@ def observed_hosts() -> tuple[str, ...]:
 
     A library that an agent is written with is not one of them, even if it was observed.
     """
-    return tuple(
+    return _newest(
         name
         for name in host_names()
         if name != DEFAULT_HOST
         and raw_value(name, "observed")
-        and any(marker.startswith("$") for marker in raw_value(name, "found_by"))
+        and any(marker.startswith("$") for marker in raw_value(name, "found_by") or ())
     )
 
 
@@ -43,7 +43,7 @@ def installed_hosts(home: str) -> tuple[str, ...]:
     Args:
         home: the user's home, absolute.
     """
-    return _hosts_with_markers("", home, lambda marker: marker.startswith(("~", "$")))
+    return _newest(_hosts_with_markers("", home, lambda marker: marker.startswith(("~", "$"))))
 
 
 def detected_hosts(cwd: str, home: str, projects: Iterable[str] = ()) -> tuple[str, ...]:
@@ -55,7 +55,13 @@ def detected_hosts(cwd: str, home: str, projects: Iterable[str] = ()) -> tuple[s
         projects: other folders of the project, such as the root of its repository.
     """
     found = {name for folder in (cwd, *projects) for name in _hosts_with_markers(folder, home, lambda _: True)}
-    return tuple(name for name in host_names() if name in found and raw_value(name, "newer") not in found)
+    return _newest(name for name in host_names() if name in found)
+
+
+def _newest(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the agents without those whose newer releases are among them: both are found by the same marks."""
+    found = tuple(names)
+    return tuple(name for name in found if raw_value(name, "newer") not in found)
 
 
 def _hosts_with_markers(folder: str, home: str, counts: Callable[[str], bool]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ CLIENT_FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = (
  'argument-hint': ((), ('claude-code', 'copilot', 'vscode')),
  'arguments': ((), ('claude-code',)),
  'context': ((), ('aam', 'claude-code')),
- 'disable-model-invocation': (('claude-code', 'copilot', 'pi', 'prowess', 'qwen-code'),
+ 'disable-model-invocation': (('claude-code', 'copilot', 'pi', 'pi@0.7', 'prowess', 'qwen-code'),
                               ('aam', 'camel', 'cursor', 'vscode')),
  'disallowed-tools': ((), ('claude-code',)),
  'effort': ((), ('claude-code',)),
