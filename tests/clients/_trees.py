@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 HERE = Path(__file__).parent
+ARGUMENTS = {"pi": ("--approve",)}
+"""Arguments for the trees in JSON, which say nothing of trust: without it, pi reads nothing of a project."""
 
 
 class Tree:
@@ -177,7 +179,7 @@ def _filler(data: dict[str, Any]) -> Callable[[Tree], None]:
         t.repo.rmdir()
         t.home.rmdir()
         built = build_tree(data, t.root, t.project, t.user)
-        t.home, t.cwd = built.home, built.cwd
+        t.home, t.cwd, t.args = built.home, built.cwd, ARGUMENTS.get(t.client, ())
         t.variants.update(built.skills)
 
     return fill

@@ -1,27 +1,26 @@
-"""Ask pi which skills its model gets."""
+"""pi: the catalog in the prompt of `pi -p`."""
 
 from __future__ import annotations
 
 import html
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clients._probe import Answer, Probe, Shown
-
-if TYPE_CHECKING:
-    from clients._probe import Clients, Question
+from clients._probe import Answer, ClientError, Clients, Probe, Question, Shown
 
 CATALOG = "\n<available_skills>\n"
 ENTRY = re.compile(
     r"  <skill>\n    <name>(.*?)</name>\n    <description>(.*?)</description>\n    <location>(.*?)</location>\n",
     re.DOTALL,
 )
+REFUSES = re.compile(r"trust store|Failed to load extension|TypeError")
+"""What it says where a settings file or a package stops it; no skill is seen then."""
 
 
 def ask(question: Question, clients: Clients) -> Answer:
-    """Return the catalog in the prompt; pi prints no list of its own.
+    """Read the catalog from the request to the model; pi prints no list of its own.
 
-    The provider is one whose address a variable gives, so that nothing is added to the tree.
+    The provider is one whose address is in a variable, so that nothing is added to the tree.
     """
     with clients.model() as model:
         env = {
@@ -30,8 +29,10 @@ def ask(question: Question, clients: Clients) -> Answer:
             "PI_OFFLINE": "1",
         }
         options = ["--provider", "azure-openai-responses", "--model", "gpt-5.2", "--no-session"]
-        clients.run([*clients.program("pi"), *options, *question.args, "-p", "hi"], question, env)
+        ended = clients.run([*clients.program("pi"), *options, *question.args, "-p", "hi"], question, env)
         requests = [request.json() for request in model.requests]
+    if not requests and not (ended.returncode == 1 and REFUSES.search(ended.stderr)):
+        raise ClientError(f"pi sent no request: {ended.stderr[-500:]}")
     return Answer(shown=[shown for text in texts(requests[-1:]) for shown in entries(text)])
 
 
@@ -45,7 +46,7 @@ def texts(value: Any) -> list[str]:
 
 
 def entries(text: str) -> list[Shown]:
-    """Return the skills of the last catalog in a text: files of the project may contain others, and stand before it."""
+    """Return the skills of the last catalog in a text; files of the project that contain one come before it."""
     _, found, catalog = text.rpartition(CATALOG)
     return [
         Shown(name=html.unescape(name), description=html.unescape(description), path=html.unescape(path))
