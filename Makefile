@@ -76,10 +76,10 @@ clients: $(READY) $(INSTALLED)/.ready  ## test real clients in isolated homes wi
 	@$(SYSTEM_PACKAGES) bwrap socat
 	$(BIN)/python -m pytest -q tests/real
 
-# CHECK=1 compares with the recorded answers; CLIENTS="codex pi" asks only these, TREES=DIR about other trees.
+# CHECK=1 compares with what is recorded, CLIENTS="codex pi" asks only these, TREES=DIR about other trees, JSON=1 is for programs.
 observe: export PROWESS_CLIENTS ?= $(CURDIR)/$(INSTALLED)/node_modules
 observe: $(READY) $(if $(PROWESS_CLIENTS),,$(INSTALLED)/.ready)  ## ask real clients which skills they see, and record it (docs/observing.md; from npm, 2 GB)
-	@$(BIN)/python tests/clients/observe.py $(if $(CHECK),--check) $(if $(TREES),--trees '$(TREES)') $(CLIENTS:%=--client %)
+	@$(BIN)/python tests/clients/observe.py $(if $(CHECK),--check) $(if $(TREES),--trees '$(TREES)') $(if $(JSON),--json) $(CLIENTS:%=--client %)
 
 # No script of a package is run but the one that puts Claude Code's program in its place.
 $(INSTALLED)/.ready: tests/clients/package.json tests/clients/package-lock.json

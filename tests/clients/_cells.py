@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.files import real_path
@@ -34,6 +35,8 @@ class Matcher:
         self.by_tag: dict[str, list[str]] = {}
         self.by_name: dict[str, list[str]] = {}
         for variant, path in tree.variants.items():
+            if path.is_relative_to(tree.etc):
+                self.by_path[f"/etc/{path.relative_to(tree.etc)}"] = variant
             self.by_real.setdefault(real_path(path), variant)
             tags = {variant}
             try:
@@ -98,7 +101,11 @@ def cells(tree: Tree, answer: Answer) -> tuple[Cells, list[str]]:
             cell["alias"] = item.alias
         _via(cell, tree, variant, item.path)
         shown.append(variant)
-    first = list(listed) or shown
+    for path in answer.undefined:
+        variant = matcher.variant("", path, None, ())
+        if variant is not None:
+            found[variant] = {"undefined": True}
+    first = [variant for variant in (listed or shown) if variant in found]
     for order, variant in enumerate(dict.fromkeys([*first, *shown])):
         found[variant]["order"] = order
     for variant, cell in found.items():
@@ -110,7 +117,7 @@ def cells(tree: Tree, answer: Answer) -> tuple[Cells, list[str]]:
 
 def _via(cell: Cell, tree: Tree, variant: str, path: str | None) -> None:
     """Add the client's own path where it differs."""
-    if path is None:
+    if path is None or tree.variants[variant].is_relative_to(tree.etc):
         return
     whole = os.path.normpath(os.path.join(tree.cwd, path))
     if os.path.basename(whole) != tree.variants[variant].name:
@@ -127,6 +134,12 @@ def merged(runs: list[Cells]) -> Cells:
         same = all(compared(run.get(variant)) == compared(cell) for run in runs)
         result[variant] = cell if same else {"undefined": True, "rel": cell["rel"]}
     return result
+
+
+def keep_undefined(recorded: Cells, found: Cells) -> Cells:
+    """Return cells, undefined where they are recorded as undefined: runs that agree show no rule."""
+    races = {variant: cell for variant, cell in recorded.items() if cell.get("undefined")}
+    return {**found, **races}
 
 
 def compared(cell: Mapping[str, Any] | None, keys: Iterable[str] = COMPARED) -> Cell | None:
@@ -178,21 +191,47 @@ def disagreement(client: str, cell: Mapping[str, Any] | None, entries: list[Entr
     return None
 
 
-def prowess_differs(tree: Tree, client: str, recorded: Mapping[str, Cell]) -> dict[str, str]:
-    """Return by variant how Prowess differs from what the client answered about a tree."""
+def prowess_differs(tree: Tree, client: str, recorded: Mapping[str, Cell], *, races: bool = False) -> dict[str, str]:
+    """Return by variant how Prowess differs from what the client answered about a tree.
+
+    Args:
+        tree: the tree.
+        client: its name.
+        recorded: its cells by variant.
+        races: whether its answers can be random, so that a file of which Prowess says so agrees with each answer.
+    """
     from prowess.catalog import discover
+    from prowess.hosts import load_host
 
     options: dict[str, Any] = {"client_args": tuple(tree.args)} if tree.args else {}
-    catalog = discover(tree.cwd, host=host_name(client), home=tree.home, env=dict(tree.env), cache=False, **options)
+    host: Any = load_host(host_name(client))
+    if tree.etc.is_dir():
+        host = _moved(host, "/etc/", f"{tree.etc}/")
+    catalog = discover(tree.cwd, host=host, home=tree.home, env=dict(tree.env), cache=False, **options)
     by_file: dict[str, list[Entry]] = {}
     for entry in catalog.skills:
         by_file.setdefault(real_path(entry.path), []).append(entry)
     wrong = {}
     for variant, path in tree.variants.items():
-        problem = disagreement(client, recorded.get(variant), by_file.get(real_path(path), []))
-        if problem:
+        entries = by_file.get(real_path(path), [])
+        problem = disagreement(client, recorded.get(variant), entries)
+        if problem and not (races and any("undefined" in (entry.reason or "") for entry in entries)):
             wrong[variant] = problem
     return wrong
+
+
+def _moved(value: Any, old: str, new: str) -> Any:
+    """Return a host, or a part of one, with paths below another folder."""
+    if isinstance(value, str):
+        return new + value.removeprefix(old) if value.startswith(old) else value
+    if isinstance(value, (tuple, frozenset)):
+        return type(value)(_moved(item, old, new) for item in value)
+    if isinstance(value, dict):
+        return {key: _moved(item, old, new) for key, item in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        changed = {f.name: _moved(getattr(value, f.name), old, new) for f in fields(value)}
+        return replace(value, **{name: item for name, item in changed.items() if item != getattr(value, name)})
+    return value
 
 
 def host_name(client: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from clients._places import is_inside
 from support.model_server import ModelServer
 from support.processes import kill_processes_with
 
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
 TOP = Path(__file__).parents[2]
 SECONDS = 60.0
 """The time that one run of a client may take."""
+NO_NETWORK = {
+    name: value
+    for names, value in (
+        (("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9"),
+        (("no_proxy",), "127.0.0.1"),
+    )
+    for lower in names
+    for name in (lower, lower.upper())
+}
+"""Where the observer could not get a network of its own: most clients then use a proxy that does not exist."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +72,8 @@ class Answer:
     listed: Sequence[Listed] = ()
     """Nothing if the client has no list of its own."""
     shown: Sequence[Shown] = ()
+    undefined: Sequence[str] = ()
+    """Paths of files of which the client says, in a log for example, that another one could have been chosen."""
 
 
 class ClientError(Exception):
@@ -164,6 +177,7 @@ class Clients:
             "LANG": "C.UTF-8",
             "TERM": "dumb",
             "USER": "somebody",
+            **({} if is_inside() else NO_NETWORK),
         }
 
 

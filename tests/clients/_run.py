@@ -1,20 +1,22 @@
-"""The runner of observe.py: asks, compares and records."""
+"""The command line of observe.py: one process for each client, in namespaces of its own."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import subprocess
 import sys
-import tempfile
-from datetime import UTC, datetime
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clients._answers import FOLDER, load_answers, save_answers
-from clients._cells import Cells, cells, differing, merged, prowess_differs
-from clients._probe import TOP, ClientError, Clients, Probe, Question
-from clients._trees import HERE, Tree, TreeSource, all_trees, python_trees, run_module
+from clients._answers import FOLDER
+from clients._ask import Observer, Problem
+from clients._built import BuiltTree, built_trees
+from clients._places import INSIDE, is_inside, namespaces, switch_loopback_on
+from clients._probe import TOP, Clients, Probe
+from clients._trees import HERE, TreeSource, all_trees, python_trees, run_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,98 +25,121 @@ MODULES = Path(os.environ.get("PROWESS_CLIENTS") or TOP / ".clients/node_modules
 
 
 def load_probes(folder: Path = HERE / "probes") -> dict[str, Probe]:
-    """Return the probes by the name of their client."""
+    """Return the probes of a folder by the name of their client."""
     probes = [run_module(file).PROBE for file in sorted(folder.glob("*.py")) if not file.name.startswith("_")]
     return {probe.client: probe for probe in probes}
 
 
-def ask(probe: Probe, source: TreeSource, clients: Clients) -> tuple[Cells, list[str]]:
-    """Ask a client about a tree as often as its probe says, each time about a fresh copy; return the cells.
-
-    Raises:
-        ClientError: the client did not answer.
-    """
-    runs: list[Cells] = []
-    unknown: list[str] = []
-    for _ in range(probe.asks):
-        with tempfile.TemporaryDirectory(prefix="observe-", ignore_cleanup_errors=True) as folder:
-            tree = build(probe, source, Path(folder))
-            answer = probe.ask(question(tree, Path(folder).resolve() / "scratch"), clients)
-            found, unknown = cells(tree, answer)
-            runs.append(found)
-    return merged(runs), unknown
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the arguments."""
+    result = argparse.ArgumentParser(prog="observe.py", description="Ask the real clients which skills they see.")
+    result.add_argument("names", nargs="*", metavar="TREE", help="only these trees")
+    result.add_argument("--client", action="append", default=[], help="only this client; can be given several times")
+    result.add_argument("--check", action="store_true", help="write nothing: compare with what is recorded")
+    result.add_argument("--trees", type=Path, metavar="DIR", help="ask about the trees of this folder")
+    result.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="ask so many clients at a time")
+    result.add_argument("--json", action="store_true", help="print what differs as JSON")
+    result.add_argument("--probes", type=Path, default=HERE / "probes", help="the folder of the probes")
+    result.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    return result
 
 
-def build(probe: Probe, source: TreeSource, folder: Path) -> Tree:
-    """Write a tree for the client of a probe."""
-    return source.build(folder.resolve() / "tree", probe.client, probe.project, probe.user)
+def chosen_trees(options: argparse.Namespace, clients: list[str]) -> list[TreeSource | BuiltTree]:
+    """Return the trees that the command line is about."""
+    if options.trees is None:
+        found: list[TreeSource | BuiltTree] = list(all_trees().values())
+    else:
+        found = [*python_trees(options.trees), *built_trees(options.trees, clients)]
+    names = {source.name for source in found}
+    if unknown := sorted(set(options.names) - names):
+        raise SystemExit(f"observe.py: there is no tree {', '.join(unknown)}")
+    if not found:
+        raise SystemExit(f"observe.py: {options.trees} has no Python file with a tree, and no manifest.json")
+    return [source for source in found if not options.names or source.name in options.names]
 
 
-def question(tree: Tree, scratch: Path) -> Question:
-    """Return the question about a tree."""
-    scratch.mkdir()
-    return Question(home=tree.home, cwd=tree.cwd, scratch=scratch, args=tuple(tree.args), env=dict(tree.env))
+def work(options: argparse.Namespace, probe: Probe, trees: list[TreeSource | BuiltTree]) -> None:
+    """Ask one client in this process; print a line of JSON for each problem, and one about what was asked."""
+    if is_inside():
+        switch_loopback_on()
+    folder = FOLDER if options.trees is None else options.trees / "answers"
+    all_recorded = options.trees is None
+    observer = Observer(probe, Clients(MODULES), folder, check=options.check, all_recorded=all_recorded)
+    for problem in observer.observe([source for source in trees if source.is_for(probe.client)]):
+        print(json.dumps({"problem": problem}), flush=True)
+    asked = {"trees": observer.trees, "cells": observer.files, "differing": observer.differing}
+    print(json.dumps({"asked": {"client": probe.client, "version": observer.version(), **asked}}), flush=True)
 
 
-def compare_with_prowess(probe: Probe, source: TreeSource, found: Cells) -> dict[str, str]:
-    """Return by variant how Prowess differs from a client's cells of a tree."""
-    with tempfile.TemporaryDirectory(prefix="observe-") as folder:
-        return prowess_differs(build(probe, source, Path(folder)), probe.client, found)
+def run_worker(options: argparse.Namespace, client: str, argv: Sequence[str]) -> tuple[list[Problem], dict[str, Any]]:
+    """Ask one client in a process of its own; print and return its problems, and return what was asked."""
+    prefix = namespaces()
+    command = [*prefix, sys.executable, str(HERE / "observe.py"), *argv, "--worker", "--client", client]
+    env = {**os.environ, INSIDE: "1" if prefix else "0"}
+    problems: list[Problem] = []
+    asked: dict[str, Any] = {"client": client}
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            said = json.loads(line)
+            asked = said.get("asked", asked)
+            if "problem" in said:
+                problems.append(said["problem"])
+                if not options.json:
+                    print(sentence(said["problem"]), flush=True)
+    if process.returncode:
+        problems.append({"client": client, "error": f"the observer ended with status {process.returncode}"})
+    return problems, asked
 
 
-def say(text: str) -> None:
-    """Tell the user what happens."""
-    print(text, file=sys.stderr, flush=True)
+def sentence(problem: Problem) -> str:
+    """Return a problem as one line; texts of skills are in JSON's form, so they cannot look like another line."""
+    place = " ".join(
+        json.dumps(problem[key]) if key == "variant" else problem[key]
+        for key in ("client", "tree", "variant")
+        if key in problem
+    )
+    if "unknown" in problem:
+        return f"{place}: a skill of no file of the tree: {json.dumps(problem['unknown'])}"
+    if "prowess" in problem:
+        return f"{place}: Prowess differs: {json.dumps(problem['prowess'])[1:-1]}"
+    if "now" in problem:
+        return f"{place}: recorded {_cell(problem['recorded'])}; now {_cell(problem['now'])}"
+    return f"{place}: {problem['error']}"
 
 
-def observe(probe: Probe, trees: Sequence[TreeSource], clients: Clients, folder: Path, *, check: bool) -> list[Any]:
-    """Ask one client about trees; return what differs from the record, from Prowess, or could not be asked."""
-    record = load_answers(probe.client, folder)
-    problems: list[dict[str, Any]] = []
-    for number, source in enumerate(trees, 1):
-        place = {"client": probe.client, "tree": source.name}
-        say(f"{probe.client} {number}/{len(trees)} {source.name}")
-        try:
-            found, unknown = ask(probe, source, clients)
-        except ClientError as error:
-            problems.append({**place, "error": str(error)})
-            continue
-        problems += [{**place, "unknown": name} for name in unknown]
-        for variant, problem in compare_with_prowess(probe, source, found).items():
-            problems.append({**place, "variant": variant, "prowess": problem})
-        if check:
-            recorded = record["trees"].get(source.name)
-            for variant, (old, new) in differing(recorded or {}, found).items():
-                problems.append({**place, "variant": variant, "recorded": old, "now": new})
-        else:
-            record["trees"][source.name] = found
-            record["version"] = clients.version(next(iter(probe.packages))) or probe.version
-            record |= {"date": f"{datetime.now(UTC):%Y-%m-%d}", "project": probe.project, "user": probe.user}
-            save_answers(record, folder)
-    return problems
+def _cell(cell: dict[str, Any] | None) -> str:
+    return "not seen" if cell is None else json.dumps(cell)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Ask the clients about the trees; return 1 if something differs or could not be asked."""
-    parser = argparse.ArgumentParser(description="Ask the real clients which skills they see.")
-    parser.add_argument("trees", nargs="*", metavar="TREE", help="only these trees")
-    parser.add_argument("--client", action="append", default=[], help="only this client")
-    parser.add_argument("--check", action="store_true", help="compare with what is recorded, and write nothing")
-    parser.add_argument("--trees", dest="folder", type=Path, metavar="DIR", help="ask about the trees of this folder")
-    parser.add_argument("--json", action="store_true", help="print what differs as JSON")
-    options = parser.parse_args(argv)
-    probes = load_probes()
-    known = all_trees() if options.folder is None else {s.name: s for s in python_trees(options.folder)}
-    unknown = [*(set(options.client) - set(probes)), *(set(options.trees) - set(known))]
-    if unknown:
-        parser.error(f"unknown: {', '.join(sorted(unknown))}")
-    folder = FOLDER if options.folder is None else options.folder / "answers"
-    problems: list[dict[str, Any]] = []
-    for name, probe in probes.items():
-        if options.client and name not in options.client:
-            continue
-        chosen = [s for s in known.values() if s.is_for(name) and (not options.trees or s.name in options.trees)]
-        problems += observe(probe, chosen, Clients(MODULES), folder, check=options.check)
-    for problem in problems:
-        print(json.dumps(problem, ensure_ascii=False))
-    return 1 if problems else 0
+    """Ask the clients about the trees; return 1 if something differs or was not answered.
+
+    Where the answers are recorded, only what was not answered counts.
+    """
+    given = list(sys.argv[1:] if argv is None else argv)
+    options = parser().parse_args(given)
+    probes = load_probes(options.probes)
+    if unknown := sorted(set(options.client) - set(probes)):
+        raise SystemExit(f"observe.py: there is no probe for {', '.join(unknown)}; there are: {', '.join(probes)}")
+    trees = chosen_trees(options, list(probes))
+    if options.worker:
+        work(options, probes[options.client[-1]], trees)
+        return 0
+    if not namespaces():
+        print("observe.py: `unshare` does not work here, so a client might use the network", file=sys.stderr)
+    names = [name for name in probes if not options.client or name in options.client]
+    with ThreadPoolExecutor(max(options.jobs, 1)) as pool:
+        results = list(pool.map(lambda name: run_worker(options, name, given), names))
+    problems = [problem for found, _ in results for problem in found]
+    if options.json:
+        print(json.dumps({"asked": [asked for _, asked in results], "problems": problems}, indent=1))
+    for _, asked in results:
+        line = (
+            "{client} {version}: {cells} cells in {trees} trees, {differing} differ"
+            if len(asked) > 1
+            else "{client}: -"
+        )
+        print(line.format_map(asked), file=sys.stderr)
+    counted = problems if options.check else [problem for problem in problems if "error" in problem]
+    return 1 if counted else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from support.trees import build_tree, write_repository
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from clients._probe import Probe
 
 HERE = Path(__file__).parent
 ARGUMENTS = {"pi": ("--approve",)}
@@ -28,7 +31,7 @@ class Tree:
         P: the client's skills folder in the project.
         U: the client's skills folder in the home.
         root: the folder that all of it is in.
-        etc: what the client finds in `/etc`; most trees have nothing there.
+        etc: what the client finds in `/etc` besides the machine's own files, if the folder is made.
         client: the name of the client.
         args: further arguments of the client.
         env: variables of the client.
@@ -117,6 +120,11 @@ class TreeSource:
         tree = Tree(root, client, project, user)
         self.fill(tree)
         return tree
+
+    @contextmanager
+    def placed(self, fresh: Path, probe: Probe) -> Iterator[Tree]:
+        """Write the tree into the empty folder `fresh`, for the client of a probe."""
+        yield self.build(fresh / "tree", probe.client, probe.project, probe.user)
 
     def is_for(self, client: str) -> bool:
         """Say whether a client is asked about it."""
