@@ -31,7 +31,16 @@ from prowess.cli import main
 from prowess.cli._commands import COMMANDS
 from prowess.cli.hosts import folders as skills_folders
 from prowess.findings import CODES, DOCS_URL
-from prowess.hosts import FOLDERS_TITLE, _configuration, _host, _reading, describe_rules, host_names, load_host
+from prowess.hosts import (
+    FOLDERS_TITLE,
+    _configuration,
+    _host,
+    _plugins,
+    _reading,
+    describe_rules,
+    host_names,
+    load_host,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -119,6 +128,7 @@ TABLES = {
     "SettingsFile": "`[settings_files.NAME]`",
     "Setting": "`[[settings]]`",
     "Argument": "`[[arguments]]`",
+    "PluginRules": "`[plugins.NAME]`",
     "Budget": "`[budget]`",
     "Template": "`[template]`",
     "IsolatedLaunch": "`[isolated]`",
@@ -128,7 +138,7 @@ TABLES = {
 
 def _host_keys() -> Iterator[str]:
     """Yield the tables of the keys of a host file, with the docstrings of the modules that define them."""
-    modules = (_host, _reading, _configuration)
+    modules = (_host, _reading, _configuration, _plugins)
     trees = [ast.parse(Path(module.__file__ or "").read_text(encoding="utf-8")) for module in modules]
     classes = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
     for name, title in TABLES.items():

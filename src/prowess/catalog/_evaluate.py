@@ -164,6 +164,8 @@ class Evaluator:
     def settings_verdict(self, item: FoundSkill, name: str, folder: str) -> Verdict | None:
         """Return the verdict of the user's settings."""
         settings = self.settings
+        if item.scan_root.off:
+            return Verdict(State.REJECTED, item.scan_root.off, "settings")
         if item.scan_root.scope == "project" and settings.trust == "untrusted":
             reason = f"the folder is not trusted, says {neutral(settings.trust_source)}"
             return Verdict(State.UNTRUSTED, reason, "trust")

@@ -146,7 +146,7 @@ class LazyEntries:
     def _evaluate_fast(self, item: FoundSkill) -> tuple[str, Verdict] | None:
         """Return the name and verdict as `Evaluator` would, or `None` if the fast path is not enough."""
         fast_fields = item.fast_fields
-        if fast_fields is None:
+        if fast_fields is None or item.scan_root.off:
             return None
         name, _, keys, _ = fast_fields
         for flag in self._flag_fields:

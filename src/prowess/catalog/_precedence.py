@@ -20,6 +20,7 @@ from prowess.skill import MAX_NAME
 from ._budget import fit_to_budget
 from ._entry import Entry, State
 from ._filesystem import Filesystem
+from ._installed_plugins import PluginFinder
 from ._lazy import LazyEntries
 from ._project import git_root
 from ._roots import ScanRoot, find_scan_roots
@@ -92,6 +93,18 @@ def resolve_skills(
         message = f"skills are switched off for {host.title} by {settings.enabled_source}; nothing was scanned"
         findings.append(finding("host-disabled", message, hint=hint))
         return ResolvedSkills(host=host, skills=(), findings=tuple(findings), scan_roots=(), settings=settings)
+    plugins = {}
+    for table, rules in host.plugins.items():
+        finder = PluginFinder(
+            rules,
+            cwd=cwd,
+            home=home,
+            variables=env if use_home_variables else {},
+            setting=settings.plugins[table],
+            filesystem=filesystem,
+        )
+        plugins[table] = finder.find()
+        findings += finder.findings
     scan_roots = find_scan_roots(
         host,
         cwd,
@@ -100,6 +113,7 @@ def resolve_skills(
         env=env,
         use_home_variables=use_home_variables,
         settings=settings,
+        plugins=plugins,
         filesystem=filesystem,
     )
     precedence = Precedence(host, settings, filesystem)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from prowess._internal.files import expand_home
-from prowess._internal.frozen import Frozen
+from prowess._internal.frozen import EMPTY, Frozen
 from prowess.hosts import Host, Root
 
 from ._filesystem import Filesystem
@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from ._installed_plugins import InstalledPlugin
     from ._settings import Settings
 
 __all__ = ["ScanRoot", "find_scan_roots"]
@@ -40,6 +41,8 @@ class ScanRoot(Frozen, kw_only=False):
     """The project folder it belongs to, if any."""
     level: int = 0
     """How many folders above the working directory it belongs to."""
+    off: str = ""
+    """Why the client does not read it although it is there, such as a plugin that is switched off."""
     user_named: bool = False
     """Whether the user named it, so that it is reported if it is missing."""
 
@@ -53,6 +56,7 @@ def find_scan_roots(
     env: Mapping[str, str],
     use_home_variables: bool = True,
     settings: Settings | None = None,
+    plugins: Mapping[str, Iterable[InstalledPlugin]] = EMPTY,
     filesystem: Filesystem | None = None,
 ) -> tuple[ScanRoot, ...]:
     """Return the directories a host scans, highest precedence first, whether or not they exist.
@@ -65,6 +69,7 @@ def find_scan_roots(
         env: the environment.
         use_home_variables: whether variables that move a client's folders (`CODEX_HOME`, ...) count.
         settings: what the host's settings and arguments say, which may name further directories.
+        plugins: the installed plugins, by the name of their table.
         filesystem: what was read so far; needed for nested folders and packages.
     """
     filesystem = filesystem or Filesystem()
@@ -74,6 +79,9 @@ def find_scan_roots(
     for block in _root_blocks(host):
         if block[0].setting or block[0].argument:
             result += _named_roots(block[0], cwd, top or cwd, home, settings)
+            continue
+        if block[0].plugins:
+            result += _plugin_roots(block[0], plugins.get(block[0].plugins, ()))
             continue
         marked = git_root(cwd, block[0].git_marker, filesystem) if block[0].git_marker else top
         folders = _project_folders(block[0], cwd, marked)
@@ -90,7 +98,8 @@ def find_scan_roots(
         for root in block:
             if root.nested != "no":
                 result += _nested_roots(root, top or cwd if root.walk == "project" else cwd, filesystem)
-    return tuple(result)
+    # What is not read must not hide the same folder where it is.
+    return tuple(sorted(result, key=lambda scan_root: bool(scan_root.off)))
 
 
 def _root_blocks(host: Host) -> Iterator[list[Root]]:
@@ -99,7 +108,9 @@ def _root_blocks(host: Host) -> Iterator[list[Root]]:
     if not any(root.path == "@skill-dir" for root in roots):
         pattern = roots[0] if roots else Root(path="", scope="extra")
         roots.append(
-            pattern.with_changes(path="@skill-dir", scope="extra", walk="none", nested="no", setting="", argument="")
+            pattern.with_changes(
+                path="@skill-dir", scope="extra", walk="none", nested="no", setting="", argument="", plugins=""
+            )
         )
     index = 0
     while index < len(roots):
@@ -113,7 +124,7 @@ def _root_blocks(host: Host) -> Iterator[list[Root]]:
 
 def _shares_walk(first: Root, other: Root) -> bool:
     same = all(getattr(first, name) == getattr(other, name) for name in ("scope", "walk", "without_git", "git_marker"))
-    apart = other.setting or other.argument or other.path.startswith(("~", "/", "$", "@"))
+    apart = other.setting or other.argument or other.plugins or other.path.startswith(("~", "/", "$", "@"))
     return same and not apart
 
 
@@ -182,6 +193,13 @@ def _named_roots(root: Root, cwd: str, project: str, home: str, settings: Settin
             bases = {"project": project, "file": os.path.dirname(named.file), "home": home}
             directory = os.path.join(bases.get(root.relative_to, cwd) if named.file else cwd, directory)
         yield ScanRoot(os.path.normpath(os.path.join(directory, root.path)), root.scope, root)
+
+
+def _plugin_roots(root: Root, plugins: Iterable[InstalledPlugin]) -> Iterator[ScanRoot]:
+    """Yield the folders of skills of plugins."""
+    for plugin in plugins:
+        for folder in plugin.skill_folders:
+            yield ScanRoot(folder, root.scope, root, namespace=plugin.namespace, off=plugin.off)
 
 
 def _nested_roots(root: Root, project: str, filesystem: Filesystem) -> Iterator[ScanRoot]:

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 
 from prowess._internal.files import expand_home
 from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.text import quoted
 
 from ._client_arguments import ClientArguments
 from ._settings_files import SettingsFiles, get_dotted, parse_bool
 from ._settings_layers import SettingsLayer, settings_layers
+from ._settings_types import find_wrong_type
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +21,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.findings import Finding
-    from prowess.hosts import Host, Root, Setting
+    from prowess.hosts import Host, PluginRules, Root, Setting
 
     from ._filesystem import Filesystem
 
-__all__ = ["NamedFolder", "Settings", "SettingsReader", "skill_effects"]
+__all__ = ["NamedFolder", "PluginSetting", "Settings", "SettingsReader", "skill_effects"]
 
 _MAX_PATTERNS = 1000
 """Patterns of names that count for one host."""
@@ -42,6 +44,22 @@ class NamedFolder(Frozen, kw_only=False):
     """As it is written there."""
     file: str
     """The settings file; empty for an argument."""
+
+
+class PluginSetting(Frozen):
+    """Which plugins the settings switch on and off."""
+
+    answers: Mapping[str, tuple[bool, str]] = EMPTY
+    """Id of a plugin to whether it is on, and the file that says so."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The plugins that the settings name, in order."""
+        return tuple(self.answers)
+
+    def answer(self, plugin: str) -> tuple[bool | None, str]:
+        """Return whether a plugin is on, and the file that says so; `None` if the settings do not name it."""
+        return self.answers.get(plugin, (None, ""))
 
 
 class Settings(Frozen):
@@ -65,6 +83,8 @@ class Settings(Frozen):
     """0 is no limit."""
     folders: Mapping[str, tuple[NamedFolder, ...]] = EMPTY
     """Key or argument of a root to the directories that it names."""
+    plugins: Mapping[str, PluginSetting] = EMPTY
+    """Table of plugins to what the settings say about them."""
     findings: tuple[Finding, ...] = ()
 
 
@@ -98,6 +118,7 @@ class SettingsReader:
         self._trust, self._trust_source = "unknown", ""
         self._max_skills = host.max_skills
         self._folders: dict[str, tuple[NamedFolder, ...]] = {}
+        self._void_files: set[str] = set()
 
     def settings(self) -> Settings:
         """Return what was collected."""
@@ -112,27 +133,34 @@ class SettingsReader:
             trust_source=self._trust_source,
             max_skills=self._max_skills,
             folders=self._folders,
+            plugins={name: self._plugin_setting(rules) for name, rules in self.host.plugins.items()},
             findings=(*self.arguments.findings, *self.files.findings),
         )
 
     # ── the files ────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def values(self, key: str, files: tuple[str, ...] = (), *, first_only: bool = False) -> Iterator[tuple[str, Any]]:
+    def values(self, key: str, files: tuple[str, ...] = (), merge: str = "join") -> Iterator[tuple[str, Any]]:
         """Yield the values of a key that count, each with its file, highest precedence first.
 
         Args:
             key: a dotted key.
             files: the names of the settings files; empty for all that are not `apart`.
-            first_only: whether only the first file that has the key counts.
+            merge: as in `Setting.merge`; a merged table is yielded once, with the highest file.
         """
-        for layer in self.layers:
-            if self._counts(layer, files) and (value := self.files.value(layer.path, key)) is not None:
-                yield layer.path, value
-                if first_only:
-                    return
+        found = [
+            (layer.path, value)
+            for layer in self.layers
+            if self._counts(layer, files) and (value := self.files.value(layer.path, key)) is not None
+        ]
+        if merge == "deep" and found:
+            merged = None
+            for _, value in reversed(found):
+                merged = _merge_deep(merged, value)
+            found = [(found[0][0], merged)]
+        yield from found[:1] if merge == "first" else found
 
     def _counts(self, layer: SettingsLayer, files: tuple[str, ...]) -> bool:
-        if layer.rules.needs_trust and self._trust != "trusted":
+        if (layer.rules.needs_trust and self._trust != "trusted") or layer.path in self._void_files:
             return False
         return layer.name in files if files else not layer.rules.apart
 
@@ -143,7 +171,7 @@ class SettingsReader:
         self._check_files()
         for setting in self.host.settings:
             if setting.form not in ("folders", "trust"):
-                for path, value in self.values(setting.key, setting.files, first_only=setting.first_only):
+                for path, value in self.values(setting.key, setting.files, setting.merge):
                     self.apply(setting, path, value)
         enabled = self.files.read_bool_variable(self.env, self.host.switch_variable)
         if enabled is not None:
@@ -160,18 +188,24 @@ class SettingsReader:
     def _check_files(self) -> None:
         """Note whether a file that the client cannot read keeps it from starting."""
         for layer in self.layers:
-            if (
-                layer.rules.invalid == "stops"
-                and self._counts(layer, (layer.name,))
-                and self.files.is_invalid(layer.path)
-            ):
+            if not self._counts(layer, (layer.name,)):
+                continue
+            stops = layer.rules.invalid == "stops" and self.files.is_invalid(layer.path)
+            if layer.rules.wrong_type != "ignored" and not layer.rules.apart:
+                wrong = find_wrong_type(self.files.table(layer.path), self.host.settings_types)
+                if wrong is not None:
+                    stops = stops or layer.rules.wrong_type == "stops"
+                    self._void_files.add(layer.path)
+                    effect = "the agent refuses to start" if stops else "the agent ignores the whole file"
+                    self.files.report(layer.path, f"{quoted(wrong)} has the wrong type, so {effect}")
+            if stops:
                 self._enabled, self._enabled_source, self._switch_found = False, layer.path, True
 
     def _add_folders(self, root: Root) -> None:
         """Note the directories that settings or arguments name for a root."""
         named = [NamedFolder(value, "") for value in self.arguments.values(root.argument)] if root.argument else []
         if root.setting:
-            for path, value in self.values(root.setting, root.setting_files, first_only=root.first_only):
+            for path, value in self.values(root.setting, root.setting_files, root.merge):
                 folders = [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else []
                 if len(named) + len(folders) > _MAX_NAMED_FOLDERS:
                     folders = folders[: _MAX_NAMED_FOLDERS - len(named)]
@@ -181,6 +215,16 @@ class SettingsReader:
         self._folders[root.setting or root.argument] = tuple(
             item for item in named if item.folder and "\0" not in item.folder
         )
+
+    def _plugin_setting(self, rules: PluginRules) -> PluginSetting:
+        """Return which plugins of one table the settings switch on and off."""
+        answers: dict[str, tuple[bool, str]] = {}
+        for path, value in self.values(rules.setting, rules.setting_files) if rules.setting else ():
+            for name, item in value.items() if isinstance(value, Mapping) else ():
+                answer = item.get("enabled", True) if isinstance(item, Mapping) else item
+                if isinstance(answer, bool):
+                    answers.setdefault(name, (answer, path))
+        return PluginSetting(answers=answers)
 
     def apply(self, setting: Setting, path: str, value: Any) -> None:
         """Apply the value that a file has for a setting."""
@@ -238,7 +282,7 @@ class SettingsReader:
             yield host.trust_variable, "trusted" if trusted else "untrusted"
         for setting in host.settings:
             if setting.form in ("folders", "trust"):
-                for path, value in self.values(setting.key, setting.files, first_only=setting.first_only):
+                for path, value in self.values(setting.key, setting.files, setting.merge):
                     yield path, _trust_of(setting, value, self.cwd)
         if host.trust_switch:
             for path, value in self.values(host.trust_switch):
@@ -285,6 +329,13 @@ def skill_effects(setting: Setting, value: Any) -> list[tuple[str, str]]:
         }
         return [(name, "off") for name, on in enabled.items() if on is False]
     return []
+
+
+def _merge_deep(low: Any, high: Any) -> Any:
+    """Return two values as one: tables key by key, each key where it first came; else the higher value."""
+    if not isinstance(low, Mapping) or not isinstance(high, Mapping):
+        return high
+    return {**low, **{key: _merge_deep(low.get(key), value) for key, value in high.items()}}
 
 
 def _trust_of(setting: Setting, value: object, cwd: str) -> str:

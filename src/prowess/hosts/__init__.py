@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         load_host as load_host,
         raw_value as raw_value,
     )
+    from ._plugins import PluginRules as PluginRules
     from ._reading import (
         DESCRIPTION_ACTIONS as DESCRIPTION_ACTIONS,
         NAME_ACTIONS as NAME_ACTIONS,
@@ -86,6 +87,7 @@ else:  # otherwise every misspelt name would have a type
                 "Template",
             ),
             "_load": ("DEFAULT_HOST", "host_from_table", "host_names", "load_host", "raw_value"),
+            "_plugins": ("PluginRules",),
             "_reading": (
                 "DESCRIPTION_ACTIONS",
                 "DescriptionRules",

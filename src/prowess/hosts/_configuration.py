@@ -32,6 +32,11 @@ class SettingsFile(Frozen):
     invalid: str = "ignored"
     """What the client does if it cannot read the file: `ignored`, or `stops` (it refuses to start, so that no skill is
     seen)."""
+    wrong_type: str = "ignored"
+    """What it does if a value has not the type in `settings_types`: `ignored`, `void` (the whole file does not count)
+    or `stops`."""
+    comments: bool = True
+    """Whether JSON may have comments and trailing commas."""
 
 
 class Setting(Frozen):
@@ -54,8 +59,9 @@ class Setting(Frozen):
     """For `effects`: whether names may contain `*` and `?`; the last one that matches counts."""
     fold: bool = False
     """Whether names are compared without case."""
-    first_only: bool = False
-    """Whether only the first settings file that has the key counts; otherwise all are joined."""
+    merge: str = "join"
+    """How the values of several files are merged: `join` (all count), `first` (the highest that has the key) or `deep`
+    (tables are merged key by key, anything else of a higher file replaces that of a lower one)."""
 
 
 class Argument(Frozen):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ._configuration import Argument, Setting, SettingsFile
+    from ._plugins import PluginRules
 
 __all__ = [
     "Budget",
@@ -44,8 +45,10 @@ class Root(Frozen):
     """A dotted key of the settings files whose value is a list of directories."""
     setting_files: tuple[str, ...] = ()
     """For `setting`: the names of the settings files that may have it; empty for all that are not `apart`."""
-    first_only: bool = False
-    """For `setting`: whether only the first settings file that has the key counts; otherwise all are joined."""
+    merge: str = "join"
+    """For `setting`: `join` (the lists of all settings files count) or `first` (that of the highest)."""
+    plugins: str = ""
+    """The name of a table of plugins, whose folders of skills these are."""
     argument: str = ""
     """An argument of the client whose values are directories."""
     tilde: bool = True
@@ -226,6 +229,12 @@ class Host(Frozen):
     """What an author can set."""
     settings_files: Mapping[str, SettingsFile] = EMPTY
     """Name to settings file, highest precedence first."""
+    settings_types: Mapping[str, str] = EMPTY
+    """Dotted key of the settings files to the type of its value, as the client checks it: `text`, `bool`, `number`,
+    `list`, `map`, `null`, `texts` (a list of texts), `=WORD`; several with `|`. A part `*` of a key is any key or
+    item."""
+    plugins: Mapping[str, PluginRules] = EMPTY
+    """Name to the rules of a kind of plugins; a table of its own, below."""
     settings: tuple[Setting, ...] = ()
     """What a user can set."""
     arguments: tuple[Argument, ...] = ()

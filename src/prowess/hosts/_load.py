@@ -12,6 +12,7 @@ from prowess.errors import HostNotFoundError
 
 from ._configuration import Argument, Setting, SettingsFile
 from ._host import Budget, Flag, HonouredFields, Host, IsolatedLaunch, Root, Template
+from ._plugins import PluginRules
 from ._reading import DescriptionRules, NameRules, ReadingRules, Repair
 from ._tables import TABLES
 
@@ -97,6 +98,7 @@ def _build_host(name: str, table: Mapping[str, Any]) -> Host:
     values["roots"] = tuple(Root(**{**root_defaults, **root}) for root in table.get("roots", ()))
     values["flags"] = tuple(Flag(**flag) for flag in table.get("flags", ()))
     values["settings_files"] = {key: SettingsFile(**item) for key, item in table.get("settings_files", {}).items()}
+    values["plugins"] = {key: PluginRules(**item) for key, item in table.get("plugins", {}).items()}
     values["arguments"] = tuple(Argument(**argument) for argument in table.get("arguments", ()))
     values["settings"] = tuple(Setting(**setting) for setting in table.get("settings", ()))
     for key, cls in _TABLE_CLASSES.items():

@@ -572,7 +572,7 @@ TABLES: Mapping[str, Mapping[str, Any]] = (
                                   'project': {'path': '.infer/config.yaml'},
                                   'user': {'path': '~/.infer/config.yaml'}},
                'settings': ({'key': 'agent.skills.enabled', 'form': 'switch'},
-                            {'key': 'agent.skills.disabled_skills', 'form': 'names', 'first_only': True}),
+                            {'key': 'agent.skills.disabled_skills', 'form': 'names', 'merge': 'first'}),
                'template': {'header': 'AVAILABLE SKILLS:\n'
                                       'When a task matches the description of a skill, read the file at its path, '
                                       'then follow its instructions.\n'

@@ -1,0 +1,266 @@
+"""Find the plugins, extensions or packages that a client has installed, and their folders of skills.
+
+Where they are, and which of them count, is in the host's table. Their files are untrusted: whatever they hold,
+the result is at most a finding.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+
+from prowess._internal.files import UnreadableError, expand_home
+from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.text import neutral, quoted
+from prowess.findings import finding
+
+from ._settings_files import get_dotted
+from ._settings_types import find_wrong_type
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from prowess.findings import Finding
+    from prowess.hosts import PluginRules
+
+    from ._filesystem import Filesystem
+    from ._settings_reader import PluginSetting
+
+__all__ = ["InstalledPlugin", "PluginFinder"]
+
+_MAX_PLUGINS = 1000
+"""Plugins that count for one host."""
+_MAX_SKILL_FOLDERS = 1000
+"""Folders of skills that one plugin may list."""
+_MAX_JSON_BYTES = 4 * 1024 * 1024
+
+
+class InstalledPlugin(Frozen):
+    """A plugin on this machine."""
+
+    id: str
+    """As settings name it."""
+    name: str
+    folder: str
+    """Absolute."""
+    skill_folders: tuple[str, ...]
+    """Absolute, in order."""
+    namespace: str | None
+    """The prefix of the names of its skills, without the colon; `None` without a prefix."""
+    off: str = ""
+    """Why the client does not use it; empty if it does."""
+
+
+class _Candidate(Frozen):
+    """A plugin before its manifest is read."""
+
+    folder: str
+    parts: Mapping[str, str] = EMPTY
+    """What the `*` of a pattern are."""
+    id: str = ""
+    off: str = ""
+
+
+class PluginFinder:
+    """Finds the plugins of one table of a host."""
+
+    def __init__(
+        self,
+        rules: PluginRules,
+        *,
+        cwd: str,
+        home: str,
+        variables: Mapping[str, str],
+        setting: PluginSetting,
+        filesystem: Filesystem,
+    ) -> None:
+        self.rules, self.cwd, self.home, self.variables = rules, cwd, home, variables
+        self.setting, self.filesystem = setting, filesystem
+        self.findings: list[Finding] = []
+
+    def find(self) -> list[InstalledPlugin]:
+        """Return the installed plugins, highest precedence first; those that are switched off come last."""
+        found = []
+        for candidate in self._candidates():
+            plugin = self._plugin(candidate)
+            if plugin is not None:
+                found.append(plugin)
+            if len(found) == _MAX_PLUGINS:
+                self._report(self.cwd, f"only {_MAX_PLUGINS:,} plugins count")
+                break
+        if self.rules.order == "id":
+            found.sort(key=lambda plugin: plugin.id)
+        elif self.setting.ids:
+            place = {name: index for index, name in enumerate(self.setting.ids)}
+            found.sort(key=lambda plugin: place.get(plugin.id, len(place)))
+        return sorted(found, key=lambda plugin: bool(plugin.off))
+
+    def _report(self, path: str, message: str) -> None:
+        hint = "fix the file; until then it is ignored"
+        self.findings.append(finding("config-invalid", message, path=path, hint=hint))
+
+    # ── where they are ───────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _candidates(self) -> Iterator[_Candidate]:
+        if self.rules.listed:
+            yield from self._listed()
+        for pattern in self.rules.folders:
+            path = self._expand(pattern)
+            if path:
+                yield from self._newest(self._matching(path.split("*"), {}, list(self.rules.parts)))
+
+    def _expand(self, path: str) -> str:
+        """Return a path of the table on this machine; empty if its variable is not set."""
+        if path.startswith("$"):
+            variable, _, path = path[1:].partition("|")
+            variable, _, rest = variable.partition("/")
+            if value := self.variables.get(variable):
+                path = os.path.join(value, rest)
+        path = expand_home(path, self.home)
+        return os.path.normpath(os.path.join(self.cwd, path)) if path else ""
+
+    def _matching(self, pieces: list[str], parts: dict[str, str], names: list[str]) -> Iterator[_Candidate]:
+        """Yield the folders that match a pattern, cut at each `*`."""
+        before, *rest = pieces
+        if not rest:
+            if self.filesystem.kind(before) == "d":
+                yield _Candidate(folder=before, parts=parts)
+            return
+        try:
+            listing = self.filesystem.listing(before)
+        except OSError:
+            return
+        for name, letter in listing:
+            if letter in "dl":
+                inner = {**parts, names[0]: name} if names else parts
+                yield from self._matching([f"{before}{name}{rest[0]}", *rest[1:]], inner, names[1:])
+
+    def _newest(self, candidates: Iterator[_Candidate]) -> Iterator[_Candidate]:
+        """Yield one version of each plugin."""
+        if "version" not in self.rules.parts:
+            yield from candidates
+            return
+        versions: dict[tuple[str, ...], list[_Candidate]] = {}
+        for item in candidates:
+            key = tuple(value for name, value in item.parts.items() if name != "version")
+            versions.setdefault(key, []).append(item)
+        order = _version_key if self.rules.newest == "semver" else str
+        for group in versions.values():
+            yield max(group, key=lambda item: order(item.parts["version"]))
+
+    def _listed(self) -> Iterator[_Candidate]:
+        """Yield the plugins of the file that lists them."""
+        rules = self.rules
+        file = self._expand(rules.listed)
+        entries = get_dotted(self._json(file) or {}, rules.listed_key)
+        rows: list[tuple[Any, Any]] = []
+        if isinstance(entries, Mapping):
+            for key, value in entries.items():
+                rows += [(key, item) for item in (value if isinstance(value, list) else [value])]
+        elif isinstance(entries, list):
+            rows = [(item.get(rules.listed_id), item) for item in entries if isinstance(item, Mapping)]
+        for key, item in rows:
+            folder = item.get(rules.listed_folder) if isinstance(item, Mapping) else None
+            if not isinstance(key, str) or not isinstance(folder, str) or "\0" in folder or not os.path.isabs(folder):
+                continue
+            off = ""
+            if rules.listed_enabled and item.get(rules.listed_enabled) is not True:
+                off = f"switched off in {neutral(file)}"
+            name, _, market = key.partition("@")
+            yield _Candidate(folder=folder, id=key, parts={"plugin": name, "market": market}, off=off)
+
+    # ── what they are ────────────────────────────────────────────────────────────────────────────────────────────────
+
+    def _plugin(self, candidate: _Candidate) -> InstalledPlugin | None:
+        """Return a plugin; `None` if the client does not know it."""
+        rules = self.rules
+        manifest = self._manifest(candidate.folder)
+        if manifest is None and rules.manifest_needed:
+            return None
+        table = manifest or {}
+        written = table.get("name")
+        folder_name = os.path.basename(candidate.folder)
+        manifest_name = written if isinstance(written, str) and written.strip() else folder_name
+        identity = candidate.id or rules.id.format_map({**candidate.parts, "manifest": manifest_name})
+        name = {"manifest": manifest_name, "folder": folder_name}.get(rules.name, identity.partition("@")[0])
+        if rules.name_pattern and not re.fullmatch(rules.name_pattern, name):
+            return None
+        on, source = self.setting.answer(identity)
+        if on is None and rules.setting_needed:
+            return None
+        off = candidate.off
+        if not off and not (rules.enabled if on is None else on):
+            off = f"switched off in {neutral(source)}" if source else "not switched on"
+        return InstalledPlugin(
+            id=identity,
+            name=name,
+            folder=candidate.folder,
+            skill_folders=tuple(self._skill_folders(candidate.folder, table)),
+            namespace=name if rules.prefix else None,
+            off=off and f"its plugin {quoted(identity)} is {off}",
+        )
+
+    def _manifest(self, folder: str) -> Mapping[str, Any] | None:
+        """Return the manifest of a plugin; `None` if it is missing or invalid."""
+        rules = self.rules
+        for name in rules.manifests:
+            path = os.path.join(folder, name)
+            if self.filesystem.kind(path) != "f":
+                continue
+            table = self._json(path)
+            if not isinstance(table, Mapping):
+                return None
+            types = dict(item.partition(":")[::2] for item in rules.manifest_types if ":" in item)
+            missing = [item[:-1] for item in rules.manifest_types if item.endswith("!") and not table.get(item[:-1])]
+            wrong = missing[0] if missing else find_wrong_type(table, types)
+            if wrong is not None:
+                self._report(path, f"the plugin is ignored: {quoted(wrong)} is missing or has the wrong type")
+                return None
+            return table
+        return None
+
+    def _skill_folders(self, folder: str, manifest: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the folders of skills of a plugin."""
+        rules = self.rules
+        value = get_dotted(manifest, rules.skills_key) if rules.skills_key else None
+        written = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        listed = [item for item in written if isinstance(item, str) and item and "\0" not in item]
+        if len(listed) > _MAX_SKILL_FOLDERS:
+            self._report(folder, f"only {_MAX_SKILL_FOLDERS:,} folders of skills of a plugin count")
+        listed = [item for item in listed[:_MAX_SKILL_FOLDERS] if re.fullmatch(rules.skills_pattern or "(?s:.+)", item)]
+        if rules.skills_add or not listed:
+            yield from (os.path.join(folder, name) for name in rules.skills)
+        inside = os.path.join(self.filesystem.real(folder), "")
+        for item in listed:
+            path = os.path.normpath(os.path.join(folder, item))
+            if not rules.skills_inside or (self.filesystem.real(path) + os.sep).startswith(inside):
+                yield path
+
+    def _json(self, path: str) -> Any:
+        """Return what a JSON file holds; `None` if it is missing or invalid."""
+        try:
+            data = self.filesystem.data(path, _MAX_JSON_BYTES)
+        except UnreadableError as error:
+            if error.code != "file-missing":
+                self._report(path, f"the file cannot be read: {error.message}")
+            return None
+        try:
+            return json.loads(data.decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            self._report(path, f"the file cannot be read: {quoted(str(error), 120)}")
+            return None
+
+
+def _version_key(version: str) -> tuple[object, ...]:
+    """Return what versions are compared by: three numbers, then whether it is a release, then its pre-release."""
+    match = re.fullmatch(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-([0-9A-Za-z.-]+))?(?:\+.*)?", version)
+    if match is None:
+        return (0, version)
+    numbers = tuple(int(match[index]) for index in (1, 2, 3))
+    identifiers = (match[4] or "").split(".")
+    before = tuple((0, int(item), "") if item.isdigit() else (1, 0, item) for item in identifiers)
+    return (1, numbers, match[4] is None, before)

@@ -1,0 +1,60 @@
+"""Check the types of values in settings files and manifests, as a client does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["find_wrong_type"]
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+_CHECKS: Mapping[str, Callable[[object], bool]] = {
+    "text": _is_text,
+    "bool": lambda value: isinstance(value, bool),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "list": lambda value: isinstance(value, list | tuple),
+    "map": lambda value: isinstance(value, Mapping),
+    "null": lambda value: value is None,
+    "texts": lambda value: isinstance(value, list | tuple) and all(map(_is_text, value)),
+}
+"""The types of a host's `settings_types`."""
+
+
+def find_wrong_type(table: object, types: Mapping[str, str]) -> str | None:
+    """Return the first key whose value has another type than it must have, or `None`.
+
+    Args:
+        table: what a file holds.
+        types: dotted key to type, as in `Host.settings_types`; a key that is missing is right.
+    """
+    for key, wanted in types.items():
+        for value in _values(table, key.split(".")):
+            if not any(_has_type(value, word) for word in wanted.split("|")):
+                return key
+    return None
+
+
+def _has_type(value: object, word: str) -> bool:
+    return value == word[1:] if word.startswith("=") else _CHECKS[word](value)
+
+
+def _values(table: object, parts: list[str]) -> Iterator[object]:
+    """Yield the values of a key; a part `*` is any key or item."""
+    if not parts:
+        yield table
+        return
+    part, rest = parts[0], parts[1:]
+    if isinstance(table, Mapping):
+        for key, value in table.items() if part == "*" else [(part, table[part])] if part in table else []:
+            del key
+            yield from _values(value, rest)
+    elif part == "*" and isinstance(table, list | tuple):
+        for item in table:
+            yield from _values(item, rest)

@@ -1,0 +1,66 @@
+"""Define what a host file can say about plugins, extensions and packages of the client.
+
+Each class is a table of the file, as in `_host`.
+"""
+
+from __future__ import annotations
+
+from prowess._internal.frozen import Frozen
+
+__all__ = ["PluginRules"]
+
+
+class PluginRules(Frozen):
+    """Where the client keeps plugins, which of them count, and which folders of skills they have."""
+
+    folders: tuple[str, ...] = ()
+    """The folders of installed plugins: paths as in `path` of a root, where `*` is any name of a folder."""
+    parts: tuple[str, ...] = ("plugin",)
+    """What the `*` of `folders` are, in order, for `id`: `plugin`, `market`, `version`. Of several versions only one
+    counts."""
+    newest: str = "semver"
+    """Which of several versions counts: `semver` (the greatest) or `last` (the last in byte order)."""
+    listed: str = ""
+    """A JSON file that lists the installed plugins, as `path` of a root; those that it does not list do not count."""
+    listed_key: str = "plugins"
+    """The dotted key of that list: a map of `id` to one or several entries, or a list of entries."""
+    listed_id: str = "id"
+    """The key of an entry with its `id`, if they are a list."""
+    listed_folder: str = "installPath"
+    """The key of an entry with the plugin's folder."""
+    listed_enabled: str = ""
+    """The key of an entry that must be true."""
+    id: str = "{plugin}@{market}"
+    """How settings name a plugin of `folders`: `{plugin}`, `{market}`, and `{manifest}`, the name in its manifest."""
+    setting: str = ""
+    """A dotted key of the settings files: a map of `id` to true or false, or to a table with `enabled`."""
+    setting_files: tuple[str, ...] = ()
+    """The names of the settings files that may have it; empty for all that are not `apart`."""
+    setting_needed: bool = False
+    """Whether only plugins that the setting names count at all."""
+    enabled: bool = True
+    """Whether a plugin counts about which the settings say nothing."""
+    manifests: tuple[str, ...] = ()
+    """The files with the plugin's name and folders of skills, in its folder; the first that exists counts."""
+    manifest_needed: bool = False
+    """Whether a plugin without a valid manifest has no skills."""
+    manifest_types: tuple[str, ...] = ()
+    """What makes a manifest invalid: `KEY:TYPE` as in `settings_types`, and `KEY!` for a key that must be there."""
+    name: str = "manifest"
+    """The plugin's name: of the `manifest` (without one, of its folder), the `folder`, or the `id` up to `@`."""
+    name_pattern: str = ""
+    """A regular expression for the whole name; a plugin with another name has no skills."""
+    prefix: bool = True
+    """Whether its skills are called `PLUGIN:SKILL`."""
+    skills: tuple[str, ...] = ("skills",)
+    """The folders of skills of a plugin whose manifest lists none, relative to its folder."""
+    skills_key: str = ""
+    """The dotted key of the manifest that lists folders of skills: text, or a list of texts."""
+    skills_add: bool = False
+    """Whether the listed folders come in addition to `skills`."""
+    skills_pattern: str = ""
+    """A regular expression for a listed folder; others are ignored."""
+    skills_inside: bool = True
+    """Whether a listed folder must be inside the plugin, links resolved."""
+    order: str = "id"
+    """The order of plugins, highest precedence first: `id` (sorted), or `listed` (as in the list or setting)."""

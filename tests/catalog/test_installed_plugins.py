@@ -1,0 +1,150 @@
+"""Plugins of a client: where they are, which of them count, which folders of skills they have."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from prowess.catalog import discover
+from prowess.hosts import host_from_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prowess.catalog import Catalog
+
+CACHE = {"folders": ["~/.x/cache/*/*/*"], "parts": ["market", "plugin", "version"], "setting": "plugins"}
+LIST = {"listed": "~/.x/installed.json", "setting": "plugins"}
+MANIFEST = {"manifests": [".x-plugin/plugin.json"], "skills_key": "skills"}
+
+
+def write(folder: Path, name: str) -> None:
+    (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: d\n---\n")
+
+
+def settings(top: Path, value: Any) -> None:
+    (top / "home/.x").mkdir(parents=True, exist_ok=True)
+    (top / "home/.x/settings.json").write_text(json.dumps(value))
+
+
+def catalog(top: Path, rules: dict[str, Any]) -> Catalog:
+    table = {
+        "title": "X",
+        "roots": [{"path": ".x/skills", "scope": "project"}, {"plugins": "plugin", "scope": "plugin"}],
+        "settings_files": {"user": {"path": "~/.x/settings.json"}},
+        "plugins": {"plugin": rules},
+    }
+    (top / "repo").mkdir(exist_ok=True)
+    return discover(top / "repo", host=host_from_table("x", table), home=top / "home", env={})
+
+
+def active(top: Path, rules: dict[str, Any]) -> list[str]:
+    return [entry.name for entry in catalog(top, rules).skills if entry.state == "active"]
+
+
+def manifest(plugin: Path, value: Any) -> None:
+    (plugin / ".x-plugin").mkdir(parents=True, exist_ok=True)
+    (plugin / ".x-plugin/plugin.json").write_text(value if isinstance(value, str) else json.dumps(value))
+
+
+def test_a_plugin_in_the_cache_counts_as_its_setting_says(tmp_path: Path) -> None:
+    """One that is switched off is rejected, with the file that says so."""
+    for plugin in ("one", "two", "three"):
+        write(tmp_path / f"home/.x/cache/m/{plugin}/1.0.0/skills", plugin)
+    settings(tmp_path, {"plugins": {"two@m": False, "three@m": {"enabled": True}}})
+    found = {entry.name: entry for entry in catalog(tmp_path, {**CACHE, "name": "id"}).skills}
+    assert {name: str(entry.state) for name, entry in found.items()} == {
+        "one:one": "active",
+        "two:two": "rejected",
+        "three:three": "active",
+    }
+    reason = f"its plugin `two@m` is switched off in {tmp_path}/home/.x/settings.json"
+    assert found["two:two"].reason == reason
+    assert {entry.scope for entry in found.values()} == {"plugin"}
+    assert active(tmp_path, {**CACHE, "name": "id", "enabled": False}) == ["three:three"]
+
+
+def test_the_greatest_version_counts(tmp_path: Path) -> None:
+    """As semver orders them; a release after its pre-releases."""
+    for version in ("1.9.0", "1.10.0-rc.2", "1.10.0-rc.10", "1.2.3"):
+        write(tmp_path / f"home/.x/cache/m/p/{version}/skills", "v" + version.replace(".", "-"))
+    assert active(tmp_path, {**CACHE, "name": "id"}) == ["p:v1-10-0-rc-10"]
+    write(tmp_path / "home/.x/cache/m/p/1.10.0/skills", "release")
+    assert active(tmp_path, {**CACHE, "name": "id"}) == ["p:release"]
+
+
+def test_only_listed_plugins_count(tmp_path: Path) -> None:
+    """With one or several entries each; entries without a folder are ignored."""
+    for name in ("a", "b", "c"):
+        write(tmp_path / name / "skills", name)
+    entries = {"a@m": [{"installPath": str(tmp_path / "a")}], "b@m": {"installPath": str(tmp_path / "b")}, "c@m": [7]}
+    (tmp_path / "home/.x").mkdir(parents=True)
+    (tmp_path / "home/.x/installed.json").write_text(json.dumps({"plugins": entries}))
+    assert active(tmp_path, {**LIST, "name": "id"}) == ["a:a", "b:b"]
+    rows = [{"id": "k", "root": str(tmp_path / "c"), "on": True}, {"id": "l", "root": str(tmp_path / "a")}]
+    (tmp_path / "home/.x/installed.json").write_text(json.dumps({"plugins": rows}))
+    assert active(tmp_path, {**LIST, "name": "id", "listed_folder": "root", "listed_enabled": "on"}) == ["k:c"]
+
+
+def test_the_list_of_a_manifest_replaces_the_default_folder(tmp_path: Path) -> None:
+    """Or adds to it; folders outside the plugin do not count."""
+    plugin = tmp_path / "home/.x/cache/m/p/1.0.0"
+    write(plugin / "skills", "default")
+    write(plugin / "more", "listed")
+    write(tmp_path / "outside", "secret")
+    manifest(plugin, {"name": "q", "skills": ["./more", "../../../../../../outside", 7, str(tmp_path / "outside")]})
+    assert active(tmp_path, {**CACHE, **MANIFEST}) == ["q:listed"]
+    assert active(tmp_path, {**CACHE, **MANIFEST, "skills_add": True}) == ["q:default", "q:listed"]
+    assert active(tmp_path, {**CACHE, **MANIFEST, "prefix": False}) == ["listed"]
+    manifest(plugin, {"name": "q", "skills": []})
+    assert active(tmp_path, {**CACHE, **MANIFEST}) == ["q:default"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "", "\0", '{"name": 5}', '{"version": "1"}', "[" * 100_000])
+def test_an_invalid_manifest_leaves_no_skills_if_the_client_needs_it(text: str, tmp_path: Path) -> None:
+    """Otherwise the plugin is called like its folder."""
+    plugin = tmp_path / "home/.x/cache/m/p/1.0.0"
+    write(plugin / "skills", "s")
+    manifest(plugin, text)
+    rules = {**CACHE, **MANIFEST, "manifest_types": ["name:text", "name!"]}
+    assert active(tmp_path, {**rules, "manifest_needed": True}) == []
+    assert active(tmp_path, rules) == ["1.0.0:s"]
+
+
+def test_a_plugin_that_is_off_does_not_hide_the_same_folder_elsewhere(tmp_path: Path) -> None:
+    """A link in the project leads to the plugin's own skill."""
+    plugin = tmp_path / "home/.x/cache/m/p/1.0.0"
+    write(plugin / "skills", "s")
+    settings(tmp_path, {"plugins": {"p@m": False}})
+    (tmp_path / "repo/.x/skills").mkdir(parents=True)
+    (tmp_path / "repo/.x/skills/s").symlink_to(plugin / "skills/s")
+    assert active(tmp_path, {**CACHE, "name": "id"}) == ["s"]
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "large", "loop", "many"])
+def test_a_hostile_list_is_a_finding_in_bounded_time(kind: str, tmp_path: Path) -> None:
+    """Nothing blocks, and at most a thousand plugins count."""
+    file = tmp_path / "home/.x/installed.json"
+    file.parent.mkdir(parents=True)
+    if kind == "fifo":
+        os.mkfifo(file)
+    elif kind == "folder":
+        file.mkdir()
+    elif kind == "large":
+        with file.open("wb") as stream:
+            stream.truncate(100 * 1024 * 1024)
+    elif kind == "loop":
+        file.symlink_to(file)
+    else:
+        entries = {f"p{number}@m": {"installPath": f"/absent/{number}"} for number in range(10_000)}
+        file.write_text(json.dumps({"plugins": entries}))
+    start = time.process_time()
+    found = catalog(tmp_path, LIST)
+    assert time.process_time() - start < 1
+    assert [item.code for item in found.findings] == ["config-invalid"]
+    assert found.skills == ()
