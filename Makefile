@@ -77,18 +77,23 @@ clients: $(READY) $(INSTALLED)/.ready  ## test real clients in isolated homes wi
 	$(BIN)/python -m pytest -q tests/real
 
 # CHECK=1 compares with what is recorded, CLIENTS="codex pi" asks only these, TREES=DIR about other trees, JSON=1 is for programs.
-observe: export PROWESS_CLIENTS ?= $(CURDIR)/$(INSTALLED)/node_modules
 observe: $(READY) $(if $(PROWESS_CLIENTS),,$(INSTALLED)/.ready)  ## ask real clients which skills they see, and record it (docs/observing.md; from npm, 2 GB)
 	@$(BIN)/python tests/clients/observe.py $(if $(CHECK),--check) $(if $(TREES),--trees '$(TREES)') $(if $(JSON),--json) $(CLIENTS:%=--client %)
 
 # No script of a package is run but the one that puts Claude Code's program in its place.
-$(INSTALLED)/.ready: tests/clients/package.json tests/clients/package-lock.json
+# Mistral Vibe needs Python 3.12; without one the other clients are asked.
+# Not `npm ci`: it stops if a registry lacks a package for another system.
+$(INSTALLED)/.ready: tests/clients/package.json tests/clients/package-lock.json tests/clients/requirements.txt
 	@command -v npm >/dev/null || { echo 'make: the clients come from npm, which is not here; install Node.js 22 or newer' >&2; exit 1; }
 	@mkdir -p $(@D)
 	@cp $^ $(@D)
 	@echo "setting up $(INSTALLED) (once) ..."
-	@npm ci --prefix $(@D) --ignore-scripts --include=optional --no-audit --no-fund --loglevel=error
+	@npm install --prefix $(@D) --ignore-scripts --include=optional --no-audit --no-fund --loglevel=error
 	@node $(@D)/node_modules/@anthropic-ai/claude-code/install.cjs
+	@for python in $(PYTHON) python3.14 python3.13 python3.12 $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python3); do \
+	    $$python -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null || continue; \
+	    $$python -m venv $(@D)/python && exec $(@D)/python/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(@D)/requirements.txt; \
+	done; echo 'make: Mistral Vibe is not installed: it needs Python 3.12' >&2
 	@touch $@
 
 lint: $(READY)   ## ruff, mypy, import-linter

@@ -44,10 +44,14 @@ class Observer:
     def observe(self, trees: Sequence[TreeSource | BuiltTree]) -> Iterator[Problem]:
         """Ask about trees; yield each cell that differs, and each question without an answer."""
         for package, version in self.probe.packages.items():
+            client = self.probe.client
             installed = self.clients.version(package)
+            if installed is None and self.probe.needs:
+                print(f"{client} is not asked: it is not installed, and needs {self.probe.needs}", file=sys.stderr)
+                return
             if installed != version:
                 found = "is not installed" if installed is None else f"is {installed}"
-                yield {"client": self.probe.client, "error": f"{package} {found}; its probe is for {version}"}
+                yield {"client": client, "error": f"{package} {found}; its probe is for {version}"}
             if installed is None:
                 return
         for number, source in enumerate(trees, 1):

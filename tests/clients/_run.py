@@ -21,7 +21,11 @@ from clients._trees import HERE, TreeSource, all_trees, python_trees, run_module
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MODULES = Path(os.environ.get("PROWESS_CLIENTS") or TOP / ".clients/node_modules")
+INSTALLED = tuple(
+    Path(folder)
+    for folder in (os.environ.get("PROWESS_CLIENTS") or f"{TOP}/.clients/node_modules:{TOP}/.clients/python").split(":")
+)
+"""The folders of the installed clients."""
 
 
 def load_probes(folder: Path = HERE / "probes") -> dict[str, Probe]:
@@ -64,7 +68,7 @@ def work(options: argparse.Namespace, probe: Probe, trees: list[TreeSource | Bui
         switch_loopback_on()
     folder = FOLDER if options.trees is None else options.trees / "answers"
     all_recorded = options.trees is None
-    observer = Observer(probe, Clients(MODULES), folder, check=options.check, all_recorded=all_recorded)
+    observer = Observer(probe, Clients(INSTALLED), folder, check=options.check, all_recorded=all_recorded)
     for problem in observer.observe([source for source in trees if source.is_for(probe.client)]):
         print(json.dumps({"problem": problem}), flush=True)
     asked = {"trees": observer.trees, "cells": observer.files, "differing": observer.differing}
