@@ -14,24 +14,17 @@ if TYPE_CHECKING:
     from clients._probe import Clients, Question
 
 PROGRAM = "@github/copilot-linux-x64/copilot"
-LIST_OPTIONS = ("--plugin-dir",)
-"""Options with a value that its list takes as well as a conversation."""
 SKILL = re.compile(
-    r"<skill>\n  <name>(.*?)</name>\n  <description>(.*?)</description>\n  <location>(.*?)</location>\n</skill>", re.DOTALL
+    r"<skill>\n  <name>(.*?)</name>\n  <description>(.*?)</description>\n  <location>(.*?)</location>\n</skill>",
+    re.DOTALL,
 )
 REST = re.compile(r"^Additional skills available \(invoke by name\): (.*)$", re.MULTILINE)
 
 
 def environment(clients: Clients) -> dict[str, str]:
-    """Return the variables of every run: no network, and one copy of its program for all homes."""
-    unpacked = clients.modules.parent / "copilot-package"
+    """Return the variables of every run: no network, and its unpacked program in one place for all homes."""
+    unpacked = clients.file(PROGRAM).parents[3] / "copilot-package"
     return {"COPILOT_OFFLINE": "true", "COPILOT_AUTO_UPDATE": "false", "COPILOT_PKG_CACHE_HOME": str(unpacked)}
-
-
-def list_arguments(args: tuple[str, ...]) -> list[str]:
-    """Return those options of a conversation that its list takes."""
-    pairs = zip(args, args[1:], strict=False)
-    return [argument for option, value in pairs if option in LIST_OPTIONS for argument in (option, value)]
 
 
 def skill_file(folder: str) -> str | None:
@@ -42,7 +35,7 @@ def skill_file(folder: str) -> str | None:
 
 def listed(question: Question, clients: Clients) -> tuple[list[Listed], set[str]]:
     """Return its list, and the names of its bundled skills."""
-    argv = [str(clients.file(PROGRAM)), *list_arguments(question.args), "skill", "list", "--json"]
+    argv = [str(clients.file(PROGRAM)), *question.args, "skill", "list", "--json"]
     run = clients.run(argv, question, environment(clients))
     if run.returncode != 0:
         raise ClientError(f"`skill list` failed: {run.stderr.strip()[-500:]}")
@@ -96,9 +89,17 @@ def shown(text: str, rows: list[Listed], bundled: set[str]) -> list[Shown]:
 
 
 def ask(question: Question, clients: Clients) -> Answer:
-    """Ask for its list first, since a conversation writes to the home."""
+    """Ask for its list first, since a conversation writes to the home.
+
+    The list takes the options of a conversation, but looks into no folder of `--add-dir`: of a skill that has the name
+    of one there, a conversation knows nothing.
+    """
     rows, bundled = listed(question, clients)
-    return Answer(listed=rows, shown=shown(catalog(question, clients), rows, bundled))
+    entries = shown(catalog(question, clients), rows, bundled)
+    if "--add-dir" in question.args:
+        descriptions = {entry.name: entry.description for entry in entries}
+        rows = [row for row in rows if descriptions.get(row.name, row.description) in ("", row.description)]
+    return Answer(listed=rows, shown=entries)
 
 
 PROBE = Probe(
