@@ -92,7 +92,7 @@ $(INSTALLED)/.ready: tests/clients/package.json tests/clients/package-lock.json 
 	@node $(@D)/node_modules/@anthropic-ai/claude-code/install.cjs
 	@for python in $(PYTHON) python3.14 python3.13 python3.12 $(wildcard $(HOME)/.pyenv/versions/3.1[2-9]*/bin/python3); do \
 	    $$python -c 'import sys; sys.exit(sys.version_info < (3, 12))' 2>/dev/null || continue; \
-	    $$python -m venv $(@D)/python && exec $(@D)/python/bin/python -m pip install --quiet --disable-pip-version-check --requirement $(@D)/requirements.txt; \
+	    $$python -m venv $(@D)/python && exec $(@D)/python/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement $(@D)/requirements.txt; \
 	done; echo 'make: Mistral Vibe is not installed: it needs Python 3.12' >&2
 	@touch $@
 
