@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from prowess._internal.files import real_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from clients._probe import Answer
     from clients._trees import Tree
@@ -203,11 +205,14 @@ def prowess_differs(tree: Tree, client: str, recorded: Mapping[str, Cell], *, ra
     from prowess.catalog import discover
     from prowess.hosts import load_host
 
-    options: dict[str, Any] = {"client_args": tuple(tree.args)} if tree.args else {}
-    host: Any = load_host(host_name(client))
+    host: Any = load_host(client)
     if tree.etc.is_dir():
         host = _moved(host, "/etc/", f"{tree.etc}/")
-    catalog = discover(tree.cwd, host=host, home=tree.home, env=dict(tree.env), cache=False, **options)
+    with _at_home(tree.home):
+        # Variables that move a client's folders belong to its user's real home, so they count only without `home`.
+        home = None if tree.env else tree.home
+        env = {**tree.env, "HOME": str(tree.home)}
+        catalog = discover(tree.cwd, host=host, home=home, env=env, client_args=tuple(tree.args), cache=False)
     by_file: dict[str, list[Entry]] = {}
     for entry in catalog.skills:
         by_file.setdefault(real_path(entry.path), []).append(entry)
@@ -234,12 +239,15 @@ def _moved(value: Any, old: str, new: str) -> Any:
     return value
 
 
-def host_name(client: str) -> str:
-    """Return the host for a client; an old version without a row of its own is compared with the client's row."""
-    from prowess.hosts import load_host
-
+@contextmanager
+def _at_home(home: Path) -> Iterator[None]:
+    """Make a folder the home of this process."""
+    own = os.environ.get("HOME")
+    os.environ["HOME"] = str(home)
     try:
-        load_host(client)
-    except LookupError:
-        return client.partition("@")[0]
-    return client
+        yield
+    finally:
+        if own is None:
+            del os.environ["HOME"]
+        else:
+            os.environ["HOME"] = own
