@@ -32,7 +32,6 @@ from prowess.cli._commands import COMMANDS
 from prowess.cli.hosts import folders as skills_folders
 from prowess.findings import CODES, DOCS_URL
 from prowess.hosts import (
-    FOLDERS_TITLE,
     _configuration,
     _host,
     _plugins,
@@ -94,10 +93,7 @@ def _host_lines(host: Host) -> Iterator[str]:
     yield from (f"See <{link}>." for link in host.links)
     for title, lines in describe_rules(host):
         yield from ("", f"## {title[0].upper()}{title[1:]}", "")
-        for line in lines:
-            path, _, description = line.partition(": ")
-            is_folder = title == FOLDERS_TITLE and host.roots
-            yield f"- `{path}`: {description}" if is_folder else f"- {_link_codes(line)}"
+        yield from (f"- {_link_codes(line)}" for line in lines)
 
 
 def _link_codes(line: str) -> str:

@@ -107,7 +107,10 @@ def test_every_key_of_a_host_file_is_documented() -> None:
         section = page.split(f"### {table}\n")[1].split("\n### ")[0]
         rows = dict(re.findall(r"^\| `(\w+)` \|[^|]*\| (.+) \|$", section, re.MULTILINE))
         assert list(rows) == [field.name for field in dataclasses.fields(getattr(prowess.hosts, title))], title
-    defined = {**vars(prowess.hosts._host), **vars(prowess.hosts._reading)}
+    modules = ("_configuration", "_host", "_plugins", "_reading")
+    defined = {
+        name: value for module in modules for name, value in vars(import_module(f"prowess.hosts.{module}")).items()
+    }
     tables = {name for name, value in defined.items() if dataclasses.is_dataclass(value)}
     assert tables == set(GENERATE["TABLES"])
 
@@ -153,7 +156,21 @@ SHAPES = {
 """Command to the command lines that print each shape of its JSON."""
 
 
-MAPS = ("fields", "on", "when", "replace", "effects", "bundled", "scope_words", "env", "parameters")
+MAPS = (
+    "fields",
+    "on",
+    "when",
+    "replace",
+    "effects",
+    "bundled",
+    "scope_words",
+    "env",
+    "parameters",
+    "plugins",
+    "rules",
+    "settings_files",
+    "settings_types",
+)
 """Keys whose value is a map with data as keys, such as variables; names of hosts are data too."""
 
 

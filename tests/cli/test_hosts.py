@@ -49,9 +49,14 @@ def test_every_host_is_described_in_words(name: str, capsys: pytest.CaptureFixtu
     assert main(["hosts", name]) == 0
     out = capsys.readouterr().out
     host = load_host(name)
-    assert out.startswith(f"{host.title} (`--host {name}`)\n  {'observed' if host.observed else 'documented'}: ")
-    assert all(f"  {root.path}: {root.scope}" in out for root in host.roots)
-    assert all(word in out for word in (*host.unknown, *host.links))
+    evidence = "observed: version " if host.observed else "documented: "
+    assert out.startswith(f"{host.title} (`--host {name}`)\n  {evidence}")
+    words = " ".join(out.split())
+    assert all(" ".join(word.split()) in words for word in (*host.unknown, *host.links))
+    usual = [root.path.partition("|")[2] or root.path for root in host.roots]
+    assert all(f"`{path}`" in words for path in usual if path and not path.startswith(("$", "@")))
+    pasted = ("  see ", "    example for ")
+    assert [line for line in out.splitlines() if len(line) > 80 and not line.startswith(pasted)] == []
     assert not [word for word in ("{}", "True", "False", "None", "mappingproxy") if word in out]
 
 
@@ -64,17 +69,21 @@ def test_an_older_line_of_a_client_names_the_newer_one(capsys: pytest.CaptureFix
 
 def test_folders_that_are_here_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As text and as JSON."""
-    (tmp_path / "p" / ".infer" / "skills").mkdir(parents=True)
+    (tmp_path / "p/.infer/skills/a").mkdir(parents=True)
+    (tmp_path / "p/.infer/skills/a/SKILL.md").write_text("---\nname: a\ndescription: d\n---\n")
+    (tmp_path / "p/.infer/config.yaml").write_text("agent:\n  skills:\n    enabled: true\n")
     (tmp_path / "home").mkdir()
     where = ["--cwd", str(tmp_path / "p"), "--home", str(tmp_path / "home")]
     assert main(["hosts", "infer", *where]) == 0
-    assert f"\nof these exist here\n  {tmp_path}/p/.infer/skills (project)\n" in capsys.readouterr().out
+    assert f"\nof these exist here\n  {tmp_path}/p/.infer/skills (project): 1 skill\n" in capsys.readouterr().out
     assert main(["hosts", "infer", "--json", *where]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert row["places"] == [
-        {"path": f"{tmp_path}/p/.infer/skills", "scope": "project", "exists": True},
-        {"path": f"{tmp_path}/home/.infer/skills", "scope": "user", "exists": False},
+        {"path": f"{tmp_path}/p/.infer/skills", "scope": "project", "exists": True, "skills": 1},
+        {"path": f"{tmp_path}/home/.infer/skills", "scope": "user", "exists": False, "skills": 0},
     ]
+    assert {"path": f"{tmp_path}/p/.infer/config.yaml", "exists": True} in row["settings_places"]
+    assert "`.infer/skills`: project, in the working directory" in row["rules"]["folders, highest precedence first"]
 
 
 def test_an_unknown_host_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:

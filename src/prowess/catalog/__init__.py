@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         Index as Index,
         SkillReader as SkillReader,
     )
+    from ._settings_layers import settings_layers as settings_layers
 else:  # otherwise every misspelt name would have a type
     __getattr__, __all__ = lazy_exports(
         __name__,
@@ -102,6 +103,7 @@ else:  # otherwise every misspelt name would have a type
             ),
             "_project": ("git_root",),
             "_roots": ("ScanRoot", "find_scan_roots"),
+            "_settings_layers": ("settings_layers",),
             "_search": ("Hit", "Index", "MAX_BODY_CHARS", "MAX_QUERY_WORDS", "SkillReader"),
         },
     )

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+import textwrap
+from collections import Counter
+from typing import cast
 
-from prowess._internal.files import real_path
 from prowess._internal.text import neutral
-from prowess.hosts import Host, Root, host_names, load_host
+from prowess.hosts import FOLDERS_TITLE, Host, Root, describe_rules, host_names, load_host
 
 from ._commands import OK
 from ._options import add_json_option, make_parser, require_paths
-from ._output import format_table, print_json, print_stdout
+from ._output import format_table, pluralize, print_json, print_stdout, terminal_width
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
 
-    from prowess.catalog import ScanRoot
+_WIDTH = 80
+"""Columns of the page of a host."""
 
 
 def parser() -> ArgumentParser:
@@ -40,11 +43,11 @@ def run(args: Namespace) -> int:
     """Print the table of all hosts, or the rules of one."""
     if args.name:
         host = load_host(args.name)
-        scan_roots = _scan_roots(host, args)
+        here = _find_here(host, args)
         if args.json:
-            print_json([{**_as_dict(host), "places": [_root_as_dict(root) for root in scan_roots]}])
+            print_json([{**_as_dict(host), "rules": dict(describe_rules(host)), **here}])
             return OK
-        for line in _describe_host(host, scan_roots):
+        for line in _describe_host(host, here):
             print_stdout(line)
         return OK
     hosts = [load_host(name) for name in host_names()]
@@ -83,13 +86,23 @@ def _evidence(host: Host) -> str:
     return f"observed {host.observed}" if host.observed else "documented"
 
 
-def _scan_roots(host: Host, args: Namespace) -> tuple[ScanRoot, ...]:
-    """Return the host's skills folders on this machine, including those that do not exist."""
+def _find_here(host: Host, args: Namespace) -> dict[str, list[dict[str, object]]]:
+    """Return the host's folders of skills and its settings files on this machine, including those that do not exist."""
     require_paths(args, "cwd", "home")
-    from prowess.catalog import find_scan_roots
+    from prowess.catalog import discover, git_root, settings_layers
 
-    home = os.path.abspath(args.home or os.path.expanduser("~"))
-    return find_scan_roots(host, real_path(args.cwd or "."), home, env=os.environ, use_home_variables=args.home is None)
+    catalog = discover(args.cwd or ".", host=host.name, home=args.home, cache=False)
+    counts = Counter(entry.root for entry in catalog.skills)
+    project = git_root(catalog.cwd, host.git_marker) or catalog.cwd
+    variables = {} if args.home else os.environ
+    layers = settings_layers(host, project=project, cwd=catalog.cwd, home=catalog.home, env=variables)
+    return {
+        "places": [
+            {"path": root.path, "scope": root.scope, "exists": os.path.isdir(root.path), "skills": counts[root.path]}
+            for root in catalog.scan_roots
+        ],
+        "settings_places": [{"path": layer.path, "exists": os.path.exists(layer.path)} for layer in layers],
+    }
 
 
 def _as_dict(host: Host) -> dict[str, object]:
@@ -103,23 +116,38 @@ def _as_dict(host: Host) -> dict[str, object]:
     }
 
 
-def _root_as_dict(root: ScanRoot) -> dict[str, object]:
-    return {"path": root.path, "scope": root.scope, "exists": os.path.isdir(root.path)}
-
-
-def _describe_host(host: Host, scan_roots: tuple[ScanRoot, ...]) -> Iterator[str]:
-    from prowess.hosts import FOLDERS_TITLE, describe_rules
-
+def _describe_host(host: Host, here: dict[str, list[dict[str, object]]]) -> Iterator[str]:
+    """Yield the lines of a host's page, wrapped."""
     yield f"{host.title} (`--host {host.name}`)"
-    yield f"  {f'observed: {host.observed}' if host.observed else f'documented: {host.documented}'}"
+    version, _, date = host.observed.rpartition(", ")
+    yield from _wrap(f"observed: version {version}, on {date}" if version else f"documented: {host.documented}")
     yield from (f"  see {link}" for link in host.links)
     if host.newer:
         yield f"  newer releases: `--host {host.newer}`"
     if host.activation:
-        yield f"  activation: {host.activation}"
-    existing = [f"{neutral(root.path)} ({root.scope})" for root in scan_roots if os.path.isdir(root.path)]
+        yield from _wrap(f"activation: {host.activation}")
     for title, lines in describe_rules(host):
         yield from ("", title)
-        yield from (f"  {line}" for line in lines)
+        for line in lines:
+            yield from _wrap(line)
         if title == FOLDERS_TITLE:
-            yield from ("", "of these exist here", *(f"  {line}" for line in existing or ["none"]))
+            yield from ("", "of these exist here", *(f"  {line}" for line in _lines_here(here) or ["none"]))
+
+
+def _lines_here(here: dict[str, list[dict[str, object]]]) -> list[str]:
+    places = [
+        f"{neutral(str(place['path']))} ({place['scope']}): {pluralize(cast('int', place['skills']), 'skill')}"
+        for place in here["places"]
+        if place["exists"]
+    ]
+    return places + [f"{neutral(str(item['path']))}: settings" for item in here["settings_places"] if item["exists"]]
+
+
+def _wrap(line: str) -> list[str]:
+    """Return a line in several, so that it fits a terminal of 80 columns; what is to be pasted is not cut."""
+    example = line.partition("; example for ")
+    width = min(_WIDTH, terminal_width())
+    lines = textwrap.wrap(
+        example[0], width, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+    )
+    return [*lines, f"    example for {example[2]}"] if example[2] else lines

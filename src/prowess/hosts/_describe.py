@@ -1,44 +1,68 @@
-"""Describe the rules of a host in words."""
+"""Describe the rules of a host in words, in the order in which a user asks about them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from prowess._internal.text import neutral
 
+from ._describe_configuration import (
+    describe_arguments,
+    describe_files,
+    describe_plugins,
+    describe_settings,
+    describe_trust,
+)
+from ._describe_tables import (
+    BUDGET_PHRASES,
+    DESCRIPTION_PHRASES,
+    ISOLATION_PHRASES,
+    NAME_PHRASES,
+    READING_PHRASES,
+    describe_table,
+)
 from ._reading import DESCRIPTION_ACTIONS, NAME_ACTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from ._host import Flag, Host, Root
 
-__all__ = ["FOLDERS_TITLE", "describe_rules"]
+__all__ = ["FOLDERS_TITLE", "describe_path", "describe_rules"]
 
 FOLDERS_TITLE = "folders, highest precedence first"
 
 
 def describe_rules(host: Host) -> Iterator[tuple[str, list[str]]]:
     """Yield the sections of a host's rules: a title and its lines. Commands, docs and reports use it."""
-    flags = (_describe_flag(flag) for flag in host.flags)
     for title, lines in (
-        (FOLDERS_TITLE, (_describe_root(root) for root in host.roots)),
+        (FOLDERS_TITLE, _describe_folders(host)),
         ("which skill wins", _describe_precedence(host)),
-        ("names", _describe_table(host.name_rules, _NAME_PHRASES, NAME_ACTIONS)),
-        ("descriptions", _describe_table(host.description_rules, _DESCRIPTION_PHRASES, DESCRIPTION_ACTIONS)),
-        ("reading SKILL.md", _describe_table(host.reading, _READING_PHRASES)),
-        ("catalog budget", _describe_table(host.budget, _BUDGET_PHRASES)),
+        ("what an author can set", (_describe_flag(flag) for flag in host.flags)),
+        ("what a user can set", describe_settings(host)),
+        ("settings files, highest precedence first", describe_files(host)),
+        ("trust", describe_trust(host)),
+        ("plugins", describe_plugins(host)),
+        ("arguments, for `--client-arg`", describe_arguments(host)),
+        ("catalog budget", describe_table(host.budget, BUDGET_PHRASES)),
+        ("names", describe_table(host.name_rules, NAME_PHRASES, NAME_ACTIONS)),
+        ("descriptions", describe_table(host.description_rules, DESCRIPTION_PHRASES, DESCRIPTION_ACTIONS)),
+        ("reading SKILL.md", describe_table(host.reading, READING_PHRASES)),
         ("fields of its own", _describe_fields(host)),
-        ("what an author can set", flags),
-        ("what a user can set", _describe_settings(host)),
-        ("in an isolated home", _describe_table(host.isolated, _ISOLATION_PHRASES)),
+        ("in an isolated home", describe_table(host.isolated, ISOLATION_PHRASES)),
         ("not known", iter(host.unknown)),
     ):
-        section = list(lines) or (["none: skills are mounted, never searched for"] if title == FOLDERS_TITLE else [])
+        section = list(lines)
         if section:
             yield title, section
+
+
+def describe_path(path: str) -> str:
+    """Return a path of a host's file in words: `~/.x/skills`, or what a variable says instead."""
+    if not path.startswith("$"):
+        return f"`{path}`"
+    moved, _, usual = path.partition("|")
+    variable = moved[1:].partition("/")[0]
+    return f"`{usual}`, or `{moved}` if {variable} is set" if usual else f"the folders in `{moved}`"
 
 
 # ── folders ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -61,16 +85,59 @@ _NESTED_PHRASES = {
 }
 
 
-def _describe_root(root: Root) -> str:
-    words = [root.scope]
-    if not root.path.startswith(("~", "/", "$", "@")):
-        words.append(_WALK_PHRASES[root.walk])
+def _describe_folders(host: Host) -> Iterator[str]:
+    """Yield a line for each folder, and one for what all have in common."""
+    if not host.roots:
+        yield "none: skills are mounted, never searched for"
+        return
+    traits = [_traits(root) for root in host.roots]
+    common = [trait for trait in traits[0] if all(trait in others for others in traits)] if len(traits) > 1 else []
+    for root, own in zip(host.roots, traits, strict=True):
+        words = [root.scope, *_where(root), *(trait for trait in own if trait not in common)]
+        yield f"{_name_root(root)}: {', '.join(words)}"
+    if common:
+        yield f"in all of them: {', '.join(common)}"
+
+
+def _name_root(root: Root) -> str:
+    if root.setting:
+        below = f", below each `{root.path}`" if root.path else ""
+        return f"the folders listed under `{root.setting}`{below}"
+    if root.argument:
+        return f"`{root.argument} DIR`" + (f", there `{root.path}`" if root.path else "")
+    if root.plugins:
+        return f"the folders of each `{root.plugins}`" if root.plugins != "plugin" else "the folders of each plugin"
+    return "the folders of `--skill-dir`" if root.path == "@skill-dir" else describe_path(root.path)
+
+
+_RELATIVE_PHRASES = {
+    "cwd": "relative to the working directory",
+    "project": "relative to the git root",
+    "file": "relative to the folder of the settings file",
+    "home": "relative to the home directory",
+    "none": "absolute paths only",
+}
+
+
+def _where(root: Root) -> Iterator[str]:
+    """Yield the place of a root in words."""
+    if root.setting or root.argument:
+        yield _RELATIVE_PHRASES[root.relative_to]
+        if not root.tilde:
+            yield "`~` is not the home directory"
+    elif not root.plugins and not root.path.startswith(("~", "/", "$", "@")):
+        yield _WALK_PHRASES[root.walk]
         if root.without_git != "none":
-            words.append("without git up to the file system root")
+            yield "without git up to the file system root"
         if root.home_stops:
-            words.append("stopping below the home directory")
-    words.append("any depth" if root.depth < 0 else "1 level deep" if root.depth == 1 else f"{root.depth} levels deep")
+            yield "stopping below the home directory"
+
+
+def _traits(root: Root) -> list[str]:
+    """Return how a root is scanned, in words."""
+    depth = "any depth" if root.depth < 0 else "1 level deep" if root.depth == 1 else f"{root.depth} levels deep"
     notes = (
+        depth,
         _NESTED_PHRASES.get(root.nested),
         _OWN_SKILL_PHRASES.get(root.own),
         "also skills inside skills" if root.inside else None,
@@ -81,7 +148,7 @@ def _describe_root(root: Root) -> str:
         f"a linked folder {_LINK_PHRASES[root.linked_folders]}" if root.linked_folders in _LINK_PHRASES else None,
         f"a linked SKILL.md {_LINK_PHRASES[root.linked_files]}" if root.linked_files in _LINK_PHRASES else None,
     )
-    return f"{root.path}: {', '.join([*words, *(note for note in notes if note)])}"
+    return [note for note in notes if note]
 
 
 # ── precedence ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -108,140 +175,7 @@ def _describe_precedence(host: Host) -> Iterator[str]:
         yield f"findings in {', '.join(host.suppressed_scopes)} are not reported"
 
 
-# ── tables ───────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-_ACTION_PHRASES = {
-    "body": "is taken from the body",
-    "folder": "is replaced by the folder's name",
-    "hide": "hides the skill from the model, not from the list",
-    "keep": "is shown as empty",
-    "reject": "rejects the skill",
-    "text": "is used as written",
-    "value": "is converted to text as in JavaScript",
-}
-_DEFAULT_ACTIONS = dict.fromkeys(("missing", "null", "empty", "number", "bool", "list", "map"), "reject")
-_VALUE_PHRASES = {
-    "block": "as block scalars",
-    "cut": "cut",
-    "drop": "the skill is not loaded",
-    "first-line": "every description keeps its first line",
-    "level": "all descriptions are cut evenly",
-    "omit": "the first skill that does not fit and all after it are left out",
-    "name-list": "the first skill that does not fit and all after it are listed by name in the last line",
-    "name-only": "skills that do not fit lose their description",
-    "skip": "left out",
-    "strip": "used without `#`",
-    "bytes": "bytes of UTF-8",
-    "tokens": "tokens of four bytes",
-    "utf16": "UTF-16 code units",
-    "width": "terminal cells",
-}
-"""The meaning of values in host files."""
-_NAME_PHRASES = {
-    "identity": "the name of a skill is its {}",
-    "on": "a name that is",
-    "trim": "white space around it is kept",
-    "one_line": "white space is collapsed",
-    "pattern": "must match `{}`",
-    "max_length": "at most {} characters",
-    "must_equal_folder": "must be the folder's name",
-    "reserved": "must not contain {}",
-    "replace": "every match of `{}` becomes `{}`",
-    "alias_pattern": "the name in the front matter is an alias if it matches `{}`",
-}
-_DESCRIPTION_PHRASES = {
-    "on": "a description that is",
-    "trim": "white space around it is kept",
-    "fallback": "if the body is empty too, it is `{}`",
-    "fallback_lines": "from the body, {} lines are taken",
-    "fallback_headings": "headings of the body: {}",
-    "fallback_length": "from the body, at most {} characters are taken",
-    "fallback_ellipsis": "if cut there, it ends in `{}`",
-    "limit": "at most {} characters",
-    "past_limit": "beyond the limit: {}",
-    "ellipsis": "if cut, it ends in `{}`",
-    "one_line": "white space is collapsed",
-    "clean": "invisible characters become blanks",
-    "escape": "written as entities: `{}`",
-    "append": "appended to it: {}",
-    "joiner": "between the two: `{}`",
-    "unit": "counted in {}",
-}
-_READING_PHRASES = {
-    "rejects": "does not load a skill with {}",
-    "as_body": "takes the whole file as the body with {}",
-    "as_empty": "takes the front matter as empty with {}",
-    "opening": "its opening fence is `{}`",
-    "closing": "its closing fence is `{}`",
-    "line_breaks": "these characters end a line too: `{}`",
-    "refuses": "its YAML parser rejects `{}`",
-    "texts": "it reads `{}` as text",
-    "not_texts": "it reads `{}` as a number or date",
-    "repair": "values that its YAML parser rejects are quoted ({}) and parsed again",
-    "duplicates": "only these keys must be unique: {}",
-    "second_parser": "if the YAML is invalid, fields are read line by line ({})",
-    "second_for_types": "the same if a name or description is missing or not text",
-    "whole_file": "errors in the body count too",
-}
-_BUDGET_PHRASES = {
-    "limit": "at most {} in total",
-    "unit": "counted in {}",
-    "greedy": "if a skill does not fit, later and shorter ones may",
-    "reserved": "its own skills take {} of it",
-    "bundled": "its own skill `{}` takes {} characters of it",
-    "degrade": "beyond it: {}",
-    "note": "{}",
-}
-_ISOLATION_PHRASES = {
-    "program": "started with `{}`",
-    "arguments": "first arguments, one by one: `{}`",
-    "key_variable": "its key is in `{}`",
-    "env": "`{}` is `{}`",
-    "settings": "its settings are written in the format of {}",
-}
-
-
-def _describe_table(
-    table: Any, phrases: Mapping[str, str], default_actions: Mapping[str, str] | None = None
-) -> Iterator[str]:
-    """Yield a line for each field of a host's table that is not the default.
-
-    Args:
-        table: one of the tables of a `Host`.
-        phrases: words for each field, with `{}` for its value; a field without words is shown by its name.
-        default_actions: what happens to values that are not text, if the table's `on` does not say.
-    """
-    defaults = type(table)()
-    for name in type(table).__annotations__:
-        value = getattr(table, name)
-        if name == "on":
-            yield from _describe_actions(phrases["on"], {**_DEFAULT_ACTIONS, **(default_actions or {}), **value})
-        elif value != getattr(defaults, name) or name == "identity":
-            yield from _fill_phrase(phrases.get(name, name.replace("_", " ") + ": {}"), value)
-
-
-def _describe_actions(start: str, actions: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each action, with the types of values it applies to."""
-    type_phrases = {"number": "a number", "bool": "true or false", "list": "a list", "map": "a map"}
-    for action, words in _ACTION_PHRASES.items():
-        types = [type_phrases.get(key, key) for key, other in actions.items() if other == action]
-        if types:
-            yield f"{start} {' or '.join([', '.join(types[:-1]), types[-1]] if types[:-1] else types)} {words}"
-
-
-def _fill_phrase(phrase: str, value: object) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        yield from (neutral(phrase.replace("{}", str(key), 1).replace("{}", str(item))) for key, item in value.items())
-    elif isinstance(value, bool):
-        yield phrase.replace("{}", "yes" if value else "no")
-    else:
-        value = getattr(value, "quote", value)
-        value = _VALUE_PHRASES.get(value, value) if isinstance(value, str) else value
-        shown = ", ".join(value) if isinstance(value, tuple) else f"{value:,}" if isinstance(value, int) else str(value)
-        yield phrase.replace("{}", neutral(shown))
-
-
-# ── settings ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── front matter ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 _CONDITION_PHRASES = {
     "true": "`{}: true`",
@@ -258,14 +192,6 @@ _CONDITION_PHRASES = {
     "not-text": "`{}` that is not text",
     "not-texts": "`{}` that is neither text nor a list of texts",
 }
-_SETTINGS_FORM_PHRASES = {
-    "names": "names of disabled skills",
-    "effects": "skills and their states",
-    "entries": "skills with `enabled`",
-    "switch": "all skills on or off",
-    "folders": "trusted folders",
-    "trust": "whether projects are trusted",
-}
 
 
 def _describe_fields(host: Host) -> Iterator[str]:
@@ -278,18 +204,4 @@ def _describe_flag(flag: Flag) -> str:
     conditions = " and ".join(
         _CONDITION_PHRASES.get(value, f"`{{}}: {value}`").format(key) for key, value in flag.when.items()
     )
-    return f"{conditions}{f' in `{flag.file}`' if flag.file else ''} makes it {flag.state}"
-
-
-def _describe_settings(host: Host) -> Iterator[str]:
-    for setting in host.settings:
-        names = setting.files or tuple(name for name, file in host.settings_files.items() if not file.apart)
-        files = ", ".join(f"`{host.settings_files[name].path}`" for name in names)
-        form = _SETTINGS_FORM_PHRASES.get(setting.form, setting.form)
-        yield f"{f'`{setting.key}` in ' if setting.key else ''}{files}: {form}"
-    if host.switch_variable:
-        yield f"the variable `{host.switch_variable}`: all skills on or off, whatever the files say"
-    if not host.enabled:
-        yield "skills are off unless one of these enables them"
-    if host.trust_note:
-        yield host.trust_note
+    return neutral(f"{conditions}{f' in `{flag.file}`' if flag.file else ''} makes it {flag.state}")

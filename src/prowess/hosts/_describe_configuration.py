@@ -1,0 +1,220 @@
+"""Describe in words what a user of a client can set: settings files and their keys, trust, plugins, arguments."""
+
+from __future__ import annotations
+
+import json
+
+from ._describe_tables import describe_table
+from ._plugins import PluginRules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from ._configuration import Argument, Setting, SettingsFile
+    from ._host import Host
+
+__all__ = ["describe_arguments", "describe_files", "describe_plugins", "describe_settings", "describe_trust"]
+
+_EFFECT_PHRASES = {
+    "off": "stays in the list, and the model does not get it",
+    "gone": "is not loaded",
+    "name-only": "is reduced to its name",
+    "user-only": "is left to the user",
+    "on": "is on",
+}
+"""The effects of settings on a skill."""
+_FORM_PHRASES = {
+    "names": "names of skills that are off",
+    "effects": "what happens to each skill",
+    "entries": "skills, by name or path, that are on or off",
+    "switch": "all skills on or off",
+}
+_TRUST_FORMS = ("folders", "trust")
+
+
+def describe_settings(host: Host) -> Iterator[str]:
+    """Yield a line for each key that hides skills, with an example to paste."""
+    for setting in host.settings:
+        if setting.form not in _TRUST_FORMS:
+            yield f"`{setting.key}`: {_effect(setting)}; {_example(host, setting)}"
+    if host.switch_variable:
+        yield f"the variable `{host.switch_variable}`: all skills on or off, whatever the files say"
+    if not host.enabled:
+        yield "skills are off unless one of these enables them"
+
+
+def _effect(setting: Setting) -> str:
+    """Return what a setting does, in words."""
+    words = [_FORM_PHRASES.get(setting.form, setting.form.replace("-", " "))]
+    if setting.form in ("names", "entries"):
+        words.append(f"a skill named there {_EFFECT_PHRASES[setting.effects.get('off', 'off')]}")
+    elif setting.form == "effects":
+        words += [f"`{word}`: {_EFFECT_PHRASES.get(effect, effect)}" for word, effect in setting.effects.items()]
+    if setting.unless:
+        words.append(f"those of `{setting.unless}` stay on")
+    if setting.patterns:
+        words.append("names may contain `*` and `?`, and the last match counts")
+    if setting.fold:
+        words.append("upper and lower case are the same")
+    if setting.merge == "first":
+        words.append("only the first file that has the key counts")
+    return ", ".join(words)
+
+
+def _example(host: Host, setting: Setting) -> str:
+    """Return a line that switches a skill off, and the file that it belongs in."""
+    name = _example_file(host, setting)
+    path = host.settings_files[name].path if name else ""
+    path = path.partition("|")[2] or path
+    word = next((word for word, effect in setting.effects.items() if effect != "on"), "off")
+    value: Any = {
+        "names": ["NAME"],
+        "effects": {"NAME": word},
+        "entries": [{"name": "NAME", "enabled": False}],
+        "switch": False,
+    }.get(setting.form)
+    if value is None:
+        return f"in `{path}`"
+    return f"example for `{path}`: `{_written(setting.key, value, path)}`"
+
+
+def _example_file(host: Host, setting: Setting) -> str:
+    """Return the settings file that a user would write: the user's own one if there is one."""
+    names = setting.files or tuple(name for name, file in host.settings_files.items() if not file.apart)
+    return "user" if "user" in names else names[-1] if names else ""
+
+
+def _written(key: str, value: Any, path: str) -> str:
+    """Return a key with its value on one line, in the format of a settings file."""
+    if path.endswith(".toml"):
+        return f"{key} = {_toml(value)}"
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return json.dumps(value)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
+    return "[" + ", ".join(map(_toml, value)) + "]" if isinstance(value, list) else json.dumps(value)
+
+
+# ── files and trust ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+_WHERE_PHRASES = {
+    "cwd": "in the working directory",
+    "project": "in the git root, or without git in the working directory",
+    "both": "in the working directory, then in the git root",
+    "upwards": "in each folder from the working directory up to the git root, the nearest first",
+}
+_WRONG_TYPE_PHRASES = {
+    "void": "one value of a wrong type voids the whole file",
+    "stops": "if one value has a wrong type, the agent refuses to start",
+}
+
+
+def describe_files(host: Host) -> Iterator[str]:
+    """Yield a line for each settings file."""
+    for file in host.settings_files.values():
+        notes = (*_file_notes(file),)
+        yield f"{_path(file.path)}{': ' if notes else ''}{', '.join(notes)}"
+
+
+def _file_notes(file: SettingsFile) -> Iterator[str]:
+    if not file.path.startswith(("~", "/", "$")):
+        yield _WHERE_PHRASES.get(file.where, file.where)
+    if file.needs_trust:
+        yield "only in a trusted project"
+    if file.invalid == "stops":
+        yield "if it cannot be read, the agent refuses to start"
+    if file.wrong_type in _WRONG_TYPE_PHRASES:
+        yield _WRONG_TYPE_PHRASES[file.wrong_type]
+
+
+def _path(path: str) -> str:
+    moved, bar, usual = path.partition("|")
+    if not bar:
+        return f"`{path}`"
+    return f"`{usual}`, or `{moved}` if {moved[1:].partition('/')[0]} is set"
+
+
+def describe_trust(host: Host) -> Iterator[str]:
+    """Yield what decides whether a project is trusted."""
+    if host.trust_note:
+        yield host.trust_note
+    if host.trust_variable:
+        yield f"the variable `{host.trust_variable}` says whether a project is trusted"
+    for setting in host.settings:
+        if setting.form in _TRUST_FORMS:
+            files = ", ".join(_path(host.settings_files[name].path) for name in setting.files)
+            what = "trusted folders" if setting.form == "folders" else "whether projects are trusted"
+            subject = f"`{setting.key}`" + (f" in {files}" if files else "") if setting.key else files
+            yield f"{subject}: {what}"
+    if host.trust_switch:
+        yield f"if `{host.trust_switch}` is false, every folder is trusted"
+    if host.trust_default != "unknown":
+        yield f"otherwise a project is {host.trust_default}"
+
+
+# ── plugins and arguments ────────────────────────────────────────────────────────────────────────────────────────────
+
+_PLUGIN_PHRASES = {
+    "folders": "installed in `{}`",
+    "parts": "the folders there are: {}",
+    "newest": "of several versions: {}",
+    "listed": "listed in `{}`",
+    "listed_key": "there under `{}`",
+    "listed_id": "the key of its id is `{}`",
+    "listed_folder": "the key of its folder is `{}`",
+    "listed_enabled": "it is on if `{}` is true there",
+    "id": "settings call a plugin `{}`",
+    "setting": "switched on and off by `{}` in the settings",
+    "setting_needed": "a plugin that this setting does not name has no skills",
+    "enabled": "on if the settings say nothing: {}",
+    "manifests": "its manifest is {}",
+    "manifest_needed": "without a valid manifest it has no skills",
+    "manifest_types": "checked in the manifest: {}",
+    "name": "its name is that of its {}",
+    "name_pattern": "its name must match `{}`",
+    "prefix": "its skills have no prefix",
+    "skills": "its folders of skills: `{}`",
+    "skills_key": "or those that its manifest lists under `{}`",
+    "skills_add": "the listed ones come in addition",
+    "skills_pattern": "a listed folder must match `{}`",
+    "skills_inside": "a listed folder may be outside the plugin",
+    "order": "in the order in which they are {}",
+}
+_ARGUMENT_PHRASES = {
+    "roots": "adds a folder, as above",
+    "trusted": "the project is trusted",
+    "untrusted": "the project is not trusted",
+    "off": "no skills at all",
+    "files": "lists the settings files that count, by name: {files}",
+}
+
+
+def describe_plugins(host: Host) -> Iterator[str]:
+    """Yield what is known about plugins."""
+    for name, rules in host.plugins.items():
+        start = f"{name}: " if len(host.plugins) > 1 else ""
+        if rules.prefix:
+            yield f"{start}its skills are called `PLUGIN:SKILL`"
+        yield from (f"{start}{line}" for line in describe_table(rules, _PLUGIN_PHRASES))
+        if rules.skills == PluginRules().skills:
+            yield f"{start}its folder of skills is `skills`, unless something else is said here"
+
+
+def describe_arguments(host: Host) -> Iterator[str]:
+    """Yield a line for each argument."""
+    for argument in host.arguments:
+        yield f"`{argument.name}{_VALUE_NAMES.get(argument.values, '')}`: {_describe_effect(argument, host)}"
+
+
+_VALUE_NAMES: Mapping[str, str] = {"one": " VALUE", "many": " VALUE..."}
+
+
+def _describe_effect(argument: Argument, host: Host) -> str:
+    phrase = _ARGUMENT_PHRASES.get(argument.effect, argument.effect.replace("-", " "))
+    return phrase.format(files=", ".join(name for name, file in host.settings_files.items() if not file.always))
