@@ -83,7 +83,9 @@ def test_import_prowess_imports_nothing_but_itself() -> None:
 def test_each_command_loads_only_what_it_uses(arguments: list[str], project: Path) -> None:
     """No heavy module, no framework, JSON for JSON, hashes for digests, and no other command."""
     loaded = command(project, *arguments)
-    assert {name for name in loaded if name in HEAVY or name.split(".")[0] in HEAVY} == set()
+    # Only the page of one agent is wrapped.
+    wrapped = {"textwrap"} if arguments == ["hosts", "codex"] else set()
+    assert {name for name in loaded if name in HEAVY or name.split(".")[0] in HEAVY} == wrapped
     name = arguments[0]
     assert {module for module in loaded if module.startswith("prowess.cli.")} <= {
         "prowess.cli._color",

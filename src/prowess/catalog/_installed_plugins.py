@@ -6,7 +6,6 @@ the result is at most a finding.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
@@ -248,6 +247,8 @@ class PluginFinder:
             if error.code != "file-missing":
                 self._report(path, f"the file cannot be read: {error.message}")
             return None
+        import json
+
         try:
             return json.loads(data.decode("utf-8"))
         except (ValueError, RecursionError) as error:

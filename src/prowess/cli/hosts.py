@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import textwrap
 from collections import Counter
-from typing import cast
 
 from prowess._internal.text import neutral
 from prowess.hosts import FOLDERS_TITLE, Host, Root, describe_rules, host_names, load_host
@@ -18,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from collections.abc import Iterator
+    from typing import Any
 
 _WIDTH = 80
 """Columns of the page of a host."""
@@ -86,7 +85,7 @@ def _evidence(host: Host) -> str:
     return f"observed {host.observed}" if host.observed else "documented"
 
 
-def _find_here(host: Host, args: Namespace) -> dict[str, list[dict[str, object]]]:
+def _find_here(host: Host, args: Namespace) -> dict[str, list[dict[str, Any]]]:
     """Return the host's folders of skills and its settings files on this machine, including those that do not exist."""
     require_paths(args, "cwd", "home")
     from prowess.catalog import discover, git_root, settings_layers
@@ -116,7 +115,7 @@ def _as_dict(host: Host) -> dict[str, object]:
     }
 
 
-def _describe_host(host: Host, here: dict[str, list[dict[str, object]]]) -> Iterator[str]:
+def _describe_host(host: Host, here: dict[str, list[dict[str, Any]]]) -> Iterator[str]:
     """Yield the lines of a host's page, wrapped."""
     yield f"{host.title} (`--host {host.name}`)"
     version, _, date = host.observed.rpartition(", ")
@@ -134,9 +133,9 @@ def _describe_host(host: Host, here: dict[str, list[dict[str, object]]]) -> Iter
             yield from ("", "of these exist here", *(f"  {line}" for line in _lines_here(here) or ["none"]))
 
 
-def _lines_here(here: dict[str, list[dict[str, object]]]) -> list[str]:
+def _lines_here(here: dict[str, list[dict[str, Any]]]) -> list[str]:
     places = [
-        f"{neutral(str(place['path']))} ({place['scope']}): {pluralize(cast('int', place['skills']), 'skill')}"
+        f"{neutral(str(place['path']))} ({place['scope']}): {pluralize(place['skills'], 'skill')}"
         for place in here["places"]
         if place["exists"]
     ]
@@ -145,6 +144,8 @@ def _lines_here(here: dict[str, list[dict[str, object]]]) -> list[str]:
 
 def _wrap(line: str) -> list[str]:
     """Return a line in several, so that it fits a terminal of 80 columns; what is to be pasted is not cut."""
+    import textwrap
+
     example = line.partition("; example for ")
     width = min(_WIDTH, terminal_width())
     lines = textwrap.wrap(

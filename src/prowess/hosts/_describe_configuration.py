@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from ._describe_tables import describe_table
 from ._plugins import PluginRules
 
@@ -89,16 +87,19 @@ def _example_file(host: Host, setting: Setting) -> str:
 def _written(key: str, value: Any, path: str) -> str:
     """Return a key with its value on one line, in the format of a settings file."""
     if path.endswith(".toml"):
-        return f"{key} = {_toml(value)}"
+        return f"{key} = {_literal(value, '{} = {}')}"
     for part in reversed(key.split(".")):
         value = {part: value}
-    return json.dumps(value)
+    return _literal(value, '"{}": {}')
 
 
-def _toml(value: Any) -> str:
+def _literal(value: Any, pair: str) -> str:
+    """Return a value as JSON or TOML, which differ in how they write a key with its value."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_toml(item)}" for key, item in value.items()) + " }"
-    return "[" + ", ".join(map(_toml, value)) + "]" if isinstance(value, list) else json.dumps(value)
+        return "{" + ", ".join(pair.format(key, _literal(item, pair)) for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(_literal(item, pair) for item in value) + "]"
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"'
 
 
 # ── files and trust ──────────────────────────────────────────────────────────────────────────────────────────────────
