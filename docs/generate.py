@@ -312,6 +312,16 @@ def finding_texts() -> str:
     return json.dumps(texts, indent=1, ensure_ascii=False) + "\n"
 
 
+def finding_page(code: str, text: str) -> str:
+    """Return the page of a code with the hosts that reject its example."""
+    sys.path.insert(0, str(DOCS.parent / "tests"))
+    from support.finding_examples import rejecting_line
+
+    with tempfile.TemporaryDirectory() as top:
+        line = rejecting_line(code, Path(top))
+    return text if line is None else re.sub(r"^Rejected by: .*$", line, text, flags=re.MULTILINE)
+
+
 def _finding_text(code: str) -> tuple[str, str]:
     page = (DOCS / "findings" / f"{code}.md").read_text(encoding="utf-8")
     page = re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE)
@@ -329,6 +339,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     "architecture.md": architecture_page,
     "hosts/README.md": hosts_page,
     **{f"hosts/{name}.md": partial(host_page, name) for name in host_names()},
+    **{f"findings/{code}.md": partial(finding_page, code) for code in CODES},
     "roles.md": roles_page,
     "role.schema.json": lambda _: json.dumps(role.schema(), indent=2, ensure_ascii=False) + "\n",
     **{f"commands/{name}.md": command_page for name in COMMANDS},

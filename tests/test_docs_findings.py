@@ -8,153 +8,24 @@ import io
 import json
 import os
 import re
-import shlex
-import sys
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from prowess._internal.text import neutral
-from prowess.catalog._entry import State
-from prowess.catalog._precedence import evaluate_file
 from prowess.cli import main
 from prowess.findings import CODES
 from prowess.hosts import host_names, load_host
+from support.finding_examples import PAGES, Built, build, page, placed, rejecting_line
 
 TOP = Path(__file__).parent.parent
-PAGES = TOP / "docs" / "findings"
 SOURCE = TOP / "src" / "prowess"
-
-ESCAPE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|([trn\\])|\(([^()]*)\)\*([0-9]+))")
 REPORTED = re.compile(
     r"Reported (?:for `(?P<path>[^`]+)`(?:, line (?P<line>\d+))?"
     r"|at line (?P<at>\d+)(?:, column (?P<column>\d+))?)\.$"
 )
-LETTERS = {"t": "\t", "r": "\r", "n": "\n", "\\": "\\"}
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """An example: ```` ```skill ```` or ```` ```tree ````, with words for its encoding."""
-
-    kind: str
-    words: tuple[str, ...]
-    lines: tuple[str, ...]
-
-    def encoded(self, text: str) -> bytes:
-        """Return the text as bytes of the file."""
-        if "escapes" not in self.words:
-            return text.encode(next(iter(self.words), "utf-8"))
-        parts, at = [], 0
-        for match in ESCAPE.finditer(text):
-            parts.append(text[at : match.start()].encode())
-            byte, character, letter, repeated, times = match.groups()
-            if byte:
-                parts.append(bytes([int(byte, 16)]))
-            elif character:
-                parts.append(chr(int(character, 16)).encode())
-            else:
-                parts.append(LETTERS[letter].encode() if letter else self.encoded(repeated) * int(times))
-            at = match.end()
-        return b"".join([*parts, text[at:].encode()])
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """The parts of one page."""
-
-    code: str
-    text: str
-    blocks: tuple[Block, ...]
-
-    def line(self, start: str) -> str | None:
-        """Return the line with this beginning, or `None`."""
-        found = [line for line in self.text.split("\n") if line.startswith(start)]
-        assert len(found) <= 1, f"{self.code}: {start!r} is there {len(found)} times"
-        return found[0] if found else None
-
-
-@cache
-def page(code: str) -> Page:
-    text = (PAGES / f"{code}.md").read_text(encoding="utf-8")
-    blocks = []
-    for info, inside in re.findall(r"^```(.*)\n((?:(?!```).*\n)*)```$", text, re.MULTILINE):
-        kind, *words = info.split()
-        if kind in ("skill", "tree"):
-            blocks.append(Block(kind, tuple(words), tuple(inside.split("\n")[:-1])))
-    return Page(code, text, tuple(blocks))
-
-
-@dataclass(frozen=True, slots=True)
-class Built:
-    """An example on disk, and the command that shows its finding."""
-
-    project: Path
-    home: Path
-    argv: tuple[str, ...]
-    unreadable: frozenset[str]
-
-
-def placed(block: Block, text: str, project: Path, home: Path) -> Path:
-    """Return the real path for a path of an example."""
-    text = os.fsdecode(block.encoded(text))
-    if sys.platform == "darwin" and not text.isprintable():
-        pytest.skip("macOS has no such names")
-    return home / text[2:] if text.startswith("~/") else Path(os.path.normpath(project / text))
-
-
-def build(block: Block, top: Path) -> Built:
-    """Write an example below `top`; see "How the examples are written" in docs/findings/README.md."""
-    project, home = top.resolve() / "project", top.resolve() / "home"
-    (project / ".git").mkdir(parents=True)
-    home.mkdir()
-    lines = list(block.lines)
-    if block.kind == "skill":
-        comment = re.fullmatch(r"<!-- (.+) -->", lines[0])
-        path = comment[1] if comment else "pdf-forms/SKILL.md"
-        put(project / path, block.encoded("".join(line + "\n" for line in lines[1 if comment else 0 :])))
-        return Built(project, home, ("check", f"./{path}"), frozenset())
-    assert lines[0].startswith("$ prowess "), "a tree must begin with its command"
-    unreadable = set()
-    entries: list[tuple[str, list[str]]] = []
-    for line in lines[1:]:
-        if line.startswith("    ") or not line:
-            entries[-1][1].append(line[4:])
-        else:
-            entries.append((line, []))
-    for line, content in entries:
-        if match := re.fullmatch(r"(\S+) \* ([0-9]+)", line):
-            for number in range(1, int(match[2]) + 1):
-                placed(block, match[1].replace("N", str(number)), project, home).mkdir(parents=True)
-            continue
-        name, _, what = line.partition(" ")
-        path = placed(block, name, project, home)
-        if what.startswith("-> "):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.symlink_to(what[3:])
-        elif what == "fifo":
-            path.parent.mkdir(parents=True, exist_ok=True)
-            os.mkfifo(path)
-        elif name.endswith("/"):
-            path.mkdir(parents=True, exist_ok=True)
-        elif content:
-            put(path, block.encoded("".join(text + "\n" for text in content)))
-        else:
-            put(path, f"---\nname: {path.parent.name}\ndescription: Does it.\n---\nDo it.\n".encode())
-        if what == "unreadable":
-            unreadable.add(str(path))
-        else:
-            assert what in ("", "fifo") or what.startswith("-> "), line
-    return Built(project, home, tuple(shlex.split(lines[0])[2:]), frozenset(unreadable))
-
-
-def put(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
 
 
 def run_example(built: Built, *options: str, variables: dict[str, str] | None = None) -> list[dict[str, Any]]:
@@ -189,19 +60,6 @@ def run_example(built: Built, *options: str, variables: dict[str, str] | None = 
 
 def codes(findings: list[dict[str, Any]]) -> set[str]:
     return {item["code"] for item in findings}
-
-
-def is_observed(name: str) -> bool:
-    """Tell whether it is known how a host handles a broken skill; five clients were never run."""
-    return not any("broken front matter" in words for words in load_host(name).unknown)
-
-
-def rejecting(path: Path) -> str:
-    """Return the line that lists the hosts that do not load a file."""
-    hosts = [
-        name for name in host_names() if is_observed(name) and evaluate_file(str(path), name).state is State.REJECTED
-    ]
-    return f"Rejected by: {', '.join(hosts) or 'no host'}."
 
 
 every_code = pytest.mark.parametrize("code", CODES)
@@ -274,12 +132,7 @@ def test_the_fixed_example_has_no_finding(code: str, tmp_path: Path) -> None:
 
 @every_code
 def test_the_page_lists_the_hosts_that_reject_the_example(code: str, tmp_path: Path) -> None:
-    this = page(code)
-    if this.blocks[0].kind == "tree":
-        assert this.line("Rejected by: ") is None
-        return
-    built = build(this.blocks[0], tmp_path)
-    assert this.line("Rejected by: ") == rejecting(built.project / built.argv[1])
+    assert page(code).line("Rejected by: ") == rejecting_line(code, tmp_path)
 
 
 @every_code

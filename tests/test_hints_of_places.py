@@ -13,7 +13,8 @@ import pytest
 
 from prowess.cli import main
 from prowess.findings import CODES
-from test_docs_findings import Built, build, page, run_example
+from support.finding_examples import Built, build, page
+from test_docs_findings import run_example
 from test_hints import CASES, found
 
 if TYPE_CHECKING:
@@ -136,6 +137,7 @@ NOT_MECHANICAL = {
     "folder-limit": "which of two thousand folders to move is the choice of the user",
     "root-not-folder": "which path was meant is known to the user alone",
     "config-invalid": "what the settings should say is known to the user alone",
+    "argument-ignored": "which argument was meant is known to the user alone",
 }
 """Codes whose hints a test cannot follow."""
 
