@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,12 @@ def chosen_trees(options: argparse.Namespace, clients: list[str]) -> list[TreeSo
     return [source for source in found if not options.names or source.name in options.names]
 
 
+def end_with_input() -> None:
+    """End this process, with all of its namespace, when the process at the other end of its input has ended."""
+    os.read(0, 1)
+    os._exit(1)
+
+
 def work(options: argparse.Namespace, probe: Probe, trees: list[TreeSource | BuiltTree]) -> None:
     """Ask one client in this process; print a line of JSON for each problem, and one about what was asked."""
     if is_inside():
@@ -82,7 +89,10 @@ def run_worker(options: argparse.Namespace, client: str, argv: Sequence[str]) ->
     env = {**os.environ, INSIDE: "1" if prefix else "0"}
     problems: list[Problem] = []
     asked: dict[str, Any] = {"client": client}
-    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
+    # The worker reads this pipe and ends when it closes, so it ends with this process, however that ends.
+    with subprocess.Popen(
+        command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    ) as process:
         assert process.stdout is not None
         for line in process.stdout:
             said = json.loads(line)
@@ -128,6 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         raise SystemExit(f"observe.py: there is no probe for {', '.join(unknown)}; there are: {', '.join(probes)}")
     trees = chosen_trees(options, list(probes))
     if options.worker:
+        threading.Thread(target=end_with_input, daemon=True).start()
         work(options, probes[options.client[-1]], trees)
         return 0
     if not namespaces():

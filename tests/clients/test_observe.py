@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,11 +15,8 @@ from clients._cells import cells, differing, keep_undefined, merged
 from clients._places import namespaces
 from clients._probe import Answer, ClientError, Clients, Listed, Question, Shown
 from clients._run import main, sentence
-from clients._trees import Tree
-from support.processes import processes_with
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from clients._trees import HERE, Tree
+from support.processes import processes_end, processes_with, wait_until
 
 CLIENT = "cursor"
 SCRIPT = f"""\
@@ -284,6 +283,26 @@ def test_a_client_gets_the_variables_of_the_question_and_no_others(
     assert "secret-4711" not in str(env)
 
 
+@pytest.mark.slow
+def test_a_worker_ends_with_the_observer(setup: Setup) -> None:
+    """Even if that is killed."""
+    setup.client("hangs")
+    options = ["--probes", str(setup.top / "probes"), "--trees", str(setup.trees)]
+    with subprocess.Popen(
+        [sys.executable, str(HERE / "observe.py"), *options], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        wait_until(lambda: any("sleep" in command(pid) for pid in processes_with(str(setup.top))))
+        process.kill()
+    assert processes_end(str(setup.top), within=10)
+
+
+def command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
 def make_tree(tmp_path: Path) -> Tree:
     tree = Tree(tmp_path / "tree", CLIENT, ".cursor/skills", ".cursor/skills")
     tree.skill(tree.P / "a", "first", name="dup")
@@ -340,6 +359,7 @@ def test_a_skill_cannot_forge_a_line() -> None:
     assert line == r'c t "v": recorded not seen; now {"name": "x\nc t: \u001b[31m"}'
 
 
+@pytest.mark.slow
 def test_every_tree_can_be_built_for_every_client(tmp_path: Path) -> None:
     """Each has a line that says what it shows."""
     from clients._run import load_probes
