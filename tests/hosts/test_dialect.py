@@ -46,6 +46,17 @@ def described(host: str, text: str) -> str | None:
             None,
             id="opencode-repairs-no-key-with-a-hyphen",
         ),
+        pytest.param("opencode", "---\nx: y\n\tdescription: d\n---\n", "d", id="opencode-skips-a-tab-before-a-key"),
+        pytest.param(
+            "opencode", "---\ndescription: >\n  a\n  \tb\n---\n", "a\n\tb\n", id="opencode-keeps-a-tab-in-text"
+        ),
+        pytest.param("opencode", "---\n\tdescription: d\n---\n", None, id="opencode-takes-no-tab-first"),
+        pytest.param("opencode", "---\ndescription: one\n\ttwo\n---\n", None, id="opencode-tabs-continue-nothing"),
+        pytest.param(
+            "opencode", "--- \ndescription: a: b\n---\n", None, id="opencode-repairs-below-a-plain-fence-only"
+        ),
+        pytest.param("opencode", "---\ndescription: a: b\n...\n", None, id="opencode-repairs-up-to-a-fence-only"),
+        pytest.param("opencode", '---\ndescription: !!int "3"\n---\n', None, id="opencode-obeys-tags"),
         pytest.param("claude-code", "---\ndescription: a --- b\n---\n", "a", id="claude-code-dashes-in-a-line-close"),
         pytest.param("claude-code", "---\ndescription: *.py: x\n---\n", "*.py: x", id="claude-code-repairs-a-star"),
         pytest.param(

@@ -85,8 +85,8 @@ def apply_dialect(skill: Skill, path: str, reading: ReadingRules, read_text: Cal
             code = "frontmatter-missing" if opening is None else "frontmatter-unclosed"
             return _with_finding(skill, code, "the client finds no front matter in this file", path)
         skill = _parse_between_fences(skill, path, text[opening.end() : closing.start()], text[closing.end() :])
-    skill = _with_parser_refusal(skill, path, reading)
-    return skill if reading.repair is None else _repair(skill, path, reading, reading.repair)
+    skill = _with_parser_refusal(_without_tabs(skill, path) if reading.skips_tabs else skill, path, reading)
+    return skill if reading.repair is None else _repair(skill, path, reading, reading.repair, read_text)
 
 
 def _codes(skill: Skill) -> set[str]:
@@ -123,10 +123,42 @@ def _with_parser_refusal(skill: Skill, path: str, reading: ReadingRules) -> Skil
     return skill.with_changes(findings=(*skill.findings, problem))
 
 
+_TABBED_LINE = re.compile(r" *\t")
+_BLOCK_SCALAR = re.compile(r"(?::|-)[ \t]+[|>][-+0-9]*[ \t]*(?:#.*)?\Z")
+
+
+def _without_tabs(skill: Skill, path: str) -> Skill:
+    """Return a skill parsed without the tabs at the beginning of its lines, except where they are text."""
+    document = skill.document
+    if document is None or document.frontmatter is None or "\t" not in document.text[: document.text.find("\n---")]:
+        return skill
+    found = _frontmatter_lines(document)
+    first = next(filter(str.strip, found), "")
+    if _TABBED_LINE.match(first):
+        return _with_finding(skill, "yaml-syntax", "the client's YAML parser refuses a tab before the first key", path)
+    lines = []
+    block_indent: int | None = None
+    for line in found:
+        indent = len(line) - len(line.lstrip(" "))
+        if block_indent is None or (line.strip() and indent <= block_indent):
+            line = line[:indent] + line[indent:].lstrip("\t ")
+            block_indent = indent if _BLOCK_SCALAR.search(line) else None
+        lines.append(line)
+    return skill if lines == found else _parse_between_fences(skill, path, "\n".join(lines), document.body)
+
+
+def _frontmatter_lines(document: Document) -> list[str]:
+    """Return the lines between the fences as they are in the file."""
+    lines = document.text.split("\n")[1 : document.body_line - 1]
+    while lines and not lines[-1].startswith("---"):
+        lines.pop()
+    return lines[:-1]
+
+
 # ── repairs: what a client does to lines that its YAML parser refuses ────────────────────────────────────────────────
 
 
-def _repair(skill: Skill, path: str, reading: ReadingRules, rule: Repair) -> Skill:
+def _repair(skill: Skill, path: str, reading: ReadingRules, rule: Repair, read_text: Callable[[], str]) -> Skill:
     """Return the skill parsed from repaired lines, or as it is if the client repairs nothing or in vain."""
     codes = _codes(skill)
     if codes.isdisjoint(_REPAIRABLE_CODES) and not (rule.types and _has_wrong_types(skill)):
@@ -134,11 +166,11 @@ def _repair(skill: Skill, path: str, reading: ReadingRules, rule: Repair) -> Ski
     document = skill.document
     if document is None or document.frontmatter is None:
         return skill
-    lines = document.text.split("\n")[1 : document.body_line - 1]
-    while lines and not lines[-1].startswith("---"):
-        lines.pop()
-    repaired_lines = _repair_lines(lines[:-1], rule)
-    if repaired_lines == lines[:-1]:
+    if rule.file and not re.match(rule.file, ("\ufeff" if "encoding-bom" in codes else "") + read_text()):
+        return skill
+    lines = _frontmatter_lines(document)
+    repaired_lines = _repair_lines(lines, rule)
+    if repaired_lines == lines:
         return skill
     repaired = _with_parser_refusal(
         _parse_between_fences(skill, path, "\n".join(repaired_lines), document.body), path, reading

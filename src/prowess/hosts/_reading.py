@@ -34,6 +34,8 @@ class Repair(Frozen):
     """Whether a name or description that is not text is repaired too."""
     blocks: bool = False
     """Whether the lines of block scalars are not changed."""
+    file: str = ""
+    """A regular expression that a file must match from its beginning, byte order mark included, to be repaired."""
 
 
 class ReadingRules(Frozen):
@@ -57,6 +59,8 @@ class ReadingRules(Frozen):
     """A regular expression for plain scalars that it reads as text, though they are numbers in YAML 1.2."""
     not_texts: str = ""
     """The same for those that it reads as numbers or dates, though they are text in YAML 1.2."""
+    skips_tabs: bool = False
+    """Whether tabs at the beginning of a line are no indentation: only the blanks before them count."""
     repair: Repair | None = None
     """How it repairs front matter; a table of its own."""
     duplicates: tuple[str, ...] = ()

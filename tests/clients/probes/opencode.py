@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from clients._probe import Answer, ClientError, Clients, Listed, Probe, Question, Shown
+from prowess._internal.files import real_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,6 +21,8 @@ SKILL = re.compile(
 BUNDLED = "<built-in>"
 REFUSED = re.compile(r"Configuration is invalid|is not valid JSON|Failed to parse YAML frontmatter|default agent \"")
 """It does not start if it cannot read its configuration: no list, and no catalog."""
+DUPLICATE = re.compile(r'message="duplicate skill name" .*?existing=(".*?"|\S+) duplicate=(".*?"|\S+)$', re.MULTILINE)
+"""The log names both sides of each collision; the last one that is read wins, and it reads all at once."""
 OFFLINE = {
     "OPENCODE_DISABLE_AUTOUPDATE": "1",
     "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
@@ -36,7 +39,8 @@ def ask(question: Question, clients: Clients) -> Answer:
     with clients.model() as model:
         closed = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), model.url)
         env = {**own, **OFFLINE, **closed, "NO_PROXY": "127.0.0.1", "npm_config_registry": model.url}
-        ended = clients.run([*opencode, "debug", "skill"], question, env)
+        ended = clients.run([*opencode, "debug", "skill", "--print-logs", "--log-level", "WARN"], question, env)
+        undefined = races(ended.stderr)
         if ended.returncode and REFUSED.search(ended.stderr):
             return Answer()
         try:
@@ -54,10 +58,20 @@ def ask(question: Question, clients: Clients) -> Answer:
         sent = [request.json() for request in model.requests if request.path.endswith("/messages")]
     requests = [request for request in sent if request and request.get("tools")]
     if not requests and REFUSED.search(ended.stderr):
-        return Answer(listed=listed)
+        return Answer(listed=listed, undefined=undefined)
     if not requests:
         raise ClientError(f"opencode sent no request: {ended.stderr[-500:]}")
-    return Answer(listed=listed, shown=shown(requests[0]))
+    return Answer(listed=listed, shown=shown(requests[0]), undefined=undefined)
+
+
+def races(log: str) -> list[str]:
+    """Return the files that take part in a collision. The same file by two paths is none."""
+    found: list[str] = []
+    for pair in DUPLICATE.findall(log):
+        paths = [json.loads(path) if path.startswith('"') else path for path in pair]
+        if len({real_path(path) for path in paths}) > 1:
+            found += [path for path in paths if path != BUNDLED]
+    return found
 
 
 def configuration(folder: Path, url: str) -> Path:
@@ -88,5 +102,4 @@ PROBE = Probe(
     project=".opencode/skills",
     user=".config/opencode/skills",
     ask=ask,
-    asks=3,
 )
