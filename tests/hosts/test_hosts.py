@@ -163,7 +163,7 @@ def test_every_word_of_a_host_is_known(name: str) -> None:
         assert flag.reason
         assert flag.code == "" or flag.code in CODES
     for row in host.settings:
-        assert row.form in {"names", "effects", "entries", "switch", "folders"}
+        assert row.form in {"names", "effects", "entries", "switch", "folders", "trust", "rules"}
     for pattern in (host.name_rules.pattern, host.name_rules.alias_pattern, *host.name_rules.replace):
         re.compile(pattern)
     assert set(host.name_rules.on) | set(host.description_rules.on) <= KINDS

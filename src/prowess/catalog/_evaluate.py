@@ -6,9 +6,7 @@ Which of several skills wins is decided in `_precedence`.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
-from fnmatch import translate
 
 from prowess._internal.frozen import Frozen
 from prowess._internal.text import neutral
@@ -18,6 +16,7 @@ from prowess.skill import check_skill
 
 from ._entry import State
 from ._evaluate_fields import FieldEvaluator
+from ._permission_rules import name_matcher
 from ._rejection_hints import rejection_hint
 from ._verdicts import ACTIVE_VERDICT, Verdict, rejection
 
@@ -52,9 +51,7 @@ class Evaluator:
     def __init__(self, host: Host, settings: Settings, filesystem: Filesystem) -> None:
         self.host, self.settings, self.filesystem = host, settings, filesystem
         self._fields = FieldEvaluator(host, filesystem)
-        self._patterns = [
-            (re.compile(translate(pattern)).match, effect, file) for pattern, effect, file in settings.patterns
-        ]
+        self._patterns = [(name_matcher(pattern), effect, file) for pattern, effect, file in settings.patterns]
         self._rejecting_codes = frozenset(host.reading.rejects)
         self._as_body_codes = frozenset(host.reading.as_body)
         self._as_empty_codes = frozenset(host.reading.as_empty)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from prowess.hosts import PluginRules
 
     from ._filesystem import Filesystem
-    from ._settings_reader import PluginSetting
+    from ._user_settings import PluginSetting
 
 __all__ = ["InstalledPlugin", "PluginFinder"]
 

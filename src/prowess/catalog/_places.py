@@ -35,7 +35,7 @@ def _agent_folders() -> tuple[tuple[str, ...], ...]:
     found = set()
     for name in host_names():
         for root in raw_value(name, "roots") or ():
-            path = str(root["path"]).rpartition("|")[2].removeprefix("~/")
+            path = str(root.get("path", "")).rpartition("|")[2].removeprefix("~/")
             if path.startswith("."):
                 found.add(tuple(path.split("/")))
     return tuple(sorted(found))

@@ -14,6 +14,7 @@ from prowess.hosts import Host, Root
 
 from ._filesystem import Filesystem
 from ._project import ancestors, git_root
+from ._settings_files import parse_bool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,8 +99,15 @@ def find_scan_roots(
         for root in block:
             if root.nested != "no":
                 result += _nested_roots(root, top or cwd if root.walk == "project" else cwd, filesystem)
+    result = [_switched_off(scan_root, env) if scan_root.root.unless else scan_root for scan_root in result]
     # What is not read must not hide the same folder where it is.
     return tuple(sorted(result, key=lambda scan_root: bool(scan_root.off)))
+
+
+def _switched_off(scan_root: ScanRoot, env: Mapping[str, str]) -> ScanRoot:
+    """Return a root, off if a variable says that the client does not read it."""
+    variable = next((name for name in scan_root.root.unless if parse_bool(env.get(name, ""))), None)
+    return scan_root.with_changes(off=f"the variable `{variable}` is set") if variable else scan_root
 
 
 def _root_blocks(host: Host) -> Iterator[list[Root]]:
@@ -162,6 +170,8 @@ def _expand_root(
                 yield ScanRoot(os.path.abspath(os.path.join(level, directory)), root.scope, root, user_named=True)
             return
         value = home_variables.get(variable)
+        if not value and not fallback:
+            return
         path = os.path.join(value, rest) if value else fallback
     path = expand_home(path, home)
     project_folder = None if os.path.isabs(path) else level

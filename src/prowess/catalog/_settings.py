@@ -6,12 +6,14 @@ The host's file says where the settings are. A settings file that cannot be used
 from __future__ import annotations
 
 import os
-from fnmatch import fnmatchcase
 
 from prowess._internal.files import expand_home
 
 from ._filesystem import Filesystem
-from ._settings_reader import Settings, SettingsReader, skill_effects
+from ._permission_rules import name_matcher
+from ._setting_values import skill_effects
+from ._settings_reader import SettingsReader
+from ._user_settings import Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,14 +95,14 @@ def find_hiding_setting(
     )
     folded = {name.lower() for name in names}
     for setting in host.settings:
-        for file, value in reader.values(setting.key, setting.files):
+        for file, value in reader.setting_values(setting):
             for written, effect in skill_effects(setting, value):
                 absolute = os.path.normpath(os.path.join(os.path.dirname(file), expand_home(written, home)))
                 matches = (
                     written in names
                     or (setting.fold and written.strip().lower() in folded)
                     or absolute in paths
-                    or (setting.patterns and any(fnmatchcase(name, written) for name in names))
+                    or ((setting.patterns or setting.form == "rules") and any(map(name_matcher(written), names)))
                 )
                 if matches and effect != "on":
                     return setting, file, written

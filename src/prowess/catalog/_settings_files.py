@@ -12,6 +12,7 @@ from prowess.skill import parse_yaml_mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from ._filesystem import Filesystem
@@ -38,6 +39,14 @@ class SettingsFiles:
         self.file_must_exist = False
         self._tables: dict[str, Mapping[str, Any]] = {}
         self._invalid: set[str] = set()
+        self.texts: dict[str, str] = {}
+        """The text of a settings file that is in a variable, by the name of that variable."""
+        self.prepare: dict[str, Callable[[str], str]] = {}
+        """What is done with the text of a JSON file before it is read, by its path; it may raise `ValueError`."""
+        self.may_be_empty: set[str] = set()
+        """The files that are valid if they are empty."""
+        self.under: dict[str, str] = {}
+        """The key whose value is the whole file, by its path."""
 
     def report(self, path: str, message: str) -> None:
         """Report a problem with a file."""
@@ -72,13 +81,18 @@ class SettingsFiles:
     def _read_table(self, path: str) -> Mapping[str, Any]:
         try:
             # A settings file is often a link: people keep settings in a repository of dot files.
-            data = self.filesystem.data(path, _MAX_SETTINGS_BYTES)
+            text = self.texts.get(path)
+            data = self.filesystem.data(path, _MAX_SETTINGS_BYTES) if text is None else text.encode(errors="replace")
         except UnreadableError as error:
             if error.code != "file-missing" or self.file_must_exist:
                 self._report_invalid(path, f"the settings cannot be read: {error.message}")
             return {}
+        if not data and path in self.may_be_empty:
+            return {}
         try:
-            table = _parse_settings(path, data)
+            table = _parse_settings(path, data, self.prepare.get(path))
+            for part in reversed(list(filter(None, self.under.get(path, "").split(".")))):
+                table = {part: table}
         except (ValueError, RecursionError) as error:
             self._report_invalid(path, f"the settings cannot be read: {quoted(str(error), 120)}")
             return {}
@@ -124,7 +138,7 @@ def parse_toml(data: bytes) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def _parse_settings(path: str, data: bytes) -> Any:
+def _parse_settings(path: str, data: bytes, prepare: Callable[[str], str] | None) -> Any:
     """Parse a file by its name.
 
     Raises:
@@ -140,7 +154,9 @@ def _parse_settings(path: str, data: bytes) -> Any:
         return values
     if path.endswith(".toml"):
         return parse_toml(data)
-    text = data.decode("utf-8-sig")
+    text = data.decode("utf-8-sig", "replace")
+    if prepare is not None:
+        text = prepare(text)
     import json
 
     try:

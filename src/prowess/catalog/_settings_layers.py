@@ -29,7 +29,7 @@ class SettingsLayer(Frozen, kw_only=False):
 
 
 def settings_layers(
-    host: Host, *, project: str, cwd: str, home: str, env: Mapping[str, str]
+    host: Host, *, project: str, cwd: str, home: str, env: Mapping[str, str], has_git: bool = True
 ) -> tuple[SettingsLayer, ...]:
     """Return where a host's settings files may be, highest precedence first.
 
@@ -39,22 +39,29 @@ def settings_layers(
         cwd: the working directory.
         home: the user's home.
         env: the environment; variables may move a file.
+        has_git: whether the project is a git repository.
     """
     return tuple(
-        SettingsLayer(name, path, rules)
+        SettingsLayer(name, os.path.join(os.path.dirname(path), file) if file else path, rules)
         for name, rules in host.settings_files.items()
-        for path in dict.fromkeys(_paths(rules, project, cwd, home, env))
+        for path in dict.fromkeys(_paths(rules, project, cwd, home, env, has_git))
+        for file in ("", *rules.beside)
     )
 
 
-def _paths(rules: SettingsFile, project: str, cwd: str, home: str, env: Mapping[str, str]) -> Iterator[str]:
+def _paths(
+    rules: SettingsFile, project: str, cwd: str, home: str, env: Mapping[str, str], has_git: bool
+) -> Iterator[str]:
     """Yield the paths of one settings file, the most important first."""
     path = rules.path
+    if rules.inline:
+        yield path
+        return
     if path.startswith("$"):
         variable, _, path = path[1:].partition("|")
         variable, _, rest = variable.partition("/")
         if value := env.get(variable):
-            yield os.path.join(value, rest) if rest else value
+            yield os.path.join(cwd, value, rest) if rest else os.path.join(cwd, value)
             return
         if not path:
             return
@@ -63,5 +70,6 @@ def _paths(rules: SettingsFile, project: str, cwd: str, home: str, env: Mapping[
         yield path
         return
     folders = {"cwd": [cwd], "project": [project], "both": [cwd, project]}.get(rules.where)
-    for folder in folders or ancestors(cwd, project):
+    folders = folders or ancestors(cwd, None if not has_git and rules.without_git != "none" else project)
+    for folder in reversed(folders) if rules.where == "downwards" else folders:
         yield os.path.join(folder, path)

@@ -5,27 +5,30 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import partial
 
 from prowess._internal.files import expand_home
-from prowess._internal.frozen import EMPTY, Frozen
 from prowess._internal.text import quoted
 
 from ._client_arguments import ClientArguments
+from ._project import git_root
+from ._setting_values import merge_deep, skill_effects, trust_of
 from ._settings_files import SettingsFiles, get_dotted, parse_bool
 from ._settings_layers import SettingsLayer, settings_layers
+from ._settings_text import substitute
 from ._settings_types import find_wrong_type
+from ._user_settings import NamedFolder, PluginSetting, Settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from prowess.findings import Finding
     from prowess.hosts import Host, PluginRules, Root, Setting
 
     from ._filesystem import Filesystem
 
-__all__ = ["NamedFolder", "PluginSetting", "Settings", "SettingsReader", "skill_effects"]
+__all__ = ["SettingsReader"]
 
 _MAX_PATTERNS = 1000
 """Patterns of names that count for one host."""
@@ -35,57 +38,6 @@ _MAX_NAMED_FOLDERS = 1000
 """Directories that the settings may name for one root."""
 _ROLE_MAX_SKILLS = 200
 """InitRunner, "Auto-Discovered Skills": `max_skills: 50   # default: 50, max: 200`."""
-
-
-class NamedFolder(Frozen, kw_only=False):
-    """A directory of skills that a settings file or an argument names."""
-
-    folder: str
-    """As it is written there."""
-    file: str
-    """The settings file; empty for an argument."""
-
-
-class PluginSetting(Frozen):
-    """Which plugins the settings switch on and off."""
-
-    answers: Mapping[str, tuple[bool, str]] = EMPTY
-    """Id of a plugin to whether it is on, and the file that says so."""
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The plugins that the settings name, in order."""
-        return tuple(self.answers)
-
-    def answer(self, plugin: str) -> tuple[bool | None, str]:
-        """Return whether a plugin is on, and the file that says so; `None` if the settings do not name it."""
-        return self.answers.get(plugin, (None, ""))
-
-
-class Settings(Frozen):
-    """What a host's settings say."""
-
-    enabled: bool = True
-    enabled_source: str = "default"
-    """The variable or file that decided, for reasons."""
-    effects: Mapping[str, tuple[str, str]] = EMPTY
-    """Skill name to (`off`, `gone`, `name-only` or `user-only`; the file that says so)."""
-    folded_effects: Mapping[str, tuple[str, str]] = EMPTY
-    """The same by lower-case name, if the host compares so."""
-    patterns: tuple[tuple[str, str, str], ...] = ()
-    """Pattern of names, effect and file; the last that matches counts."""
-    disabled_paths: Mapping[str, str] = EMPTY
-    """SKILL.md path or folder to the file that switches it off."""
-    trust: str = "unknown"
-    """Of the project: `trusted`, `untrusted` or `unknown`."""
-    trust_source: str = ""
-    max_skills: int = 0
-    """0 is no limit."""
-    folders: Mapping[str, tuple[NamedFolder, ...]] = EMPTY
-    """Key or argument of a root to the directories that it names."""
-    plugins: Mapping[str, PluginSetting] = EMPTY
-    """Table of plugins to what the settings say about them."""
-    findings: tuple[Finding, ...] = ()
 
 
 class SettingsReader:
@@ -106,7 +58,9 @@ class SettingsReader:
         self.host, self.project, self.cwd, self.home, self.env = host, project, cwd, home, env
         self.files = SettingsFiles(filesystem)
         self.arguments = ClientArguments(host, client_args)
-        self.layers = settings_layers(host, project=project, cwd=cwd, home=home, env=home_variables)
+        has_git = git_root(cwd, host.git_marker, filesystem) is not None
+        layers = settings_layers(host, project=project, cwd=cwd, home=home, env=home_variables, has_git=has_git)
+        self.layers = tuple(layer for layer in layers if self._prepare(layer))
         for _, values in self.arguments.with_effect("files"):
             names = {name.strip() for value in values for name in value.split(",")}
             self.layers = tuple(layer for layer in self.layers if layer.name in names or layer.rules.always)
@@ -119,6 +73,7 @@ class SettingsReader:
         self._max_skills = host.max_skills
         self._folders: dict[str, tuple[NamedFolder, ...]] = {}
         self._void_files: set[str] = set()
+        self._agent = ""
 
     def settings(self) -> Settings:
         """Return what was collected."""
@@ -137,6 +92,24 @@ class SettingsReader:
             findings=(*self.arguments.findings, *self.files.findings),
         )
 
+    def _prepare(self, layer: SettingsLayer) -> bool:
+        """Note how a settings file is read, and return whether it counts at all."""
+        rules, path = layer.rules, layer.path
+        if any(parse_bool(self.env.get(name, "")) for name in rules.unless):
+            return False
+        if rules.inline:
+            self.files.texts[path] = self.env.get(path[1:], "")
+        if rules.may_be_empty:
+            self.files.may_be_empty.add(path)
+        if rules.under:
+            self.files.under[path] = rules.under
+        if rules.substitutes:
+            folder = self.cwd if rules.inline else os.path.dirname(path)
+            self.files.prepare[path] = partial(
+                substitute, folder=folder, home=self.home, env=self.env, filesystem=self.files.filesystem
+            )
+        return True
+
     # ── the files ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def values(self, key: str, files: tuple[str, ...] = (), merge: str = "join") -> Iterator[tuple[str, Any]]:
@@ -150,14 +123,22 @@ class SettingsReader:
         found = [
             (layer.path, value)
             for layer in self.layers
-            if self._counts(layer, files) and (value := self.files.value(layer.path, key)) is not None
+            if self._counts(layer, files) and (value := self._value(layer.path, key)) is not None
         ]
         if merge == "deep" and found:
             merged = None
-            for _, value in reversed(found):
-                merged = _merge_deep(merged, value)
+            # A file that is found twice counts once, at its lower place.
+            for _, value in reversed({path: (path, value) for path, value in found}.values()):
+                merged = merge_deep(merged, value)
             found = [(found[0][0], merged)]
         yield from found[:1] if merge == "first" else found
+
+    def _value(self, path: str, key: str) -> Any:
+        """Return the value of a key in one file: of several forms the first, and the others only if they are lists."""
+        first, *others = key.split("|")
+        value = self.files.value(path, first)
+        lists = (item for form in others if isinstance(item := self.files.value(path, form), list | tuple))
+        return next(lists, None) if value is None else value
 
     def _counts(self, layer: SettingsLayer, files: tuple[str, ...]) -> bool:
         if (layer.rules.needs_trust and self._trust != "trusted") or layer.path in self._void_files:
@@ -169,9 +150,10 @@ class SettingsReader:
         # Trust comes first: some files count only in a trusted project.
         self._read_trust()
         self._check_files()
+        self._agent = self._chosen_agent()
         for setting in self.host.settings:
             if setting.form not in ("folders", "trust"):
-                for path, value in self.values(setting.key, setting.files, setting.merge):
+                for path, value in self.setting_values(setting):
                     self.apply(setting, path, value)
         enabled = self.files.read_bool_variable(self.env, self.host.switch_variable)
         if enabled is not None:
@@ -184,6 +166,27 @@ class SettingsReader:
         if role is not None:
             self.apply_role(role)
         return self.settings()
+
+    def setting_values(self, setting: Setting) -> Iterator[tuple[str, Any]]:
+        """Yield the values of a setting that count, each with its file, highest precedence first."""
+        key, over = (name.replace("{agent}", self._agent) for name in (setting.key, setting.over))
+        values = self.values(key, setting.files, setting.merge)
+        if not over:
+            yield from values
+            return
+        (path, value), (low_path, low) = (
+            next(found, ("", None)) for found in (values, self.values(over, merge="deep"))
+        )
+        if value is not None or low is not None:
+            yield path or low_path, low if value is None else merge_deep(low, value)
+
+    def _chosen_agent(self) -> str:
+        """Return the agent of the client that runs."""
+        chosen = [values[-1] for _, values in self.arguments.with_effect("agent") if values]
+        if self.host.agent_key:
+            chosen += [value for _, value in self.values(self.host.agent_key) if isinstance(value, str)][:1]
+        # A key is dotted, so a name with a dot is no part of one.
+        return next((name for name in chosen if name and "." not in name), self.host.agent)
 
     def _check_files(self) -> None:
         """Note whether a file that the client cannot read keeps it from starting."""
@@ -230,7 +233,7 @@ class SettingsReader:
         """Apply the value that a file has for a setting."""
         if setting.form == "switch":
             self._apply_switch(setting, path, value)
-        elif setting.patterns:
+        elif setting.patterns or setting.form == "rules":
             self._add_patterns(setting, path, value)
         else:
             self._add_effects(setting, path, value)
@@ -243,9 +246,8 @@ class SettingsReader:
             self._enabled, self._enabled_source, self._switch_found = answer, path, True
 
     def _add_patterns(self, setting: Setting, path: str, value: Any) -> None:
-        patterns = [
-            (name, effect, path) for name, effect in skill_effects(setting, value) if len(name) <= _MAX_PATTERN_LENGTH
-        ]
+        effects = skill_effects(setting, value)
+        patterns = [(name, effect, path) for name, effect in effects if len(name) <= _MAX_PATTERN_LENGTH]
         if len(self._patterns) + len(patterns) > _MAX_PATTERNS:
             patterns = patterns[: _MAX_PATTERNS - len(self._patterns)]
             self.files.report(path, f"only {_MAX_PATTERNS:,} patterns of names count")
@@ -283,7 +285,7 @@ class SettingsReader:
         for setting in host.settings:
             if setting.form in ("folders", "trust"):
                 for path, value in self.values(setting.key, setting.files, setting.merge):
-                    yield path, _trust_of(setting, value, self.cwd)
+                    yield path, trust_of(setting, value, self.cwd)
         if host.trust_switch:
             for path, value in self.values(host.trust_switch):
                 yield path, "trusted" if parse_bool(value) is False else "unknown"
@@ -309,47 +311,3 @@ class SettingsReader:
                 self._max_skills = number
             else:
                 self.files.report(role, f"`auto_skills.max_skills` is not a number from 1 to {_ROLE_MAX_SKILLS}")
-
-
-def skill_effects(setting: Setting, value: Any) -> list[tuple[str, str]]:
-    """Return the skills that a value names, each with its effect."""
-    if setting.form == "names" and isinstance(value, list | tuple):
-        return [(name, setting.effects.get("off", "off")) for name in value if isinstance(name, str)]
-    if setting.form == "effects" and isinstance(value, Mapping):
-        return [
-            (name, setting.effects[word])
-            for name, word in value.items()
-            if isinstance(word, str) and word in setting.effects
-        ]
-    if setting.form == "entries" and isinstance(value, list):
-        enabled = {
-            name: item.get("enabled")
-            for item in value
-            if isinstance(item, Mapping) and isinstance(name := item.get("name") or item.get("path"), str)
-        }
-        return [(name, "off") for name, on in enabled.items() if on is False]
-    return []
-
-
-def _merge_deep(low: Any, high: Any) -> Any:
-    """Return two values as one: tables key by key, each key where it first came; else the higher value."""
-    if not isinstance(low, Mapping) or not isinstance(high, Mapping):
-        return high
-    return {**low, **{key: _merge_deep(low.get(key), value) for key, value in high.items()}}
-
-
-def _trust_of(setting: Setting, value: object, cwd: str) -> str:
-    """Return the trust that a value gives the working directory."""
-    if setting.form == "trust":
-        return setting.effects.get(value, "unknown") if isinstance(value, str) else "unknown"
-    directory = cwd
-    while isinstance(value, Mapping):
-        word = value.get(directory)
-        word = str(word).lower() if isinstance(word, bool) else word
-        if isinstance(word, str) and word in setting.effects:
-            return setting.effects[word]
-        parent = os.path.dirname(directory)
-        if parent == directory:
-            break
-        directory = parent
-    return "unknown"

@@ -22,6 +22,7 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "list": lambda value: isinstance(value, list | tuple),
     "map": lambda value: isinstance(value, Mapping),
     "null": lambda value: value is None,
+    "absent": lambda value: False,  # noqa: ARG005 - no value has this type
     "texts": lambda value: isinstance(value, list | tuple) and all(map(_is_text, value)),
 }
 """The types of a host's `settings_types`."""

@@ -22,7 +22,19 @@ class SettingsFile(Frozen):
     where: str = "cwd"
     """The project folders to which a relative path belongs: `cwd` (the working directory), `project` (the git root, or
     the working directory without one), `both` (first the working directory, then the git root), `upwards` (each folder
-    from the working directory up to the git root, the nearest first)."""
+    from the working directory up to the git root, the nearest first), `downwards` (the same, the git root first)."""
+    without_git: str = "none"
+    """For `upwards` and `downwards` outside a git repository: `none`, or `filesystem-root` (all parents)."""
+    beside: tuple[str, ...] = ()
+    """Names of further files in the same folder; each counts after the ones before it."""
+    inline: bool = False
+    """Whether the variable of `path` contains the text of the file instead of its path."""
+    under: str = ""
+    """A dotted key; the file contains only the value of this key."""
+    substitutes: bool = False
+    """Whether `{env:NAME}` and `{file:PATH}` in its text are replaced before it is read."""
+    unless: tuple[str, ...] = ()
+    """Environment variables; if one of them is true, the file does not count."""
     apart: bool = False
     """Whether it counts only for the settings that name it."""
     needs_trust: bool = False
@@ -35,6 +47,8 @@ class SettingsFile(Frozen):
     wrong_type: str = "ignored"
     """What it does if a value has not the type in `settings_types`: `ignored`, `void` (the whole file does not count)
     or `stops`."""
+    may_be_empty: bool = False
+    """Whether an empty file is valid."""
     comments: bool = True
     """Whether JSON may have comments and trailing commas."""
 
@@ -43,12 +57,13 @@ class Setting(Frozen):
     """A key of settings files with which the user of the client disables skills."""
 
     key: str
-    """Dotted path of keys."""
+    """Dotted path of keys; `{agent}` is the agent that runs."""
     files: tuple[str, ...] = ()
     """The names of the settings files that may have it; empty for all that are not `apart`."""
     form: str
     """`names` (a list of disabled names), `effects` (name to effect), `entries` (a list of tables with `name` or `path`
-    and `enabled`), `switch` (false disables all skills), `folders` (folder to trust word), `trust` (a trust word)."""
+    and `enabled`), `switch` (false disables all skills), `folders` (folder to trust word), `trust` (a trust word),
+    `rules` (pattern of tools to effect, or to a table of name pattern to effect; the last that matches counts)."""
     effects: Mapping[str, str] = EMPTY
     """For `effects`: the client's word to `off` (listed as disabled), `gone` (no longer listed), `name-only`,
     `user-only` or `on`; for `names`: the effect of being listed, as `off`; for `folders` and `trust`: to `trusted` or
@@ -57,6 +72,10 @@ class Setting(Frozen):
     """Another key of the same form in the same file, with names that stay enabled."""
     patterns: bool = False
     """For `effects`: whether names may contain `*` and `?`; the last one that matches counts."""
+    tool: str = ""
+    """For `rules`: the tool that loads skills."""
+    over: str = ""
+    """For `rules`: another key of the same form, whose table this one is merged over."""
     fold: bool = False
     """Whether names are compared without case."""
     merge: str = "join"
@@ -74,4 +93,5 @@ class Argument(Frozen):
     `-`)."""
     effect: str
     """`roots` (its values are directories of a root that names it in `argument`), `trusted` or `untrusted` (the
-    project), `off` (no skills at all), `files` (its value lists the settings files that count, separated by commas)."""
+    project), `off` (no skills at all), `files` (its value lists the settings files that count, separated by commas),
+    `agent` (its value is the agent that runs)."""

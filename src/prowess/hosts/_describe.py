@@ -102,7 +102,7 @@ def _describe_folders(host: Host) -> Iterator[str]:
 def _name_root(root: Root) -> str:
     if root.setting:
         below = f", below each `{root.path}`" if root.path else ""
-        return f"the folders listed under `{root.setting}`{below}"
+        return f"the folders listed under {' or '.join(f'`{key}`' for key in root.setting.split('|'))}{below}"
     if root.argument:
         return f"`{root.argument} DIR`" + (f", there `{root.path}`" if root.path else "")
     if root.plugins:
@@ -142,6 +142,7 @@ def _traits(root: Root) -> list[str]:
         _OWN_SKILL_PHRASES.get(root.own),
         "also skills inside skills" if root.inside else None,
         "also hidden folders" if root.hidden else None,
+        f"not if {' or '.join(root.unless)} is set" if root.unless else None,
         "also single `.md` files" if root.loose else None,
         "without files that .gitignore excludes" if root.ignore_files else None,
         "not if the project folder is the home directory" if root.not_home else None,

@@ -28,12 +28,16 @@ _FORM_PHRASES = {
     "effects": "what happens to each skill",
     "entries": "skills, by name or path, that are on or off",
     "switch": "all skills on or off",
+    "rules": "what happens to each skill, by tool and name",
 }
 _TRUST_FORMS = ("folders", "trust")
 
 
 def describe_settings(host: Host) -> Iterator[str]:
     """Yield a line for each key that hides skills, with an example to paste."""
+    if host.agent:
+        chosen = f" unless `{host.agent_key}` names another" if host.agent_key else ""
+        yield f"`{{agent}}` is `{host.agent}`{chosen}"
     for setting in host.settings:
         if setting.form not in _TRUST_FORMS:
             yield f"`{setting.key}`: {_effect(setting)}; {_example(host, setting)}"
@@ -48,11 +52,13 @@ def _effect(setting: Setting) -> str:
     words = [_FORM_PHRASES.get(setting.form, setting.form.replace("-", " "))]
     if setting.form in ("names", "entries"):
         words.append(f"a skill named there {_EFFECT_PHRASES[setting.effects.get('off', 'off')]}")
-    elif setting.form == "effects":
+    elif setting.form in ("effects", "rules"):
         words += [f"`{word}`: {_EFFECT_PHRASES.get(effect, effect)}" for word, effect in setting.effects.items()]
     if setting.unless:
         words.append(f"those of `{setting.unless}` stay on")
-    if setting.patterns:
+    if setting.over:
+        words.append(f"merged over `{setting.over}`")
+    if setting.patterns or setting.form == "rules":
         words.append("names may contain `*` and `?`, and the last match counts")
     if setting.fold:
         words.append("upper and lower case are the same")
@@ -72,10 +78,11 @@ def _example(host: Host, setting: Setting) -> str:
         "effects": {"NAME": word},
         "entries": [{"name": "NAME", "enabled": False}],
         "switch": False,
+        "rules": {setting.tool: {"NAME": word}},
     }.get(setting.form)
     if value is None:
         return f"in `{path}`"
-    return f"example for `{path}`: `{_written(setting.key, value, path)}`"
+    return f"example for `{path}`: `{_written(setting.key.replace('{agent}', host.agent), value, path)}`"
 
 
 def _example_file(host: Host, setting: Setting) -> str:
@@ -109,6 +116,7 @@ _WHERE_PHRASES = {
     "project": "in the git root, or without git in the working directory",
     "both": "in the working directory, then in the git root",
     "upwards": "in each folder from the working directory up to the git root, the nearest first",
+    "downwards": "in each folder from the working directory up to the git root, the git root first",
 }
 _WRONG_TYPE_PHRASES = {
     "void": "one value of a wrong type voids the whole file",
@@ -124,8 +132,20 @@ def describe_files(host: Host) -> Iterator[str]:
 
 
 def _file_notes(file: SettingsFile) -> Iterator[str]:
+    if file.inline:
+        yield "the text in this variable"
+    if file.under:
+        yield f"only the value of `{file.under}`"
+    if file.beside:
+        yield f"then {', '.join(f'`{name}`' for name in file.beside)} beside it"
     if not file.path.startswith(("~", "/", "$")):
         yield _WHERE_PHRASES.get(file.where, file.where)
+    if file.without_git != "none":
+        yield "without git up to the file system root"
+    if file.substitutes:
+        yield "`{env:NAME}` and `{file:PATH}` are replaced"
+    if file.unless:
+        yield f"not if {' or '.join(file.unless)} is set"
     if file.needs_trust:
         yield "only in a trusted project"
     if file.invalid == "stops":
@@ -192,6 +212,7 @@ _ARGUMENT_PHRASES = {
     "trusted": "the project is trusted",
     "untrusted": "the project is not trusted",
     "off": "no skills at all",
+    "agent": "the agent that runs",
     "files": "lists the settings files that count, by name: {files}",
 }
 

@@ -42,7 +42,7 @@ class Root(Frozen):
     scope: str
     """`managed`, `project`, `user`, `system`, `package`, `plugin` or `extra`."""
     setting: str = ""
-    """A dotted key of the settings files whose value is a list of directories."""
+    """A dotted key of the settings files whose value is a list of directories; `|` separates two forms of one key."""
     setting_files: tuple[str, ...] = ()
     """For `setting`: the names of the settings files that may have it; empty for all that are not `apart`."""
     merge: str = "join"
@@ -56,6 +56,8 @@ class Root(Frozen):
     relative_to: str = "cwd"
     """For `setting`: what a relative directory belongs to: `cwd`, `project` (the git root), `file` (the folder of the
     settings file), `home`, or `none` (the client ignores it)."""
+    unless: tuple[str, ...] = ()
+    """Environment variables; if one of them is true, the client does not read the directory."""
     walk: str = "none"
     """The project folders to which a relative path belongs: `none` (the working directory), `git-root` (from there up
     to the git root), `filesystem-root` (all the way up), `project` (only the git root, or the working directory without
@@ -231,14 +233,18 @@ class Host(Frozen):
     """Name to settings file, highest precedence first."""
     settings_types: Mapping[str, str] = EMPTY
     """Dotted key of the settings files to the type of its value, as the client checks it: `text`, `bool`, `number`,
-    `list`, `map`, `null`, `texts` (a list of texts), `=WORD`; several with `|`. A part `*` of a key is any key or
-    item."""
+    `list`, `map`, `null`, `texts` (a list of texts), `=WORD`, `absent` (it must not be there); several with `|`. A part
+    `*` of a key is any key or item."""
     plugins: Mapping[str, PluginRules] = EMPTY
     """Name to the rules of a kind of plugins; a table of its own, below."""
     settings: tuple[Setting, ...] = ()
     """What a user can set."""
     arguments: tuple[Argument, ...] = ()
     """The arguments of the client that matter for skills."""
+    agent: str = ""
+    """The agent of the client that runs unless another one is chosen; `{agent}` in keys of settings."""
+    agent_key: str = ""
+    """The dotted key of the settings files that chooses another agent."""
     switch_variable: str = ""
     """An environment variable that enables or disables all skills, and overrides any file."""
     enabled: bool = True

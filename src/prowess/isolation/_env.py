@@ -42,7 +42,7 @@ _FOLDER_VARIABLES = frozenset(
     root["path"][1:].partition("|")[0].partition("/")[0]
     for table in TABLES.values()
     for root in table.get("roots", ())
-    if root["path"].startswith("$")
+    if root.get("path", "").startswith("$")
 )
 """Variables that move the folders of a client, according to the host files."""
 _IS_FOLDER_VARIABLE = re.compile(

@@ -212,7 +212,7 @@ def _is_agent_folder(folder: Path) -> bool:
         return False
     from prowess.hosts import TABLES
 
-    root_paths = (root["path"] for table in TABLES.values() for root in table.get("roots", ()))
+    root_paths = (root.get("path", "") for table in TABLES.values() for root in table.get("roots", ()))
     return folder.name in {path.split("/")[0] for path in root_paths if path.startswith(".")}
 
 

@@ -1,0 +1,49 @@
+"""Read ordered permission rules: pattern of tools, pattern of names, effect; the last that matches counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from fnmatch import translate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["name_matcher", "permission_rules"]
+
+_ARRAY_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
+
+
+def permission_rules(value: object, tool: str, effects: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the patterns of names with the effect of each, in order.
+
+    Args:
+        value: a table of tool pattern to word, or to a table of name pattern to word; one word is for all tools.
+        tool: the tool that loads skills.
+        effects: the client's words to effects; those of booleans are `true` and `false`.
+    """
+    rules = []
+    for pattern, item in _items(value if isinstance(value, Mapping) else {"*": value}):
+        if name_matcher(pattern)(tool):
+            words = _items(item) if isinstance(item, Mapping) else [("*", item)]
+            rules += [(name, effects[key]) for name, word in words if (key := _word(word)) in effects]
+    return rules
+
+
+def _items(table: Mapping[str, object]) -> list[tuple[str, object]]:
+    """Return the items in the order that JavaScript gives them: first keys that are whole numbers."""
+    numbers = sorted((key for key in table if _ARRAY_INDEX.fullmatch(key)), key=int)
+    return [(key, table[key]) for key in dict.fromkeys([*numbers, *table])]
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else value if isinstance(value, str) else ""
+
+
+def name_matcher(pattern: str) -> Callable[[str], bool]:
+    """Return a test of names for a pattern: `*` is any text, `?` one character, and ` *` at its end is optional."""
+    pattern = pattern.replace("\\", "/")
+    patterns = [pattern, pattern[:-2]] if pattern.endswith(" *") else [pattern]
+    regexes = [re.compile(translate(item.replace("[", "[[]"))) for item in patterns]
+    return lambda name: any(regex.match(name.replace("\\", "/")) for regex in regexes)

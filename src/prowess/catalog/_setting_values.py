@@ -1,0 +1,62 @@
+"""Read the values of settings: which skills they name, what they say of trust, and two of them as one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from ._permission_rules import permission_rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from prowess.hosts import Setting
+
+__all__ = ["merge_deep", "skill_effects", "trust_of"]
+
+
+def skill_effects(setting: Setting, value: Any) -> list[tuple[str, str]]:
+    """Return the skills that a value names, each with its effect."""
+    if setting.form == "names" and isinstance(value, list | tuple):
+        return [(name, setting.effects.get("off", "off")) for name in value if isinstance(name, str)]
+    if setting.form == "rules":
+        return permission_rules(value, setting.tool, setting.effects)
+    if setting.form == "effects" and isinstance(value, Mapping):
+        return [
+            (name, setting.effects[word])
+            for name, word in value.items()
+            if isinstance(word, str) and word in setting.effects
+        ]
+    if setting.form == "entries" and isinstance(value, list):
+        enabled = {
+            name: item.get("enabled")
+            for item in value
+            if isinstance(item, Mapping) and isinstance(name := item.get("name") or item.get("path"), str)
+        }
+        return [(name, "off") for name, on in enabled.items() if on is False]
+    return []
+
+
+def merge_deep(low: Any, high: Any) -> Any:
+    """Return two values as one: tables key by key, each key where it first came; else the higher value."""
+    if not isinstance(low, Mapping) or not isinstance(high, Mapping):
+        return high
+    return {**low, **{key: merge_deep(low.get(key), value) for key, value in high.items()}}
+
+
+def trust_of(setting: Setting, value: object, cwd: str) -> str:
+    """Return the trust that a value gives the working directory."""
+    if setting.form == "trust":
+        return setting.effects.get(value, "unknown") if isinstance(value, str) else "unknown"
+    directory = cwd
+    while isinstance(value, Mapping):
+        word = value.get(directory)
+        word = str(word).lower() if isinstance(word, bool) else word
+        if isinstance(word, str) and word in setting.effects:
+            return setting.effects[word]
+        parent = os.path.dirname(directory)
+        if parent == directory:
+            break
+        directory = parent
+    return "unknown"

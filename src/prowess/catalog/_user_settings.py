@@ -1,0 +1,64 @@
+"""Define what the settings, variables and arguments of one host say."""
+
+from __future__ import annotations
+
+from prowess._internal.frozen import EMPTY, Frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prowess.findings import Finding
+
+__all__ = ["NamedFolder", "PluginSetting", "Settings"]
+
+
+class NamedFolder(Frozen, kw_only=False):
+    """A directory of skills that a settings file or an argument names."""
+
+    folder: str
+    """As it is written there."""
+    file: str
+    """The settings file; empty for an argument."""
+
+
+class PluginSetting(Frozen):
+    """Which plugins the settings switch on and off."""
+
+    answers: Mapping[str, tuple[bool, str]] = EMPTY
+    """Id of a plugin to whether it is on, and the file that says so."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The plugins that the settings name, in order."""
+        return tuple(self.answers)
+
+    def answer(self, plugin: str) -> tuple[bool | None, str]:
+        """Return whether a plugin is on, and the file that says so; `None` if the settings do not name it."""
+        return self.answers.get(plugin, (None, ""))
+
+
+class Settings(Frozen):
+    """What a host's settings say."""
+
+    enabled: bool = True
+    enabled_source: str = "default"
+    """The variable or file that decided, for reasons."""
+    effects: Mapping[str, tuple[str, str]] = EMPTY
+    """Skill name to (`off`, `gone`, `name-only` or `user-only`; the file that says so)."""
+    folded_effects: Mapping[str, tuple[str, str]] = EMPTY
+    """The same by lower-case name, if the host compares so."""
+    patterns: tuple[tuple[str, str, str], ...] = ()
+    """Pattern of names, effect and file; the last that matches counts."""
+    disabled_paths: Mapping[str, str] = EMPTY
+    """SKILL.md path or folder to the file that switches it off."""
+    trust: str = "unknown"
+    """Of the project: `trusted`, `untrusted` or `unknown`."""
+    trust_source: str = ""
+    max_skills: int = 0
+    """0 is no limit."""
+    folders: Mapping[str, tuple[NamedFolder, ...]] = EMPTY
+    """Key or argument of a root to the directories that it names."""
+    plugins: Mapping[str, PluginSetting] = EMPTY
+    """Table of plugins to what the settings say about them."""
+    findings: tuple[Finding, ...] = ()
