@@ -9,11 +9,10 @@ import pytest
 from prowess.hosts import load_host
 from prowess.hosts._dialect import (
     apply_dialect,
-    javascript_literal,
-    javascript_string,
     value_kind,
     value_matches,
 )
+from prowess.hosts._javascript import javascript_literal, javascript_string
 from prowess.skill import Field, from_document, parse_frontmatter
 
 if TYPE_CHECKING:

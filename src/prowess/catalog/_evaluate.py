@@ -59,7 +59,7 @@ class Evaluator:
 
     def evaluate(self, item: FoundSkill) -> Evaluation:
         """Apply the host's rules to one skill."""
-        folder = os.path.basename(os.path.dirname(item.path))
+        folder = item.folder
         findings = host_findings = check_skill(item.skill)
         skill = self._fields.apply_dialect(item, item.skill)
         if skill is not item.skill:
@@ -67,6 +67,9 @@ class Evaluator:
             host_findings = check_skill(skill)
         codes = {problem.code for problem in item.skill.findings}
         fields = self._visible_fields(item, codes)
+        root = item.scan_root.root
+        if fields is not None and root.ignores:
+            fields = {key: value for key, value in fields.items() if key not in root.ignores}
         reading_verdict = self._reading_verdict(item, host_findings, codes)
         name, name_verdict = self._fields.name(fields, folder)
         description, first_line, description_verdict = self._fields.description(item, fields)
@@ -75,6 +78,7 @@ class Evaluator:
             or name_verdict
             or description_verdict
             or self._flag_verdict(item, fields)
+            or self._undescribed_verdict(item, fields)
             or self.settings_verdict(item, name, folder)
             or self.nested_verdict(item)
             or ACTIVE_VERDICT
@@ -98,7 +102,7 @@ class Evaluator:
         rejects: bool,
     ) -> tuple[Finding, ...]:
         """Return the findings with the severities that they have for the host."""
-        if item.scan_root.scope in self.host.suppressed_scopes:
+        if item.scan_root.scope in self.host.suppressed_scopes or item.scan_root.root.files:
             return tuple(problem for problem in findings if problem.code in ALWAYS_ERRORS)
         policy = "guide" if self.host.name == "prowess" else self.host.name
         shown = apply_policy(findings, policy, self._rejecting_codes if rejects else frozenset())
@@ -157,6 +161,13 @@ class Evaluator:
             elif all(value_matches(fields.get(key), wanted) for key, wanted in flag.when.items()):
                 return Verdict(State(flag.state), flag.reason, ", ".join(flag.when), flag.code or None)
         return None
+
+    def _undescribed_verdict(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> Verdict | None:
+        """Return the verdict if the host shows the skills of this root only with a description of their own."""
+        if item.scan_root.root.undescribed == "shown" or self._fields.is_described(fields):
+            return None
+        reason = "its description is missing, so the model does not see it"
+        return Verdict(State.USER_ONLY, reason, "description-missing")
 
     def settings_verdict(self, item: FoundSkill, name: str, folder: str) -> Verdict | None:
         """Return the verdict of the user's settings."""

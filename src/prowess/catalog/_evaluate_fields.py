@@ -103,9 +103,9 @@ class FieldEvaluator:
         elif rules.trim:
             text = text.strip()
         line = text.split("\n", 1)[0].strip()
-        when = fields.get("when_to_use") if fields is not None else None
-        if "when_to_use" in rules.append and when is not None and when.kind == "text" and str(when.value).strip():
-            text = f"{text}{rules.joiner}{str(when.value).strip()}"
+        when = self._when_to_use(fields)
+        if when:
+            text = f"{text}{rules.joiner}{when}"
         if rules.clean:
             text = collapse_hidden_runs(text)
         text = escape_entities(text, rules.escape)
@@ -115,6 +115,22 @@ class FieldEvaluator:
             word = self.host.scope_words.get(item.scan_root.scope, item.scan_root.scope)
             text, line = f"{text} ({word})", f"{line} ({word})"
         return text, line, verdict
+
+    def _when_to_use(self, fields: Mapping[str, Field] | None) -> str:
+        """Return the text that is added to the description; empty if nothing is."""
+        value = fields.get("when_to_use") if fields is not None else None
+        if value is None or "when_to_use" not in self.host.description_rules.append:
+            return ""
+        if value_kind(value) in ("number", "bool"):
+            return javascript_literal(str(value.value))
+        return "" if value_kind(value) == "null" else javascript_string(value)
+
+    def is_described(self, fields: Mapping[str, Field] | None) -> bool:
+        """Return whether the front matter says what the skill is for."""
+        if fields is None:
+            return False
+        action = self._field_action(fields, "description", self._description_actions)[2]
+        return action in ("text", "value") or self._when_to_use(fields) != ""
 
     def _own_description(self, item: FoundSkill, fields: Mapping[str, Field] | None) -> tuple[str, Verdict | None]:
         """Return the description before the host shortens or extends it, and the verdict."""
@@ -160,7 +176,7 @@ class FieldEvaluator:
             joined = re.sub(r"^#+\s+", "", joined)
         if rules.fallback_length and measure_text(joined, rules.unit) > rules.fallback_length:
             joined = _truncate(joined, rules.fallback_length, rules.fallback_ellipsis, rules.unit)
-        return joined or rules.fallback
+        return joined or item.scan_root.root.fallback or rules.fallback
 
     # ── kinds of values ──────────────────────────────────────────────────────────────────────────────────────────────
 

@@ -6,7 +6,6 @@ out on first use. A property test holds that both agree for every host.
 
 from __future__ import annotations
 
-import os
 import re
 
 from prowess._internal.special_tokens import may_have_special_token
@@ -146,7 +145,7 @@ class LazyEntries:
     def _evaluate_fast(self, item: FoundSkill) -> tuple[str, Verdict] | None:
         """Return the name and verdict as `Evaluator` would, or `None` if the fast path is not enough."""
         fast_fields = item.fast_fields
-        if fast_fields is None or item.scan_root.off:
+        if fast_fields is None or item.scan_root.off or item.scan_root.root.files:
             return None
         name, _, keys, _ = fast_fields
         for flag in self._flag_fields:
@@ -155,7 +154,7 @@ class LazyEntries:
         verdict: Verdict | None = None
         folder = ""
         if self._has_name_limits or self._has_settings or self._named_by_folder:
-            folder = os.path.basename(os.path.dirname(item.path))
+            folder = item.folder
         if self._has_name_limits:
             verdict = self.evaluator.name_limit_verdict(name, folder)
         for old, new in self._name_replacements:
@@ -208,7 +207,7 @@ def has_simple_fields(front: bytes) -> bool:
 _ATTRIBUTE_GETTERS: Mapping[str, Callable[[LazyEntries, FoundSkill], Any]] = {
     "alias": lambda *_: None,
     "frontmatter_name": lambda _, item: item.skill.name if item.fast_fields is None else item.fast_fields[0],
-    "folder": lambda _, item: os.path.basename(os.path.dirname(item.path)),
+    "folder": lambda _, item: item.folder,
     "description": LazyEntries.description,
     "path": lambda _, item: item.path,
     "real": lambda _, item: item.real,

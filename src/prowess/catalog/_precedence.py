@@ -214,13 +214,21 @@ class Precedence:
         order = range(len(entries)) if self.host.collision != "last" else range(len(entries) - 1, -1, -1)
         keys: dict[int, tuple[bool, str]] = {}
         winners: dict[tuple[bool, str], int] = {}
+        apart: dict[int, int] = {}
+        hidden: dict[tuple[bool, str], int] = {}
         for index in order:
             entry = entries[index]
             if entry.state in (State.REJECTED, State.UNTRUSTED):
                 continue
             # A name with a namespace never collides with a bare name, even if that is written to look like it.
             name = normalize_name(entry.name) if self.host.compare == "folded" else entry.name
-            key = keys[index] = (entry.namespace is not None, name)
+            key = (entry.namespace is not None, name)
+            if not self.host.hidden_shadows and entry.state in (State.DEFERRED, State.USER_ONLY):
+                # It loses to a skill that the model sees, and to another one in the client's list.
+                first = hidden.setdefault(key, index) if entry.state is State.USER_ONLY else index
+                apart[index] = winners.get(key, first)
+                continue
+            keys[index] = key
             winner = entries[winners.setdefault(key, index)]
             if (
                 self.host.folder_names_win
@@ -229,7 +237,8 @@ class Precedence:
                 and _folder_name_rank(entry) < _folder_name_rank(winner)
             ):
                 winners[key] = index
-        return [(index, winners[key]) for index, key in keys.items()]
+        pairs = {index: winners[key] for index, key in keys.items()} | apart
+        return [(index, pairs[index]) for index in order if index in pairs]
 
     def shadow(self, entry: Entry, winner: Entry) -> Entry:
         """Return a skill as shadowed by the one that wins its name, with the reason."""

@@ -14,6 +14,7 @@ from prowess.findings import Finding, finding
 from prowess.hosts import collation_key
 from prowess.skill import from_document, parse_frontmatter
 
+from ._files_as_skills import file_label, find_files
 from ._filesystem import Filesystem
 from ._ignore import IgnoreRules
 from ._skipped import MAX_PROBES, SkipReports
@@ -55,6 +56,14 @@ class FoundSkill:
         self.fast_fields = fast_fields
         """The fields, if the fast path could read them."""
         self._skill = skill
+
+    @property
+    def folder(self) -> str:
+        """The name of its folder; for a file that is a whole skill, its path below the root as a name."""
+        root = self.scan_root.root
+        if root.files:
+            return file_label(self.scan_root.path, self.path, root)
+        return os.path.basename(os.path.dirname(self.path))
 
     @property
     def skill(self) -> Skill:
@@ -148,7 +157,11 @@ class _Walk:
             return
         findings_before = len(self.reports.findings)
         self.ignore_rules = IgnoreRules()
-        _RootWalk(self, scan_root).run(real)
+        if scan_root.root.files:
+            for path, target in find_files(scan_root, real, self.filesystem, self.reports):
+                self.add_skill(scan_root, path, target)
+        else:
+            _RootWalk(self, scan_root).run(real)
         if scan_root.scope in self.host.suppressed_scopes:
             del self.reports.findings[findings_before:]
 

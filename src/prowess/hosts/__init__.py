@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ._dialect import (
         INVALID_YAML_CODES as INVALID_YAML_CODES,
         apply_dialect as apply_dialect,
-        javascript_literal as javascript_literal,
-        javascript_string as javascript_string,
         parse_fallback_fields as parse_fallback_fields,
         value_kind as value_kind,
         value_matches as value_matches,
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
         Root as Root,
         Template as Template,
     )
+    from ._javascript import javascript_literal as javascript_literal, javascript_string as javascript_string
     from ._load import (
         DEFAULT_HOST as DEFAULT_HOST,
         host_from_table as host_from_table,
@@ -71,8 +70,6 @@ else:  # otherwise every misspelt name would have a type
             "_dialect": (
                 "INVALID_YAML_CODES",
                 "apply_dialect",
-                "javascript_literal",
-                "javascript_string",
                 "parse_fallback_fields",
                 "value_kind",
                 "value_matches",
@@ -86,6 +83,7 @@ else:  # otherwise every misspelt name would have a type
                 "Root",
                 "Template",
             ),
+            "_javascript": ("javascript_literal", "javascript_string"),
             "_load": ("DEFAULT_HOST", "host_from_table", "host_names", "load_host", "raw_value"),
             "_plugins": ("PluginRules",),
             "_reading": (

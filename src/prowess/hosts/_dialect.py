@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 __all__ = [
     "INVALID_YAML_CODES",
     "apply_dialect",
-    "javascript_literal",
-    "javascript_string",
     "parse_fallback_fields",
     "value_kind",
     "value_matches",
@@ -308,38 +306,6 @@ def value_kind(value: Field | None) -> str:
     if value.kind == "text" and not str(value.value).strip():
         return "blank" if value.value else "empty"
     return value.kind
-
-
-def javascript_string(value: Field) -> str:
-    """Return a value as JavaScript's `String()` writes it."""
-    return _javascript_text(value.value)
-
-
-def _javascript_text(value: Value) -> str:
-    if isinstance(value, tuple):
-        return ",".join(map(_javascript_text, value))
-    return value if isinstance(value, str) else "[object Object]"
-
-
-def javascript_literal(text: str) -> str:
-    """Return a number or boolean of YAML 1.2 as JavaScript writes its value: `1.50` is `1.5`."""
-    word = text.lower()
-    if word in ("true", "false"):
-        return word
-    if word.lstrip("+-") in (".inf", ".nan"):
-        return "NaN" if word == ".nan" else "-Infinity" if word[0] == "-" else "Infinity"
-    try:
-        number = float(int(text, 0)) if word.startswith(("0x", "0o")) else float(text)
-    except OverflowError:
-        return "Infinity"
-    size = abs(number)
-    if size < 1e21 and size == int(size):
-        digits = str(int(size))
-        if size >= 1e16:
-            # JavaScript writes only as many digits of a large number as identify it, then zeros.
-            digits = repr(size).split("e")[0].replace(".", "").ljust(len(digits), "0")
-        return f"{'-' if number < 0 else ''}{digits}"
-    return repr(number).replace("inf", "Infinity").replace("e-0", "e-")
 
 
 _TRUTHY_WORDS = frozenset(("1", "true", "yes", "on"))

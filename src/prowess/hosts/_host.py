@@ -92,6 +92,17 @@ class Root(Frozen):
     """The same for a SKILL.md that is a link."""
     loose: bool = False
     """Whether `*.md` files in the root itself are skills too."""
+    files: str = ""
+    """A regular expression for the names of files that are skills, such as commands, instead of folders. A skill is
+    called like its path below the root, without the extension and with `:` for `/`."""
+    folder_files: bool = False
+    """For `files`: whether a `SKILL.md`, in any case, is the only skill of its folder and is called like it."""
+    ignores: tuple[str, ...] = ()
+    """Fields that have no effect on its skills."""
+    fallback: str = ""
+    """`fallback` of this root, if it differs from that of the host."""
+    undescribed: str = "shown"
+    """A skill whose own description and `when_to_use` are missing: `shown`, or `hidden` from the model."""
     ignore_files: bool = False
     """Whether `.gitignore`, `.ignore` and `.fdignore` inside the root apply."""
     max_folders: int = 2000
@@ -209,6 +220,8 @@ class Host(Frozen):
     """The host with the rules of the client's newer releases. Where that is found, this one is not."""
     collision: str = "first"
     """Of skills with one name: `first` wins, `last` wins, `keep-all`, or `undefined` (a race)."""
+    hidden_shadows: bool = True
+    """Whether a skill that the model does not see yet, or at all, keeps others of its name from the model."""
     compare: str = "exact"
     """How names are compared: `exact`, or `folded` (NFKC and case folding)."""
     folder_names_win: bool = False

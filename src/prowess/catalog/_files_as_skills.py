@@ -1,0 +1,79 @@
+"""Find the files of a root that are skills by themselves, such as commands of the user."""
+
+from __future__ import annotations
+
+import os
+import re
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prowess.hosts import Root
+
+    from ._filesystem import Filesystem
+    from ._roots import ScanRoot
+    from ._skipped import SkipReports
+
+__all__ = ["file_label", "find_files"]
+
+_FOLDER_FILE = "skill.md"
+"""The file, in any case, that makes its folder a skill."""
+
+
+def file_label(root_path: str, path: str, root: Root) -> str:
+    """Return what a file is called: its path below the root, with `:` for `/`.
+
+    Args:
+        root_path: of the root.
+        path: of the file.
+        root: its rules.
+    """
+    relative = os.path.relpath(path, root_path)
+    folder, file = os.path.split(relative)
+    if root.folder_files and file.lower() == _FOLDER_FILE:
+        return folder.replace(os.sep, ":") or os.path.basename(root_path)
+    return os.path.splitext(relative)[0].replace(os.sep, ":")
+
+
+def find_files(
+    scan_root: ScanRoot, real: str, filesystem: Filesystem, reports: SkipReports
+) -> Iterator[tuple[str, str]]:
+    """Yield the files of a root that are skills, each with its path without links, sorted by path.
+
+    Args:
+        scan_root: the root.
+        real: its path without links.
+        filesystem: what was read so far.
+        reports: where skipped folders are reported.
+    """
+    root = scan_root.root
+    is_skill = re.compile(root.files).fullmatch
+    found: list[tuple[str, str]] = []
+    waiting, visited = [(scan_root.path, real, 0)], {real}
+    while waiting:
+        path, real, depth = waiting.pop()
+        try:
+            entries = filesystem.listing(path)
+        except OSError as error:
+            message = f"the folder cannot be listed: {(error.strerror or 'unknown error').lower()}"
+            reports.report("folder-unreadable", message, path, "fix its permissions")
+            continue
+        files = []
+        for name, letter in entries:
+            inner = os.path.join(path, name)
+            kind = filesystem.kind(inner) if letter == "l" else letter
+            if kind == "f" and is_skill(name):
+                files.append((inner, os.path.join(real, name)))
+            elif kind == "d" and depth != root.depth and name not in root.skip and (root.hidden or name[0] != "."):
+                target = filesystem.real(inner) if letter == "l" else os.path.join(real, name)
+                if (letter == "l" and root.linked_folders == "skip") or target in visited:
+                    continue
+                visited.add(target)
+                if len(visited) <= root.max_folders:
+                    waiting.append((inner, target, depth + 1))
+        own = [item for item in files if os.path.basename(item[0]).lower() == _FOLDER_FILE]
+        found += own[:1] if root.folder_files and own else files
+    if len(visited) > root.max_folders:
+        reports.folder_limit(scan_root)
+    yield from sorted(found)
