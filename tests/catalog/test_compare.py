@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from prowess.catalog import ABSENT, Comparison, compare, count_losses
-from prowess.hosts import DEFAULT_HOST, host_names, load_host, observed_hosts
+from prowess.catalog import ABSENT, Comparison, compare, compare_catalogs, count_losses, discover
+from prowess.hosts import DEFAULT_HOST, host_from_table, host_names, load_host, observed_hosts
 from support.skills import skill
 
 if TYPE_CHECKING:
@@ -319,6 +319,25 @@ def test_a_skill_that_ships_with_an_agent_is_lost_by_no_other(project: Path) -> 
     assert [each.name for each in seen.distinct] == ["pdf"]
     assert {each.losers for each in seen.skills} == {()}
     assert count_losses(seen.catalogs) == ({"codex": 0, "copilot": 0}, 1)
+
+
+def test_a_skill_of_a_plugin_is_lost_by_no_other_agent(project: Path) -> None:
+    """The plugin was installed for one agent."""
+    table = {
+        "title": "X",
+        "roots": [{"plugins": "plugin", "scope": "plugin"}],
+        "plugins": {"plugin": {"folders": ["~/.x/plugins/*"]}},
+    }
+    skill(project.parent / "home/.x/plugins/tools/skills/pdf")
+    skill(project / ".agents/skills/csv")
+    home = project.parent / "home"
+    # The name of a real agent, since its rules for single files are asked by name.
+    hosts = {"qwen-code": host_from_table("qwen-code", table), "codex": load_host("codex")}
+    catalogs = {name: discover(project, host=host, home=home, env={}) for name, host in hosts.items()}
+    seen = compare_catalogs(catalogs, project, home=home)
+    assert {each.name: each.losers for each in seen.skills} == {"pdf": (), "csv": ("qwen-code",)}
+    assert [each.name for each in seen.distinct] == ["csv"]
+    assert count_losses(catalogs) == ({"qwen-code": 1, "codex": 0}, 1)
 
 
 def test_counting_alone_gives_the_counts_of_the_comparison(project: Path) -> None:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
         View as View,
         compare as compare,
         compare_catalogs as compare_catalogs,
-        count_losses as count_losses,
     )
+    from ._count_losses import count_losses as count_losses
     from ._discover import discover as discover, new_filesystem as new_filesystem
     from ._entry import REACHABLE as REACHABLE, Entry as Entry, State as State, with_digest as with_digest
     from ._filesystem import Filesystem as Filesystem
@@ -81,8 +81,8 @@ else:  # otherwise every misspelt name would have a type
                 "View",
                 "compare",
                 "compare_catalogs",
-                "count_losses",
             ),
+            "_count_losses": ("count_losses",),
             "_discover": ("discover", "new_filesystem"),
             "_entry": ("Entry", "REACHABLE", "State", "with_digest"),
             "_filesystem": ("Filesystem",),

@@ -10,17 +10,17 @@ from functools import lru_cache
 
 from prowess._internal.files import real_path
 from prowess._internal.frozen import Frozen
-from prowess._internal.text import neutral, normalize_name
+from prowess._internal.text import neutral
 from prowess.skill import check_skill
 
 from ._copies import CopyFinder, are_copies, first_entry, rows_of_entries
+from ._count_losses import is_bundled
 from ._discover import discover, new_filesystem
 from ._entry import REACHABLE
 from ._fixed_filesystem import FixedFilesystem
-from ._losses import Loss, LossFinder, rejecting_codes
+from ._losses import Loss, LossFinder
 from ._mount_cures import TakenNames
 from ._precedence import evaluate_file
-from ._project import git_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
     from ._entry import Entry
     from ._filesystem import Filesystem
 
-__all__ = ["ABSENT", "ComparedSkill", "Comparison", "View", "compare", "compare_catalogs", "count_losses"]
-
-_BUNDLED_FOLDER = f"{os.sep}.system{os.sep}"
-"""Codex unpacks the skills that it ships with into `skills/.system` of its own folder (observed, 0.169.0)."""
+__all__ = ["ABSENT", "ComparedSkill", "Comparison", "View", "compare", "compare_catalogs"]
 
 ABSENT = "absent"
 """The word for the state of a skill that is in no folder that an agent searches."""
@@ -80,7 +77,7 @@ class ComparedSkill(Frozen):
     copy_of: str | None = None
     """The path of an earlier skill that is the same in every byte, or a mounted copy of it with another name."""
     bundled: bool = False
-    """Whether it ships with an agent, so that no other agent loses it."""
+    """Whether it ships with an agent or with a plugin of one, so that no other agent loses it."""
     findings: tuple[Finding, ...]
     """Under the policy `guide`."""
     skill: Skill
@@ -207,32 +204,6 @@ def compare_catalogs(
     )
 
 
-def count_losses(catalogs: Mapping[str, Catalog]) -> tuple[dict[str, int], int]:
-    """Return how many skills each agent loses of those that any of them finds, and how many skills these are.
-
-    The counts are those of `compare`, without the work of saying why.
-    """
-    filesystem = new_filesystem()
-    skills: dict[str, list[tuple[str, dict[str, Entry]]]] = {}
-    copies = CopyFinder(filesystem)
-    for real, row in rows_of_entries(catalogs).items():
-        name = first_entry(row).frontmatter_name
-        original = copies.original(real, name)
-        if original is None:
-            copies.add(real, name)
-        skills.setdefault(original or real, []).append((real, row))
-    counted = [rows for rows in skills.values() if any(_BUNDLED_FOLDER not in real for real, _ in rows)]
-    counts = dict.fromkeys(catalogs, 0)
-    for rows in counted:
-        for host, catalog in catalogs.items():
-            if catalog.host.roots:
-                counts[host] += not any(host in row and row[host].state in REACHABLE for _, row in rows)
-            else:
-                # Skills are mounted for it, and it loses those whose text it rejects.
-                counts[host] += bool(rejecting_codes(evaluate_file(rows[0][0], host, filesystem=filesystem)))
-    return counts, len(counted)
-
-
 class _Comparer:
     """Compares the catalogs of several agents, skill by skill."""
 
@@ -241,17 +212,14 @@ class _Comparer:
     ) -> None:
         self.catalogs, self.filesystem, self.cwd = catalogs, filesystem, cwd
         self.home = os.path.abspath(os.path.expanduser("~") if home is None else home)
-        self.project = git_root(cwd) or cwd
         self.entries = rows_of_entries(catalogs)
-        self.reachable = {
-            host: _by_name(entry for entry in catalog.skills if entry.state in REACHABLE)
-            for host, catalog in catalogs.items()
-        }
         self.copies = {host: _Copies(self.filesystem, catalog) for host, catalog in catalogs.items()}
         # The agents are asked skill by skill, and a fix does not depend on them.
         fixed_filesystem = lru_cache(maxsize=1)(FixedFilesystem)
-        taken = TakenNames(catalogs, cwd=cwd, home=self.home, use_home_variables=home is None)
-        self.finders = {host: LossFinder(catalog, fixed_filesystem, taken) for host, catalog in catalogs.items()}
+        self.taken_names = TakenNames(catalogs, cwd=cwd, home=self.home, use_home_variables=home is None)
+        self.finders = {
+            host: LossFinder(catalog, fixed_filesystem, self.taken_names) for host, catalog in catalogs.items()
+        }
 
     def rows(self, files: Iterable[str], *, only_files: bool) -> list[tuple[str, str]]:
         """Return the real path and the path of each skill."""
@@ -275,14 +243,14 @@ class _Comparer:
             folder=folder,
             description=(skill.description or "").strip(),
             scope=scope,
-            bundled=_BUNDLED_FOLDER in real,
+            bundled=is_bundled(real, row),
             findings=check_skill(skill),
             skill=skill,
-            views={host: self._view(host, path, real, row.get(host), scope, found=bool(row)) for host in self.catalogs},
+            views={host: self._view(host, path, real, row, scope) for host in self.catalogs},
         )
 
-    def _view(self, host: str, path: str, real: str, entry: Entry | None, scope: str, *, found: bool) -> View:
-        finder = self.finders[host]
+    def _view(self, host: str, path: str, real: str, row: Mapping[str, Entry], scope: str) -> View:
+        finder, entry = self.finders[host], row.get(host)
         if entry is not None:
             is_seen = entry.state in REACHABLE or self.copies[host].copy(real, entry) is not None
             return View(
@@ -294,17 +262,16 @@ class _Comparer:
                 winner=entry.shadowed_by,
                 loss=None if is_seen else finder.loss(entry),
             )
-        file = real if found and os.path.islink(path) else path
+        file = real if row and os.path.islink(path) else path
         alone = evaluate_file(file, host, filesystem=self.filesystem)
-        other = self.reachable[host].get(normalize_name(alone.name))
         copied = self.copies[host].copy(real, alone)
         if copied is not None:
             exact = "an exact copy" if copied.frontmatter_name == alone.frontmatter_name else "a copy with another name"
             reason = f"it has {exact}, {neutral(finder.display(copied.path))}"
             return View(host=host, state=ABSENT, reason=reason, rule="skill-copy", winner=copied.path)
-        if _BUNDLED_FOLDER in real:
+        if is_bundled(real, row):
             return View(host=host, state=ABSENT, reason="it belongs to another agent", rule="bundled")
-        taken = None if other is None else other.path
+        taken = self.taken_names.path_of(host, alone.name)
         lost = finder.loss_elsewhere(
             path,
             alone,
@@ -349,11 +316,3 @@ class _Copies:
         """Return the copy of a skill that the agent has."""
         original = self._finder.original(real, entry.frontmatter_name)
         return None if original is None else self._entries[original]
-
-
-def _by_name(entries: Iterable[Entry]) -> dict[str, Entry]:
-    """Return the entries by their normalized names; the first of each."""
-    result: dict[str, Entry] = {}
-    for entry in entries:
-        result.setdefault(normalize_name(entry.name), entry)
-    return result

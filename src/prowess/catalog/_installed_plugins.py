@@ -184,7 +184,9 @@ class PluginFinder:
         written = table.get("name")
         folder_name = os.path.basename(candidate.folder)
         manifest_name = written if isinstance(written, str) and written.strip() else folder_name
-        identity = candidate.id or rules.id.format_map({**candidate.parts, "manifest": manifest_name})
+        identity = candidate.id or rules.id.format_map(
+            {"plugin": folder_name, "market": "", **candidate.parts, "manifest": manifest_name}
+        ).removesuffix("@")
         name = {"manifest": manifest_name, "folder": folder_name}.get(rules.name, identity.partition("@")[0])
         if rules.name_pattern and not re.fullmatch(rules.name_pattern, name):
             return None
