@@ -127,7 +127,7 @@ def difference(right: Output, wrong: Output) -> str:
 
 def folders_of(host: Host) -> tuple[str, str]:
     """Return the skill folders of a host in a project and in a home, relative to these."""
-    plain = [root.path for root in host.roots if root.path[0] not in "/@$" and "*" not in root.path]
+    plain = [root.path for root in host.roots if root.path and root.path[0] not in "/@$" and "*" not in root.path]
     plain += [root.path.partition("|")[2] for root in host.roots if "|~/" in root.path and "*" not in root.path]
     project = next((path for path in plain if not path.startswith("~/")), ".agents/skills")
     user = next((path[2:] for path in plain if path.startswith("~/")), ".agents/skills")

@@ -148,3 +148,90 @@ def test_a_hostile_list_is_a_finding_in_bounded_time(kind: str, tmp_path: Path) 
     assert time.process_time() - start < 1
     assert [item.code for item in found.findings] == ["config-invalid"]
     assert found.skills == ()
+
+
+@pytest.mark.parametrize(
+    ("versions", "newest"),
+    [
+        (("1.9.0", "1.10.0"), "1.10.0"),
+        (("1.0.0-beta", "1.0.0"), "1.0.0"),
+        (("2.0.0-rc.9", "2.0.0-rc.10"), "2.0.0-rc.10"),
+        (("1.0.0+a", "1.0.0+b", "1.0.0"), "1.0.0+b"),
+        (("9", "10"), "9"),
+        (("3.0.0", "abcdef12"), "abcdef12"),
+        (("1.0.0", "01.0.0"), "1.0.0"),
+        (("local", "2.0.0"), "local"),
+        (("1.0.0", "not a version"), "1.0.0"),
+    ],
+)
+def test_one_version_of_a_plugin_counts(versions: tuple[str, ...], newest: str, tmp_path: Path) -> None:
+    """Semantic versions by their rules, others as text; a preferred name before all; other folders are no versions."""
+    for version in versions:
+        write(tmp_path / f"home/.x/cache/m/p/{version}/skills", f"of-{version}".replace(" ", "-"))
+    rules = {**CACHE, "name": "id", "version_first": "local", "version_pattern": "[A-Za-z0-9._+-]+"}
+    assert active(tmp_path, rules) == [f"p:of-{newest}"]
+
+
+def test_a_link_is_no_version_where_versions_have_a_pattern(tmp_path: Path) -> None:
+    """An installer writes folders."""
+    write(tmp_path / "home/.x/cache/m/p/1.0.0/skills", "old")
+    write(tmp_path / "elsewhere/skills", "new")
+    (tmp_path / "home/.x/cache/m/p/2.0.0").symlink_to(tmp_path / "elsewhere")
+    assert active(tmp_path, {**CACHE, "name": "id"}) == ["p:new"]
+    assert active(tmp_path, {**CACHE, "name": "id", "version_pattern": "[0-9.]+"}) == ["p:old"]
+
+
+def test_only_ids_that_fit_the_pattern_count(tmp_path: Path) -> None:
+    for plugin in ("good", "two words"):
+        write(tmp_path / f"home/.x/cache/m/{plugin}/1.0.0/skills", plugin.replace(" ", "-"))
+    assert active(tmp_path, {**CACHE, "name": "id", "id_pattern": "[a-z]+@[a-z]+"}) == ["good:good"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('{"name": "p"}', ["p:one"]),
+        ('{"name": "p", "name": "q"}', []),
+        ('{"name": "p", "x": 1, "x": 2}', ["p:one"]),
+        ('{"name": "p", "x": NaN}', []),
+        ('{"name": "p"} // comment', []),
+        ('\ufeff{"name": "p"}', []),
+        ('["p", ["other"]]', ["p:two"]),
+        ("[]", ["1.0.0:one"]),
+        ('{"name": "p", "skills": ["other", 5]}', ["p:one"]),
+        ("5", []),
+    ],
+)
+def test_a_manifest_is_read_as_strictly_as_the_table_says(text: str, names: list[str], tmp_path: Path) -> None:
+    """A key that comes twice, comments, a list in place of an object, a list with something other than texts."""
+    plugin = tmp_path / "home/.x/cache/m/p/1.0.0"
+    write(plugin / "skills", "one")
+    write(plugin / "other", "two")
+    manifest(plugin, text)
+    rules = {
+        **CACHE,
+        **MANIFEST,
+        "manifest_needed": True,
+        "manifest_once": ["name"],
+        "manifest_items": ["name", "skills"],
+        "skills_texts": True,
+    }
+    assert active(tmp_path, rules) == names
+
+
+def test_settings_are_merged_key_by_key_for_plugins(tmp_path: Path) -> None:
+    """A file that only names a plugin does not switch it on again."""
+    write(tmp_path / "home/.x/cache/m/p/1.0.0/skills", "one")
+    settings(tmp_path, {"plugins": {"p@m": {"enabled": False}}})
+    (tmp_path / "repo/.x").mkdir(parents=True)
+    (tmp_path / "repo/.x/settings.json").write_text('{"plugins": {"p@m": {}}}')
+    files = {"project": {"path": ".x/settings.json"}, "user": {"path": "~/.x/settings.json"}}
+    for merge, names in (("join", ["p:one"]), ("deep", [])):
+        table = {
+            "title": "X",
+            "roots": [{"plugins": "plugin", "scope": "plugin"}],
+            "settings_files": files,
+            "plugins": {"plugin": {**CACHE, "name": "id", "merge": merge}},
+        }
+        found = discover(tmp_path / "repo", host=host_from_table("x", table), home=tmp_path / "home", env={})
+        assert [entry.name for entry in found.skills if entry.state == "active"] == names

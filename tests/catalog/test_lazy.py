@@ -14,6 +14,7 @@ from prowess.catalog._lazy import LazyEntries
 from prowess.catalog._roots import ScanRoot
 from prowess.catalog._scan import FoundSkill
 from prowess.catalog._settings import Settings
+from prowess.catalog._settings_entries import EntryRules
 from prowess.hosts import Flag, Host, Root, host_names, load_host
 from prowess.skill import from_document
 from prowess.skill._fast import fast_parse
@@ -146,6 +147,7 @@ SKILLS = st.builds(
 FOLDERS = st.sampled_from(["pdf-forms", "pdf-forms", "Other", "a", "claude-api", "a" * 64, "a b", "é"])
 EFFECTS = st.tuples(st.sampled_from(["on", "off", "gone", "name-only", "user-only"]), st.just("/etc/settings.json"))
 PATTERNS = st.tuples(st.sampled_from(["*", "pdf-*", "?", "[ab]*", "other"]), EFFECTS).map(lambda two: (two[0], *two[1]))
+ENTRIES = st.tuples(st.integers(0, 9), st.booleans(), st.just("/etc/settings.json"))
 SETTINGS = st.one_of(
     st.just(Settings()),
     st.builds(
@@ -153,10 +155,10 @@ SETTINGS = st.one_of(
         effects=st.dictionaries(NAMES | FOLDERS, EFFECTS, max_size=2),
         folded_effects=st.dictionaries(NAMES | st.just("other"), EFFECTS, max_size=1),
         patterns=st.lists(PATTERNS, max_size=2).map(tuple),
-        disabled_paths=st.dictionaries(
-            st.builds("{}/{}{}".format, st.just(TOP), FOLDERS, st.sampled_from(["", "/SKILL.md"])),
-            st.just("/etc/settings.json"),
-            max_size=2,
+        entries=st.builds(
+            EntryRules,
+            names=st.dictionaries(NAMES | FOLDERS, ENTRIES, max_size=2),
+            paths=st.dictionaries(st.builds("{}/{}/SKILL.md".format, st.just(TOP), FOLDERS), ENTRIES, max_size=2),
         ),
         trust=st.sampled_from(["unknown", "trusted", "untrusted"]),
         trust_source=st.just("TRUST"),
@@ -278,8 +280,8 @@ def test_a_namespace_comes_before_the_name() -> None:
         pytest.param({"effects": {"pdf-forms": ("on", "/s")}}, id="on"),
         pytest.param({"folded_effects": {"pdf-forms": ("off", "/s")}}, id="folded"),
         pytest.param({"patterns": (("*", "off", "/s"), ("pdf-*", "user-only", "/t"))}, id="patterns"),
-        pytest.param({"disabled_paths": {f"{TOP}/pdf-forms": "/s"}}, id="folder"),
-        pytest.param({"disabled_paths": {f"{TOP}/pdf-forms/SKILL.md": "/s"}}, id="file"),
+        pytest.param({"entries": EntryRules(names={"pdf-forms": (1, False, "/s")})}, id="entry"),
+        pytest.param({"entries": EntryRules(paths={f"{TOP}/pdf-forms/SKILL.md": (1, False, "/s")})}, id="file"),
         pytest.param({"trust": "untrusted", "trust_source": "T"}, id="untrusted"),
     ],
 )

@@ -110,7 +110,7 @@ def test_a_value_of_another_type_has_no_effect(form: str, value: Any, tmp_path: 
     write(tmp_path, "repo/.x/c.json", json.dumps({"k": value}))
     settings = read(tmp_path, row(".x/c.json", key="k", form=form, effects={"off": "off"}))
     assert settings.effects == {}
-    assert settings.disabled_paths == {}
+    assert settings.entries.names == settings.entries.paths == {}
     assert settings.trust == "unknown"
 
 
@@ -152,11 +152,9 @@ def test_entries_are_names_or_paths(tmp_path: Path) -> None:
     ]
     file = write(tmp_path, "repo/.x/c.json", json.dumps({"s": entries}))
     settings = read(tmp_path, row(".x/c.json", key="s", form="entries"))
-    assert settings.effects == {"a": ("off", file)}
-    assert settings.disabled_paths == {
-        str(tmp_path / "repo/skills/c"): file,
-        str(tmp_path / "home/d/SKILL.md"): file,
-    }
+    assert [name for name in ("a", "b", "c", "text") if settings.entries.off(name, "") == file] == ["a"]
+    paths = [str(tmp_path / path) for path in ("repo/skills/c", "home/d/SKILL.md", "repo/.x/../skills/c")]
+    assert [settings.entries.off("", path) for path in paths] == [file, file, ""]
 
 
 def test_names_may_be_compared_without_case(tmp_path: Path) -> None:

@@ -32,7 +32,11 @@ from prowess.skill._client_fields import CLIENT_FIELDS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCOPES = {"managed", "project", "user", "system", "package", "extra"}
+FORMS = {
+    *("names", "effects", "entries", "rules", "switch", "catalog", "budget", "bundled"),
+    *("folders", "trust", "file-trust"),
+}
+SCOPES = {"managed", "project", "user", "system", "package", "plugin", "extra"}
 KINDS = {"missing", "null", "empty", "blank", "number", "bool", "list", "map"}
 SEEDS = {"infer", "camel", "aam", "initrunner", "wink"}
 SHIPPED = {"infer-cli", "camel-ai"}
@@ -163,7 +167,7 @@ def test_every_word_of_a_host_is_known(name: str) -> None:
         assert flag.reason
         assert flag.code == "" or flag.code in CODES
     for row in host.settings:
-        assert row.form in {"names", "effects", "entries", "switch", "folders", "trust", "rules"}
+        assert row.form in FORMS
     for pattern in (host.name_rules.pattern, host.name_rules.alias_pattern, *host.name_rules.replace):
         re.compile(pattern)
     assert set(host.name_rules.on) | set(host.description_rules.on) <= KINDS

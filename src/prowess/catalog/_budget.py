@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from itertools import accumulate
 
+from prowess._internal.frozen import EMPTY
+from prowess._internal.text import neutral
 from prowess.hosts import RootAliases, fill_template, measure_text
 
 from ._entry import State
@@ -18,8 +20,28 @@ if TYPE_CHECKING:
     from prowess.hosts import Host
 
     from ._entry import Entry
+    from ._user_settings import Settings
 
-__all__ = ["fit_to_budget"]
+__all__ = ["fit_to_budget", "hide_all", "with_user_budget"]
+
+
+def with_user_budget(host: Host, settings: Settings) -> Host:
+    """Return the host with the budget that its user has set."""
+    budget = host.budget
+    if settings.budget_limit is not None:
+        budget = budget.with_changes(limit=settings.budget_limit)
+    if not settings.bundled:
+        budget = budget.with_changes(bundled=EMPTY)
+    return host if budget is host.budget else host.with_changes(budget=budget)
+
+
+def hide_all(host: Host, settings: Settings, entries: list[Entry]) -> list[Entry]:
+    """Hide all skills from the model, if the host's user has set so."""
+    if not settings.catalog_off:
+        return entries
+    reason = f"{host.title} sends its model no skills, says {neutral(settings.catalog_off)}"
+    hidden = {"state": State.USER_ONLY, "reason": reason, "rule": "settings"}
+    return [entry.with_changes(**hidden) if entry.state is State.ACTIVE else entry for entry in entries]
 
 
 def fit_to_budget(host: Host, entries: list[Entry], first_line: Callable[[Entry], str]) -> list[Entry]:

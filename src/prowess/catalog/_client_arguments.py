@@ -28,7 +28,9 @@ class ClientArguments:
             word = words.pop(0)
             name, equals, value = word.partition("=")
             argument = known.get(word) or known.get(name)
-            if argument is None:
+            if argument is None and (short := known.get(word[:2])) is not None and short.values == "one":
+                self.given.append((short, [word[2:].removeprefix("=")]))
+            elif argument is None:
                 self._report_unknown(host, word)
             elif argument.values == "none":
                 self.given.append((argument, []))

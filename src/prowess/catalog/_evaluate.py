@@ -177,9 +177,9 @@ class Evaluator:
         if item.scan_root.scope == "project" and settings.trust == "untrusted":
             reason = f"the folder is not trusted, says {neutral(settings.trust_source)}"
             return Verdict(State.UNTRUSTED, reason, "trust")
-        for path in (item.path, os.path.dirname(item.path), item.real, os.path.dirname(item.real)):
-            if path in settings.disabled_paths:
-                return Verdict(State.DISABLED, f"switched off in {neutral(settings.disabled_paths[path])}", "settings")
+        namespace = item.scan_root.namespace
+        if off := settings.entries.off(f"{namespace}:{name}" if namespace else name, item.real):
+            return Verdict(State.DISABLED, f"switched off in {neutral(off)}", "settings")
         effect, file = self._settings_effect(name, folder)
         source = neutral(file)
         match effect:

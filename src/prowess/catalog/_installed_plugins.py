@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from functools import cmp_to_key
 
 from prowess._internal.files import UnreadableError, expand_home
 from prowess._internal.frozen import EMPTY, Frozen
@@ -17,6 +18,7 @@ from prowess.findings import finding
 
 from ._settings_files import get_dotted
 from ._settings_types import find_wrong_type
+from ._strict_json import parse_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,12 +26,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from prowess.findings import Finding
-    from prowess.hosts import PluginRules
+    from prowess.hosts import Host, PluginRules
 
     from ._filesystem import Filesystem
-    from ._user_settings import PluginSetting
+    from ._user_settings import PluginSetting, Settings
 
-__all__ = ["InstalledPlugin", "PluginFinder"]
+__all__ = ["InstalledPlugin", "PluginFinder", "find_plugins"]
 
 _MAX_PLUGINS = 1000
 """Plugins that count for one host."""
@@ -146,10 +148,21 @@ class PluginFinder:
         versions: dict[tuple[str, ...], list[_Candidate]] = {}
         for item in candidates:
             key = tuple(value for name, value in item.parts.items() if name != "version")
-            versions.setdefault(key, []).append(item)
-        order = _version_key if self.rules.newest == "semver" else str
+            if self._is_version(item):
+                versions.setdefault(key, []).append(item)
         for group in versions.values():
-            yield max(group, key=lambda item: order(item.parts["version"]))
+            first = [item for item in group if item.parts["version"] == self.rules.version_first]
+            if first or self.rules.newest != "semver":
+                yield first[0] if first else max(group, key=lambda item: item.parts["version"])
+            else:
+                order = cmp_to_key(_compare_versions)
+                yield max(group, key=lambda item: order(item.parts["version"]))
+
+    def _is_version(self, item: _Candidate) -> bool:
+        pattern = self.rules.version_pattern
+        if not pattern:
+            return True
+        return bool(re.fullmatch(pattern, item.parts["version"])) and self.filesystem.link_kind(item.folder) == "d"
 
     def _listed(self) -> Iterator[_Candidate]:
         """Yield the plugins of the file that lists them."""
@@ -188,11 +201,16 @@ class PluginFinder:
             {"plugin": folder_name, "market": "", **candidate.parts, "manifest": manifest_name}
         ).removesuffix("@")
         name = {"manifest": manifest_name, "folder": folder_name}.get(rules.name, identity.partition("@")[0])
-        if rules.name_pattern and not re.fullmatch(rules.name_pattern, name):
+        if any(
+            pattern and not re.fullmatch(pattern, text)
+            for pattern, text in ((rules.name_pattern, name), (rules.id_pattern, identity))
+        ):
             return None
         on, source = self.setting.answer(identity)
         if on is None and rules.setting_needed:
             return None
+        if self.setting.off:
+            on, source = False, self.setting.off
         off = candidate.off
         if not off and not (rules.enabled if on is None else on):
             off = f"switched off in {neutral(source)}" if source else "not switched on"
@@ -212,7 +230,9 @@ class PluginFinder:
             path = os.path.join(folder, name)
             if self.filesystem.kind(path) != "f":
                 continue
-            table = self._json(path)
+            table = self._json(path, rules.manifest_once)
+            if isinstance(table, list) and rules.manifest_items:
+                table = dict(zip(rules.manifest_items, table, strict=False))
             if not isinstance(table, Mapping):
                 return None
             types = dict(item.partition(":")[::2] for item in rules.manifest_types if ":" in item)
@@ -230,6 +250,8 @@ class PluginFinder:
         value = get_dotted(manifest, rules.skills_key) if rules.skills_key else None
         written = [value] if isinstance(value, str) else value if isinstance(value, list) else []
         listed = [item for item in written if isinstance(item, str) and item and "\0" not in item]
+        if rules.skills_texts and not all(isinstance(item, str) for item in written):
+            listed = []
         if len(listed) > _MAX_SKILL_FOLDERS:
             self._report(folder, f"only {_MAX_SKILL_FOLDERS:,} folders of skills of a plugin count")
         listed = [item for item in listed[:_MAX_SKILL_FOLDERS] if re.fullmatch(rules.skills_pattern or "(?s:.+)", item)]
@@ -241,7 +263,7 @@ class PluginFinder:
             if not rules.skills_inside or (self.filesystem.real(path) + os.sep).startswith(inside):
                 yield path
 
-    def _json(self, path: str) -> Any:
+    def _json(self, path: str, once: tuple[str, ...] = ()) -> Any:
         """Return what a JSON file holds; `None` if it is missing or invalid."""
         try:
             data = self.filesystem.data(path, _MAX_JSON_BYTES)
@@ -249,21 +271,65 @@ class PluginFinder:
             if error.code != "file-missing":
                 self._report(path, f"the file cannot be read: {error.message}")
             return None
-        import json
-
         try:
-            return json.loads(data.decode("utf-8"))
+            return parse_json(data, once)
         except (ValueError, RecursionError) as error:
             self._report(path, f"the file cannot be read: {quoted(str(error), 120)}")
             return None
 
 
-def _version_key(version: str) -> tuple[object, ...]:
-    """Return what versions are compared by: three numbers, then whether it is a release, then its pre-release."""
-    match = re.fullmatch(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})(?:-([0-9A-Za-z.-]+))?(?:\+.*)?", version)
+def find_plugins(
+    host: Host,
+    settings: Settings,
+    *,
+    cwd: str,
+    home: str,
+    variables: Mapping[str, str],
+    filesystem: Filesystem,
+) -> tuple[Mapping[str, list[InstalledPlugin]], list[Finding]]:
+    """Return the installed plugins by the name of their table, and what is wrong with them.
+
+    Args:
+        host: whose plugins.
+        settings: what its user has set.
+        cwd: the working directory.
+        home: the user's home.
+        variables: those that may move folders.
+        filesystem: what was read so far.
+    """
+    plugins, findings = {}, []
+    for table, rules in host.plugins.items():
+        setting = settings.plugins[table]
+        finder = PluginFinder(rules, cwd=cwd, home=home, variables=variables, setting=setting, filesystem=filesystem)
+        plugins[table] = finder.find()
+        findings += finder.findings
+    return plugins, findings
+
+
+def _compare_versions(left: str, right: str) -> int:
+    """Compare two versions: by the rules of semantic versions if both are one, else as text."""
+    keys = _version_key(left), _version_key(right)
+    if keys[0] is None or keys[1] is None:
+        return (left > right) - (left < right)
+    return (keys[0] > keys[1]) - (keys[0] < keys[1])
+
+
+_NUMBER = "(0|[1-9][0-9]{0,18})"
+_IDENTIFIERS = "[0-9A-Za-z-]+(?:[.][0-9A-Za-z-]+)*"
+_SEMANTIC_VERSION = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-({_IDENTIFIERS}))?(?:\+({_IDENTIFIERS}))?"
+
+
+def _version_key(version: str) -> tuple[object, ...] | None:
+    """Return what semantic versions are compared by, build metadata last; `None` for any other text."""
+    match = re.fullmatch(_SEMANTIC_VERSION, version)
     if match is None:
-        return (0, version)
+        return None
     numbers = tuple(int(match[index]) for index in (1, 2, 3))
-    identifiers = (match[4] or "").split(".")
-    before = tuple((0, int(item), "") if item.isdigit() else (1, 0, item) for item in identifiers)
-    return (1, numbers, match[4] is None, before)
+    return numbers, match[4] is None, _identifiers(match[4]), _identifiers(match[5])
+
+
+def _identifiers(text: str | None) -> tuple[tuple[int, int, str], ...]:
+    return tuple(
+        (0, int(item), "") if item.isdigit() and len(item) < 100 else (1, 0, item)
+        for item in (text.split(".") if text else ())
+    )

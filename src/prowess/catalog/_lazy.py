@@ -62,7 +62,11 @@ class LazyEntries:
         self._name_replacements = tuple(name.replace.items())
         self._has_name_limits = bool(name.max_length or name.pattern or name.must_equal_folder or name.reserved)
         self._has_settings = settings.trust == "untrusted" or bool(
-            settings.effects or settings.folded_effects or settings.patterns or settings.disabled_paths
+            settings.effects
+            or settings.folded_effects
+            or settings.patterns
+            or settings.entries.names
+            or settings.entries.paths
         )
         self._fast_path_allowed = (
             not (reading.whole_file or reading.opening or reading.refuses or reading.not_texts)

@@ -17,10 +17,10 @@ from prowess.findings import Finding, finding
 from prowess.hosts import Host, Root, load_host
 from prowess.skill import MAX_NAME
 
-from ._budget import fit_to_budget
+from ._budget import fit_to_budget, hide_all, with_user_budget
 from ._entry import Entry, State
 from ._filesystem import Filesystem
-from ._installed_plugins import PluginFinder
+from ._installed_plugins import find_plugins
 from ._lazy import LazyEntries
 from ._project import git_root
 from ._roots import ScanRoot, find_scan_roots
@@ -93,18 +93,11 @@ def resolve_skills(
         message = f"skills are switched off for {host.title} by {settings.enabled_source}; nothing was scanned"
         findings.append(finding("host-disabled", message, hint=hint))
         return ResolvedSkills(host=host, skills=(), findings=tuple(findings), scan_roots=(), settings=settings)
-    plugins = {}
-    for table, rules in host.plugins.items():
-        finder = PluginFinder(
-            rules,
-            cwd=cwd,
-            home=home,
-            variables=env if use_home_variables else {},
-            setting=settings.plugins[table],
-            filesystem=filesystem,
-        )
-        plugins[table] = finder.find()
-        findings += finder.findings
+    project = settings.project or project
+    host = with_user_budget(host, settings)
+    variables = env if use_home_variables else {}
+    plugins, problems = find_plugins(host, settings, cwd=cwd, home=home, variables=variables, filesystem=filesystem)
+    findings += problems
     scan_roots = find_scan_roots(
         host,
         cwd,
@@ -171,6 +164,7 @@ class Precedence:
         entries = self.add_aliases(entries)
         entries = self.apply_max_skills(entries)
         entries = self.sort_entries(entries)
+        entries = hide_all(self.host, self.settings, entries)
         entries = fit_to_budget(self.host, entries, self.lazy_entries.first_line)
         if self.host.trust_note and self.settings.trust != "trusted" and any(e.scope == "project" for e in entries):
             hint = f"trust the folder in {self.host.title}"
@@ -319,8 +313,8 @@ class Precedence:
         if self.host.sorts == "name":
             return sorted(entries, key=lambda entry: entry.name)
         if self.host.sorts == "scopes":
-            order = self.host.scope_order
-            return sorted(entries, key=lambda entry: (order.index(entry.scope), entry.name, entry.path))
+            order = {scope: number for number, group in enumerate(self.host.scope_order) for scope in group.split("|")}
+            return sorted(entries, key=lambda entry: (order[entry.scope], entry.name, entry.path))
         if self.host.sorts != "runs":
             return entries
         # Losing skills are not in the client's list, so they do not split a run.

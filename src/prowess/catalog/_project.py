@@ -8,7 +8,11 @@ from prowess._internal.files import UnreadableError
 
 from ._filesystem import Filesystem
 
-__all__ = ["ancestors", "git_root"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["ancestors", "git_root", "marked_root"]
 
 
 def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | None = None) -> str | None:
@@ -36,6 +40,21 @@ def git_root(directory: str, marker: str = "exists", filesystem: Filesystem | No
         if parent == directory:
             return None
         directory = parent
+
+
+def marked_root(directory: str, markers: Sequence[str], filesystem: Filesystem) -> str | None:
+    """Return the nearest directory at or above this one that contains one of these names; `None` without any.
+
+    Args:
+        directory: an absolute path.
+        markers: names of files or folders.
+        filesystem: what was read so far.
+    """
+    if markers:
+        for folder in ancestors(directory, None):
+            if any("\0" not in name and filesystem.kind(os.path.join(folder, name)) for name in markers):
+                return folder
+    return None
 
 
 def _is_repository(path: str, kind: str, filesystem: Filesystem) -> bool:

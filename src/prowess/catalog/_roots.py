@@ -13,7 +13,7 @@ from prowess._internal.frozen import EMPTY, Frozen
 from prowess.hosts import Host, Root
 
 from ._filesystem import Filesystem
-from ._project import ancestors, git_root
+from ._project import ancestors, git_root, marked_root
 from ._settings_files import parse_bool
 
 TYPE_CHECKING = False
@@ -74,7 +74,8 @@ def find_scan_roots(
         filesystem: what was read so far; needed for nested folders and packages.
     """
     filesystem = filesystem or Filesystem()
-    top = git_root(cwd, host.git_marker, filesystem)
+    markers = settings.root_markers if settings is not None else None
+    top = git_root(cwd, host.git_marker, filesystem) if markers is None else marked_root(cwd, markers, filesystem)
     home_variables = env if use_home_variables else {}
     result: list[ScanRoot] = []
     for block in _root_blocks(host):
@@ -84,7 +85,8 @@ def find_scan_roots(
         if block[0].plugins:
             result += _plugin_roots(block[0], plugins.get(block[0].plugins, ()))
             continue
-        marked = git_root(cwd, block[0].git_marker, filesystem) if block[0].git_marker else top
+        own_marker = block[0].git_marker if markers is None else ""
+        marked = git_root(cwd, own_marker, filesystem) if own_marker else top
         folders = _project_folders(block[0], cwd, marked)
         if block[0].home_stops and home in folders:
             folders = folders[: folders.index(home)]

@@ -73,6 +73,12 @@ class SettingsFiles:
             table = self._tables[path] = self._read_table(path)
         return table
 
+    def add_table(self, path: str, table: Mapping[str, Any] | None) -> None:
+        """Use a table in place of a file; `None` is an invalid one."""
+        self._tables[path] = table or {}
+        if table is None:
+            self._invalid.add(path)
+
     def is_invalid(self, path: str) -> bool:
         """Return whether a file exists and cannot be used."""
         self.table(path)

@@ -7,6 +7,7 @@ import os
 from prowess._internal.files import expand_home
 from prowess._internal.frozen import Frozen
 
+from ._argument_settings import ARGUMENTS
 from ._project import ancestors
 
 TYPE_CHECKING = False
@@ -26,6 +27,8 @@ class SettingsLayer(Frozen, kw_only=False):
     path: str
     """Absolute."""
     rules: SettingsFile
+    folder: str | None = None
+    """The project folder to which it belongs."""
 
 
 def settings_layers(
@@ -42,34 +45,34 @@ def settings_layers(
         has_git: whether the project is a git repository.
     """
     return tuple(
-        SettingsLayer(name, os.path.join(os.path.dirname(path), file) if file else path, rules)
+        SettingsLayer(name, os.path.join(os.path.dirname(path), file) if file else path, rules, folder)
         for name, rules in host.settings_files.items()
-        for path in dict.fromkeys(_paths(rules, project, cwd, home, env, has_git))
+        for path, folder in dict(_paths(rules, project, cwd, home, env, has_git)).items()
         for file in ("", *rules.beside)
     )
 
 
 def _paths(
     rules: SettingsFile, project: str, cwd: str, home: str, env: Mapping[str, str], has_git: bool
-) -> Iterator[str]:
-    """Yield the paths of one settings file, the most important first."""
+) -> Iterator[tuple[str, str | None]]:
+    """Yield the paths of one settings file, each with its project folder, the most important first."""
     path = rules.path
-    if rules.inline:
-        yield path
+    if rules.inline or path == ARGUMENTS:
+        yield path, None
         return
     if path.startswith("$"):
         variable, _, path = path[1:].partition("|")
         variable, _, rest = variable.partition("/")
         if value := env.get(variable):
-            yield os.path.join(cwd, value, rest) if rest else os.path.join(cwd, value)
+            yield os.path.join(cwd, value, rest) if rest else os.path.join(cwd, value), None
             return
         if not path:
             return
     path = expand_home(path, home)
     if os.path.isabs(path):
-        yield path
+        yield path, None
         return
     folders = {"cwd": [cwd], "project": [project], "both": [cwd, project]}.get(rules.where)
     folders = folders or ancestors(cwd, None if not has_git and rules.without_git != "none" else project)
     for folder in reversed(folders) if rules.where == "downwards" else folders:
-        yield os.path.join(folder, path)
+        yield os.path.join(folder, path), folder

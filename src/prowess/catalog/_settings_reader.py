@@ -7,12 +7,14 @@ import re
 from collections.abc import Mapping
 from functools import partial
 
-from prowess._internal.files import expand_home
 from prowess._internal.text import quoted
 
+from ._argument_settings import ARGUMENTS, argument_settings
 from ._client_arguments import ClientArguments
-from ._project import git_root
+from ._file_trust import file_trust, main_working_tree
+from ._project import git_root, marked_root
 from ._setting_values import merge_deep, skill_effects, trust_of
+from ._settings_entries import entry_rules
 from ._settings_files import SettingsFiles, get_dotted, parse_bool
 from ._settings_layers import SettingsLayer, settings_layers
 from ._settings_text import substitute
@@ -36,6 +38,8 @@ _MAX_PATTERN_LENGTH = 256
 """Characters of a pattern; no shown name is longer."""
 _MAX_NAMED_FOLDERS = 1000
 """Directories that the settings may name for one root."""
+_MAX_ROOT_MARKERS = 100
+"""Names that may make a project's root."""
 _ROLE_MAX_SKILLS = 200
 """InitRunner, "Auto-Discovered Skills": `max_skills: 50   # default: 50, max: 200`."""
 
@@ -58,9 +62,16 @@ class SettingsReader:
         self.host, self.project, self.cwd, self.home, self.env = host, project, cwd, home, env
         self.files = SettingsFiles(filesystem)
         self.arguments = ClientArguments(host, client_args)
-        has_git = git_root(cwd, host.git_marker, filesystem) is not None
-        layers = settings_layers(host, project=project, cwd=cwd, home=home, env=home_variables, has_git=has_git)
-        self.layers = tuple(layer for layer in layers if self._prepare(layer))
+        self._void_files: set[str] = set()
+        self._trust_of_files: dict[str, str] = {}
+        self._trust, self._trust_source = "unknown", ""
+        self._agent = ""
+        self.files.add_table(ARGUMENTS, argument_settings(self.arguments))
+        self.layers = self._layers(home_variables)
+        self._root_markers = self._read_root_markers()
+        if self._root_markers is not None:
+            self.project = marked_root(cwd, self._root_markers, filesystem) or cwd
+            self.layers = self._layers(home_variables)
         for _, values in self.arguments.with_effect("files"):
             names = {name.strip() for value in values for name in value.split(",")}
             self.layers = tuple(layer for layer in self.layers if layer.name in names or layer.rules.always)
@@ -68,12 +79,13 @@ class SettingsReader:
         self._effects: dict[str, tuple[str, str]] = {}
         self._folded_effects: dict[str, tuple[str, str]] = {}
         self._patterns: tuple[tuple[str, str, str], ...] = ()
-        self._disabled_paths: dict[str, str] = {}
-        self._trust, self._trust_source = "unknown", ""
         self._max_skills = host.max_skills
         self._folders: dict[str, tuple[NamedFolder, ...]] = {}
-        self._void_files: set[str] = set()
-        self._agent = ""
+        self._entries: list[tuple[str, Any]] = []
+        self._catalog_off, self._bundled = "", True
+        self._budget_limit: int | None = None
+        self._decided: set[str] = set()
+        """The forms whose first value has been found."""
 
     def settings(self) -> Settings:
         """Return what was collected."""
@@ -83,14 +95,28 @@ class SettingsReader:
             effects=self._effects,
             folded_effects=self._folded_effects,
             patterns=self._patterns,
-            disabled_paths=self._disabled_paths,
             trust=self._trust,
             trust_source=self._trust_source,
             max_skills=self._max_skills,
+            entries=entry_rules(self._entries, cwd=self.cwd, home=self.home, filesystem=self.files.filesystem),
+            catalog_off=self._catalog_off,
+            budget_limit=self._budget_limit,
+            bundled=self._bundled,
+            project="" if self._root_markers is None else self.project,
+            root_markers=self._root_markers,
             folders=self._folders,
             plugins={name: self._plugin_setting(rules) for name, rules in self.host.plugins.items()},
             findings=(*self.arguments.findings, *self.files.findings),
         )
+
+    def _layers(self, home_variables: Mapping[str, str]) -> tuple[SettingsLayer, ...]:
+        """Return the settings files that may count."""
+        filesystem = self.files.filesystem
+        has_git = git_root(self.cwd, self.host.git_marker, filesystem) is not None
+        layers = settings_layers(
+            self.host, project=self.project, cwd=self.cwd, home=self.home, env=home_variables, has_git=has_git
+        )
+        return tuple(layer for layer in layers if self._prepare(layer))
 
     def _prepare(self, layer: SettingsLayer) -> bool:
         """Note how a settings file is read, and return whether it counts at all."""
@@ -141,9 +167,34 @@ class SettingsReader:
         return next(lists, None) if value is None else value
 
     def _counts(self, layer: SettingsLayer, files: tuple[str, ...]) -> bool:
-        if (layer.rules.needs_trust and self._trust != "trusted") or layer.path in self._void_files:
+        if layer.name not in files if files else layer.rules.apart:
             return False
-        return layer.name in files if files else not layer.rules.apart
+        if layer.path in self._void_files:
+            return False
+        return not layer.rules.needs_trust or self._file_trust(layer) == "trusted"
+
+    def _file_trust(self, layer: SettingsLayer) -> str:
+        """Return the trust that a settings file has, which may differ from that of the working directory."""
+        settings = [setting for setting in self.host.settings if setting.form == "file-trust"]
+        if not settings:
+            return self._trust
+        if layer.path not in self._trust_of_files:
+            folders = (layer.folder, self.project, main_working_tree(self.cwd, self.files.filesystem))
+            found = (
+                file_trust(item, (value for _, value in self.values(item.key, item.files, item.merge)), folders)
+                for item in settings
+            )
+            self._trust_of_files[layer.path] = next((word for word in found if word != "unknown"), "unknown")
+        return self._trust_of_files[layer.path]
+
+    def _read_root_markers(self) -> tuple[str, ...] | None:
+        """Return the names that make a project's root; `None` if no settings file says any."""
+        key = self.host.root_markers
+        names = tuple(layer.name for layer in self.layers if layer.folder is None) if key else ()
+        for _, value in self.values(key, names, "first") if names else ():
+            if isinstance(value, list | tuple) and all(isinstance(name, str) for name in value):
+                return tuple(value[:_MAX_ROOT_MARKERS])
+        return None
 
     def read(self, role: str | None) -> Settings:
         """Read everything, and return what it says."""
@@ -152,7 +203,7 @@ class SettingsReader:
         self._check_files()
         self._agent = self._chosen_agent()
         for setting in self.host.settings:
-            if setting.form not in ("folders", "trust"):
+            if setting.form not in ("folders", "trust", "file-trust"):
                 for path, value in self.setting_values(setting):
                     self.apply(setting, path, value)
         enabled = self.files.read_bool_variable(self.env, self.host.switch_variable)
@@ -222,17 +273,24 @@ class SettingsReader:
     def _plugin_setting(self, rules: PluginRules) -> PluginSetting:
         """Return which plugins of one table the settings switch on and off."""
         answers: dict[str, tuple[bool, str]] = {}
-        for path, value in self.values(rules.setting, rules.setting_files) if rules.setting else ():
+        for path, value in self.values(rules.setting, rules.setting_files, rules.merge) if rules.setting else ():
             for name, item in value.items() if isinstance(value, Mapping) else ():
                 answer = item.get("enabled", True) if isinstance(item, Mapping) else item
                 if isinstance(answer, bool):
                     answers.setdefault(name, (answer, path))
-        return PluginSetting(answers=answers)
+        switch = (
+            next(iter(self.values(rules.switch, rules.setting_files, "first")), ("", True)) if rules.switch else None
+        )
+        return PluginSetting(answers=answers, off=switch[0] if switch is not None and switch[1] is False else "")
 
     def apply(self, setting: Setting, path: str, value: Any) -> None:
         """Apply the value that a file has for a setting."""
         if setting.form == "switch":
             self._apply_switch(setting, path, value)
+        elif setting.form == "entries":
+            self._entries.append((path, value))
+        elif setting.form in ("catalog", "budget", "bundled"):
+            self._apply_to_catalog(setting, path, value)
         elif setting.patterns or setting.form == "rules":
             self._add_patterns(setting, path, value)
         else:
@@ -244,6 +302,19 @@ class SettingsReader:
             self.files.report(path, f"`{setting.key}` is neither true nor false")
         elif not self._switch_found:
             self._enabled, self._enabled_source, self._switch_found = answer, path, True
+
+    def _apply_to_catalog(self, setting: Setting, path: str, value: Any) -> None:
+        """Apply what changes the catalog as a whole; the highest value of each form counts."""
+        number = isinstance(value, int) and not isinstance(value, bool)
+        if setting.form in self._decided or not (number if setting.form == "budget" else isinstance(value, bool)):
+            return
+        self._decided.add(setting.form)
+        if setting.form == "budget":
+            self._budget_limit = max(1, int(value * setting.part))
+        elif setting.form == "bundled":
+            self._bundled = value
+        elif not value:
+            self._catalog_off = path
 
     def _add_patterns(self, setting: Setting, path: str, value: Any) -> None:
         effects = skill_effects(setting, value)
@@ -258,10 +329,6 @@ class SettingsReader:
         excepted = {name.strip().lower() for name, _ in skill_effects(setting, exceptions)}
         for name, effect in skill_effects(setting, value):
             if name.strip().lower() in excepted:
-                continue
-            if setting.form == "entries" and (os.sep in name or name.startswith("~")):
-                folder = os.path.dirname(path)
-                self._disabled_paths[os.path.normpath(os.path.join(folder, expand_home(name, self.home)))] = path
                 continue
             self._effects.setdefault(name, (effect, path))
             if setting.fold:

@@ -19,6 +19,8 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "text": _is_text,
     "bool": lambda value: isinstance(value, bool),
     "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "positive": lambda value: isinstance(value, int) and not isinstance(value, bool) and value > 0,
     "list": lambda value: isinstance(value, list | tuple),
     "map": lambda value: isinstance(value, Mapping),
     "null": lambda value: value is None,
@@ -26,6 +28,8 @@ _CHECKS: Mapping[str, Callable[[object], bool]] = {
     "texts": lambda value: isinstance(value, list | tuple) and all(map(_is_text, value)),
 }
 """The types of a host's `settings_types`."""
+_MISSING = object()
+"""The value of a key that must be there, and is not."""
 
 
 def find_wrong_type(table: object, types: Mapping[str, str]) -> str | None:
@@ -33,11 +37,13 @@ def find_wrong_type(table: object, types: Mapping[str, str]) -> str | None:
 
     Args:
         table: what a file holds.
-        types: dotted key to type, as in `Host.settings_types`; a key that is missing is right.
+        types: dotted key to type, as in `Host.settings_types`; a key that is missing is right, unless the type says
+            that it must be there.
     """
     for key, wanted in types.items():
-        for value in _values(table, key.split(".")):
-            if not any(_has_type(value, word) for word in wanted.split("|")):
+        words = wanted.removesuffix("!").split("|")
+        for value in _values(table, key.split("."), needed=wanted.endswith("!")):
+            if not any(_has_type(value, word) for word in words):
                 return key
     return None
 
@@ -46,16 +52,17 @@ def _has_type(value: object, word: str) -> bool:
     return value == word[1:] if word.startswith("=") else _CHECKS[word](value)
 
 
-def _values(table: object, parts: list[str]) -> Iterator[object]:
-    """Yield the values of a key; a part `*` is any key or item."""
+def _values(table: object, parts: list[str], *, needed: bool) -> Iterator[object]:
+    """Yield the values of a key; where a needed one is missing, a value of no type. A part `*` is any key or item."""
     if not parts:
         yield table
         return
     part, rest = parts[0], parts[1:]
     if isinstance(table, Mapping):
-        for key, value in table.items() if part == "*" else [(part, table[part])] if part in table else []:
-            del key
-            yield from _values(value, rest)
+        if needed and not rest and part != "*" and part not in table:
+            yield _MISSING
+        for value in table.values() if part == "*" else [table[part]] if part in table else []:
+            yield from _values(value, rest, needed=needed)
     elif part == "*" and isinstance(table, list | tuple):
         for item in table:
-            yield from _values(item, rest)
+            yield from _values(item, rest, needed=needed)

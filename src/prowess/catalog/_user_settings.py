@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from prowess._internal.frozen import EMPTY, Frozen
 
+from ._settings_entries import EntryRules
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,6 +29,8 @@ class PluginSetting(Frozen):
 
     answers: Mapping[str, tuple[bool, str]] = EMPTY
     """Id of a plugin to whether it is on, and the file that says so."""
+    off: str = ""
+    """The file that switches all of them off; empty if none does."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -50,13 +54,23 @@ class Settings(Frozen):
     """The same by lower-case name, if the host compares so."""
     patterns: tuple[tuple[str, str, str], ...] = ()
     """Pattern of names, effect and file; the last that matches counts."""
-    disabled_paths: Mapping[str, str] = EMPTY
-    """SKILL.md path or folder to the file that switches it off."""
     trust: str = "unknown"
     """Of the project: `trusted`, `untrusted` or `unknown`."""
     trust_source: str = ""
     max_skills: int = 0
     """0 is no limit."""
+    entries: EntryRules = EntryRules()
+    """What lists of entries say."""
+    catalog_off: str = ""
+    """The file that hides all skills from the model; empty if none does."""
+    budget_limit: int | None = None
+    """In place of the host's own."""
+    bundled: bool = True
+    """Whether the client has its own skills."""
+    project: str = ""
+    """The root of the project, if settings say what makes one."""
+    root_markers: tuple[str, ...] | None = None
+    """The names that make a project's root; `None` for `.git`."""
     folders: Mapping[str, tuple[NamedFolder, ...]] = EMPTY
     """Key or argument of a root to the directories that it names."""
     plugins: Mapping[str, PluginSetting] = EMPTY

@@ -68,7 +68,7 @@ def folders(host: Host, *, user: bool) -> list[str]:
     paths = [
         root.path.partition("|")[2] or root.path
         for root in host.roots
-        if _is_user_root(root) is user and (user or not root.path.startswith(("/", "$", "@")))
+        if root.path and _is_user_root(root) is user and (user or not root.path.startswith(("/", "$", "@")))
     ]
     return list(dict.fromkeys(paths))
 

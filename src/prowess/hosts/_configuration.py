@@ -18,7 +18,8 @@ class SettingsFile(Frozen):
     """A settings file of the client: JSON with comments, TOML or YAML, by its name."""
 
     path: str
-    """Relative to a project folder, `~/...`, or absolute; `$VAR/...|~/...` as in `path` of a root."""
+    """Relative to a project folder, `~/...`, or absolute; `$VAR/...|~/...` as in `path` of a root; `@arguments` is what
+    the arguments with the effect `set` say."""
     where: str = "cwd"
     """The project folders to which a relative path belongs: `cwd` (the working directory), `project` (the git root, or
     the working directory without one), `both` (first the working directory, then the git root), `upwards` (each folder
@@ -63,7 +64,14 @@ class Setting(Frozen):
     form: str
     """`names` (a list of disabled names), `effects` (name to effect), `entries` (a list of tables with `name` or `path`
     and `enabled`), `switch` (false disables all skills), `folders` (folder to trust word), `trust` (a trust word),
-    `rules` (pattern of tools to effect, or to a table of name pattern to effect; the last that matches counts)."""
+    `rules` (pattern of tools to effect, or to a table of name pattern to effect; the last that matches counts),
+    `file-trust` (folder to trust word, for settings files that need trust: the folder of the file decides, then that of
+    the project, then the main working tree of its repository), `catalog` (false hides all skills from the model),
+    `budget` (a number that replaces the limit of the budget), `bundled` (false removes the client's own skills)."""
+    word: str = ""
+    """For `file-trust`: the key with the trust word, if the value of a folder is a table."""
+    part: float = 1
+    """For `budget`: the part of the number that counts."""
     effects: Mapping[str, str] = EMPTY
     """For `effects`: the client's word to `off` (listed as disabled), `gone` (no longer listed), `name-only`,
     `user-only` or `on`; for `names`: the effect of being listed, as `off`; for `folders` and `trust`: to `trusted` or
@@ -94,4 +102,7 @@ class Argument(Frozen):
     effect: str
     """`roots` (its values are directories of a root that names it in `argument`), `trusted` or `untrusted` (the
     project), `off` (no skills at all), `files` (its value lists the settings files that count, separated by commas),
-    `agent` (its value is the agent that runs)."""
+    `agent` (its value is the agent that runs), `set` (its value is a line of a settings file, see `sets`)."""
+    sets: str = "{value}"
+    """For `set`: `KEY=VALUE`, with a dotted key and a value in TOML; a value that is invalid is text. Arguments with
+    the default come first, and the last one for a key counts."""

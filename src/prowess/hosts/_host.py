@@ -246,12 +246,15 @@ class Host(Frozen):
     """Name to settings file, highest precedence first."""
     settings_types: Mapping[str, str] = EMPTY
     """Dotted key of the settings files to the type of its value, as the client checks it: `text`, `bool`, `number`,
-    `list`, `map`, `null`, `texts` (a list of texts), `=WORD`, `absent` (it must not be there); several with `|`. A part
-    `*` of a key is any key or item."""
+    `integer`, `positive` (an integer), `list`, `map`, `null`, `texts` (a list of texts), `=WORD`, `absent` (it must not
+    be there); several with `|`; with `!` at the end, the key must be there. A part `*` of a key is any key or item."""
     plugins: Mapping[str, PluginRules] = EMPTY
     """Name to the rules of a kind of plugins; a table of its own, below."""
     settings: tuple[Setting, ...] = ()
     """What a user can set."""
+    root_markers: str = ""
+    """A dotted key of the settings files that do not belong to a project: a list of names, one of which makes a folder
+    the root of a project, in place of `.git`."""
     arguments: tuple[Argument, ...] = ()
     """The arguments of the client that matter for skills."""
     agent: str = ""
@@ -280,7 +283,7 @@ class Host(Frozen):
     """Order of the catalog: `precedence`, `name`, `scopes` (by name within each scope, in `scope_order`), or `runs` (by
     name within successive skills of one scope; parent folders are separate)."""
     scope_order: tuple[str, ...] = ()
-    """For `sorts = "scopes"`: the scopes, first to last."""
+    """For `sorts = "scopes"`: the scopes, first to last; `user|plugin` are two that count as one."""
     levels_first: bool = True
     """Whether all roots of a nearer folder come before those of its parent; otherwise all levels of a root come before
     the next root."""

@@ -19,7 +19,12 @@ class PluginRules(Frozen):
     """What the `*` of `folders` are, in order, for `id`: `plugin`, `market`, `version`. Of several versions only one
     counts."""
     newest: str = "semver"
-    """Which of several versions counts: `semver` (the greatest) or `last` (the last in byte order)."""
+    """Which of several versions counts: `semver` (the greatest; others are compared as text) or `last`
+    (the last in byte order)."""
+    version_first: str = ""
+    """The name of a version that counts before all others."""
+    version_pattern: str = ""
+    """A regular expression for the whole name of a version's folder; other folders, and links, are no versions."""
     listed: str = ""
     """A JSON file that lists the installed plugins, as `path` of a root; those that it does not list do not count."""
     listed_key: str = "plugins"
@@ -36,6 +41,12 @@ class PluginRules(Frozen):
     """A dotted key of the settings files: a map of `id` to true or false, or to a table with `enabled`."""
     setting_files: tuple[str, ...] = ()
     """The names of the settings files that may have it; empty for all that are not `apart`."""
+    switch: str = ""
+    """A dotted key of the settings files; if it is false, none of the plugins counts."""
+    merge: str = "join"
+    """How the values of the setting in several files are merged, as in `merge` of a setting."""
+    id_pattern: str = ""
+    """A regular expression for the whole `id`; plugins with another one do not count."""
     setting_needed: bool = False
     """Whether only plugins that the setting names count at all."""
     enabled: bool = True
@@ -46,6 +57,10 @@ class PluginRules(Frozen):
     """Whether a plugin without a valid manifest has no skills."""
     manifest_types: tuple[str, ...] = ()
     """What makes a manifest invalid: `KEY:TYPE` as in `settings_types`, and `KEY!` for a key that must be there."""
+    manifest_once: tuple[str, ...] = ()
+    """The keys that make a manifest invalid if it has them twice."""
+    manifest_items: tuple[str, ...] = ()
+    """The keys of a manifest that is a list, in order; without them, a list is invalid."""
     name: str = "manifest"
     """The plugin's name: of the `manifest` (without one, of its folder), the `folder`, or the `id` up to `@`."""
     name_pattern: str = ""
@@ -58,6 +73,8 @@ class PluginRules(Frozen):
     """The dotted key of the manifest that lists folders of skills: text, or a list of texts."""
     skills_add: bool = False
     """Whether the listed folders come in addition to `skills`."""
+    skills_texts: bool = False
+    """Whether a list with anything but texts is ignored as a whole."""
     skills_pattern: str = ""
     """A regular expression for a listed folder; others are ignored."""
     skills_inside: bool = True

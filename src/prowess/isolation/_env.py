@@ -39,7 +39,7 @@ ALLOWED_VARIABLES = frozenset(
 _SET_BY_HOME = frozenset(("HOME", "HOMEDRIVE", "HOMEPATH", "PWD", "OLDPWD", "TEMP", "TMP", "TMPDIR", "USERPROFILE"))
 """Set by the home itself."""
 _FOLDER_VARIABLES = frozenset(
-    root["path"][1:].partition("|")[0].partition("/")[0]
+    root.get("path", "")[1:].partition("|")[0].partition("/")[0]
     for table in TABLES.values()
     for root in table.get("roots", ())
     if root.get("path", "").startswith("$")

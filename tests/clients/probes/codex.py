@@ -1,66 +1,90 @@
-"""OpenAI Codex CLI: `skills/list` of its app server, and the developer message of `codex exec`."""
+"""OpenAI Codex CLI: `skills/list` of its app server, and the developer message that `codex exec` sends to its model."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import Any
 
 from clients._probe import Answer, ClientError, Clients, Listed, Probe, Question, Shown
 
-LINE = re.compile(r"^- ([^\n]*?): (.*?) ?\(file: ([^\n]+)\)$", re.MULTILINE | re.DOTALL)
+RELAY = """
+import json, subprocess, sys
+lines = sys.stdin.read()
+server = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+server.stdin.write(lines)
+server.stdin.flush()
+for line in server.stdout:
+    if line.startswith("{") and json.loads(line).get("id") == 2:
+        print(line)
+        break
+server.stdin.close()
+server.wait()
+"""
+"""Keeps the input of the app server open until it has answered: it ends with its input, answered or not."""
+LINE = re.compile(r"^- (?P<name>.*?):(?: (?P<description>.*?))? ?\(file: (?P<path>[^\n]+)\)$", re.MULTILINE | re.DOTALL)
 BUNDLED = "/skills/.system/"
+REFUSAL = re.compile(r"^Error(?: loading config|: legacy `profile|: CODEX_HOME| finding codex home)", re.MULTILINE)
+"""What it says and ends, if it cannot read its settings: it starts no conversation and has no skills."""
 
 
 def ask(question: Question, clients: Clients) -> Answer:
-    """Ask the app server for the list, and read the catalog from the first request to the model."""
+    """Read the catalog from the first request to the model, and ask for the list."""
     with clients.model() as model:
-        config = ["-c", f'openai_base_url="{model.url}/v1"', "-m", "gpt-5"]
+        config = ["-c", f'openai_base_url="{model.url}/v1"']
         command = [*clients.program("codex"), "exec", "--skip-git-repo-check", *config, *question.args, "hi"]
-        ended = clients.run(command, question, {"CODEX_API_KEY": "key"})
+        ended = clients.run(command, question, {"CODEX_API_KEY": "key", **proxied(model.url)})
         sent = [request.json() for request in model.requests if request.path.endswith("/responses")]
     requests = [request for request in sent if request]
-    if not requests:
-        raise ClientError(f"codex sent no request: {ended.stderr[-500:]}")
-    return Answer(listed=listed(question, clients), shown=shown(requests[0]))
+    if requests:
+        return Answer(listed=ask_list(question, clients), shown=catalog(requests[0]))
+    if ended.returncode and REFUSAL.search(ended.stderr):
+        return Answer()
+    raise ClientError(f"codex sent no request: {ended.stderr[-500:]}")
 
 
-def listed(question: Question, clients: Clients) -> list[Listed]:
-    """Return its list."""
-    requests = [
+def proxied(url: str) -> dict[str, str]:
+    """Return the variables that send its other traffic to the model's server, which knows nothing of it."""
+    return {
+        **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), url),
+        **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1"),
+    }
+
+
+def ask_list(question: Question, clients: Clients) -> list[Listed]:
+    """Return its own list. Of its arguments, the app server knows those that change its configuration."""
+    requests: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "observer", "version": "1"}}},
         {"method": "initialized"},
-        {"id": 2, "method": "skills/list", "params": {"cwds": [str(question.cwd)]}},
+        {"id": 2, "method": "skills/list", "params": {"cwds": [str(question.cwd)], "forceReload": True}},
     ]
     lines = "".join(json.dumps(request) + "\n" for request in requests)
-    # It ends when its input ends, answered or not.
-    script = 'exec 3<&0; { cat <&3; sleep 3; } | "$@"'
-    command = ["sh", "-c", script, "sh", *clients.program("codex"), "app-server"]
-    ended = clients.run(command, question, {"CODEX_API_KEY": "key"}, input=lines)
+    command = [sys.executable, "-c", RELAY, *clients.program("codex"), "app-server", *question.args]
+    ended = clients.run(command, question, {"CODEX_API_KEY": "key", **proxied("http://127.0.0.1:9")}, input=lines)
     answers = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
-    result: Any = next((answer["result"] for answer in answers if answer.get("id") == 2), None)
-    if result is None:
+    if not answers:
         raise ClientError(f"codex app-server gave no list: {ended.stderr[-500:]}")
     return [
         Listed(skill["name"], skill["path"], skill["description"], skill["enabled"])
-        for group in result["data"]
+        for group in answers[0]["result"]["data"]
         for skill in group["skills"]
         if BUNDLED not in skill["path"]
     ]
 
 
-def shown(request: dict[str, Any]) -> list[Shown]:
-    """Return the catalog in `<skills_instructions>`: `- NAME: DESCRIPTION (file: PATH)`."""
+def catalog(request: dict[str, Any]) -> list[Shown]:
+    """Return the catalog in `<skills_instructions>`: `- NAME: DESCRIPTION (file: PATH)`, in the order of its lines."""
     texts = [part.get("text", "") for item in request["input"] for part in item.get("content") or ()]
     text = next((text for text in texts if text.startswith("<skills_instructions>")), "")
-    catalog = text.partition("### Available skills\n")[2].partition("\n### ")[0].partition("</skills_instructions>")[0]
+    lines = text.partition("### Available skills\n")[2].partition("</skills_instructions>")[0]
     roots = dict(re.findall(r"^- `(r\d+)` = `(.*)`$", text, re.MULTILINE))
     found = []
-    for name, description, path in LINE.findall(catalog):
-        first, slash, rest = path.partition("/")
-        path = f"{roots[first]}/{rest}" if slash and first in roots else path
+    for line in LINE.finditer(lines):
+        first, slash, rest = line["path"].partition("/")
+        path = f"{roots[first]}/{rest}" if slash and first in roots else line["path"]
         if BUNDLED not in path:
-            found.append(Shown(name, description, path))
+            found.append(Shown(line["name"], line["description"] or "", path))
     return found
 
 
