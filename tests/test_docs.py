@@ -168,6 +168,7 @@ MAPS = (
     "parameters",
     "plugins",
     "rules",
+    "settings_aliases",
     "settings_files",
     "settings_types",
 )

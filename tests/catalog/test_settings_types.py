@@ -40,6 +40,22 @@ def test_the_first_wrong_key_is_named(table: dict[str, Any], wrong: str | None) 
 
 
 @pytest.mark.parametrize(
+    ("table", "wrong"),
+    [
+        ({}, "name"),
+        ({"name": "x"}, None),
+        ({"name": 5}, "name"),
+        ({"name": "x", "items": {"a": {"source": 1}, "b": {}}}, "items.*.source"),
+        ({"name": "x", "items": {"a": {"source": 1}}}, None),
+        ({"name": "x", "items": "other"}, None),
+    ],
+)
+def test_a_key_that_must_be_there_is_missed_in_each_table(table: dict[str, Any], wrong: str | None) -> None:
+    """It is missed where the table above it is there."""
+    assert find_wrong_type(table, {"name": "text!", "items.*.source": "number!"}) == wrong
+
+
+@pytest.mark.parametrize(
     ("effect", "states", "codes"),
     [
         ("ignored", ["disabled"], []),
@@ -64,3 +80,71 @@ def test_one_wrong_value_has_the_clients_consequence(
     catalog = discover(tmp_path, host=host_from_table("x", table), home=tmp_path / "home", env={})
     assert [str(entry.state) for entry in catalog.skills] == states
     assert sorted(item.code for item in catalog.findings) == codes
+
+
+def skill_states(
+    folder: Path, content: object, host: dict[str, Any], path: str = ".x/c.json"
+) -> dict[str, tuple[str, str | None]]:
+    """Return state and reason of the skills `s` and `t` of a host whose settings file has this content."""
+    for name in "st":
+        (folder / f".x/skills/{name}").mkdir(parents=True)
+        (folder / f".x/skills/{name}/SKILL.md").write_text(f"---\nname: {name}\ndescription: d\n---\n")
+    (folder / path).write_text(json.dumps(content))
+    table = {
+        "title": "X",
+        "roots": [{"path": ".x/skills", "scope": "project"}],
+        "settings_files": {"project": {"path": path}},
+        "settings": [{"key": "off", "form": "names"}, {"key": "ignored", "form": "unread"}],
+    }
+    catalog = discover(folder, host=host_from_table("x", table | host), home=folder / "home", env={})
+    return {entry.name: (str(entry.state), entry.reason) for entry in catalog.skills}
+
+
+def test_a_file_may_be_limited_to_some_keys(tmp_path: Path) -> None:
+    """The other keys neither count nor are checked."""
+    files = {"project": {"path": ".x/c.json", "keys": ["other"], "wrong_type": "void"}}
+    states = skill_states(tmp_path, {"off": ["s"], "model": 5}, {"settings_files": files})
+    assert states == {"s": ("active", None), "t": ("active", None)}
+
+
+@pytest.mark.parametrize(
+    ("content", "off"),
+    [
+        ({"old_off": ["s"]}, "s"),
+        ({"off": ["t"], "old_off": ["s"]}, "s"),
+        ({"old_off": ["s"], "off": ["t"]}, "t"),
+    ],
+)
+def test_a_key_may_have_an_old_name(content: dict[str, Any], off: str, tmp_path: Path) -> None:
+    """If a file has both, the last one counts."""
+    states = skill_states(tmp_path, content, {"settings_aliases": {"old_off": "off"}})
+    assert [name for name, (state, _) in states.items() if state == "disabled"] == [off]
+
+
+@pytest.mark.parametrize(
+    ("folder", "read"),
+    [
+        ("{root}/.x/skills", False),
+        (" {root}/.x/./y/..//skills/ ", False),
+        ("{root}", False),
+        ("/", False),
+        ("{root}/.x/skills/s", True),
+        ("{root}/.x/ski", True),
+        (".x/skills", True),
+        ("~", True),
+        ("{root}/\0", True),
+        ("", True),
+    ],
+)
+def test_roots_in_unread_folders_are_not_read(folder: str, *, read: bool, tmp_path: Path) -> None:
+    """Paths are absolute; a skill in a root is not a root."""
+    states = skill_states(tmp_path, {"ignored": [folder.format(root=tmp_path), 5]}, {})
+    assert {state for state, _ in states.values()} == {"active" if read else "rejected"}
+    if not read:
+        assert "reads no skills in" in str(states["s"][1])
+
+
+def test_only_some_unread_folders_count(tmp_path: Path) -> None:
+    """A list of any length takes bounded time."""
+    states = skill_states(tmp_path, {"ignored": [f"/{number}" for number in range(10_000)] + [str(tmp_path)]}, {})
+    assert {state for state, _ in states.values()} == {"active"}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FORMS = {
-    *("names", "effects", "entries", "rules", "switch", "catalog", "budget", "bundled"),
+    *("names", "effects", "entries", "rules", "switch", "catalog", "budget", "bundled", "unread"),
     *("folders", "trust", "file-trust"),
 }
 SCOPES = {"managed", "project", "user", "system", "package", "plugin", "extra"}

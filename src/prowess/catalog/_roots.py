@@ -10,6 +10,7 @@ import os
 
 from prowess._internal.files import expand_home
 from prowess._internal.frozen import EMPTY, Frozen
+from prowess._internal.text import neutral
 from prowess.hosts import Host, Root
 
 from ._filesystem import Filesystem
@@ -102,6 +103,8 @@ def find_scan_roots(
             if root.nested != "no":
                 result += _nested_roots(root, top or cwd if root.walk == "project" else cwd, filesystem)
     result = [_switched_off(scan_root, env) if scan_root.root.unless else scan_root for scan_root in result]
+    if settings is not None and settings.unread_folders:
+        result = [_as_read(scan_root, settings) for scan_root in result]
     # What is not read must not hide the same folder where it is.
     return tuple(sorted(result, key=lambda scan_root: bool(scan_root.off)))
 
@@ -110,6 +113,14 @@ def _switched_off(scan_root: ScanRoot, env: Mapping[str, str]) -> ScanRoot:
     """Return a root, off if a variable says that the client does not read it."""
     variable = next((name for name in scan_root.root.unless if parse_bool(env.get(name, ""))), None)
     return scan_root.with_changes(off=f"the variable `{variable}` is set") if variable else scan_root
+
+
+def _as_read(scan_root: ScanRoot, settings: Settings) -> ScanRoot:
+    """Return a root as the settings leave it: those in some folders are not read. Paths are compared as written."""
+    for folder, file in settings.unread_folders:
+        if (scan_root.path + os.sep).startswith(os.path.join(folder, "")) and not scan_root.off:
+            return scan_root.with_changes(off=f"the agent reads no skills in {neutral(folder)}, says {neutral(file)}")
+    return scan_root
 
 
 def _root_blocks(host: Host) -> Iterator[list[Root]]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from prowess._internal.files import expand_home
+
 from ._permission_rules import permission_rules
 
 TYPE_CHECKING = False
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
     from prowess.hosts import Setting
 
-__all__ = ["merge_deep", "skill_effects", "trust_of"]
+__all__ = ["merge_deep", "skill_effects", "trust_of", "unread_folders"]
 
 
 def skill_effects(setting: Setting, value: Any) -> list[tuple[str, str]]:
@@ -60,3 +62,14 @@ def trust_of(setting: Setting, value: object, cwd: str) -> str:
             break
         directory = parent
     return "unknown"
+
+
+def unread_folders(value: object, home: str) -> list[str]:
+    """Return the absolute paths of a list of folders in which no root is read."""
+    found = []
+    for item in value if isinstance(value, list | tuple) else ():
+        folder = item.strip() if isinstance(item, str) else ""
+        folder = home if folder == "~" else expand_home(folder, home)
+        if os.path.isabs(folder) and "\0" not in folder:
+            found.append(os.path.normpath(folder))
+    return found

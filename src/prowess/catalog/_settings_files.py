@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from prowess._internal.files import UnreadableError
+from prowess._internal.frozen import EMPTY
 from prowess._internal.text import quoted
 from prowess.findings import Finding, finding
 from prowess.skill import parse_yaml_mapping
@@ -47,6 +48,8 @@ class SettingsFiles:
         """The files that are valid if they are empty."""
         self.under: dict[str, str] = {}
         """The key whose value is the whole file, by its path."""
+        self.aliases: Mapping[str, str] = EMPTY
+        """Another name of a key at the top of a file to the key."""
 
     def report(self, path: str, message: str) -> None:
         """Report a problem with a file."""
@@ -105,6 +108,9 @@ class SettingsFiles:
         if not isinstance(table, Mapping):
             self._report_invalid(path, "the settings are not a table of keys")
             return {}
+        if not self.aliases.keys().isdisjoint(table):
+            # Of a key and its alias the last one counts, as of two equal keys.
+            return {self.aliases.get(key, key): value for key, value in table.items()}
         return table
 
     def _report_invalid(self, path: str, message: str) -> None:

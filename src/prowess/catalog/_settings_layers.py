@@ -30,6 +30,10 @@ class SettingsLayer(Frozen, kw_only=False):
     folder: str | None = None
     """The project folder to which it belongs."""
 
+    def may_have(self, key: str) -> bool:
+        """Return whether a dotted key counts in this file."""
+        return not self.rules.keys or key.partition(".")[0] in self.rules.keys
+
 
 def settings_layers(
     host: Host, *, project: str, cwd: str, home: str, env: Mapping[str, str], has_git: bool = True

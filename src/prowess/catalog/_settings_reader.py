@@ -13,7 +13,7 @@ from ._argument_settings import ARGUMENTS, argument_settings
 from ._client_arguments import ClientArguments
 from ._file_trust import file_trust, main_working_tree
 from ._project import git_root, marked_root
-from ._setting_values import merge_deep, skill_effects, trust_of
+from ._setting_values import merge_deep, skill_effects, trust_of, unread_folders
 from ._settings_entries import entry_rules
 from ._settings_files import SettingsFiles, get_dotted, parse_bool
 from ._settings_layers import SettingsLayer, settings_layers
@@ -61,6 +61,7 @@ class SettingsReader:
     ) -> None:
         self.host, self.project, self.cwd, self.home, self.env = host, project, cwd, home, env
         self.files = SettingsFiles(filesystem)
+        self.files.aliases = host.settings_aliases
         self.arguments = ClientArguments(host, client_args)
         self._void_files: set[str] = set()
         self._trust_of_files: dict[str, str] = {}
@@ -86,6 +87,7 @@ class SettingsReader:
         self._budget_limit: int | None = None
         self._decided: set[str] = set()
         """The forms whose first value has been found."""
+        self._unread_folders: dict[str, str] = {}
 
     def settings(self) -> Settings:
         """Return what was collected."""
@@ -105,6 +107,7 @@ class SettingsReader:
             project="" if self._root_markers is None else self.project,
             root_markers=self._root_markers,
             folders=self._folders,
+            unread_folders=tuple(self._unread_folders.items()),
             plugins={name: self._plugin_setting(rules) for name, rules in self.host.plugins.items()},
             findings=(*self.arguments.findings, *self.files.findings),
         )
@@ -149,7 +152,9 @@ class SettingsReader:
         found = [
             (layer.path, value)
             for layer in self.layers
-            if self._counts(layer, files) and (value := self._value(layer.path, key)) is not None
+            if self._counts(layer, files)
+            and layer.may_have(key)
+            and (value := self._value(layer.path, key)) is not None
         ]
         if merge == "deep" and found:
             merged = None
@@ -246,7 +251,8 @@ class SettingsReader:
                 continue
             stops = layer.rules.invalid == "stops" and self.files.is_invalid(layer.path)
             if layer.rules.wrong_type != "ignored" and not layer.rules.apart:
-                wrong = find_wrong_type(self.files.table(layer.path), self.host.settings_types)
+                types = {key: word for key, word in self.host.settings_types.items() if layer.may_have(key)}
+                wrong = find_wrong_type(self.files.table(layer.path), types)
                 if wrong is not None:
                     stops = stops or layer.rules.wrong_type == "stops"
                     self._void_files.add(layer.path)
@@ -291,6 +297,8 @@ class SettingsReader:
             self._entries.append((path, value))
         elif setting.form in ("catalog", "budget", "bundled"):
             self._apply_to_catalog(setting, path, value)
+        elif setting.form == "unread":
+            self._add_unread_folders(path, value)
         elif setting.patterns or setting.form == "rules":
             self._add_patterns(setting, path, value)
         else:
@@ -315,6 +323,12 @@ class SettingsReader:
             self._bundled = value
         elif not value:
             self._catalog_off = path
+
+    def _add_unread_folders(self, path: str, value: Any) -> None:
+        folders = unread_folders(value, self.home)
+        if len(folders) > _MAX_NAMED_FOLDERS:
+            self.files.report(path, f"only {_MAX_NAMED_FOLDERS:,} folders of this list count")
+        self._unread_folders |= dict.fromkeys(folders[:_MAX_NAMED_FOLDERS], path)
 
     def _add_patterns(self, setting: Setting, path: str, value: Any) -> None:
         effects = skill_effects(setting, value)

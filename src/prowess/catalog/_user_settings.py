@@ -75,4 +75,6 @@ class Settings(Frozen):
     """Key or argument of a root to the directories that it names."""
     plugins: Mapping[str, PluginSetting] = EMPTY
     """Table of plugins to what the settings say about them."""
+    unread_folders: tuple[tuple[str, str], ...] = ()
+    """Folders in which no root is read, absolute and with their links, each with the file that says so."""
     findings: tuple[Finding, ...] = ()

@@ -52,6 +52,8 @@ class SettingsFile(Frozen):
     """Whether an empty file is valid."""
     comments: bool = True
     """Whether JSON may have comments and trailing commas."""
+    keys: tuple[str, ...] = ()
+    """The keys at its top that count in this file; empty for all."""
 
 
 class Setting(Frozen):
@@ -67,7 +69,8 @@ class Setting(Frozen):
     `rules` (pattern of tools to effect, or to a table of name pattern to effect; the last that matches counts),
     `file-trust` (folder to trust word, for settings files that need trust: the folder of the file decides, then that of
     the project, then the main working tree of its repository), `catalog` (false hides all skills from the model),
-    `budget` (a number that replaces the limit of the budget), `bundled` (false removes the client's own skills)."""
+    `budget` (a number that replaces the limit of the budget), `bundled` (false removes the client's own skills),
+    `unread` (a list of folders, absolute or `~/...`, in which no root is read)."""
     word: str = ""
     """For `file-trust`: the key with the trust word, if the value of a folder is a table."""
     part: float = 1

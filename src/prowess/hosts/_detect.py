@@ -98,7 +98,7 @@ def skills_folder(host: str, scope: Scope = "user") -> str | None:
     Raises:
         HostNotFoundError: there is no such host.
     """
-    roots = [root for root in load_host(host).roots if root.scope == scope]
+    roots = [root for root in load_host(host).roots if root.scope == scope and root.is_fixed]
     if scope == "project":
         paths = [root.path for root in roots if not root.path.startswith(("~", "/", "$", "@"))]
         paths.sort(key=lambda path: _SHARED_FOLDERS.index(path) if path in _SHARED_FOLDERS else len(_SHARED_FOLDERS))

@@ -110,6 +110,11 @@ class Root(Frozen):
     count_skills: bool = False
     """Whether the folder of a skill counts too."""
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether settings, arguments and plugins do not decide where it is."""
+        return not (self.setting or self.argument or self.plugins)
+
 
 class Budget(Frozen):
     """What the client does if the catalog is large. An entry costs the length of its line in `Template`."""
@@ -244,6 +249,8 @@ class Host(Frozen):
     """What an author can set."""
     settings_files: Mapping[str, SettingsFile] = EMPTY
     """Name to settings file, highest precedence first."""
+    settings_aliases: Mapping[str, str] = EMPTY
+    """Another name of a key at the top of a settings file to the key; if a file has both, the last one counts."""
     settings_types: Mapping[str, str] = EMPTY
     """Dotted key of the settings files to the type of its value, as the client checks it: `text`, `bool`, `number`,
     `integer`, `positive` (an integer), `list`, `map`, `null`, `texts` (a list of texts), `=WORD`, `absent` (it must not
